@@ -1,0 +1,53 @@
+import accepts from '@fastify/accepts';
+import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import type { Config } from './config.ts';
+import type { Database } from './db/database.ts';
+import { PostgresMemory } from './db/memory-store.ts';
+import { registerCallLog } from './http/call.ts';
+import { registerJsonBody } from './http/json-body.ts';
+import { Metrics } from './http/metrics.ts';
+import { registerDocs, registerOpenApi } from './http/openapi/document.ts';
+import { handleError, handleNotFound } from './http/problem.ts';
+import { requestId } from './http/request-id.ts';
+import { registerExecute } from './http/routes/execute.ts';
+import { registerHealth } from './http/routes/health.ts';
+import { createLogger } from './log.ts';
+
+/**
+ * Builds the HTTP service over a database, not listening yet. Closing it lets running requests finish; the database
+ * stays open, since it is the caller's.
+ */
+export async function buildApp(options: { config: Config; database: Database }): Promise<FastifyInstance> {
+  const { config, database } = options;
+  const app: FastifyInstance = fastify({
+    loggerInstance: createLogger(config.LOG_LEVEL) as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: requestId,
+    bodyLimit: config.MAX_BODY_BYTES,
+    requestTimeout: config.REQUEST_TIMEOUT_MS,
+    // Requests on connections that stay open while the service stops are answered, with Connection: close.
+    return503OnClosing: false,
+    frameworkErrors: handleError,
+  });
+  // The zod schemas of the routes are documentation: a route reads its own input, because what a model got wrong has
+  // to come back as a result, and writes its own output.
+  app.setValidatorCompiler(() => () => true);
+  app.setSerializerCompiler(() => JSON.stringify);
+  app.setErrorHandler(handleError);
+  app.setNotFoundHandler(handleNotFound);
+  registerCallLog(app);
+  registerJsonBody(app);
+  await app.register(accepts);
+  await registerOpenApi(app);
+
+  const metrics = new Metrics(database);
+  registerExecute(app, {
+    memory: new PostgresMemory(database),
+    limits: { maxFileBytes: config.MAX_FILE_BYTES, maxViewChars: config.MAX_VIEW_CHARS },
+    metrics,
+  });
+  registerHealth(app, database);
+  metrics.register(app);
+  await registerDocs(app);
+  return app;
+}

@@ -1,0 +1,42 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { migrateOnly, StartError, serve } from './main.ts';
+
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
+
+const program = new Command('memory-service')
+  .description("The backend for Claude's memory tool: POST /execute over Postgres.")
+  .version(version)
+  .showHelpAfterError();
+
+program
+  .command('serve')
+  .description('Migrate the database and serve HTTP until SIGTERM or SIGINT. Configured by the environment.')
+  .addHelpText(
+    'after',
+    '\nExample:\n  DATABASE_URL=postgres://user:password@localhost/memory memory-service serve',
+  )
+  .action(() => serve(process.env));
+
+program
+  .command('migrate')
+  .description('Bring the database up to date, and end.')
+  .addHelpText(
+    'after',
+    '\nExample:\n  DATABASE_URL=postgres://user:password@localhost/memory memory-service migrate',
+  )
+  .action(async () => {
+    await migrateOnly(process.env);
+    console.log('The database is up to date.');
+  });
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (!(error instanceof StartError)) throw error;
+  console.error(`memory-service: ${error.message}`);
+  process.exit(1);
+}

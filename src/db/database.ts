@@ -1,0 +1,40 @@
+import type { Config } from '../config.ts';
+import type { Run } from './statement.ts';
+
+/** How a pool of connections stands; all in connections, `waiting` in requests for one. */
+export interface PoolState {
+  total: number;
+  idle: number;
+  waiting: number;
+  max: number;
+}
+
+/** A Postgres, reached over the network or embedded: what the store needs of it. */
+export interface Database {
+  readonly kind: 'postgres' | 'pglite';
+  /** Runs one statement, in a transaction of its own. Throws what the driver throws. */
+  readonly run: Run;
+  /** Runs `work` in one transaction; rolls back when it throws. */
+  transaction<T>(work: (run: Run) => Promise<T>): Promise<T>;
+  /** Brings the schema up to date from a folder of migrations, one process at a time. */
+  migrate(folder: string): Promise<void>;
+  pool(): PoolState;
+  /** Waits for running statements, then lets go of the database. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the database that the configuration names: `DATABASE_URL`, or the embedded one in `DATA_DIR`. A remote
+ * one is not connected to before the first statement.
+ *
+ * @throws DataDirectoryInUse when another process has the embedded database.
+ */
+export async function openDatabase(config: Config): Promise<Database> {
+  if (config.DATABASE_URL !== undefined) {
+    const { openPostgres } = await import('./postgres.ts');
+    return openPostgres(config.DATABASE_URL, config);
+  }
+  // Loaded only where it is used: the image has no PGlite.
+  const { openPglite } = await import('./pglite.ts');
+  return openPglite(config.DATA_DIR);
+}

@@ -1,0 +1,60 @@
+import { join } from 'node:path';
+import { PGlite } from '@electric-sql/pglite';
+import { drizzle } from 'drizzle-orm/pglite';
+import { migrate } from 'drizzle-orm/pglite/migrator';
+import { lockDataDirectory } from './data-directory-lock.ts';
+import type { Database } from './database.ts';
+import { runnerFor } from './statement.ts';
+
+/**
+ * The embedded database in a folder: one connection, in this process, one process at a time.
+ *
+ * @throws DataDirectoryInUse when another process has the folder.
+ */
+export async function openPglite(folder: string): Promise<Database> {
+  const unlock = lockDataDirectory(folder);
+  let client: PGlite;
+  try {
+    client = await PGlite.create(join(folder, 'pglite'));
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+  const db = drizzle(client);
+  const run = runnerFor(db._.session);
+  let running = 0;
+  let idle: (() => void) | undefined;
+
+  /** Counts what runs: PGlite's `close` hangs when something still does, so it has to come last. */
+  async function counted<T>(work: () => Promise<T>): Promise<T> {
+    running++;
+    try {
+      return await work();
+    } finally {
+      running--;
+      if (running === 0) idle?.();
+    }
+  }
+
+  return {
+    kind: 'pglite',
+    run: (statement, params) => counted(() => run(statement, params)),
+    transaction: (work) => counted(() => db.transaction((tx) => work(runnerFor(tx._.session)))),
+    migrate: (migrationsFolder) => counted(() => migrate(db, { migrationsFolder })),
+    pool: () => ({
+      total: 1,
+      idle: running === 0 ? 1 : 0,
+      waiting: Math.max(0, running - 1),
+      max: 1,
+    }),
+    async close() {
+      if (running > 0) {
+        await new Promise<void>((resolve) => {
+          idle = resolve;
+        });
+      }
+      await client.close();
+      unlock();
+    },
+  };
+}

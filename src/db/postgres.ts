@@ -1,0 +1,63 @@
+import { sql } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/node-postgres';
+import { migrate } from 'drizzle-orm/node-postgres/migrator';
+import pg from 'pg';
+import type { Config } from '../config.ts';
+import type { Database } from './database.ts';
+import { runnerFor } from './statement.ts';
+
+/** Any number, the same in each replica: only one process at a time migrates a database. */
+const MIGRATION_LOCK = 7_236_105_551;
+
+/** A database server, through a pool of connections. */
+export function openPostgres(url: string, config: Config): Database {
+  const pool = new pg.Pool({
+    connectionString: url,
+    application_name: 'memory-service',
+    max: config.DB_POOL_MAX,
+    connectionTimeoutMillis: config.DB_CONNECT_TIMEOUT_MS,
+    statement_timeout: config.DB_STATEMENT_TIMEOUT_MS,
+    lock_timeout: config.DB_LOCK_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: config.DB_IDLE_IN_TRANSACTION_TIMEOUT_MS,
+    keepAlive: true,
+  });
+  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+  pool.on('error', () => {});
+
+  const db = drizzle(pool);
+  return {
+    kind: 'postgres',
+    run: runnerFor(db._.session),
+    transaction: (work) => db.transaction((tx) => work(runnerFor(tx._.session))),
+    migrate: (folder) => migrateOnOneConnection(url, config, folder),
+    pool: () => ({
+      total: pool.totalCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+      max: config.DB_POOL_MAX,
+    }),
+    close: () => pool.end(),
+  };
+}
+
+/**
+ * Migrates under an advisory lock, which drizzle's `migrate` does not take, on a connection of its own: a migration
+ * may run longer than the time limits for requests, and so may the wait for another replica's.
+ */
+async function migrateOnOneConnection(url: string, config: Config, folder: string): Promise<void> {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'memory-service migrate',
+    connectionTimeoutMillis: config.DB_CONNECT_TIMEOUT_MS,
+  });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    const db = drizzle(client);
+    await db.execute(sql`SELECT pg_advisory_lock(${MIGRATION_LOCK})`);
+    await migrate(db, { migrationsFolder: folder });
+  } finally {
+    // Ends the session, and with it the lock.
+    await client.end();
+  }
+}

@@ -1,0 +1,87 @@
+import { sql } from 'drizzle-orm';
+import {
+  bigint,
+  check,
+  customType,
+  foreignKey,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  timestamp,
+  unique,
+  uuid,
+} from 'drizzle-orm/pg-core';
+
+// Keys compare and sort byte by byte, which for UTF-8 is by code point, whatever the database's own collation.
+const key = customType<{ data: string }>({ dataType: () => 'text COLLATE "C"' });
+// Contents are never compared, so their collation does not matter; "C" spares the look-up of another.
+const content = customType<{ data: string }>({ dataType: () => 'text COLLATE "C"' });
+
+/**
+ * A tenant and what it uses. Every write locks its tenant's row first, so the counters are exact and one tenant's
+ * writes happen one after the other; readers never wait.
+ */
+export const tenants = pgTable(
+  'tenants',
+  {
+    id: key('id').primaryKey(),
+    fileCount: bigint('file_count', { mode: 'number' }).notNull().default(0),
+    byteCount: bigint('byte_count', { mode: 'number' }).notNull().default(0),
+    createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
+  },
+  (t) => [check('tenants_usage_not_negative', sql`${t.fileCount} >= 0 AND ${t.byteCount} >= 0`)],
+);
+
+/**
+ * The tree: a row a file or directory. The constraints are the tree's invariants, so no interleaving and no crash
+ * can break them: an entry's parent exists and is a directory (the foreign key's `parent_kind` is always `dir`),
+ * a path says where its parent is, only the root has none, and paths stay within the contract's limits.
+ */
+export const entries = pgTable(
+  'entries',
+  {
+    tenantId: key('tenant_id')
+      .notNull()
+      .references(() => tenants.id),
+    path: key('path').notNull(),
+    parentPath: key('parent_path'),
+    kind: key('kind').$type<'file' | 'dir'>().notNull(),
+    parentKind: key('parent_kind').generatedAlwaysAs(
+      sql`CASE WHEN parent_path IS NULL THEN NULL ELSE 'dir' END`,
+    ),
+    content: content('content'),
+    sizeBytes: integer('size_bytes').generatedAlwaysAs(sql`octet_length(content)`),
+    /** Changes with every change of `content`: what an edit compares before it writes. */
+    version: uuid('version'),
+    createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
+    updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.tenantId, t.path] }),
+    unique('entries_path_kind').on(t.tenantId, t.path, t.kind),
+    foreignKey({
+      name: 'entries_parent_is_directory',
+      columns: [t.tenantId, t.parentPath, t.parentKind],
+      foreignColumns: [t.tenantId, t.path, t.kind],
+    }),
+    index('entries_children').on(t.tenantId, t.parentPath, t.path),
+    check('entries_kind', sql`${t.kind} IN ('file', 'dir')`),
+    check(
+      'entries_content',
+      sql`(${t.kind} = 'file') = (${t.content} IS NOT NULL AND ${t.version} IS NOT NULL)`,
+    ),
+    check(
+      'entries_root',
+      sql`(${t.path} = '/memories') = (${t.parentPath} IS NULL) AND (${t.parentPath} IS NOT NULL OR ${t.kind} = 'dir')`,
+    ),
+    check(
+      'entries_parent',
+      sql`length(${t.path}) > length(${t.parentPath}) + 1 AND starts_with(${t.path}, ${t.parentPath} || '/') AND strpos(substr(${t.path}, length(${t.parentPath}) + 2), '/') = 0`,
+    ),
+    check(
+      'entries_path_limits',
+      sql`octet_length(${t.path}) <= 1024 AND length(${t.path}) - length(replace(${t.path}, '/', '')) <= 21`,
+    ),
+  ],
+);

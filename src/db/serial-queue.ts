@@ -1,0 +1,19 @@
+/**
+ * Runs tasks with the same key one after the other, in the order in which they came; different keys do not wait
+ * for each other. Writers of one tenant would wait for each other in the database anyway, each holding a
+ * connection that other tenants could use: here they wait without one.
+ */
+export class SerialQueue {
+  readonly #tails = new Map<string, Promise<unknown>>();
+
+  async run<T>(key: string, task: () => Promise<T>): Promise<T> {
+    const before = this.#tails.get(key);
+    const mine = before === undefined ? task() : before.then(task, task);
+    this.#tails.set(key, mine);
+    try {
+      return await mine;
+    } finally {
+      if (this.#tails.get(key) === mine) this.#tails.delete(key);
+    }
+  }
+}

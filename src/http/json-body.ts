@@ -1,0 +1,39 @@
+import { isUtf8 } from 'node:buffer';
+import type { FastifyInstance } from 'fastify';
+import { ServiceError } from '../errors.ts';
+
+/**
+ * Accepts JSON bodies only, and only well-formed UTF-8: the default parser would put U+FFFD in the place of broken
+ * bytes, that is change what is stored without a word.
+ */
+export function registerJsonBody(app: FastifyInstance): void {
+  // Keys called `__proto__` or `constructor` are fields that no command knows, so they are ignored like all such.
+  const parseJson = app.getDefaultJsonParser('remove', 'remove');
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    const encoding = request.headers['content-encoding'];
+    if (encoding !== undefined && encoding !== 'identity') {
+      return done(
+        new ServiceError(
+          415,
+          'unsupported_content_encoding',
+          'Content-Encoding is not supported: send the body as it is.',
+        ),
+      );
+    }
+    const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(request.headers['content-type'] ?? '')?.[1];
+    if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
+      return done(
+        new ServiceError(
+          415,
+          'unsupported_charset',
+          'JSON is UTF-8: send it so, with charset=utf-8 or without charset.',
+        ),
+      );
+    }
+    if (!isUtf8(body as Buffer)) {
+      return done(new ServiceError(400, 'invalid_utf8', 'The body is not valid UTF-8, as JSON has to be.'));
+    }
+    parseJson(request, body.toString('utf8'), done);
+  });
+}

@@ -1,0 +1,73 @@
+import type { FastifyInstance } from 'fastify';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { z } from 'zod';
+import type { Database } from '../db/database.ts';
+
+const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/** Counts what the service does. No label holds a tenant, a path or anything else that a caller chooses. */
+export class Metrics {
+  readonly registry = new Registry();
+  readonly #commands = new Counter({
+    name: 'memory_commands_total',
+    help: 'Memory commands by name and outcome: ok, error (a result that reports a failure) or fault (an HTTP error).',
+    labelNames: ['command', 'outcome'] as const,
+    registers: [this.registry],
+  });
+  readonly #durations = new Histogram({
+    name: 'memory_command_duration_seconds',
+    help: 'Time from the start of a memory command to its result.',
+    labelNames: ['command'] as const,
+    buckets: SECONDS,
+    registers: [this.registry],
+  });
+  readonly #responses = new Counter({
+    name: 'http_responses_total',
+    help: 'HTTP responses by route and status code.',
+    labelNames: ['route', 'status'] as const,
+    registers: [this.registry],
+  });
+
+  constructor(database: Database) {
+    collectDefaultMetrics({ register: this.registry });
+    new Gauge({
+      name: 'memory_database_connections',
+      help: 'Database connections: in use, idle, and requests waiting for one.',
+      labelNames: ['state'] as const,
+      registers: [this.registry],
+      collect() {
+        const { total, idle, waiting } = database.pool();
+        this.set({ state: 'used' }, total - idle);
+        this.set({ state: 'idle' }, idle);
+        this.set({ state: 'waiting' }, waiting);
+      },
+    });
+  }
+
+  /** @param seconds how long the command took. */
+  observeCommand(command: string, outcome: 'ok' | 'error' | 'fault', seconds: number): void {
+    this.#commands.inc({ command, outcome });
+    this.#durations.observe({ command }, seconds);
+  }
+
+  /** Counts every response, and serves `GET /metrics`. */
+  register(app: FastifyInstance): void {
+    app.addHook('onResponse', async (request, reply) => {
+      this.#responses.inc({ route: request.routeOptions.url ?? 'none', status: reply.statusCode });
+    });
+    app.get(
+      '/metrics',
+      {
+        schema: {
+          operationId: 'metrics',
+          summary: 'Metrics for Prometheus',
+          tags: ['operations'],
+          response: {
+            200: { description: 'The metrics.', content: { 'text/plain': { schema: z.string() } } },
+          },
+        },
+      },
+      async (_request, reply) => reply.type(this.registry.contentType).send(await this.registry.metrics()),
+    );
+  }
+}

@@ -1,0 +1,92 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import swagger from '@fastify/swagger';
+import swaggerUi from '@fastify/swagger-ui';
+import type { FastifyInstance } from 'fastify';
+import { jsonSchemaTransformObject, jsonSchemaTransform as schemaTransform } from 'fastify-type-provider-zod';
+import type { OpenAPIV3_1 } from 'openapi-types';
+import { commands } from '../../memory/commands/index.ts';
+import { schemaName } from './execute-schema.ts';
+
+type Document = OpenAPIV3_1.Document;
+
+const { version } = JSON.parse(
+  readFileSync(fileURLToPath(new URL('../../../package.json', import.meta.url)), 'utf8'),
+) as { version: string };
+
+/** Collects the OpenAPI document from the routes that are registered after it. */
+export async function registerOpenApi(app: FastifyInstance): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Memory service',
+        version,
+        description: "The backend for Claude's memory tool: executes its commands over Postgres.",
+        license: { name: 'MIT', identifier: 'MIT' },
+      },
+      servers: [{ url: '/', description: 'This server' }],
+      security: [],
+      tags: [
+        { name: 'memory', description: 'What agents call.' },
+        { name: 'operations', description: 'What operators look at.' },
+      ],
+    },
+    transform: transformKeepingExamples,
+    transformObject: (document) => complete(jsonSchemaTransformObject(document) as Document) as never,
+  });
+}
+
+/** Serves the document at `/openapi.json`, and Swagger UI, which needs nothing from elsewhere, at `/docs`. */
+export async function registerDocs(app: FastifyInstance): Promise<void> {
+  app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    staticCSP: true,
+    uiConfig: { tryItOutEnabled: true, displayRequestDuration: true },
+  });
+}
+
+type Responses = Record<string, { content?: Record<string, { examples?: object }> }>;
+
+/** The transform keeps only the schemas of a response's media types; this keeps their examples too. */
+const transformKeepingExamples: typeof schemaTransform = (document) => {
+  const transformed = schemaTransform(document);
+  const from = (document.schema?.response ?? {}) as Responses;
+  const to = (transformed.schema?.response ?? {}) as Responses;
+  for (const [status, { content = {} }] of Object.entries(from)) {
+    for (const [type, { examples }] of Object.entries(content)) {
+      const media = to[status]?.content?.[type];
+      if (media && examples) media.examples = examples;
+    }
+  }
+  return transformed;
+};
+
+/** Says which schema belongs to which `command`, and leaves out the schemas that nothing uses. */
+function complete(document: Document): Document {
+  addDiscriminator(document);
+  return withoutUnusedSchemas(document);
+}
+
+function addDiscriminator(document: Document): void {
+  const union = document.components?.schemas?.MemoryCommandInput;
+  if (!union) return;
+  union.discriminator = {
+    propertyName: 'command',
+    mapping: Object.fromEntries(
+      commands.map(({ name }) => [name, `#/components/schemas/${schemaName(name)}Input`]),
+    ),
+  };
+}
+
+/** The transform writes each schema as input and as output; what nothing refers to is left out. */
+function withoutUnusedSchemas(document: Document): Document {
+  for (;;) {
+    const schemas = document.components?.schemas ?? {};
+    const text = JSON.stringify(document);
+    const unused = Object.keys(schemas).filter((name) => !text.includes(`"#/components/schemas/${name}"`));
+    if (unused.length === 0) return document;
+    for (const name of unused) delete schemas[name];
+  }
+}

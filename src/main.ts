@@ -1,0 +1,105 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import closeWithGrace from 'close-with-grace';
+import { buildApp } from './app.ts';
+import { type Config, ConfigError, loadConfig } from './config.ts';
+import { DataDirectoryInUse } from './db/data-directory-lock.ts';
+import { type Database, openDatabase } from './db/database.ts';
+import { toServiceError } from './db/errors.ts';
+import { migrate } from './db/migrate.ts';
+
+/** A start that failed for a reason an operator can deal with; the message is all there is to show. */
+export class StartError extends Error {}
+
+/**
+ * Runs the service until a signal ends it: configuration, database, migrations, HTTP. SIGTERM and SIGINT make it
+ * unready, let running requests finish, and close; `SHUTDOWN_TIMEOUT_MS` or a second signal force it.
+ *
+ * @throws StartError when it cannot start.
+ */
+export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
+  const { config, database } = await openMigrated(env);
+  const app = await buildApp({ config, database });
+
+  closeWithGrace(
+    { delay: config.SHUTDOWN_TIMEOUT_MS, logger: asErrorLog(app.log) },
+    async ({ signal, err }) => {
+      if (err) app.log.fatal({ errorName: err.name, stack: err.stack }, 'stopping after an unexpected error');
+      else app.log.info({ signal }, 'stopping');
+      app.drain();
+      await delay(config.SHUTDOWN_DELAY_MS);
+      await app.close();
+      await database.close();
+      app.log.info('stopped');
+    },
+  );
+
+  try {
+    await app.listen({ host: config.HOST, port: config.PORT });
+  } catch (error) {
+    await database.close();
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === 'EADDRINUSE' ? 'the port is in use; set PORT to another' : (code ?? 'unknown error');
+    throw new StartError(`Cannot listen on ${config.HOST}:${config.PORT}: ${why}`);
+  }
+  if (database.kind === 'pglite') {
+    app.log.warn(
+      { dataDir: config.DATA_DIR },
+      'embedded database: for trying out and for one small worker. It is one process and one connection, long statements hold up all others, and a power cut can lose the latest writes. Set DATABASE_URL for production.',
+    );
+  }
+}
+
+/**
+ * Brings the configured database up to date, and ends.
+ *
+ * @throws StartError when it cannot.
+ */
+export async function migrateOnly(env: NodeJS.ProcessEnv): Promise<void> {
+  const { database } = await openMigrated(env);
+  await database.close();
+}
+
+async function openMigrated(env: NodeJS.ProcessEnv): Promise<{ config: Config; database: Database }> {
+  try {
+    const config = loadConfig(env);
+    const database = await openDatabase(config);
+    await migrateWhenReachable(config, database);
+    return { config, database };
+  } catch (error) {
+    if (error instanceof ConfigError || error instanceof DataDirectoryInUse)
+      throw new StartError(error.message);
+    throw error;
+  }
+}
+
+/** Under docker-compose and the like the database may come up after the service: tries for a while. */
+async function migrateWhenReachable(config: Config, database: Database): Promise<void> {
+  const deadline = Date.now() + config.DB_START_TIMEOUT_MS;
+  for (;;) {
+    try {
+      return await migrate(database);
+    } catch (error) {
+      const fault = toServiceError(error);
+      if (fault.status === 503 && Date.now() < deadline) {
+        await delay(500);
+        continue;
+      }
+      await database.close().catch(() => {});
+      throw new StartError(describeStartFault(config, error));
+    }
+  }
+}
+
+function describeStartFault(config: Config, error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const reason = cause instanceof AggregateError ? cause.errors.map(String).join('; ') : String(cause);
+  if (config.DATABASE_URL === undefined) {
+    return `The embedded database in ${config.DATA_DIR} cannot be used: ${reason}`;
+  }
+  const { hostname, port, pathname } = new URL(config.DATABASE_URL);
+  return `The database at ${hostname}:${port || 5432}${pathname} cannot be used: ${reason}\nCheck DATABASE_URL, and that the server runs and lets this user in.`;
+}
+
+function asErrorLog(log: { error(details: object, message: string): void }) {
+  return { error: (message: unknown) => log.error({ reason: String(message) }, 'shutdown') };
+}

@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { containsLoneSurrogate, containsNul, invalidField, isMissing } from '../messages.ts';
+import type { MemoryResult } from '../result.ts';
+import type { MemoryStore } from '../store.ts';
+
+/** Limits that a command enforces; 0 means no limit. */
+export interface MemoryLimits {
+  /** Largest content of a file, in UTF-8 bytes. */
+  maxFileBytes: number;
+  /** Longest result of `view`, in UTF-16 units. */
+  maxViewChars: number;
+}
+
+export interface MemoryContext {
+  store: MemoryStore;
+  limits: MemoryLimits;
+}
+
+/** One memory command. To add one: a file in this folder, an entry in `index.ts`. */
+export interface MemoryCommand {
+  name: string;
+  description: string;
+  /** Whether it can change anything. */
+  access: 'read' | 'write';
+  /** The input, `command` included: what is accepted, and what OpenAPI shows. */
+  schema: z.ZodObject;
+  /** Runs on the raw input; whatever is wrong with it comes back as a result. */
+  run(input: unknown, context: MemoryContext): Promise<MemoryResult>;
+}
+
+/** Builds a command from its schema and its work on a valid input. */
+export function defineCommand<Schema extends z.ZodObject>(definition: {
+  name: string;
+  description: string;
+  access: 'read' | 'write';
+  schema: Schema;
+  execute(input: z.output<Schema>, context: MemoryContext): Promise<MemoryResult>;
+}): MemoryCommand {
+  const { name, description, access, schema, execute } = definition;
+  return {
+    name,
+    description,
+    access,
+    schema,
+    async run(input, context) {
+      const parsed = schema.safeParse(input);
+      if (parsed.success) return execute(parsed.data, context);
+      return { content: describeProblem(name, parsed.error.issues), isError: true };
+    },
+  };
+}
+
+/** The first thing wrong, in the order of the fields; a missing or mistyped field before a text that cannot be kept. */
+function describeProblem(command: string, issues: z.core.$ZodIssue[]): string {
+  const issue = issues.find(({ code }) => code !== 'custom') ?? issues[0];
+  return invalidField(command, String(issue?.path[0] ?? 'input'), issue?.message ?? 'is not valid');
+}
+
+/** A path as the model wrote it; `parsePath` judges it. */
+export const pathField = (description: string, example: string) =>
+  z.string({ error: wrongType('must be a string') }).meta({ description, examples: [example] });
+
+/** Text that is stored or searched for: any well-formed Unicode but NUL, which Postgres `text` cannot hold. */
+export const textField = (description: string, example: string) =>
+  z
+    .string({ error: wrongType('must be a string') })
+    .superRefine((text, refinement) => {
+      const problem = textProblem(text);
+      if (problem !== undefined) refinement.addIssue({ code: 'custom', message: problem });
+    })
+    .meta({ description, examples: [example] });
+
+export const integerField = (description: string, example: number) =>
+  z.int({ error: wrongType('must be an integer') }).meta({ description, examples: [example] });
+
+/** A zod error map for a field: missing or of the wrong type. */
+export function wrongType(message: string) {
+  return (issue: { input?: unknown }) => (issue.input === undefined ? isMissing : message);
+}
+
+const LONE_SURROGATE = /\p{Cs}/u;
+
+function textProblem(text: string): string | undefined {
+  if (text.includes('\0')) return containsNul;
+  if (text.isWellFormed()) return undefined;
+  return containsLoneSurrogate(LONE_SURROGATE.exec(text)?.[0] ?? '');
+}

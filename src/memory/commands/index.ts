@@ -1,0 +1,35 @@
+import { invalidField, isMissing, unknownCommand } from '../messages.ts';
+import { failure, type MemoryResult } from '../result.ts';
+import type { MemoryCommand, MemoryContext } from './command.ts';
+import { create } from './create.ts';
+import { deleteCommand } from './delete.ts';
+import { insert } from './insert.ts';
+import { rename } from './rename.ts';
+import { strReplace } from './str-replace.ts';
+import { view } from './view.ts';
+
+/** The commands, in the order in which the documentation and the error for an unknown one name them. */
+export const commands: readonly MemoryCommand[] = [view, create, strReplace, insert, deleteCommand, rename];
+
+const commandsByName = new Map(commands.map((command) => [command.name, command]));
+
+/** The command that `name` names, or undefined. */
+export function findCommand(name: unknown): MemoryCommand | undefined {
+  return typeof name === 'string' ? commandsByName.get(name) : undefined;
+}
+
+/** Executes one memory tool input (`{"command": …}`), whatever is in it, and answers what the model should read. */
+export async function executeCommand(
+  input: Record<string, unknown>,
+  context: MemoryContext,
+): Promise<MemoryResult> {
+  const name = input.command;
+  const command = findCommand(name);
+  if (command) return command.run(input, context);
+  return failure(describeUnknown(name));
+}
+
+function describeUnknown(name: unknown): string {
+  if (name === undefined || name === null) return invalidField('memory', 'command', isMissing);
+  return unknownCommand(typeof name === 'string' ? name : JSON.stringify(name), [...commandsByName.keys()]);
+}

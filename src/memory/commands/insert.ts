@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { inserted, invalidInsertLine, missing } from '../messages.ts';
+import { parsePath } from '../path.ts';
+import { failure } from '../result.ts';
+import { countLines, insertLines } from '../text.ts';
+import { defineCommand, integerField, pathField, textField } from './command.ts';
+import { editWithinLimits } from './edit.ts';
+
+export const insert = defineCommand({
+  name: 'insert',
+  description: 'Puts lines into a file after a given line.',
+  access: 'write',
+  schema: z.object({
+    command: z.literal('insert'),
+    path: pathField('The file to edit.', '/memories/todo.txt'),
+    insert_line: integerField('The line after which the text goes in; 0 is the start of the file.', 2),
+    insert_text: textField(
+      'The text; one newline at its end is dropped, then it goes in as lines of its own.',
+      '- Review memory tool documentation\n',
+    ),
+  }),
+  async execute({ path: given, insert_line: line, insert_text: text }, { store, limits }) {
+    const parsed = parsePath(given);
+    if (!parsed.ok) return failure(parsed.refusal);
+    const { path } = parsed;
+    const outcome = await store.edit(path, (content) => {
+      const lineCount = countLines(content);
+      if (line < 0 || line > lineCount) return { result: failure(invalidInsertLine(line, lineCount)) };
+      const edited = insertLines(content, line, text.replace(/\n$/, ''));
+      return editWithinLimits(path, content, edited, inserted(path), limits);
+    });
+    return outcome.kind === 'missing' ? failure(missing(path)) : outcome.result;
+  },
+});

@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import {
+  cannotRenameRoot,
+  destinationExists,
+  destinationInsideSource,
+  missing,
+  notADirectory,
+  renamed,
+} from '../messages.ts';
+import { lengthProblem, parsePath, ROOT } from '../path.ts';
+import { failure, success } from '../result.ts';
+import { defineCommand, pathField } from './command.ts';
+
+export const rename = defineCommand({
+  name: 'rename',
+  description: 'Renames or moves a file or directory; nothing is overwritten.',
+  access: 'write',
+  schema: z.object({
+    command: z.literal('rename'),
+    old_path: pathField('The file or directory to rename or move.', '/memories/draft.txt'),
+    new_path: pathField(
+      'Its new path; nothing may be there yet. Missing directories above it are made.',
+      '/memories/final.txt',
+    ),
+  }),
+  async execute({ old_path: givenOld, new_path: givenNew }, { store }) {
+    const source = parsePath(givenOld);
+    if (!source.ok) return failure(source.refusal);
+    const destination = parsePath(givenNew);
+    if (!destination.ok) return failure(destination.refusal);
+    const from = source.path;
+    const to = destination.path;
+    if (from === ROOT) return failure(cannotRenameRoot);
+    if (to === ROOT) return failure(destinationExists(to));
+
+    const outcome = await store.rename(from, to);
+    switch (outcome.kind) {
+      case 'renamed':
+        return success(renamed(from, to));
+      case 'destination_exists':
+        return failure(destinationExists(to));
+      case 'source_missing':
+        return failure(missing(from));
+      case 'inside_itself':
+        return failure(destinationInsideSource(from, to));
+      case 'not_a_directory':
+        return failure(notADirectory(outcome.path));
+      case 'too_long':
+        return failure(lengthProblem(outcome.path) ?? '');
+    }
+  },
+});

@@ -1,0 +1,98 @@
+/**
+ * Every string a memory command can answer, to the byte. Source: the memory tool's documentation and, where it is
+ * silent, the SDK's reference implementation (docs/contract.md). Tests spell these out as literals.
+ */
+
+const LINE_NUMBER_WIDTH = 6;
+
+/** A line as `view` and the snippet of `str_replace` show it: number right-aligned in 6 columns, tab, line. */
+export function numberedLine(number: number, line: string): string {
+  return `${String(number).padStart(LINE_NUMBER_WIDTH)}\t${line}`;
+}
+
+// Paths
+
+export const pathMustStartWithMemories = (given: string) =>
+  `Error: Path must start with /memories, got: ${given}`;
+export const pathWouldEscape = (given: string) => `Error: Path ${given} would escape /memories directory`;
+export const pathHasForbiddenCharacter = (given: string, character: string) =>
+  `Error: Path ${jsonEscaped(given)} contains a character that is not allowed: ${codePoint(character)}`;
+export const pathTooLong = (what: string, limit: number) =>
+  `Error: Path is too long: ${what} (limit ${limit})`;
+
+// view
+
+export const directoryHeader = (path: string) =>
+  `Here're the files and directories up to 2 levels deep in ${path}, excluding hidden items and node_modules:`;
+export const fileHeader = (path: string) => `Here's the content of ${path} with line numbers:`;
+export const viewMissing = (path: string) => `The path ${path} does not exist. Please provide a valid path.`;
+export const tooManyLines = (path: string) => `File ${path} exceeds maximum line limit of 999,999 lines.`;
+export const invalidViewRange = (start: number, end: number, lineCount: number) =>
+  `Error: Invalid \`view_range\` parameter: [${start}, ${end}]. It should be within the range of lines of the file: [1, ${lineCount}]`;
+export const linesTruncated = (first: number, last: number, lineCount: number) =>
+  `[Truncated: showing lines ${first} to ${last} of ${lineCount}. Use view_range [${last + 1}, -1] to read the rest.]`;
+export const lineCut = (line: number, shown: number, length: number, lineCount: number) =>
+  `[Truncated: showing line ${line} of ${lineCount}, cut after ${shown} of its ${length} characters.${
+    line < lineCount ? ` Use view_range [${line + 1}, -1] to read the rest.` : ''
+  }]`;
+export const entriesTruncated = (shown: number, total: number) =>
+  `[Truncated: showing ${shown} of ${total} entries. View a subdirectory to see the rest.]`;
+
+// create
+
+export const created = (path: string) => `File created successfully at: ${path}`;
+export const alreadyExists = (path: string) => `Error: File ${path} already exists`;
+export const notADirectory = (path: string) => `Error: ${path} is not a directory`;
+export const fileTooLarge = (path: string, maxBytes: number) =>
+  `Error: File ${path} exceeds the maximum memory file size of ${maxBytes} bytes`;
+
+// str_replace
+
+export const replaced = (snippet: string) =>
+  `The memory file has been edited. Here is the snippet showing the change (with line numbers):\n${snippet}`;
+export const noOccurrence = (oldStr: string, path: string) =>
+  `No replacement was performed, old_str \`${oldStr}\` did not appear verbatim in ${path}.`;
+export const severalOccurrences = (oldStr: string, lines: readonly number[]) =>
+  `No replacement was performed. Multiple occurrences of old_str \`${oldStr}\` in lines: ${lines.join(', ')}. Please ensure it is unique`;
+export const emptyOldStr = 'Error: Invalid `old_str` parameter: it must not be empty';
+export const replaceMissing = (path: string) =>
+  `Error: The path ${path} does not exist. Please provide a valid path.`;
+
+// insert, delete, rename
+
+export const inserted = (path: string) => `The file ${path} has been edited.`;
+export const invalidInsertLine = (line: number, lineCount: number) =>
+  `Error: Invalid \`insert_line\` parameter: ${line}. It should be within the range of lines of the file: [0, ${lineCount}]`;
+export const missing = (path: string) => `Error: The path ${path} does not exist`;
+export const deleted = (path: string) => `Successfully deleted ${path}`;
+export const cannotDeleteRoot = 'Error: Cannot delete the /memories directory itself';
+export const renamed = (from: string, to: string) => `Successfully renamed ${from} to ${to}`;
+export const cannotRenameRoot = 'Error: Cannot rename the /memories directory itself';
+export const destinationExists = (to: string) => `Error: The destination ${to} already exists`;
+export const destinationInsideSource = (from: string, to: string) =>
+  `Error: Cannot rename ${from} to ${to}, which is inside it`;
+
+// Wrong input
+
+export const unknownCommand = (command: string, known: readonly string[]) =>
+  `Error: Unknown command: ${command}. The commands are ${known.join(', ')}`;
+export const invalidField = (command: string, field: string, problem: string) =>
+  `Error: Invalid input for ${command}: \`${field}\` ${problem}`;
+export const isMissing = 'is missing';
+export const containsNul = 'contains a NUL character (U+0000), which cannot be stored';
+export const containsLoneSurrogate = (surrogate: string) =>
+  `contains a lone surrogate (${codePoint(surrogate)}), which is not valid Unicode`;
+
+function codePoint(character: string): string {
+  return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
+}
+
+/** As a JSON string, with invisible characters escaped as well, so that the reader sees what is refused. */
+function jsonEscaped(text: string): string {
+  return JSON.stringify(text).replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) =>
+    Array.from(
+      { length: character.length },
+      (_, i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`,
+    ).join(''),
+  );
+}

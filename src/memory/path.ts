@@ -1,0 +1,104 @@
+import {
+  pathHasForbiddenCharacter,
+  pathMustStartWithMemories,
+  pathTooLong,
+  pathWouldEscape,
+} from './messages.ts';
+
+declare const canonical: unique symbol;
+
+/** A canonical virtual path: `/memories` or below it, NFC, no empty, `.` or `..` segment, within the limits. */
+export type MemoryPath = string & { readonly [canonical]: true };
+
+export const ROOT = '/memories' as MemoryPath;
+
+/** Contract, section 1. The database repeats these as CHECK constraints, so a rename cannot exceed them either. */
+export const MAX_PATH_BYTES = 1024;
+export const MAX_SEGMENT_BYTES = 255;
+export const MAX_DEPTH = 20;
+
+// Control (Cc), format (Cf) and lone surrogate (Cs) characters, the two Unicode line separators, the backslash.
+const FORBIDDEN_CHARACTER = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029\\]/u;
+
+export type ParsedPath = { ok: true; path: MemoryPath } | { ok: false; refusal: string };
+
+/**
+ * Turns what a model wrote into a canonical path, or into the refusal it should read.
+ *
+ * The order of the checks (start, escape, characters, length) and their texts are the contract's section 1.
+ */
+export function parsePath(given: string): ParsedPath {
+  const segments = given.split('/').filter((segment) => segment !== '' && segment !== '.');
+  if (!given.startsWith('/') || segments[0] !== 'memories') {
+    return refuse(pathMustStartWithMemories(given));
+  }
+  if (hasParentSegment(given)) return refuse(pathWouldEscape(given));
+
+  const forbidden = FORBIDDEN_CHARACTER.exec(given);
+  if (forbidden) return refuse(pathHasForbiddenCharacter(given, forbidden[0]));
+
+  const path = `/${segments.join('/')}`.normalize('NFC') as MemoryPath;
+  const tooLong = lengthProblem(path);
+  return tooLong === undefined ? { ok: true, path } : refuse(tooLong);
+}
+
+/** The refusal for a canonical path that breaks a length limit, else undefined. */
+export function lengthProblem(path: string): string | undefined {
+  const bytes = Buffer.byteLength(path);
+  if (bytes > MAX_PATH_BYTES) return pathTooLong(`${bytes} bytes`, MAX_PATH_BYTES);
+  const names = path.split('/').slice(2);
+  for (const name of names) {
+    const nameBytes = Buffer.byteLength(name);
+    if (nameBytes > MAX_SEGMENT_BYTES)
+      return pathTooLong(`a segment of ${nameBytes} bytes`, MAX_SEGMENT_BYTES);
+  }
+  if (names.length > MAX_DEPTH) return pathTooLong(`${names.length} levels below /memories`, MAX_DEPTH);
+  return undefined;
+}
+
+/** The directory that holds `path`; undefined for the root. */
+export function parentOf(path: MemoryPath): MemoryPath | undefined {
+  return path === ROOT ? undefined : (path.slice(0, path.lastIndexOf('/')) as MemoryPath);
+}
+
+/** Every directory above `path`, the root first. Empty for the root. */
+export function ancestorsOf(path: MemoryPath): MemoryPath[] {
+  const ancestors: MemoryPath[] = [];
+  for (let parent = parentOf(path); parent !== undefined; parent = parentOf(parent))
+    ancestors.unshift(parent);
+  return ancestors;
+}
+
+/** True when `path` lies somewhere below `directory`. */
+export function isBelow(path: MemoryPath, directory: MemoryPath): boolean {
+  return path.startsWith(`${directory}/`);
+}
+
+function refuse(refusal: string): ParsedPath {
+  return { ok: false, refusal };
+}
+
+/** Any `..` segment, with `/` or `\` as separator, after undoing percent-encoding however often it was applied. */
+function hasParentSegment(given: string): boolean {
+  if (!given.includes('..') && !given.includes('%')) return false;
+  return percentDecodeFully(given).split(/[/\\]/).includes('..');
+}
+
+/**
+ * Decodes `%XX` until nothing changes, in one pass: a decoded character may complete another `%XX`, so each one
+ * is looked at again together with what stands before it. (Decoding pass by pass is quadratic for `%252525…`.)
+ * Bytes above 0x7F become Latin-1 characters, which is enough to find `.`, `/` and `\`.
+ */
+function percentDecodeFully(given: string): string {
+  const decoded: string[] = [];
+  for (const character of given) {
+    decoded.push(character);
+    while (decoded.at(-3) === '%') {
+      const hex = decoded.slice(-2).join('');
+      if (!/^[0-9a-f]{2}$/i.test(hex)) break;
+      decoded.length -= 3;
+      decoded.push(String.fromCharCode(Number.parseInt(hex, 16)));
+    }
+  }
+  return decoded.join('');
+}

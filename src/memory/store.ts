@@ -1,0 +1,63 @@
+import type { MemoryPath } from './path.ts';
+import type { MemoryResult } from './result.ts';
+
+/** One entry of a directory listing. `bytes` is the UTF-8 size of a file's content; 0 for a directory. */
+export interface ListedEntry {
+  path: MemoryPath;
+  kind: 'file' | 'dir';
+  bytes: number;
+}
+
+/** What stands at a path. A listing holds at most the asked number of `entries`; `total` counts them all. */
+export type Looked =
+  | { kind: 'file'; content: string }
+  | { kind: 'dir'; entries: ListedEntry[]; total: number }
+  | { kind: 'missing' };
+
+export type Created =
+  | { kind: 'created' }
+  | { kind: 'exists' }
+  | { kind: 'not_a_directory'; path: MemoryPath };
+
+/** What an edit wants done with the content it was given: write this instead, or leave it and answer that. */
+export type Edit = { content: string; result: MemoryResult } | { content?: never; result: MemoryResult };
+
+export type Edited = { kind: 'edited' | 'refused'; result: MemoryResult } | { kind: 'missing' };
+
+export type Renamed =
+  | { kind: 'renamed' }
+  | { kind: 'destination_exists' }
+  | { kind: 'source_missing' }
+  | { kind: 'inside_itself' }
+  | { kind: 'not_a_directory'; path: MemoryPath }
+  | { kind: 'too_long'; path: string };
+
+/**
+ * One tenant's memory: a tree of files under `/memories`, which always exists.
+ *
+ * Each method is atomic and linearizable under any concurrency; whatever does not succeed changes nothing. Expected
+ * outcomes are values. Faults (database away, overloaded) are thrown as
+ * `ServiceError`.
+ */
+export interface MemoryStore {
+  /**
+   * A file with its content, or a directory with what lies up to two levels below it, hidden names and
+   * `node_modules` left out, depth first, names in code point order; at most `maxEntries` of them.
+   */
+  look(path: MemoryPath, maxEntries: number): Promise<Looked>;
+
+  /** Makes a file and the directories above it that are missing. */
+  create(path: MemoryPath, content: string): Promise<Created>;
+
+  /**
+   * Applies `change` to a file's content so that no other edit is lost. `change` must be pure: it is called again
+   * with newer content when another edit came first. A directory counts as missing.
+   */
+  edit(path: MemoryPath, change: (content: string) => Edit): Promise<Edited>;
+
+  /** Deletes a file, or a directory with all below it. Not for the root. */
+  delete(path: MemoryPath): Promise<'deleted' | 'missing'>;
+
+  /** Moves a file, or a directory with all below it, making the directories above `to` that are missing. */
+  rename(from: MemoryPath, to: MemoryPath): Promise<Renamed>;
+}

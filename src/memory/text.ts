@@ -1,0 +1,64 @@
+import { numberedLine } from './messages.ts';
+
+/**
+ * The line model: a file's lines are `content.split("\n")`, so a file that ends in a newline has an empty last
+ * line, and CR is an ordinary character (contract, section 1). Everything here is pure.
+ */
+export function splitLines(content: string): string[] {
+  return content.split('\n');
+}
+
+/** How many lines `content` has, without making them. */
+export function countLines(content: string): number {
+  return countNewlines(content, 0, content.length) + 1;
+}
+
+/** The offsets (UTF-16 units) of the non-overlapping occurrences of a non-empty `needle`, left to right. */
+export function occurrencesOf(needle: string, content: string): number[] {
+  const offsets: number[] = [];
+  for (let at = content.indexOf(needle); at !== -1; at = content.indexOf(needle, at + needle.length)) {
+    offsets.push(at);
+  }
+  return offsets;
+}
+
+/** The 1-based line numbers of ascending `offsets`. */
+export function linesOfOffsets(content: string, offsets: readonly number[]): number[] {
+  let line = 1;
+  let from = 0;
+  return offsets.map((offset) => {
+    line += countNewlines(content, from, offset);
+    from = offset;
+    return line;
+  });
+}
+
+/** Numbered lines from 2 above `firstLine` to 2 below `lastLine` (1-based, inclusive), as far as there are any. */
+export function snippet(content: string, firstLine: number, lastLine: number): string {
+  const start = Math.max(1, firstLine - 2);
+  return splitLines(content)
+    .slice(start - 1, lastLine + 2)
+    .map((line, i) => numberedLine(start + i, line))
+    .join('\n');
+}
+
+/** `text` put in as lines after line `after` (0: at the start); `after` must be within the file. */
+export function insertLines(content: string, after: number, text: string): string {
+  const lines = splitLines(content);
+  lines.splice(after, 0, text);
+  return lines.join('\n');
+}
+
+/** The largest prefix of `text` of at most `length` UTF-16 units that does not end within a surrogate pair. */
+export function prefix(text: string, length: number): string {
+  const unit = text.charCodeAt(length - 1);
+  const splitsPair = length < text.length && unit >= 0xd800 && unit <= 0xdbff;
+  return text.slice(0, splitsPair ? length - 1 : length);
+}
+
+function countNewlines(content: string, from: number, to: number): number {
+  let count = 0;
+  for (let at = content.indexOf('\n', from); at !== -1 && at < to; at = content.indexOf('\n', at + 1))
+    count++;
+  return count;
+}

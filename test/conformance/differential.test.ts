@@ -1,0 +1,51 @@
+/** Random scripts give the same results and leave the same tree on the service as on the naive model. */
+import fc from 'fast-check';
+import { afterAll, expect, it } from 'vitest';
+import { anyInput, fuzzParameters } from '../support/arbitraries.ts';
+import { assertInvariants, readTree } from '../support/invariants.ts';
+import { Model } from '../support/model.ts';
+import { describeService, freshTenant } from '../support/service.ts';
+
+// Small enough for a random script to reach it.
+const MAX_FILE_BYTES = 200;
+
+// Two tenants in every script, the second rarely: it must not notice the first.
+const step = fc.record({
+  second: fc.oneof({ weight: 8, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
+  input: anyInput,
+});
+const script = fc.array(step, { minLength: 20, maxLength: 60, size: 'max' });
+
+describeService(
+  'random scripts',
+  (service, kind) => {
+    let steps = 0;
+
+    afterAll(() => console.log(`differential on ${kind}: ${steps} steps, each as the model`));
+
+    it('answer as the model does, and leave its tree', async () => {
+      await fc.assert(
+        fc.asyncProperty(script, async (commands) => {
+          const tenants = [freshTenant('one'), freshTenant('two')] as const;
+          const models = [
+            new Model({ maxFileBytes: MAX_FILE_BYTES }),
+            new Model({ maxFileBytes: MAX_FILE_BYTES }),
+          ];
+          for (const { second, input } of commands) {
+            const tenant = tenants[second ? 1 : 0];
+            const expected = models[second ? 1 : 0]?.run(input);
+            const { status, content, is_error } = await service().execute(input, { tenant });
+            expect({ input, status, content, is_error }).toEqual({ input, status: 200, ...expected });
+            steps += 1;
+          }
+          for (const [i, tenant] of tenants.entries()) {
+            expect(await readTree(service(), tenant)).toEqual(models[i]?.tree);
+          }
+        }),
+        fuzzParameters(150),
+      );
+      await assertInvariants(service());
+    });
+  },
+  { MAX_FILE_BYTES: String(MAX_FILE_BYTES), MAX_VIEW_CHARS: '0' },
+);

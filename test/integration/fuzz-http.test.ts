@@ -1,0 +1,156 @@
+/** Nothing that is sent makes the service answer with a 500, or in a form the contract does not have. */
+import { once } from 'node:events';
+import { type AddressInfo, connect } from 'node:net';
+import fc from 'fast-check';
+import type { LightMyRequestResponse } from 'fastify';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { fuzzParameters } from '../support/arbitraries.ts';
+import { rawRequest } from '../support/http-arbitraries.ts';
+import { assertInvariants } from '../support/invariants.ts';
+import { describeService } from '../support/service.ts';
+
+/** Fails unless the answer is a result (in one of its three forms) or a problem. */
+function assertForm(response: LightMyRequestResponse): void {
+  const { statusCode, headers } = response;
+  const type = String(headers['content-type']);
+  if (statusCode !== 200) {
+    expect(statusCode, response.body).toBeGreaterThanOrEqual(400);
+    expect(statusCode, response.body).toBeLessThan(500);
+    expect(type).toMatch(/^application\/problem\+json\b/);
+    const problem = response.json();
+    expect(problem).toMatchObject({ status: statusCode, code: expect.stringMatching(/^[a-z][a-z0-9_]*$/) });
+    expect(problem.request_id).toBe(headers['x-request-id']);
+    expect(problem.request_id).toMatch(/./);
+    return;
+  }
+  if (type.startsWith('text/plain')) {
+    expect(headers['x-memory-is-error']).toMatch(/^(true|false)$/);
+    return;
+  }
+  expect(type).toMatch(/^application\/json\b/);
+  const body = response.json();
+  const result = { content: expect.any(String), is_error: expect.any(Boolean) };
+  const block = { type: 'tool_result', tool_use_id: expect.any(String), ...result };
+  expect(body).toEqual('type' in body ? block : result);
+}
+
+describeService('any request at all', (service, kind) => {
+  const statuses = new Map<number, number>();
+
+  afterAll(() => {
+    const counts = [...statuses].sort().map(([status, n]) => `${n} × ${status}`);
+    console.log(`fuzz of POST /execute on ${kind}: ${counts.join(', ')}`);
+  });
+
+  it('to POST /execute is answered with a result or a problem, and leaves the trees whole', async () => {
+    await fc.assert(
+      fc.asyncProperty(rawRequest, async ({ body, headers }) => {
+        const response = await service().app.inject({
+          method: 'POST',
+          url: '/execute',
+          headers: { 'content-type': 'application/json', ...headers },
+          payload: body,
+        });
+        statuses.set(response.statusCode, (statuses.get(response.statusCode) ?? 0) + 1);
+        assertForm(response);
+      }),
+      fuzzParameters(kind === 'postgres' ? 4000 : 1500),
+    );
+    await assertInvariants(service());
+  });
+
+  it('to any other route is answered, and never with a 5xx', async () => {
+    const method = fc.constantFrom('GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'POST', 'TRACE');
+    const url = fc.oneof(
+      fc.constantFrom(
+        '/execute',
+        '/execute/',
+        '/EXECUTE',
+        '/',
+        '//',
+        '/execute?a=b',
+        '/memories',
+        '/%',
+        '/%ff',
+        '/docs/../x',
+      ),
+      fc.webPath().map((path) => path || '/'),
+    );
+    await fc.assert(
+      fc.asyncProperty(method, url, async (method, url) => {
+        const response = await service().app.inject({ method: method as 'GET', url });
+        expect(response.statusCode, `${method} ${url}`).toBeLessThan(500);
+        if (response.statusCode >= 400 && method !== 'HEAD') assertForm(response);
+      }),
+      fuzzParameters(300),
+    );
+    await assertInvariants(service());
+  });
+});
+
+describeService('any bytes at all on the socket', (service) => {
+  let port = 0;
+
+  beforeAll(async () => {
+    await service().app.listen({ port: 0, host: '127.0.0.1' });
+    port = (service().app.server.address() as AddressInfo).port;
+  });
+
+  /** Sends bytes, closes its side, and reads what comes back. */
+  async function send(bytes: Buffer): Promise<string> {
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    let answer = '';
+    socket.setEncoding('latin1').on('data', (text) => {
+      answer += text;
+    });
+    socket.on('error', () => {});
+    socket.end(bytes);
+    await once(socket, 'close');
+    return answer;
+  }
+
+  const post = (headers: string, body: string) =>
+    `POST /execute HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n${body}`;
+  const json = 'Content-Type: application/json\r\n';
+
+  it('are never answered with a 500, and the service lives on', async () => {
+    const request = fc.oneof(
+      fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes)),
+      fc
+        .constantFrom(
+          'GET / HTTP/1.1\r\n\r\n',
+          'GET /execute HTTP/9.9\r\nHost: x\r\n\r\n',
+          `GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`,
+          post(`${json}Content-Length: 5`, '{"command":"view","path":"/memories"}'),
+          post(`${json}Content-Length: 500`, '{"command":"view"'),
+          post(`${json}Content-Length: -1`, '{}'),
+          post(`${json}Content-Length: 2\r\nContent-Length: 3`, '{}'),
+          post(`${json}Content-Length: 99999999999`, '{}'),
+          post(`${json}Transfer-Encoding: chunked`, '5\r\n{"com\r\nzz\r\n'),
+          post(`${json}Transfer-Encoding: chunked`, '2\r\n{}\r\n0\r\n\r\n'),
+          post(`${json}Transfer-Encoding: gzip`, '{}'),
+          post(`${json}Expect: 100-continue\r\nContent-Length: 2`, '{}'),
+          post(`${json}Expect: nonsense\r\nContent-Length: 2`, '{}'),
+          post(`${json}X-Tenant-Id: a\r\nX-Tenant-Id: b\r\nContent-Length: 2`, '{}'),
+          post(`${json}X-Big: ${'x'.repeat(20_000)}\r\nContent-Length: 2`, '{}'),
+          post(`${json}X-Tenant-Id: é\u0001\r\nContent-Length: 2`, '{}'),
+          post('Connection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 2', '{}'),
+        )
+        .map((text) => Buffer.from(text, 'latin1')),
+    );
+    await fc.assert(
+      fc.asyncProperty(request, async (bytes) => {
+        const answer = await send(bytes);
+        expect(answer).not.toMatch(/^HTTP\/1\.1 5/);
+        if (answer) expect(answer).toMatch(/^HTTP\/1\.1 [1-4]\d\d /);
+      }),
+      fuzzParameters(150),
+    );
+    const body = '{"command":"view","path":"/memories"}';
+    const answer = await send(
+      Buffer.from(post(`${json}Connection: close\r\nContent-Length: ${body.length}`, body)),
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+    await assertInvariants(service());
+  });
+});

@@ -1,0 +1,175 @@
+/**
+ * Many small concurrent histories, each of which some sequential order of the model explains: an order that respects
+ * which calls had ended before which began, gives each call its result, and ends in the tree the database has.
+ */
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fuzzParameters } from '../support/arbitraries.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { assertInvariants, readTree } from '../support/invariants.ts';
+import { type Call, linearize } from '../support/linearizability.ts';
+import type { Tree } from '../support/model.ts';
+import { freshTenant, type Service, startService } from '../support/service.ts';
+
+const path = fc.constantFrom(
+  '/memories/d',
+  '/memories/d/f',
+  '/memories/d/g/h',
+  '/memories/e',
+  '/memories/e/f',
+);
+const word = fc.constantFrom('one', 'two', 'one\ntwo', '');
+const command = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ command: fc.constant('create'), path, file_text: word }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ command: fc.constant('view'), path: fc.oneof(path, fc.constant('/memories')) }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      command: fc.constant('str_replace'),
+      path,
+      old_str: fc.constantFrom('one', 'two', 'e'),
+      new_str: fc.constantFrom('one', 'two', 'three', ''),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      command: fc.constant('insert'),
+      path,
+      insert_line: fc.nat(2),
+      insert_text: fc.constantFrom('one', 'new'),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ command: fc.constant('delete'), path }) },
+  { weight: 3, arbitrary: fc.record({ command: fc.constant('rename'), old_path: path, new_path: path }) },
+);
+// What three clients do, each one thing after the other.
+const plan = fc.array(fc.array(command, { minLength: 3, maxLength: 4, size: 'max' }), {
+  minLength: 3,
+  maxLength: 3,
+});
+
+/** Lets the clients of a plan run at once, each on a replica, and records what they see. */
+async function record(replicas: Service[], tenant: string, clients: object[][]): Promise<Call[]> {
+  const history: Call[] = [];
+  let clock = 0;
+  await Promise.all(
+    clients.map(async (inputs, client) => {
+      for (const input of inputs) {
+        const invoked = clock++;
+        const answer = await (replicas[client % replicas.length] as Service).execute(input, { tenant });
+        const { status, content, is_error } = answer;
+        expect(status, JSON.stringify(answer.body)).toBe(200);
+        history.push({ input, result: { content, is_error }, invoked, responded: clock++ });
+      }
+    }),
+  );
+  return history;
+}
+
+describe.each(['postgres', 'pglite'] as const)('random concurrent histories, on %s', (kind) => {
+  // Two replicas where there can be two.
+  let replicas: Service[] = [];
+  let database: { url: string; drop(): Promise<void> } | undefined;
+  let histories = 0;
+  let calls = 0;
+
+  beforeAll(async () => {
+    if (kind === 'postgres') database = await createTestDatabase();
+    const env = database ? { DATABASE_URL: database.url } : undefined;
+    replicas = [await startService(kind, env)];
+    if (env) replicas.push(await startService(kind, env));
+  });
+  afterAll(async () => {
+    console.log(`linearizability on ${kind}: ${histories} histories of ${calls} calls, each explained`);
+    for (const replica of replicas) await replica.close();
+    await database?.drop();
+  });
+
+  it('are explained by a sequential order', async () => {
+    const { seed, numRuns } = fuzzParameters(kind === 'postgres' ? 500 : 60);
+    const plans = fc.sample(plan, { seed, numRuns });
+    const observer = replicas[0] as Service;
+    const observe = async (clients: object[][]): Promise<{ history: Call[]; final: Tree }> => {
+      const tenant = freshTenant('history');
+      return { history: await record(replicas, tenant, clients), final: await readTree(observer, tenant) };
+    };
+    // Several tenants at a time, so that the histories also disturb each other.
+    for (let n = 0; n < plans.length; n += 5) {
+      for (const { history, final } of await Promise.all(plans.slice(n, n + 5).map(observe))) {
+        if (!linearize(history, final)) {
+          expect.fail(`no order explains ${JSON.stringify({ history, final: [...final] }, null, 1)}`);
+        }
+        histories += 1;
+        calls += history.length;
+      }
+    }
+    await assertInvariants(observer);
+  });
+});
+
+describe('the search for an order', () => {
+  const created = { content: 'File created successfully at: /memories/f', is_error: false };
+  const create = { command: 'create', path: '/memories/f', file_text: 'x' };
+  const look = { command: 'view', path: '/memories/f' };
+  const missing = {
+    content: 'The path /memories/f does not exist. Please provide a valid path.',
+    is_error: true,
+  };
+  const shown = {
+    content: "Here's the content of /memories/f with line numbers:\n     1\tx",
+    is_error: false,
+  };
+  const final: Tree = new Map([
+    ['/memories', null],
+    ['/memories/f', 'x'],
+  ]);
+
+  it('finds the order of overlapping calls', () => {
+    const history = [
+      { input: look, result: shown, invoked: 0, responded: 3 },
+      { input: create, result: created, invoked: 1, responded: 2 },
+    ];
+    expect(linearize(history, final)?.map(({ input }) => input)).toEqual([create, look]);
+  });
+
+  it('rejects two winners of one path', () => {
+    const history = [
+      { input: create, result: created, invoked: 0, responded: 3 },
+      { input: create, result: created, invoked: 1, responded: 2 },
+    ];
+    expect(linearize(history)).toBeUndefined();
+  });
+
+  it('rejects a read that misses a write which had ended', () => {
+    const history = [
+      { input: create, result: created, invoked: 0, responded: 1 },
+      { input: look, result: missing, invoked: 2, responded: 3 },
+    ];
+    expect(linearize(history)).toBeUndefined();
+    const overlapping = history.map((call) => ({ ...call, invoked: 0, responded: 9 }));
+    expect(linearize(overlapping)?.map(({ input }) => input)).toEqual([look, create]);
+  });
+
+  it('rejects a lost update that only the final tree shows', () => {
+    const edit = (old_str: string, new_str: string, line: string): Call => ({
+      input: { command: 'str_replace', path: '/memories/f', old_str, new_str },
+      result: {
+        content: `The memory file has been edited. Here is the snippet showing the change (with line numbers):\n     1\t${line}`,
+        is_error: false,
+      },
+      invoked: 2,
+      responded: 5,
+    });
+    const history = [
+      { input: { ...create, file_text: 'ab' }, result: created, invoked: 0, responded: 1 },
+      edit('a', '1', '1b'),
+      edit('b', '2', '12'),
+    ];
+    expect(linearize(history, new Map(final).set('/memories/f', '12'))).toBeDefined();
+    expect(linearize(history, new Map(final).set('/memories/f', '1b'))).toBeUndefined();
+  });
+});

@@ -1,0 +1,52 @@
+import { expect } from 'vitest';
+import type { Tree } from './model.ts';
+import type { Service } from './service.ts';
+
+/** What has to hold in the database at any moment, each as the query that finds what breaks it. */
+const VIOLATIONS = {
+  'an entry whose parent is missing or a file': `
+    SELECT e.tenant_id, e.path FROM entries e
+    LEFT JOIN entries p ON p.tenant_id = e.tenant_id AND p.path = e.parent_path
+    WHERE e.path <> '/memories' AND (p.path IS NULL OR p.kind::text <> 'dir')`,
+  'a parent_path that is not the parent of the path': `
+    SELECT tenant_id, path, parent_path FROM entries
+    WHERE parent_path IS DISTINCT FROM CASE WHEN path = '/memories' THEN NULL
+      ELSE left(path, length(path) - position('/' in reverse(path))) END`,
+  'a root that is a file': `
+    SELECT tenant_id FROM entries WHERE path = '/memories' AND kind::text <> 'dir'`,
+  'a file with children': `
+    SELECT f.tenant_id, f.path, c.path AS child FROM entries f
+    JOIN entries c ON c.tenant_id = f.tenant_id AND c.parent_path = f.path WHERE f.kind::text = 'file'`,
+  'a file whose size is not its content’s, or a directory with content': `
+    SELECT tenant_id, path, size_bytes FROM entries
+    WHERE (kind::text = 'file' AND size_bytes IS DISTINCT FROM octet_length(content))
+      OR (kind::text = 'dir' AND content IS NOT NULL)`,
+  'a tenant whose counters are not those of its rows': `
+    SELECT coalesce(t.id, e.tenant_id) AS tenant, t.file_count, e.files, t.byte_count, e.bytes FROM tenants t
+    FULL JOIN (
+      SELECT tenant_id, count(*) FILTER (WHERE kind::text = 'file') AS files,
+        coalesce(sum(size_bytes) FILTER (WHERE kind::text = 'file'), 0) AS bytes
+      FROM entries GROUP BY tenant_id
+    ) e ON e.tenant_id = t.id
+    WHERE t.id IS NULL OR t.file_count <> coalesce(e.files, 0) OR t.byte_count <> coalesce(e.bytes, 0)`,
+};
+
+/** Fails when any tenant of the service's database breaks one of the store's invariants. */
+export async function assertInvariants(service: Service): Promise<void> {
+  for (const [violation, sql] of Object.entries(VIOLATIONS)) {
+    expect(await service.query(sql), violation).toEqual([]);
+  }
+}
+
+/** A tenant's memory as the database has it, in the model's form. */
+export async function readTree(service: Service, tenant: string): Promise<Tree> {
+  const rows = await service.query(
+    'SELECT path, kind::text AS kind, content FROM entries WHERE tenant_id = $1',
+    [tenant],
+  );
+  const tree = new Map<string, string | null>([['/memories', null]]);
+  for (const { path, kind, content } of rows) {
+    tree.set(String(path), kind === 'file' ? String(content) : null);
+  }
+  return tree;
+}

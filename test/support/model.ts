@@ -1,0 +1,62 @@
+/**
+ * A naive model of the contract (../shared/contract.md, sections 1 to 3): a Map for a tenant, nothing shared with
+ * src/. It is the oracle of the differential, linearizability and fuzz tests.
+ */
+import { create, insert, remove, rename, strReplace } from './model/edit.ts';
+import { checkInput } from './model/input.ts';
+import { canonical, ROOT } from './model/path.ts';
+import { Failure, type Fields, type Limits, type Result, type Tree } from './model/types.ts';
+import { view } from './model/view.ts';
+
+export type { Limits, Result, Tree } from './model/types.ts';
+
+/** The memory of a tenant that has never written. */
+export const emptyTree: Tree = new Map([[ROOT, null]]);
+
+const defaults: Limits = { maxFileBytes: 1_048_576 };
+
+type Command = (tree: Tree, fields: Fields, limits: Limits) => { tree: Tree; content: string };
+
+const commands: Record<string, Command> = {
+  view: (tree, fields) => ({ tree, content: view(tree, fields) }),
+  create,
+  str_replace: strReplace,
+  insert,
+  delete: remove,
+  rename,
+};
+
+/**
+ * Runs one command input, as parsed from JSON, on a tree. A command that fails leaves the tree as it was.
+ */
+export function run(tree: Tree, input: object, limits = defaults): { tree: Tree; result: Result } {
+  try {
+    const { command, fields } = checkInput(input as Record<string, unknown>);
+    const paths: Partial<Fields> = {};
+    for (const name of ['path', 'old_path', 'new_path'] as const) {
+      if (command === 'rename' ? name !== 'path' : name === 'path') paths[name] = canonical(fields[name]);
+    }
+    const done = commands[command]?.(tree, { ...fields, ...paths }, limits);
+    if (!done) throw new Error(`the model has no command ${command}`);
+    return { tree: done.tree, result: { content: done.content, is_error: false } };
+  } catch (error) {
+    if (error instanceof Failure) return { tree, result: { content: error.message, is_error: true } };
+    throw error;
+  }
+}
+
+/** A tenant's memory that remembers: `run` on a tree of its own. */
+export class Model {
+  tree: Tree = emptyTree;
+  readonly limits: Limits;
+
+  constructor(limits: Limits = defaults) {
+    this.limits = limits;
+  }
+
+  run(input: object): Result {
+    const { tree, result } = run(this.tree, input, this.limits);
+    this.tree = tree;
+    return result;
+  }
+}

@@ -1,0 +1,69 @@
+import { bytes, fail, hex } from './types.ts';
+
+export const ROOT = '/memories';
+
+/** Whether a `..` segment is in the path, behind backslashes and any number of percent-encodings too. */
+function escapes(raw: string): boolean {
+  let text = raw;
+  for (;;) {
+    if (text.split(/[/\\]/).includes('..')) return true;
+    const decoded = text.replace(/%([0-9a-f]{2})/gi, (_, code: string) =>
+      String.fromCharCode(parseInt(code, 16)),
+    );
+    if (decoded === text) return false;
+    text = decoded;
+  }
+}
+
+/** The first length limit the canonical path breaks, as the contract words it, or undefined. */
+export function tooLong(path: string): string | undefined {
+  if (bytes(path) > 1024) return `Error: Path is too long: ${bytes(path)} bytes (limit 1024)`;
+  const segments = path.split('/').slice(2);
+  for (const segment of segments) {
+    if (bytes(segment) > 255) {
+      return `Error: Path is too long: a segment of ${bytes(segment)} bytes (limit 255)`;
+    }
+  }
+  if (segments.length > 20) {
+    return `Error: Path is too long: ${segments.length} levels below /memories (limit 20)`;
+  }
+  return undefined;
+}
+
+/** Section 1: the canonical path of a raw one, or the refusal. */
+export function canonical(raw: string): string {
+  if (raw !== ROOT && !raw.startsWith(`${ROOT}/`)) fail(`Error: Path must start with /memories, got: ${raw}`);
+  if (escapes(raw)) fail(`Error: Path ${raw} would escape /memories directory`);
+  const bad = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029\\]/u.exec(raw)?.[0];
+  if (bad !== undefined) {
+    const code = hex(bad.codePointAt(0) ?? 0);
+    fail(`Error: Path ${JSON.stringify(raw)} contains a character that is not allowed: ${code}`);
+  }
+  const segments = raw.split('/').filter((segment) => segment !== '' && segment !== '.');
+  const path = `/${segments.join('/')}`.normalize('NFC');
+  const problem = tooLong(path);
+  if (problem) fail(problem);
+  return path;
+}
+
+export function parentOf(path: string): string {
+  return path.slice(0, path.lastIndexOf('/'));
+}
+
+export function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+/** The directories above a path, nearest first, the root last. */
+export function ancestors(path: string): string[] {
+  const all: string[] = [];
+  for (let at = path; at !== ROOT; ) {
+    at = parentOf(at);
+    all.push(at);
+  }
+  return all;
+}
+
+export function isBelow(path: string, directory: string): boolean {
+  return path.startsWith(`${directory}/`);
+}

@@ -1,0 +1,97 @@
+/** The SDK's `BetaLocalFilesystemMemoryTool` on a temporary folder, and what the contract changes of it. */
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { BetaLocalFilesystemMemoryTool } from '@anthropic-ai/sdk/tools/memory/node';
+import type { Input } from './arbitraries.ts';
+import type { Result, Tree } from './model.ts';
+
+export class Reference {
+  readonly #folder: string;
+  readonly #tool: BetaLocalFilesystemMemoryTool;
+
+  private constructor(folder: string, tool: BetaLocalFilesystemMemoryTool) {
+    this.#folder = folder;
+    this.#tool = tool;
+  }
+
+  static async start(): Promise<Reference> {
+    const folder = await mkdtemp(join(tmpdir(), 'memory-service-reference-'));
+    return new Reference(folder, await BetaLocalFilesystemMemoryTool.init(folder));
+  }
+
+  /** Runs a command; what the class throws is a result that reports a failure. */
+  async run(input: Input): Promise<Result> {
+    const run = this.#tool[input.command as 'view'].bind(this.#tool);
+    try {
+      return { content: String(await run(input as never)), is_error: false };
+    } catch (error) {
+      return { content: error instanceof Error ? error.message : String(error), is_error: true };
+    }
+  }
+
+  async tree(): Promise<Tree> {
+    const tree = new Map<string, string | null>([['/memories', null]]);
+    const walk = async (path: string): Promise<void> => {
+      for (const entry of await readdir(join(this.#folder, path), { withFileTypes: true })) {
+        const at = `${path}/${entry.name}`;
+        tree.set(at, entry.isFile() ? await readFile(join(this.#folder, at), 'utf8') : null);
+        if (entry.isDirectory()) await walk(at);
+      }
+    };
+    await walk('/memories');
+    return tree;
+  }
+
+  /** Removes directories that are not in `tree`. */
+  async removeStrayDirectories(tree: Tree): Promise<void> {
+    for (const [path, content] of await this.tree()) {
+      if (content === null && !tree.has(path))
+        await rm(join(this.#folder, path), { recursive: true, force: true });
+    }
+  }
+
+  /** Back to an empty memory. */
+  async clear(): Promise<void> {
+    await rm(join(this.#folder, 'memories'), { recursive: true });
+    await mkdir(join(this.#folder, 'memories'));
+  }
+
+  async close(): Promise<void> {
+    await rm(this.#folder, { recursive: true });
+  }
+}
+
+/** Results of the service and of the class are the same once each is brought into this form. */
+export function normaliseService({ content, is_error }: Result): Result {
+  // "Documented error strings and prefixes": the class's errors have no prefix.
+  return { content: is_error ? content.replace(/^Error: /, '') : content, is_error };
+}
+
+/** @param input the command as the class was given it */
+export function normaliseReference({ content, is_error }: Result, input: Input): Result {
+  // "Documented error strings": an insert into what does not exist, or into a directory, has a text of its own;
+  // "`insert` and `str_replace` on a directory" is as if nothing were there.
+  if (is_error && /^The path .* (is not a file|does not exist)\./.test(content) && input.command !== 'view') {
+    const missing = `The path ${input.path} does not exist`;
+    return {
+      content: input.command === 'insert' ? missing : `${missing}. Please provide a valid path.`,
+      is_error,
+    };
+  }
+  if (!is_error && content.startsWith("Here're the files"))
+    return { content: normaliseListing(content), is_error };
+  return { content, is_error };
+}
+
+function normaliseListing(content: string): string {
+  return content
+    .split('\n')
+    .map((line, i) => {
+      // Section 2: a directory's own size is always that of a POSIX directory entry, whatever this filesystem says.
+      if (i === 1 || line.endsWith('/')) return line.replace(/^[^\t]*\t/, '4.0K\t');
+      // "One decimal in sizes": the class writes 2K for 2.0K.
+      return line.replace(/^(\d+)([KMG])\t/, '$1.0$2\t');
+    })
+    .join('\n');
+}

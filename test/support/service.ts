@@ -1,0 +1,157 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
+import pg from 'pg';
+import { afterAll, beforeAll, describe } from 'vitest';
+import { buildApp } from '../../src/app.ts';
+import { loadConfig } from '../../src/config.ts';
+import { type Database, openDatabase } from '../../src/db/database.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { statement, type Value } from '../../src/db/statement.ts';
+import { createTestDatabase } from './database.ts';
+
+export type Backend = 'postgres' | 'pglite';
+
+export interface Answer {
+  status: number;
+  /** Of the body: what a memory tool answers. Undefined in a problem. */
+  content: string;
+  is_error: boolean;
+  /** The body parsed, or its text where it is not JSON. */
+  body: Record<string, unknown>;
+  headers: LightMyRequestResponse['headers'];
+}
+
+export type Row = Record<string, unknown>;
+
+export interface Service {
+  app: FastifyInstance;
+  database: Database;
+  /** POST /execute. A string or bytes go as they are, anything else as JSON. */
+  execute(input: unknown, options?: { tenant?: string; headers?: Record<string, string> }): Promise<Answer>;
+  /** Raw SQL beside the service. */
+  query(sql: string, parameters?: unknown[]): Promise<Row[]>;
+  close(): Promise<void>;
+}
+
+/** What a test needs of a store, whichever it is: its settings, raw SQL once it is open, and an end. */
+interface Ground {
+  env: Record<string, string>;
+  query(database: Database, sql: string, parameters: unknown[]): Promise<Row[]>;
+  end(): Promise<void>;
+}
+
+async function postgresGround(url?: string): Promise<Ground> {
+  const own = url ? { url, drop: async () => {} } : await createTestDatabase();
+  const client = new pg.Client({ connectionString: own.url });
+  await client.connect();
+  return {
+    env: { DATABASE_URL: own.url },
+    query: async (_, sql, parameters) => (await client.query(sql, parameters)).rows,
+    end: async () => {
+      await client.end();
+      await own.drop();
+    },
+  };
+}
+
+async function pgliteGround(folder?: string): Promise<Ground> {
+  const own = folder ?? (await mkdtemp(join(tmpdir(), 'memory-service-pglite-')));
+  return {
+    env: { DATA_DIR: own },
+    // PGlite is one connection, the service's own; a raw query takes its turn there.
+    query: async (database, sql, parameters) => {
+      const names = parameters.map((_, i) => `p${i}`);
+      const values = Object.fromEntries(names.map((name, i) => [name, parameters[i] as Value]));
+      return (await database.run(statement<Record<string, Value>, Row>(sql, names, sql), values)).rows;
+    },
+    end: async () => {
+      if (!folder) await rm(own, { recursive: true, force: true });
+    },
+  };
+}
+
+/**
+ * The whole service in this process, without a socket, on a database of its own.
+ *
+ * @param env settings beside the defaults for tests. DATABASE_URL or DATA_DIR in it makes the service use that
+ *   database and leave it behind, so that a test can open one twice.
+ */
+export async function startService(kind: Backend, env: Record<string, string> = {}): Promise<Service> {
+  const ground = await (kind === 'postgres' ? postgresGround(env.DATABASE_URL) : pgliteGround(env.DATA_DIR));
+  const config = loadConfig({ AUTH: 'none', LOG_LEVEL: 'silent', ...ground.env, ...env });
+  const database = await openDatabase(config);
+  await migrate(database);
+  const app = await buildApp({ config, database });
+  await app.ready();
+  return {
+    app,
+    database,
+    execute: (input, options) => execute(app, input, options),
+    query: (sql, parameters = []) => ground.query(database, sql, parameters),
+    close: async () => {
+      await app.close();
+      await database.close();
+      await ground.end();
+    },
+  };
+}
+
+async function execute(
+  app: FastifyInstance,
+  input: unknown,
+  options: { tenant?: string; headers?: Record<string, string> } = {},
+): Promise<Answer> {
+  const response = await app.inject({
+    method: 'POST',
+    url: '/execute',
+    headers: {
+      'content-type': 'application/json',
+      ...(options.tenant === undefined ? {} : { 'x-tenant-id': options.tenant }),
+      ...options.headers,
+    },
+    payload: typeof input === 'string' || Buffer.isBuffer(input) ? input : JSON.stringify(input),
+  });
+  const json = /\bjson\b/.test(String(response.headers['content-type']));
+  const body = json ? response.json() : response.body;
+  return {
+    status: response.statusCode,
+    content: body.content,
+    is_error: body.is_error,
+    body,
+    headers: response.headers,
+  };
+}
+
+export const backends: Backend[] = ['postgres', 'pglite'];
+
+/**
+ * A suite run on real Postgres and on PGlite. `suite` is given a way to the service, which is there from the first
+ * hook or test on.
+ */
+export function describeService(
+  name: string,
+  suite: (service: () => Service, kind: Backend) => void,
+  env: Record<string, string> = {},
+): void {
+  describe.each(backends)(`${name}, on %s`, (kind) => {
+    let service: Service | undefined;
+    beforeAll(async () => {
+      service = await startService(kind, env);
+    });
+    afterAll(() => service?.close());
+    suite(() => {
+      if (!service) throw new Error('the service is started in beforeAll');
+      return service;
+    }, kind);
+  });
+}
+
+let tenants = 0;
+
+/** A tenant no other test of this database has. */
+export function freshTenant(label = 'tenant'): string {
+  tenants += 1;
+  return `${label}-${tenants}`;
+}
