@@ -3,14 +3,14 @@ CREATE TABLE "entries" (
 	"path" text COLLATE "C" NOT NULL,
 	"parent_path" text COLLATE "C",
 	"kind" text COLLATE "C" NOT NULL,
-	"parent_kind" text COLLATE "C" GENERATED ALWAYS AS (CASE WHEN parent_path IS NULL THEN NULL ELSE 'dir' END) STORED,
+	"dir_path" text COLLATE "C" GENERATED ALWAYS AS (CASE WHEN kind = 'dir' THEN path END) STORED,
 	"content" text COLLATE "C",
 	"size_bytes" integer GENERATED ALWAYS AS (octet_length(content)) STORED,
 	"version" uuid,
 	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"updated_at" timestamp with time zone DEFAULT now() NOT NULL,
 	CONSTRAINT "entries_tenant_id_path_pk" PRIMARY KEY("tenant_id","path"),
-	CONSTRAINT "entries_path_kind" UNIQUE("tenant_id","path","kind"),
+	CONSTRAINT "entries_directories" UNIQUE("tenant_id","dir_path"),
 	CONSTRAINT "entries_kind" CHECK ("entries"."kind" IN ('file', 'dir')),
 	CONSTRAINT "entries_content" CHECK (("entries"."kind" = 'file') = ("entries"."content" IS NOT NULL AND "entries"."version" IS NOT NULL)),
 	CONSTRAINT "entries_root" CHECK (("entries"."path" = '/memories') = ("entries"."parent_path" IS NULL) AND ("entries"."parent_path" IS NOT NULL OR "entries"."kind" = 'dir')),
@@ -27,5 +27,5 @@ CREATE TABLE "tenants" (
 );
 --> statement-breakpoint
 ALTER TABLE "entries" ADD CONSTRAINT "entries_tenant_id_tenants_id_fk" FOREIGN KEY ("tenant_id") REFERENCES "public"."tenants"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "entries" ADD CONSTRAINT "entries_parent_is_directory" FOREIGN KEY ("tenant_id","parent_path","parent_kind") REFERENCES "public"."entries"("tenant_id","path","kind") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "entries" ADD CONSTRAINT "entries_parent_is_directory" FOREIGN KEY ("tenant_id","parent_path") REFERENCES "public"."entries"("tenant_id","dir_path") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "entries_children" ON "entries" USING btree ("tenant_id","parent_path","path");

@@ -35,8 +35,8 @@ export const tenants = pgTable(
 
 /**
  * The tree: a row a file or directory. The constraints are the tree's invariants, so no interleaving and no crash
- * can break them: an entry's parent exists and is a directory (the foreign key's `parent_kind` is always `dir`),
- * a path says where its parent is, only the root has none, and paths stay within the contract's limits.
+ * can break them: an entry's parent exists and is a directory (only those have a
+ * `dir_path`), a path says where its parent is, only the root has none, and paths stay within the contract's limits.
  */
 export const entries = pgTable(
   'entries',
@@ -47,9 +47,8 @@ export const entries = pgTable(
     path: key('path').notNull(),
     parentPath: key('parent_path'),
     kind: key('kind').$type<'file' | 'dir'>().notNull(),
-    parentKind: key('parent_kind').generatedAlwaysAs(
-      sql`CASE WHEN parent_path IS NULL THEN NULL ELSE 'dir' END`,
-    ),
+    /** The path of a directory, else null: what a parent has to be, so that a file cannot be one. */
+    dirPath: key('dir_path').generatedAlwaysAs(sql`CASE WHEN kind = 'dir' THEN path END`),
     content: content('content'),
     sizeBytes: integer('size_bytes').generatedAlwaysAs(sql`octet_length(content)`),
     /** Changes with every change of `content`: what an edit compares before it writes. */
@@ -59,11 +58,12 @@ export const entries = pgTable(
   },
   (t) => [
     primaryKey({ columns: [t.tenantId, t.path] }),
-    unique('entries_path_kind').on(t.tenantId, t.path, t.kind),
+    // Files have null here, which no child can refer to: the foreign key costs them nothing when they move or go.
+    unique('entries_directories').on(t.tenantId, t.dirPath),
     foreignKey({
       name: 'entries_parent_is_directory',
-      columns: [t.tenantId, t.parentPath, t.parentKind],
-      foreignColumns: [t.tenantId, t.path, t.kind],
+      columns: [t.tenantId, t.parentPath],
+      foreignColumns: [t.tenantId, t.dirPath],
     }),
     index('entries_children').on(t.tenantId, t.parentPath, t.path),
     check('entries_kind', sql`${t.kind} IN ('file', 'dir')`),

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
+import { databaseUrl } from './postgres/database-url.ts';
 
 async function onServer(sql: string): Promise<void> {
   const client = new pg.Client({ connectionString: inject('postgres').url });
@@ -24,7 +25,5 @@ export async function createTestDatabase(
   const { url, template, prefix } = inject('postgres');
   const name = `${prefix}_${randomBytes(6).toString('hex')}`;
   await onServer(`CREATE DATABASE ${name} TEMPLATE ${(options.migrated ?? true) ? template : 'template0'}`);
-  const at = new URL(url);
-  at.pathname = `/${name}`;
-  return { url: at.href, drop: () => onServer(`DROP DATABASE ${name} WITH (FORCE)`) };
+  return { url: databaseUrl(url, name), drop: () => onServer(`DROP DATABASE ${name} WITH (FORCE)`) };
 }

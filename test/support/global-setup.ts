@@ -1,9 +1,13 @@
 import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { loadConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
+import { databaseUrl } from './postgres/database-url.ts';
 import { startDocker } from './postgres/docker.ts';
 import { startEmbedded } from './postgres/embedded.ts';
 import { RungUnavailable, type TestServer } from './postgres/server.ts';
@@ -12,6 +16,8 @@ declare module 'vitest' {
   export interface ProvidedContext {
     /** The server of this run, its migrated template database, and the prefix of every database the run makes. */
     postgres: { url: string; template: string; prefix: string };
+    /** A DATA_DIR with an empty, migrated database, to be copied. */
+    pglite: { template: string };
   }
 }
 
@@ -57,12 +63,9 @@ async function admin<T>(url: string, work: (client: pg.Client) => Promise<T>): P
   }
 }
 
-async function makeTemplate(url: string, template: string): Promise<void> {
-  await admin(url, (client) => client.query(`CREATE DATABASE ${template} TEMPLATE template0`));
-  const at = new URL(url);
-  at.pathname = `/${template}`;
-  const config = loadConfig({ DATABASE_URL: at.href, AUTH: 'none', LOG_LEVEL: 'silent' });
-  const database = await openDatabase(config);
+/** Brings the database that the settings name up to date, and leaves it. */
+async function migrated(env: Record<string, string>): Promise<void> {
+  const database = await openDatabase(loadConfig({ AUTH: 'none', LOG_LEVEL: 'silent', ...env }));
   try {
     await migrate(database);
   } finally {
@@ -70,7 +73,7 @@ async function makeTemplate(url: string, template: string): Promise<void> {
   }
 }
 
-export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+async function setUpPostgres(project: TestProject): Promise<() => Promise<void>> {
   const { server, passed } = await startServer();
   const prefix = `memory_test_${randomBytes(4).toString('hex')}`;
   const teardown = async () => {
@@ -87,11 +90,37 @@ export default async function setup(project: TestProject): Promise<() => Promise
     const because = passed.length ? ` (${passed.join(', ')})` : '';
     console.log(`Postgres for the tests: ${server.name} ${version.rows[0].server_version}${because}`);
     const template = `${prefix}_template`;
-    await makeTemplate(server.url, template);
+    await admin(server.url, (client) => client.query(`CREATE DATABASE ${template} TEMPLATE template0`));
+    await migrated({ DATABASE_URL: databaseUrl(server.url, template) });
     project.provide('postgres', { url: server.url, template, prefix });
     return teardown;
   } catch (error) {
     await teardown().catch(() => {});
     throw error;
   }
+}
+
+/** PGlite takes seconds to make a database, and a fraction of one to open a copy. */
+async function setUpPglite(project: TestProject): Promise<() => Promise<void>> {
+  const template = await mkdtemp(join(tmpdir(), 'memory-service-pglite-template-'));
+  const teardown = () => rm(template, { recursive: true, force: true });
+  try {
+    await migrated({ DATA_DIR: template });
+    project.provide('pglite', { template });
+    return teardown;
+  } catch (error) {
+    await teardown();
+    throw error;
+  }
+}
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const parts = await Promise.allSettled([setUpPostgres(project), setUpPglite(project)]);
+  const teardown = async () => {
+    for (const part of parts) if (part.status === 'fulfilled') await part.value();
+  };
+  const failed = parts.find((part) => part.status === 'rejected');
+  if (!failed) return teardown;
+  await teardown();
+  throw failed.reason;
 }

@@ -1,9 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
 import pg from 'pg';
-import { afterAll, beforeAll, describe } from 'vitest';
+import { afterAll, beforeAll, describe, inject } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
@@ -58,6 +58,7 @@ async function postgresGround(url?: string): Promise<Ground> {
 
 async function pgliteGround(folder?: string): Promise<Ground> {
   const own = folder ?? (await mkdtemp(join(tmpdir(), 'memory-service-pglite-')));
+  if (!folder) await cp(inject('pglite').template, own, { recursive: true });
   return {
     env: { DATA_DIR: own },
     // PGlite is one connection, the service's own; a raw query takes its turn there.

@@ -18,6 +18,8 @@ import { prefix, splitLines } from '../text.ts';
 import { defineCommand, pathField, wrongType } from './command.ts';
 
 const MAX_LINES = 999_999;
+/** A line that has to be cut keeps at least this much of itself: a whole character, whatever it is. */
+const MIN_PART = 2;
 const RANGE_PROBLEM = 'must be an array of two integers';
 const rangeEnd = () => z.int({ error: () => RANGE_PROBLEM });
 
@@ -96,7 +98,7 @@ function truncatedFile(shown: string[], lines: string[], start: number, maxChars
   const line = lines[start - 1] ?? '';
   const longestHint = lineCut(start, line.length, line.length, total).length;
   const room = maxChars - length - numberedLine(start, '').length - longestHint - 2;
-  const part = prefix(line, Math.min(line.length, Math.max(1, room)));
+  const part = prefix(line, Math.min(line.length, Math.max(MIN_PART, room)));
   const hints: string[] = [];
   if (part.length < line.length) hints.push(lineCut(start, part.length, line.length, total));
   else if (start < total) hints.push(linesTruncated(start, start, total));

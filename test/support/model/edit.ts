@@ -32,6 +32,7 @@ export function create(tree: Tree, { path, file_text }: Fields, limits: Limits):
 }
 
 export function strReplace(tree: Tree, { path, old_str, new_str }: Fields, limits: Limits): Change {
+  if (old_str === '') fail('Error: Invalid `old_str` parameter: it must not be empty');
   const content = tree.get(path);
   if (typeof content !== 'string')
     fail(`Error: The path ${path} does not exist. Please provide a valid path.`);

@@ -75,9 +75,6 @@ export function checkInput(input: Record<string, unknown>): { command: string; f
     if (kind !== 'text') continue;
     const problem = textProblem(name, input[name]);
     if (problem) fail(`Error: Invalid input for ${command}: ${problem}`);
-    if (name === 'old_str' && input[name] === '') {
-      fail('Error: Invalid `old_str` parameter: it must not be empty');
-    }
   }
   return { command, fields: input as unknown as Fields };
 }

@@ -30,16 +30,25 @@ export function tooLong(path: string): string | undefined {
   return undefined;
 }
 
+/** A text as JSON has it, with what cannot be seen escaped too. */
+function jsonEscaped(text: string): string {
+  const unit = (i: number, c: string) => `\\u${c.charCodeAt(i).toString(16).padStart(4, '0')}`;
+  return JSON.stringify(text).replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (c) =>
+    c.length === 1 ? unit(0, c) : unit(0, c) + unit(1, c),
+  );
+}
+
 /** Section 1: the canonical path of a raw one, or the refusal. */
 export function canonical(raw: string): string {
-  if (raw !== ROOT && !raw.startsWith(`${ROOT}/`)) fail(`Error: Path must start with /memories, got: ${raw}`);
+  const segments = raw.split('/').filter((segment) => segment !== '' && segment !== '.');
+  if (raw[0] !== '/' || segments[0] !== 'memories')
+    fail(`Error: Path must start with /memories, got: ${raw}`);
   if (escapes(raw)) fail(`Error: Path ${raw} would escape /memories directory`);
   const bad = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029\\]/u.exec(raw)?.[0];
   if (bad !== undefined) {
     const code = hex(bad.codePointAt(0) ?? 0);
-    fail(`Error: Path ${JSON.stringify(raw)} contains a character that is not allowed: ${code}`);
+    fail(`Error: Path ${jsonEscaped(raw)} contains a character that is not allowed: ${code}`);
   }
-  const segments = raw.split('/').filter((segment) => segment !== '' && segment !== '.');
   const path = `/${segments.join('/')}`.normalize('NFC');
   const problem = tooLong(path);
   if (problem) fail(problem);

@@ -1,0 +1,179 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTestDatabase } from '../support/database.ts';
+import { post, startCli, startServer } from '../support/process.ts';
+import { cmd } from '../support/table.ts';
+
+let folder: string;
+let database: Awaited<ReturnType<typeof createTestDatabase>>;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'memory-service-lifecycle-'));
+  database = await createTestDatabase({ migrated: false });
+});
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true });
+  await database.drop();
+});
+
+describe('start', () => {
+  it('names every variable that is wrong, and exits with 1', async () => {
+    const cli = startCli(['serve'], {
+      PORT: 'http',
+      MAX_FILE_BYTES: '-1',
+      DATABASE_URL: 'mysql://u:secret@h/d',
+    });
+    expect(await cli.exit).toBe(1);
+    expect(cli.output()).toBe(
+      [
+        'memory-service: The configuration is not valid:',
+        '  PORT must be a whole number',
+        '  DATABASE_URL must be a URL like postgres://user:password@host:5432/database',
+        '  MAX_FILE_BYTES must be a whole number',
+      ].join('\n'),
+    );
+  });
+
+  it('with an unreachable database says which, without the password, and exits with 1', async () => {
+    const cli = startCli(['serve'], {
+      AUTH: 'none',
+      DATABASE_URL: 'postgres://ada:secret@127.0.0.1:1/memory',
+      DB_START_TIMEOUT_MS: '0',
+    });
+    expect(await cli.exit).toBe(1);
+    expect(cli.output()).toContain('memory-service: The database at 127.0.0.1:1/memory cannot be used: ');
+    expect(cli.output()).not.toContain('secret');
+  });
+
+  it('migrates a database, once and again', async () => {
+    const env = { AUTH: 'none', DATABASE_URL: database.url };
+    const both = [startCli(['migrate'], env), startCli(['migrate'], env)];
+    expect(await Promise.all(both.map((cli) => cli.exit))).toStrictEqual([0, 0]);
+    expect(both.map((cli) => cli.output())).toStrictEqual([
+      'The database is up to date.',
+      'The database is up to date.',
+    ]);
+  });
+});
+
+describe('embedded database', () => {
+  it('warns, keeps data over kill -9, and lets in one process at a time', async () => {
+    const env = { DATA_DIR: join(folder, 'embedded') };
+    const first = await startServer(env);
+    await first.line(/embedded database: for trying out and for one small worker/);
+    expect((await post(first.url, cmd.create('/memories/kept', 'text'))).content).toBe(
+      'File created successfully at: /memories/kept',
+    );
+
+    const second = startCli(['serve'], { AUTH: 'none', PORT: '0', ...env });
+    expect(await second.exit).toBe(1);
+    expect(second.output()).toContain(
+      `memory-service: The data directory ${env.DATA_DIR} is in use by process ${first.child.pid}.`,
+    );
+
+    first.child.kill('SIGKILL');
+    await first.exit;
+    const third = await startServer(env);
+    expect((await post(third.url, cmd.view('/memories/kept'))).content).toBe(
+      "Here's the content of /memories/kept with line numbers:\n     1\ttext",
+    );
+    third.child.kill('SIGTERM');
+    expect(await third.exit).toBe(0);
+    expect(third.output()).toContain('"msg":"stopped"');
+  });
+});
+
+describe('stop', () => {
+  /** Holds the tenant's row, so that a write of the tenant stays under way until it is released. */
+  async function holdTenant() {
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    await client.query(`INSERT INTO tenants (id) VALUES ('default') ON CONFLICT DO NOTHING`);
+    await client.query('BEGIN');
+    await client.query(`SELECT 1 FROM tenants WHERE id = 'default' FOR UPDATE`);
+    const waiting = async () => {
+      for (;;) {
+        const { rows } = await client.query(
+          // Unlike pg_stat_activity, not a copy that is kept for the transaction.
+          'SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))',
+        );
+        if (rows.length > 0) return;
+      }
+    };
+    return { waiting, release: () => client.end() };
+  }
+
+  it('SIGTERM: unready at once, the running request finishes, exit 0', async () => {
+    const server = await startServer({
+      DATABASE_URL: database.url,
+      SHUTDOWN_DELAY_MS: '300',
+      DB_LOCK_TIMEOUT_MS: '0',
+    });
+    expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+    const held = await holdTenant();
+    const running = post(server.url, cmd.create('/memories/during-stop', 'x'));
+    await held.waiting();
+    server.child.kill('SIGTERM');
+    await server.line(/"msg":"stopping"/);
+    const ready = await fetch(`${server.url}/readyz`);
+    expect([ready.status, ((await ready.json()) as { code: string }).code]).toStrictEqual([
+      503,
+      'shutting_down',
+    ]);
+    await held.release();
+    expect((await running).content).toBe('File created successfully at: /memories/during-stop');
+    expect(await server.exit).toBe(0);
+  });
+
+  it('a request that does not end is cut off after SHUTDOWN_TIMEOUT_MS, exit 1', async () => {
+    const server = await startServer({
+      DATABASE_URL: database.url,
+      SHUTDOWN_TIMEOUT_MS: '200',
+      DB_LOCK_TIMEOUT_MS: '0',
+    });
+    const held = await holdTenant();
+    const running = post(server.url, cmd.create('/memories/never', 'x')).catch(() => 'cut off');
+    await held.waiting();
+    server.child.kill('SIGTERM');
+    expect(await server.exit).toBe(1);
+    expect(await running).toBe('cut off');
+    await held.release();
+  });
+});
+
+describe('log', () => {
+  it('has one line a request, without contents, and paths at debug only', async () => {
+    const server = await startServer({ DATABASE_URL: database.url });
+    await post(server.url, cmd.create('/memories/private-path', 'private-content'), {
+      'x-tenant-id': 'log-tenant',
+      'x-request-id': 'log-1',
+    });
+    await post(server.url, cmd.view('/memories/private-path\0'), { 'x-tenant-id': 'log-tenant' });
+    const [line] = await server.line(/.*"reqId":"log-1".*/);
+    expect(JSON.parse(line)).toMatchObject({
+      level: 'info',
+      reqId: 'log-1',
+      tenant: 'log-tenant',
+      command: 'create',
+      outcome: 'ok',
+      status: 200,
+      durationMs: expect.any(Number),
+    });
+    server.child.kill('SIGTERM');
+    await server.exit;
+    expect(server.output()).not.toMatch(/private/);
+    expect(server.output().match(/log-tenant/g)).toHaveLength(2);
+  });
+
+  it('at debug has paths, and still no contents', async () => {
+    const server = await startServer({ DATABASE_URL: database.url, LOG_LEVEL: 'debug' });
+    await post(server.url, cmd.create('/memories/shown-path', 'private-content'));
+    await server.line(/shown-path/);
+    server.child.kill('SIGTERM');
+    await server.exit;
+    expect(server.output()).not.toMatch(/private-content/);
+  });
+});

@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { lint, loadConfig } from '@redocly/openapi-core';
+import { expect, it } from 'vitest';
+import { openApiYaml } from '../support/openapi.ts';
+import { describeService, freshTenant } from '../support/service.ts';
+
+const file = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url));
+
+it('openapi.yaml is what the routes say (else: npm run openapi)', async () => {
+  expect(readFileSync(file('openapi.yaml'), 'utf8')).toBe(await openApiYaml());
+});
+
+it('openapi.yaml lints', async () => {
+  const config = await loadConfig({ configPath: file('redocly.yaml') });
+  const problems = await lint({ ref: file('openapi.yaml'), config });
+  expect(problems.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toStrictEqual([]);
+});
+
+interface Media {
+  examples: Record<string, { value: unknown }>;
+}
+interface Document {
+  openapi: string;
+  paths: Record<
+    string,
+    {
+      post: {
+        requestBody: { content: Record<string, Media> };
+        responses: Record<string, { content: Record<string, Media> }>;
+      };
+    }
+  >;
+  components: {
+    schemas: Record<string, { oneOf?: unknown[]; discriminator?: object; description?: string }>;
+  };
+}
+
+describeService('the OpenAPI document', (service) => {
+  it('has examples that succeed when they are sent, with the answers that it shows', async () => {
+    const { paths } = (await service().app.inject('/openapi.json')).json() as Document;
+    const execute = paths['/execute']?.post;
+    const requests = execute?.requestBody.content['application/json']?.examples ?? {};
+    const answers = execute?.responses['200']?.content['application/json']?.examples ?? {};
+    const texts = execute?.responses['200']?.content['text/plain']?.examples ?? {};
+    const tenant = freshTenant();
+    expect(Object.keys(requests)).toHaveLength(9);
+    for (const [name, { value }] of Object.entries(requests)) {
+      const answer = await service().execute(value, { tenant });
+      expect(answer.body).toStrictEqual(answers[name]?.value);
+      expect(answer.content).toBe(texts[name]?.value);
+    }
+  });
+
+  it('describes each command in a discriminated union', async () => {
+    const document = (await service().app.inject('/openapi.json')).json() as Document;
+    const { schemas } = document.components;
+    expect(document.openapi).toBe('3.1.0');
+    expect(schemas.MemoryCommandInput?.oneOf).toHaveLength(6);
+    expect(schemas.MemoryCommandInput?.discriminator).toStrictEqual({
+      propertyName: 'command',
+      mapping: {
+        view: '#/components/schemas/ViewInput',
+        create: '#/components/schemas/CreateInput',
+        str_replace: '#/components/schemas/StrReplaceInput',
+        insert: '#/components/schemas/InsertInput',
+        delete: '#/components/schemas/DeleteInput',
+        rename: '#/components/schemas/RenameInput',
+      },
+    });
+    for (const name of ['View', 'Create', 'StrReplace', 'Insert', 'Delete', 'Rename']) {
+      expect(schemas[`${name}Input`]?.description).toMatch(/\w/);
+    }
+  });
+
+  it('is shown by Swagger UI from this server alone', async () => {
+    const page = await service().app.inject('/docs/');
+    expect(page.statusCode).toBe(200);
+    const sources = [...page.body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url = '']) => url);
+    expect(sources.length).toBeGreaterThan(3);
+    for (const url of sources) {
+      expect(url).not.toMatch(/^(https?:)?\/\//);
+      const path = new URL(url, 'http://x/docs/').pathname;
+      expect([path, (await service().app.inject(path)).statusCode]).toStrictEqual([path, 200]);
+    }
+  });
+});
+
+describeService('operations', (service) => {
+  it('healthz and readyz answer, and readyz follows the database', async () => {
+    expect((await service().app.inject('/healthz')).json()).toStrictEqual({ status: 'ok' });
+    expect((await service().app.inject('/readyz')).json()).toStrictEqual({ status: 'ok' });
+    await service().query('DELETE FROM drizzle.__drizzle_migrations');
+    const unready = await service().app.inject('/readyz');
+    expect([unready.statusCode, unready.json().code, unready.headers['retry-after']]).toStrictEqual([
+      503,
+      'database_not_migrated',
+      '2',
+    ]);
+    await service().query('DROP SCHEMA drizzle CASCADE');
+    expect((await service().app.inject('/readyz')).json().code).toBe('database_not_migrated');
+    expect((await service().app.inject('/healthz')).statusCode).toBe(200);
+  });
+
+  it('metrics count commands by name and outcome, with no tenant in them', async () => {
+    await service().execute({ command: 'view', path: '/memories' }, { tenant: 'metrics-tenant' });
+    await service().execute({ command: 'no-such-command' }, { tenant: 'metrics-tenant' });
+    const { body } = await service().app.inject('/metrics');
+    expect(body).toContain('memory_commands_total{command="view",outcome="ok"} 1');
+    expect(body).toContain('memory_commands_total{command="unknown",outcome="error"} 1');
+    expect(body).toContain('memory_command_duration_seconds_count{command="view"} 1');
+    expect(body).toContain('memory_database_connections{state="waiting"} 0');
+    expect(body).not.toMatch(/metrics-tenant|no-such-command/);
+  });
+});

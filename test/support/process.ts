@@ -1,0 +1,79 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+
+const root = new URL('../..', import.meta.url);
+
+/** The CLI in a process of its own. */
+export interface CliProcess {
+  child: ChildProcess;
+  /** Everything printed so far. */
+  output(): string;
+  /** Resolves with the first line on standard output that matches; rejects when the process ends before. */
+  line(pattern: RegExp): Promise<RegExpExecArray>;
+  /** Resolves when it has ended, with its exit code, or null when a signal ended it. */
+  exit: Promise<number | null>;
+}
+
+/** Starts `memory-service` from source with only the given environment (and PATH). */
+export function startCli(args: string[], env: Record<string, string>): CliProcess {
+  const child = spawn(process.execPath, ['--import', 'tsx', 'src/cli.ts', ...args], {
+    cwd: root,
+    env: { PATH: process.env.PATH, NODE_ENV: 'test', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const lines: string[] = [];
+  const watchers = new Set<() => void>();
+  let ended = false;
+  for (const stream of [child.stdout, child.stderr]) {
+    createInterface({ input: stream }).on('line', (line) => {
+      lines.push(line);
+      for (const look of watchers) look();
+    });
+  }
+  const exit = once(child, 'close').then(([code]) => {
+    ended = true;
+    for (const look of watchers) look();
+    return code as number | null;
+  });
+  return {
+    child,
+    output: () => lines.join('\n'),
+    exit,
+    line: (pattern) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          for (const line of lines) {
+            const match = pattern.exec(line);
+            if (!match) continue;
+            watchers.delete(look);
+            return resolve(match);
+          }
+          if (ended) reject(new Error(`ended without ${pattern}:\n${lines.join('\n')}`));
+        };
+        watchers.add(look);
+        look();
+      }),
+  };
+}
+
+/** `memory-service serve` on a free port, once it listens. */
+export async function startServer(env: Record<string, string>): Promise<CliProcess & { url: string }> {
+  const server = startCli(['serve'], { PORT: '0', AUTH: 'none', ...env });
+  const [, url] = await server.line(/(http:\/\/127\.0\.0\.1:\d+)/);
+  return { ...server, url: url ?? '' };
+}
+
+/** POST /execute over a real socket. */
+export async function post(
+  url: string,
+  input: object,
+  headers: Record<string, string> = {},
+): Promise<{ status: number; content: string; is_error: boolean }> {
+  const response = await fetch(`${url}/execute`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(input),
+  });
+  return { status: response.status, ...((await response.json()) as { content: string; is_error: boolean }) };
+}

@@ -1,0 +1,45 @@
+import { expect, it } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
+
+const message = (env: Record<string, string>) => {
+  try {
+    loadConfig(env);
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return undefined;
+};
+
+it('has defaults; an empty variable is an unset one', () => {
+  expect(loadConfig({ PORT: '', DATABASE_URL: '' })).toMatchObject({
+    HOST: '127.0.0.1',
+    PORT: 8080,
+    DATA_DIR: './data',
+    AUTH: 'none',
+    MAX_FILE_BYTES: 1048576,
+    MAX_VIEW_CHARS: 100000,
+    LOG_LEVEL: 'info',
+    MAX_BODY_BYTES: 6356992,
+  });
+});
+
+it('names every variable that is wrong in one message', () => {
+  expect(message({ PORT: '70000', LOG_LEVEL: 'loud', DB_POOL_MAX: '0', ALLOW_UNAUTHENTICATED: 'yes' })).toBe(
+    'The configuration is not valid:\n  PORT must be from 0 to 65535\n  ALLOW_UNAUTHENTICATED must be true or false\n  LOG_LEVEL must be fatal, error, warn, info, debug, trace or silent\n  DB_POOL_MAX must be from 1 to 1000',
+  );
+});
+
+it('refuses to serve everyone on an address that others can reach', () => {
+  const refusal =
+    "The configuration is not valid:\n  AUTH none gives everyone who can reach 0.0.0.0 every tenant's memory: set HOST to a loopback address, or ALLOW_UNAUTHENTICATED=true if something in front authenticates";
+  expect(message({ HOST: '0.0.0.0', AUTH: 'none' })).toBe(refusal);
+  expect(message({ HOST: '0.0.0.0', AUTH: 'none', ALLOW_UNAUTHENTICATED: 'true' })).toBeUndefined();
+  for (const HOST of ['127.0.0.1', '127.9.9.9', '::1', 'localhost']) {
+    expect(message({ HOST, AUTH: 'none' })).toBeUndefined();
+  }
+  expect(message({ HOST: '127.0.0.1.example.org', AUTH: 'none' })).toContain('AUTH none');
+});
+
+it('never shows the value of DATABASE_URL', () => {
+  expect(message({ DATABASE_URL: 'mysql://ada:secret@host/db' })).not.toContain('secret');
+});
