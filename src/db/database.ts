@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts';
+import { type Config, ConfigError } from '../config.ts';
 import type { Run } from './statement.ts';
 
 /** How a pool of connections stands; all in connections, `waiting` in requests for one. */
@@ -28,6 +28,7 @@ export interface Database {
  * one is not connected to before the first statement.
  *
  * @throws DataDirectoryInUse when another process has the embedded database.
+ * @throws ConfigError when there is no embedded database here.
  */
 export async function openDatabase(config: Config): Promise<Database> {
   if (config.DATABASE_URL !== undefined) {
@@ -35,6 +36,13 @@ export async function openDatabase(config: Config): Promise<Database> {
     return openPostgres(config.DATABASE_URL, config);
   }
   // Loaded only where it is used: the image has no PGlite.
-  const { openPglite } = await import('./pglite.ts');
+  const { openPglite } = await import('./pglite.ts').catch(explainMissingPglite);
   return openPglite(config.DATA_DIR);
+}
+
+function explainMissingPglite(error: Error & { code?: string }): never {
+  if (error.code !== 'ERR_MODULE_NOT_FOUND' || !error.message.includes('@electric-sql/pglite')) throw error;
+  throw new ConfigError(
+    'Set DATABASE_URL, to a URL like postgres://user:password@host:5432/database: the embedded database is not installed here.',
+  );
 }

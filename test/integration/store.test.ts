@@ -1,0 +1,146 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildApp } from '../../src/app.ts';
+import { loadConfig } from '../../src/config.ts';
+import { type Database, openDatabase } from '../../src/db/database.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { assertInvariants } from '../support/invariants.ts';
+import { describeService, freshTenant, type Service, startService } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+const FILES = 10_000;
+
+/** A directory of many files made by SQL, as the service would have made them. */
+async function seedDirectory(service: Service, tenant: string): Promise<void> {
+  await service.execute(cmd.create('/memories/big/sub/first', 'x'), { tenant });
+  await service.query(
+    `INSERT INTO entries (tenant_id, path, parent_path, kind, content, version)
+     SELECT $1::text, '/memories/big/f' || n, '/memories/big', 'file', 'text ' || n, gen_random_uuid()
+     FROM generate_series(1, ${FILES}) AS n`,
+    [tenant],
+  );
+  await service.query(
+    `UPDATE tenants SET file_count = u.files, byte_count = u.bytes
+     FROM (SELECT count(*) FILTER (WHERE kind = 'file') AS files, sum(size_bytes) AS bytes FROM entries WHERE tenant_id = $1::text) AS u
+     WHERE id = $1::text`,
+    [tenant],
+  );
+}
+
+describeService('a directory of 10,000 files', (service) => {
+  const count = async (tenant: string, below: string) =>
+    Number(
+      (
+        await service().query(
+          `SELECT count(*) AS n FROM entries WHERE tenant_id = $1::text AND starts_with(path, $2::text || '/')`,
+          [tenant, below],
+        )
+      )[0]?.n,
+    );
+
+  it('is renamed whole, listed as what is shown, and deleted whole', async () => {
+    const tenant = freshTenant();
+    await seedDirectory(service(), tenant);
+    const renamed = await service().execute(cmd.rename('/memories/big', '/memories/moved/here'), { tenant });
+    expect(renamed.content).toBe('Successfully renamed /memories/big to /memories/moved/here');
+    expect([await count(tenant, '/memories/big'), await count(tenant, '/memories/moved/here')]).toStrictEqual(
+      [0, FILES + 2],
+    );
+    await assertInvariants(service());
+
+    const listed = await service().execute(cmd.view('/memories/moved/here'), { tenant });
+    expect(listed.content.length).toBeLessThanOrEqual(100_000);
+    expect(listed.content).toMatch(
+      /\n\[Truncated: showing \d+ of 10002 entries\. View a subdirectory to see the rest\.\]$/,
+    );
+
+    const deleted = await service().execute(cmd.delete('/memories/moved'), { tenant });
+    expect(deleted.content).toBe('Successfully deleted /memories/moved');
+    expect(await count(tenant, '/memories')).toBe(0);
+    await assertInvariants(service());
+  });
+});
+
+describe('on Postgres', () => {
+  let service: Service;
+  beforeAll(async () => {
+    service = await startService('postgres', { DB_LOCK_TIMEOUT_MS: '0' });
+  });
+  afterAll(() => service.close());
+
+  it("readers do not wait for the tenant's writers", async () => {
+    const tenant = freshTenant();
+    await service.execute(cmd.create('/memories/f', 'before'), { tenant });
+    await service.query('BEGIN');
+    await service.query('SELECT 1 FROM tenants WHERE id = $1 FOR UPDATE', [tenant]);
+    await service.query(`UPDATE entries SET content = 'after' WHERE tenant_id = $1 AND kind = 'file'`, [
+      tenant,
+    ]);
+    // Would time out if it waited: the writer's transaction is open.
+    const seen = await service.execute(cmd.view('/memories/f'), { tenant });
+    const listed = await service.execute(cmd.view('/memories'), { tenant });
+    await service.query('ROLLBACK');
+    expect(seen.content).toBe("Here's the content of /memories/f with line numbers:\n     1\tbefore");
+    expect(listed.is_error).toBe(false);
+  });
+
+  it('a write that waits holds up neither readers nor other tenants, however many there are', async () => {
+    const tenant = freshTenant();
+    await service.execute(cmd.create('/memories/f', 'x'), { tenant });
+    await service.query('BEGIN');
+    await service.query('SELECT 1 FROM tenants WHERE id = $1 FOR UPDATE', [tenant]);
+    const waiting = Array.from({ length: 50 }, (_, i) =>
+      service.execute(cmd.create(`/memories/w${i}`), { tenant }),
+    );
+    const other = await service.execute(cmd.create('/memories/f', 'x'), { tenant: freshTenant() });
+    const read = await service.execute(cmd.view('/memories/f'), { tenant });
+    await service.query('ROLLBACK');
+    expect([other.is_error, read.is_error]).toStrictEqual([false, false]);
+    expect((await Promise.all(waiting)).filter(({ is_error }) => is_error)).toStrictEqual([]);
+  });
+});
+
+describe('round trips to Postgres', () => {
+  let trips = 0;
+  let database: Database;
+  let app: Awaited<ReturnType<typeof buildApp>>;
+  let own: Awaited<ReturnType<typeof createTestDatabase>>;
+
+  beforeAll(async () => {
+    own = await createTestDatabase();
+    const config = loadConfig({ AUTH: 'none', LOG_LEVEL: 'silent', DATABASE_URL: own.url });
+    database = await openDatabase(config);
+    app = await buildApp({ config, database });
+    await app.inject('/readyz');
+    const { query } = pg.Client.prototype;
+    // What goes over the wire, whoever sends it.
+    pg.Client.prototype.query = function counted(this: pg.Client, ...args: unknown[]) {
+      trips++;
+      return Reflect.apply(query, this, args);
+    } as typeof query;
+  });
+  afterAll(async () => {
+    await app.close();
+    await database.close();
+    await own.drop();
+  });
+
+  it.each([
+    [cmd.create('/memories/a/b', 'x\n'), 1],
+    [cmd.view('/memories'), 1],
+    [cmd.view('/memories/a/b'), 1],
+    [cmd.replace('/memories/a/b', 'x', 'y'), 2],
+    [cmd.insert('/memories/a/b', 0, 'z'), 2],
+    [cmd.rename('/memories/a', '/memories/c/d'), 1],
+    [cmd.delete('/memories/c'), 1],
+    [cmd.view('/memories/missing'), 1],
+    [cmd.create('/memories/c', ''), 1],
+    [cmd.create('/memories/c', ''), 2],
+    [cmd.rename('/memories/missing', '/memories/e'), 2],
+    [cmd.delete('/memories/missing'), 1],
+  ])('%j: %i', async (payload, expected) => {
+    trips = 0;
+    const answer = await app.inject({ method: 'POST', url: '/execute', payload });
+    expect([answer.statusCode, trips]).toStrictEqual([200, expected]);
+  });
+});
