@@ -1,8 +1,11 @@
 import accepts from '@fastify/accepts';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import { createAuthenticator } from './auth/authenticator.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import { PostgresMemory } from './db/memory-store.ts';
+import { Tenants } from './db/tenants.ts';
+import { admissionHooks } from './http/admission.ts';
 import { registerCallLog } from './http/call.ts';
 import { registerJsonBody } from './http/json-body.ts';
 import { Metrics } from './http/metrics.ts';
@@ -12,6 +15,7 @@ import { requestId } from './http/request-id.ts';
 import { registerExecute } from './http/routes/execute.ts';
 import { registerHealth } from './http/routes/health.ts';
 import { createLogger } from './log.ts';
+import { Tenancy } from './tenancy.ts';
 
 /**
  * Builds the HTTP service over a database, not listening yet. Closing it lets running requests finish; the database
@@ -25,6 +29,7 @@ export async function buildApp(options: { config: Config; database: Database }):
     genReqId: requestId,
     bodyLimit: config.MAX_BODY_BYTES,
     requestTimeout: config.REQUEST_TIMEOUT_MS,
+    trustProxy: config.TRUST_PROXY,
     // Requests on connections that stay open while the service stops are answered, with Connection: close.
     return503OnClosing: false,
     frameworkErrors: handleError,
@@ -41,11 +46,17 @@ export async function buildApp(options: { config: Config; database: Database }):
   await registerOpenApi(app);
 
   const metrics = new Metrics(database);
-  registerExecute(app, {
-    memory: new PostgresMemory(database),
-    limits: { maxFileBytes: config.MAX_FILE_BYTES, maxViewChars: config.MAX_VIEW_CHARS },
-    metrics,
+  const authenticator = createAuthenticator(config, database);
+  const tenancy = new Tenancy(new Tenants(database), config);
+  const memory = new PostgresMemory(database, {
+    maxFiles: config.MAX_TENANT_FILES,
+    maxBytes: config.MAX_TENANT_BYTES,
   });
+  app.addHook('onClose', async () => {
+    await Promise.all([memory.close(), authenticator.close()]);
+  });
+  const admission = await admissionHooks(app, { authenticator, tenancy });
+  registerExecute(app, { memory, admission, metrics });
   registerHealth(app, database);
   metrics.register(app);
   await registerDocs(app);

@@ -1,7 +1,11 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { migrateOnly, StartError, serve } from './main.ts';
+import { CliError } from './cli/errors.ts';
+import { registerExpireCommand } from './cli/expire-command.ts';
+import { registerKeyCommands } from './cli/key-commands.ts';
+import { registerTenantCommands } from './cli/tenant-commands.ts';
+import { migrateOnly, openMigrated, StartError, serve } from './main.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string;
@@ -33,10 +37,15 @@ program
     console.log('The database is up to date.');
   });
 
+const open = () => openMigrated(process.env);
+registerTenantCommands(program, open);
+registerKeyCommands(program, open);
+registerExpireCommand(program, open);
+
 try {
   await program.parseAsync();
 } catch (error) {
-  if (!(error instanceof StartError)) throw error;
+  if (!(error instanceof StartError || error instanceof CliError)) throw error;
   console.error(`memory-service: ${error.message}`);
   process.exit(1);
 }

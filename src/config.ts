@@ -1,3 +1,4 @@
+import { createPublicKey } from 'node:crypto';
 import { z } from 'zod';
 
 /** A configuration that cannot be used. Its message names every variable that is wrong, and never a value's secret. */
@@ -19,6 +20,30 @@ const flag = z
   .enum(['true', 'false'], { error: 'must be true or false' })
   .transform((value) => value === 'true');
 
+const httpUrl = z
+  .string()
+  .refine((value) => /^https?:\/\//.test(value) && URL.canParse(value), { error: 'must be an http(s) URL' });
+
+const publicKey = z.string().refine(
+  (value) => {
+    try {
+      return createPublicKey(value).type === 'public';
+    } catch {
+      return false;
+    }
+  },
+  { error: 'must be a public key as PEM' },
+);
+
+// Asymmetric ones: with HMAC whoever can verify a token can also make one.
+const ALGORITHMS = /^(RS|PS|ES)(256|384|512)$|^EdDSA$/;
+const algorithms = z
+  .string()
+  .transform((value) => value.split(',').map((name) => name.trim()))
+  .refine((names) => names.every((name) => ALGORITHMS.test(name)), {
+    error: 'must be a list of RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA',
+  });
+
 const MEBIBYTE = 1024 * 1024;
 // The size of an integer column; Postgres holds no text over 1 GiB anyway.
 const MAX_TEXT_BYTES = 512 * MEBIBYTE;
@@ -34,10 +59,29 @@ const environment = z.object({
     })
     .optional(),
   DATA_DIR: z.string().default('./data'),
-  AUTH: z.enum(['none'], { error: 'must be none' }).default('none'),
+  AUTH: z.enum(['none', 'keys', 'jwt'], { error: 'must be none, keys or jwt' }).optional(),
   ALLOW_UNAUTHENTICATED: flag.default(false),
+  AUTH_CACHE_SECONDS: integer(1, 30).default(10),
+  AUTH_FAILURES_PER_MINUTE: integer(0).default(30),
+  JWKS_URL: httpUrl.optional(),
+  JWT_PUBLIC_KEY: publicKey.optional(),
+  JWT_ISSUER: z.string().optional(),
+  JWT_AUDIENCE: z.string().optional(),
+  JWT_TENANT_CLAIM: z.string().default('tenant'),
+  JWT_ALGORITHMS: algorithms.default(['RS256', 'ES256', 'EdDSA']),
+  JWT_CLOCK_SKEW_SECONDS: integer(0, 60).default(5),
+  AUTO_CREATE_TENANTS: flag.optional(),
+  TRUST_PROXY: z
+    .string()
+    .transform((value) => (value === 'true' ? true : value === 'false' ? false : value))
+    .default(false),
   MAX_FILE_BYTES: integer(0, MAX_TEXT_BYTES).default(MEBIBYTE),
   MAX_VIEW_CHARS: integer(0).default(100_000),
+  MAX_TENANT_BYTES: integer(0).default(100 * MEBIBYTE),
+  MAX_TENANT_FILES: integer(0).default(10_000),
+  RATE_LIMIT_PER_MINUTE: integer(0).default(6000),
+  MEMORY_TTL_DAYS: integer(0, 36_500).default(0),
+  REDACT: z.enum(['off', 'mask', 'reject'], { error: 'must be off, mask or reject' }).default('off'),
   MAX_BODY_BYTES: integer(1024, MAX_TEXT_BYTES).optional(),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
@@ -71,14 +115,30 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>) {
     );
   }
   const values = parsed.data;
-  const problems: string[] = [];
-  if (values.AUTH === 'none' && !isLoopback(values.HOST) && !values.ALLOW_UNAUTHENTICATED) {
+  const isLocal = isLoopback(values.HOST);
+  const AUTH = values.AUTH ?? (values.DATABASE_URL !== undefined || !isLocal ? 'keys' : 'none');
+  const problems = [...jwtProblems({ ...values, AUTH })];
+  if (AUTH === 'none' && !isLocal && !values.ALLOW_UNAUTHENTICATED) {
     problems.push(
       `AUTH none gives everyone who can reach ${values.HOST} every tenant's memory: set HOST to a loopback address, or ALLOW_UNAUTHENTICATED=true if something in front authenticates`,
     );
   }
   if (problems.length > 0) throw new ConfigError(formatProblems(problems));
-  return { ...values, MAX_BODY_BYTES: values.MAX_BODY_BYTES ?? bodyLimitFor(values.MAX_FILE_BYTES) };
+  return { ...values, AUTH, MAX_BODY_BYTES: values.MAX_BODY_BYTES ?? bodyLimitFor(values.MAX_FILE_BYTES) };
+}
+
+type Values = z.output<typeof environment>;
+
+function jwtProblems(values: Values): string[] {
+  if (values.AUTH !== 'jwt') return [];
+  const problems: string[] = [];
+  if ((values.JWKS_URL === undefined) === (values.JWT_PUBLIC_KEY === undefined)) {
+    problems.push('JWKS_URL or JWT_PUBLIC_KEY, one of them, is needed with AUTH=jwt');
+  }
+  for (const name of ['JWT_ISSUER', 'JWT_AUDIENCE'] as const) {
+    if (values[name] === undefined) problems.push(`${name} is needed with AUTH=jwt`);
+  }
+  return problems;
 }
 
 /** True for addresses that only this machine can reach. */

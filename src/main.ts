@@ -1,11 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import closeWithGrace from 'close-with-grace';
+import type { FastifyBaseLogger } from 'fastify';
 import { buildApp } from './app.ts';
 import { type Config, ConfigError, loadConfig } from './config.ts';
 import { DataDirectoryInUse } from './db/data-directory-lock.ts';
 import { type Database, openDatabase } from './db/database.ts';
 import { toServiceError } from './db/errors.ts';
 import { migrate } from './db/migrate.ts';
+import { expireFiles } from './jobs/expiration.ts';
+import { schedule } from './jobs/schedule.ts';
 
 /** A start that failed for a reason an operator can deal with; the message is all there is to show. */
 export class StartError extends Error {}
@@ -19,6 +22,7 @@ export class StartError extends Error {}
 export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   const { config, database } = await openMigrated(env);
   const app = await buildApp({ config, database });
+  const stopJobs = startJobs(config, database, app.log);
 
   closeWithGrace(
     { delay: config.SHUTDOWN_TIMEOUT_MS, logger: asErrorLog(app.log) },
@@ -28,6 +32,7 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
       app.drain();
       await delay(config.SHUTDOWN_DELAY_MS);
       await app.close();
+      await stopJobs();
       await database.close();
       app.log.info('stopped');
     },
@@ -36,6 +41,7 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   try {
     await app.listen({ host: config.HOST, port: config.PORT });
   } catch (error) {
+    await stopJobs();
     await database.close();
     const { code } = error as NodeJS.ErrnoException;
     const why = code === 'EADDRINUSE' ? 'the port is in use; set PORT to another' : (code ?? 'unknown error');
@@ -59,7 +65,29 @@ export async function migrateOnly(env: NodeJS.ProcessEnv): Promise<void> {
   await database.close();
 }
 
-async function openMigrated(env: NodeJS.ProcessEnv): Promise<{ config: Config; database: Database }> {
+const EXPIRATION_INTERVAL_MS = 60 * 60 * 1000;
+
+/** Starts the background work of a serving process; the returned function ends it. */
+function startJobs(config: Config, database: Database, log: FastifyBaseLogger): () => Promise<void> {
+  return schedule(
+    async () => {
+      const expired = await expireFiles(database, { defaultTtlDays: config.MEMORY_TTL_DAYS });
+      if (expired && expired.files > 0) log.info(expired, 'expired files');
+    },
+    {
+      everyMs: EXPIRATION_INTERVAL_MS,
+      onError: (error) =>
+        log.error({ fault: toServiceError(error).code }, 'expiration failed; it is tried again later'),
+    },
+  );
+}
+
+/**
+ * The configured database, migrated.
+ *
+ * @throws StartError when it cannot be had.
+ */
+export async function openMigrated(env: NodeJS.ProcessEnv): Promise<{ config: Config; database: Database }> {
   try {
     const config = loadConfig(env);
     const database = await openDatabase(config);

@@ -16,6 +16,12 @@ export interface Database {
   readonly run: Run;
   /** Runs `work` in one transaction; rolls back when it throws. */
   transaction<T>(work: (run: Run) => Promise<T>): Promise<T>;
+  /**
+   * Runs a background job unless another process runs it, on this database and under the same number.
+   *
+   * @returns false when another process does.
+   */
+  withJobLock(lock: number, job: () => Promise<void>): Promise<boolean>;
   /** Brings the schema up to date from a folder of migrations, one process at a time. */
   migrate(folder: string): Promise<void>;
   pool(): PoolState;

@@ -1,69 +1,92 @@
 import { randomUUID } from 'node:crypto';
+import { ServiceError } from '../errors.ts';
 import { ancestorsOf, isBelow, MAX_DEPTH, MAX_PATH_BYTES, type MemoryPath, ROOT } from '../memory/path.ts';
-import type { Created, Edit, Edited, Looked, MemoryStore, Renamed } from '../memory/store.ts';
+import type { Created, Edit, Edited, Looked, MemoryStore, OverQuota, Renamed } from '../memory/store.ts';
+import { AccessTimes, accessedBefore } from './access-times.ts';
 import type { Database } from './database.ts';
-import { CONFLICTS, sqlState, toServiceError } from './errors.ts';
-import { SerialQueue } from './serial-queue.ts';
-import type { Run } from './statement.ts';
 import {
+  createFileAndTenantStatement,
   createFileStatement,
   deleteStatement,
+  explainCreateStatement,
   explainRenameStatement,
-  kindsStatement,
-  lockTenantStatement,
+  explainWriteStatement,
   lookStatement,
   readFileStatement,
   renameStatement,
+  type UsageRow,
   writeFileStatement,
-} from './statements.ts';
+} from './statements/memory.ts';
+import { Writer } from './writer.ts';
 
-/** How often a write is tried before it locks the tenant's other writers out, after which it cannot lose a race. */
-const OPTIMISTIC_TRIES = 3;
-
-/**
- * A write as the store tries it. `execute` does it in one statement, and answers undefined when something came in
- * between. `explain` says why it cannot be done, or undefined when nothing stands in its way (any more).
- */
-interface Write<T> {
-  execute(run: Run): Promise<T | undefined>;
-  explain?(run: Run): Promise<T | undefined>;
+/** What a tenant may use when nothing else is said for it; 0 means no limit. */
+export interface Quotas {
+  maxFiles: number;
+  maxBytes: number;
 }
 
 /** The memory of all tenants in one database. */
 export class PostgresMemory {
-  readonly #database: Database;
-  readonly #writers = new SerialQueue();
+  readonly #writer: Writer;
+  readonly #quotas: Quotas;
+  readonly #accessTimes: AccessTimes;
 
-  constructor(database: Database) {
-    this.#database = database;
+  constructor(database: Database, quotas: Quotas) {
+    this.#writer = new Writer(database);
+    this.#quotas = quotas;
+    this.#accessTimes = new AccessTimes(this.#writer);
   }
 
-  /** One tenant's memory. `tenant` has to be a valid tenant id. */
-  forTenant(tenant: string): MemoryStore {
-    return new TenantMemory(this.#database, this.#writers, tenant);
+  /**
+   * One tenant's memory. `tenant` has to be a valid tenant id; with `autoCreate` its first file makes the tenant.
+   */
+  forTenant(tenant: string, { autoCreate }: { autoCreate: boolean }): MemoryStore {
+    return new TenantMemory({
+      tenant,
+      autoCreate,
+      quotas: this.#quotas,
+      writer: this.#writer,
+      accessTimes: this.#accessTimes,
+    });
+  }
+
+  /** Writes what is still to be written in the background. Call it when no more requests come. */
+  close(): Promise<void> {
+    return this.#accessTimes.close();
   }
 }
 
-class TenantMemory implements MemoryStore {
-  readonly #database: Database;
-  readonly #writers: SerialQueue;
-  readonly #tenant: string;
+interface TenantContext {
+  tenant: string;
+  autoCreate: boolean;
+  quotas: Quotas;
+  writer: Writer;
+  accessTimes: AccessTimes;
+}
 
-  constructor(database: Database, writers: SerialQueue, tenant: string) {
-    this.#database = database;
-    this.#writers = writers;
-    this.#tenant = tenant;
+class TenantMemory implements MemoryStore {
+  readonly #context: TenantContext;
+
+  constructor(context: TenantContext) {
+    this.#context = context;
   }
 
   async look(path: MemoryPath, maxEntries: number): Promise<Looked> {
-    const { rows } = await this.#read((run) =>
-      run(lookStatement, { tenant: this.#tenant, path, limit: maxEntries }),
-    );
+    const { tenant, writer, accessTimes } = this.#context;
+    const { rows } = await writer.read(lookStatement, {
+      tenant,
+      path,
+      limit: maxEntries,
+      accessedBefore: accessedBefore(),
+    });
     const self = rows.find((row) => row.path === path);
     if (self === undefined) {
       return path === ROOT ? { kind: 'dir', entries: [], total: 0 } : { kind: 'missing' };
     }
-    if (self.kind === 'file') return { kind: 'file', content: self.content ?? '' };
+    if (self.kind === 'file') {
+      if (self.stale) accessTimes.note(tenant, path);
+      return { kind: 'file', content: self.content ?? '' };
+    }
     const listed = rows.filter((row) => row !== self);
     return {
       kind: 'dir',
@@ -73,29 +96,39 @@ class TenantMemory implements MemoryStore {
   }
 
   create(path: MemoryPath, content: string): Promise<Created> {
-    const tenant = this.#tenant;
+    const { tenant, autoCreate, quotas, writer } = this.#context;
     const ancestors = ancestorsOf(path);
-    return this.#write<Created>({
+    const statement = autoCreate ? createFileAndTenantStatement : createFileStatement;
+    return writer.write<Created>(tenant, {
       execute: async (run) => {
-        await run(createFileStatement, { tenant, path, ancestors, content, version: randomUUID() });
-        return { kind: 'created' };
+        const version = randomUUID();
+        const { count } = await run(statement, { tenant, path, ancestors, content, version, ...quotas });
+        return count === 1 ? { kind: 'created' } : undefined;
       },
       explain: async (run) => {
-        const { rows } = await run(kindsStatement, { tenant, paths: [path, ...ancestors] });
+        const { rows } = await run(explainCreateStatement, {
+          tenant,
+          paths: [path, ...ancestors],
+          ...quotas,
+        });
         const kinds = new Map(rows.map((row) => [row.path, row.kind]));
         if (kinds.has(path)) return { kind: 'exists' };
-        return fileAmong(ancestors, kinds);
+        const file = fileAmong(ancestors, kinds);
+        if (file) return file;
+        const usage = rows.find((row) => row.kind === 'tenant');
+        if (usage === undefined && !autoCreate) throw unknownTenant(tenant);
+        return overQuota(usage ?? { files: 0, bytes: 0, ...quotas }, 1, Buffer.byteLength(content));
       },
     });
   }
 
-  edit(path: MemoryPath, change: (content: string) => Edit): Promise<Edited> {
-    const tenant = this.#tenant;
-    return this.#write<Edited>({
+  edit(path: MemoryPath, change: (content: string) => Edit | Promise<Edit>): Promise<Edited> {
+    const { tenant, quotas, writer } = this.#context;
+    return writer.write<Edited>(tenant, {
       execute: async (run) => {
         const file = (await run(readFileStatement, { tenant, path })).rows[0];
         if (file === undefined) return { kind: 'missing' };
-        const { content, result } = change(file.content);
+        const { content, result } = await change(file.content);
         if (content === undefined) return { kind: 'refused', result };
         const { count } = await run(writeFileStatement, {
           tenant,
@@ -103,26 +136,35 @@ class TenantMemory implements MemoryStore {
           readVersion: file.version,
           content,
           version: randomUUID(),
+          maxBytes: quotas.maxBytes,
         });
         return count === 1 ? { kind: 'edited', result } : undefined;
+      },
+      explain: async (run) => {
+        const found = (await run(explainWriteStatement, { tenant, path, ...quotas })).rows[0];
+        if (found === undefined) return { kind: 'missing' };
+        const { content, result } = await change(found.content);
+        if (content === undefined) return { kind: 'refused', result };
+        return overQuota(found, 0, Buffer.byteLength(content) - Buffer.byteLength(found.content));
       },
     });
   }
 
   delete(path: MemoryPath): Promise<'deleted' | 'missing'> {
-    return this.#write<'deleted' | 'missing'>({
+    const { tenant, writer } = this.#context;
+    return writer.write<'deleted' | 'missing'>(tenant, {
       execute: async (run) => {
-        const { count } = await run(deleteStatement, { tenant: this.#tenant, path });
+        const { count } = await run(deleteStatement, { tenant, path });
         return count === 1 ? 'deleted' : 'missing';
       },
     });
   }
 
   rename(from: MemoryPath, to: MemoryPath): Promise<Renamed> {
-    const tenant = this.#tenant;
+    const { tenant, writer } = this.#context;
     const ancestors = ancestorsOf(to);
     const intoItself = from === to || isBelow(to, from);
-    return this.#write<Renamed>({
+    return writer.write<Renamed>(tenant, {
       execute: async (run) => {
         if (intoItself) return undefined;
         const { count } = await run(renameStatement, { tenant, from, to, ancestors });
@@ -137,58 +179,13 @@ class TenantMemory implements MemoryStore {
           maxBytes: MAX_PATH_BYTES,
           maxDepth: MAX_DEPTH,
         });
-        const kinds = new Map(rows.map(({ path, kind }) => [path, kind]));
+        const tooLong = rows.find(({ kind }) => kind === 'too_long');
+        const kinds = new Map(rows.filter((row) => row !== tooLong).map(({ path, kind }) => [path, kind]));
         if (kinds.has(to)) return { kind: 'destination_exists' };
         if (!kinds.has(from)) return { kind: 'source_missing' };
         if (intoItself) return { kind: 'inside_itself' };
-        const file = fileAmong(ancestors, kinds);
-        if (file) return file;
-        const tooLong = rows.find(({ kind }) => kind === 'too_long');
-        return tooLong && { kind: 'too_long', path: tooLong.path };
+        return fileAmong(ancestors, kinds) ?? (tooLong && { kind: 'too_long', path: tooLong.path });
       },
-    });
-  }
-
-  async #read<T>(work: (run: Run) => Promise<T>): Promise<T> {
-    try {
-      return await work(this.#database.run);
-    } catch (error) {
-      throw toServiceError(error);
-    }
-  }
-
-  /** The one way by which anything is written. */
-  async #write<T>(write: Write<T>): Promise<T> {
-    try {
-      return await this.#writers.run(this.#tenant, async () => {
-        for (let attempt = 0; attempt < OPTIMISTIC_TRIES; attempt++) {
-          const outcome = await this.#tryWrite(write, this.#database.run);
-          if (outcome !== undefined) return outcome;
-        }
-        return await this.#writeExclusively(write);
-      });
-    } catch (error) {
-      throw toServiceError(error);
-    }
-  }
-
-  async #tryWrite<T>(write: Write<T>, run: Run): Promise<T | undefined> {
-    try {
-      const outcome = await write.execute(run);
-      if (outcome !== undefined) return outcome;
-    } catch (error) {
-      if (!CONFLICTS.has(sqlState(error) ?? '')) throw error;
-    }
-    return write.explain?.(run);
-  }
-
-  /** With the tenant locked first, each statement sees what the writers before it left, and nothing comes in between. */
-  async #writeExclusively<T>(write: Write<T>): Promise<T> {
-    return this.#database.transaction(async (run) => {
-      await run(lockTenantStatement, { tenant: this.#tenant });
-      const outcome = (await write.explain?.(run)) ?? (await write.execute(run));
-      if (outcome === undefined) throw new Error('A write lost a race while it held the lock of its tenant.');
-      return outcome;
     });
   }
 }
@@ -196,4 +193,25 @@ class TenantMemory implements MemoryStore {
 function fileAmong(paths: MemoryPath[], kinds: Map<string, string>) {
   const path = paths.find((each) => kinds.get(each) === 'file');
   return path && ({ kind: 'not_a_directory', path } as const);
+}
+
+/** What is exceeded by so many more files and bytes; undefined when there is room. Less than before always has room. */
+function overQuota(usage: UsageRow, files: number, bytes: number): OverQuota | undefined {
+  const { maxFiles, maxBytes } = usage;
+  if (files > 0 && maxFiles > 0 && usage.files + files > maxFiles) {
+    return { kind: 'over_quota', of: 'files', used: usage.files, limit: maxFiles, needed: files };
+  }
+  if (bytes > 0 && maxBytes > 0 && usage.bytes + bytes > maxBytes) {
+    return { kind: 'over_quota', of: 'bytes', used: usage.bytes, limit: maxBytes, needed: bytes };
+  }
+  return undefined;
+}
+
+/** The tenant is not there, and nothing here makes it. */
+export function unknownTenant(tenant: string): ServiceError {
+  return new ServiceError(
+    403,
+    'unknown_tenant',
+    `There is no tenant ${tenant}. Create it with: memory-service tenants create ${tenant}`,
+  );
 }

@@ -40,6 +40,11 @@ export async function openPglite(folder: string): Promise<Database> {
     kind: 'pglite',
     run: (statement, params) => counted(() => run(statement, params)),
     transaction: (work) => counted(() => db.transaction((tx) => work(runnerFor(tx._.session)))),
+    // No other process can be on the folder.
+    withJobLock: async (_lock, job) => {
+      await job();
+      return true;
+    },
     migrate: (migrationsFolder) => counted(() => migrate(db, { migrationsFolder })),
     pool: () => ({
       total: 1,

@@ -29,6 +29,7 @@ export function openPostgres(url: string, config: Config): Database {
     kind: 'postgres',
     run: runnerFor(db._.session),
     transaction: (work) => db.transaction((tx) => work(runnerFor(tx._.session))),
+    withJobLock: (lock, job) => withAdvisoryLock(pool, lock, job),
     migrate: (folder) => migrateOnOneConnection(url, config, folder),
     pool: () => ({
       total: pool.totalCount,
@@ -38,6 +39,26 @@ export function openPostgres(url: string, config: Config): Database {
     }),
     close: () => pool.end(),
   };
+}
+
+/** Holds a session's advisory lock, which the server frees by itself when the connection is lost. */
+async function withAdvisoryLock(pool: pg.Pool, lock: number, job: () => Promise<void>): Promise<boolean> {
+  const client = await pool.connect();
+  let failed = true;
+  try {
+    const { rows } = await client.query('SELECT pg_try_advisory_lock($1::bigint) AS locked', [lock]);
+    if (rows[0]?.locked !== true) {
+      failed = false;
+      return false;
+    }
+    await job();
+    await client.query('SELECT pg_advisory_unlock($1::bigint)', [lock]);
+    failed = false;
+    return true;
+  } finally {
+    // After a failure the connection may still hold the lock: it is closed, not given back.
+    client.release(failed);
+  }
 }
 
 /**

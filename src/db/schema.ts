@@ -28,9 +28,22 @@ export const tenants = pgTable(
     id: key('id').primaryKey(),
     fileCount: bigint('file_count', { mode: 'number' }).notNull().default(0),
     byteCount: bigint('byte_count', { mode: 'number' }).notNull().default(0),
+    /** Since when the tenant is suspended; null while it is not. */
+    suspendedAt: timestamp('suspended_at', { withTimezone: true }),
+    // The tenant's own limits: null means the service's default, 0 no limit.
+    maxFileBytes: bigint('max_file_bytes', { mode: 'number' }),
+    maxBytes: bigint('max_bytes', { mode: 'number' }),
+    maxFiles: bigint('max_files', { mode: 'number' }),
+    maxViewChars: bigint('max_view_chars', { mode: 'number' }),
+    ratePerMinute: bigint('rate_per_minute', { mode: 'number' }),
+    ttlDays: bigint('ttl_days', { mode: 'number' }),
+    redact: key('redact').$type<'off' | 'mask' | 'reject'>(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   },
-  (t) => [check('tenants_usage_not_negative', sql`${t.fileCount} >= 0 AND ${t.byteCount} >= 0`)],
+  (t) => [
+    check('tenants_usage_not_negative', sql`${t.fileCount} >= 0 AND ${t.byteCount} >= 0`),
+    check('tenants_redact', sql`${t.redact} IN ('off', 'mask', 'reject')`),
+  ],
 );
 
 /**
@@ -55,6 +68,8 @@ export const entries = pgTable(
     version: uuid('version'),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
     updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
+    /** When a file was last read, to the day: what expiration goes by, together with `updated_at`. */
+    accessedAt: timestamp('accessed_at', { withTimezone: true }).notNull().defaultNow(),
   },
   (t) => [
     primaryKey({ columns: [t.tenantId, t.path] }),
@@ -83,5 +98,30 @@ export const entries = pgTable(
       'entries_path_limits',
       sql`octet_length(${t.path}) <= 1024 AND length(${t.path}) - length(replace(${t.path}, '/', '')) <= 21`,
     ),
+  ],
+);
+
+/**
+ * API keys. Only a key's SHA-256 is kept, and it is what a key is found by. A key without a tenant is for a service that
+ * serves many. Not bound to a tenant's shard: nothing is joined to it.
+ */
+export const apiKeys = pgTable(
+  'api_keys',
+  {
+    hash: key('hash').primaryKey(),
+    /** Names the key where it is listed and revoked; no secret. */
+    id: key('id').notNull(),
+    tenantId: key('tenant_id'),
+    access: key('access').$type<'read_write' | 'read_only'>().notNull(),
+    label: key('label').notNull().default(''),
+    createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
+    expiresAt: timestamp('expires_at', { withTimezone: true }),
+    revokedAt: timestamp('revoked_at', { withTimezone: true }),
+    lastUsedAt: timestamp('last_used_at', { withTimezone: true }),
+  },
+  (t) => [
+    index('api_keys_id').on(t.id),
+    index('api_keys_tenant').on(t.tenantId),
+    check('api_keys_access', sql`${t.access} IN ('read_write', 'read_only')`),
   ],
 );

@@ -22,6 +22,8 @@ export function registerCallLog(app: FastifyInstance): void {
   app.addHook('onRequest', async (request, reply) => {
     request.call = {};
     reply.header('X-Request-Id', request.id);
+    reply.header('Cache-Control', 'no-store');
+    reply.header('X-Content-Type-Options', 'nosniff');
   });
   app.addHook('onResponse', async (request, reply) => {
     const { tenant, command, outcome, paths } = request.call;

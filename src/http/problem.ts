@@ -79,8 +79,10 @@ function sendProblem(error: ServiceError, request: FastifyRequest, reply: Fastif
   request.call ??= {};
   request.call.outcome = error.code;
   if (error.status >= 500) logFault(error, request);
+  if (error.status === 401) reply.header('WWW-Authenticate', 'Bearer');
   if (error.retryAfter !== undefined) reply.header('Retry-After', String(error.retryAfter));
   return reply
+    .header('X-Request-Id', request.id)
     .code(error.status)
     .type(PROBLEM_JSON)
     .send(JSON.stringify(problemOf(error, request.id)));

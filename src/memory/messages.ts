@@ -46,6 +46,14 @@ export const notADirectory = (path: string) => `Error: ${path} is not a director
 export const fileTooLarge = (path: string, maxBytes: number) =>
   `Error: File ${path} exceeds the maximum memory file size of ${maxBytes} bytes`;
 
+// Limits of the tenant
+
+export const readOnly = 'Error: This memory is read-only';
+export const tooManyFiles = (used: number, limit: number) =>
+  `Error: This memory is full: it has ${used} files, and ${limit} are allowed. Delete files to make room.`;
+export const tooManyBytes = (used: number, limit: number, needed: number) =>
+  `Error: This memory is full: it has ${used} bytes, ${limit} are allowed, and this needs ${needed} more. Delete or shorten files to make room.`;
+
 // str_replace
 
 export const replaced = (snippet: string) =>

@@ -14,15 +14,25 @@ export type Looked =
   | { kind: 'dir'; entries: ListedEntry[]; total: number }
   | { kind: 'missing' };
 
+/** There is no room: `used` of `limit` are taken, and `needed` more are wanted. */
+export interface OverQuota {
+  kind: 'over_quota';
+  of: 'files' | 'bytes';
+  used: number;
+  limit: number;
+  needed: number;
+}
+
 export type Created =
   | { kind: 'created' }
   | { kind: 'exists' }
-  | { kind: 'not_a_directory'; path: MemoryPath };
+  | { kind: 'not_a_directory'; path: MemoryPath }
+  | OverQuota;
 
 /** What an edit wants done with the content it was given: write this instead, or leave it and answer that. */
 export type Edit = { content: string; result: MemoryResult } | { content?: never; result: MemoryResult };
 
-export type Edited = { kind: 'edited' | 'refused'; result: MemoryResult } | { kind: 'missing' };
+export type Edited = { kind: 'edited' | 'refused'; result: MemoryResult } | { kind: 'missing' } | OverQuota;
 
 export type Renamed =
   | { kind: 'renamed' }
@@ -53,7 +63,7 @@ export interface MemoryStore {
    * Applies `change` to a file's content so that no other edit is lost. `change` must be pure: it is called again
    * with newer content when another edit came first. A directory counts as missing.
    */
-  edit(path: MemoryPath, change: (content: string) => Edit): Promise<Edited>;
+  edit(path: MemoryPath, change: (content: string) => Edit | Promise<Edit>): Promise<Edited>;
 
   /** Deletes a file, or a directory with all below it. Not for the root. */
   delete(path: MemoryPath): Promise<'deleted' | 'missing'>;

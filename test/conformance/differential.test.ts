@@ -42,7 +42,7 @@ describeService(
             expect(await readTree(service(), tenant)).toEqual(models[i]?.tree);
           }
         }),
-        fuzzParameters(150),
+        fuzzParameters(120),
       );
       await assertInvariants(service());
     });

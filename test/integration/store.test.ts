@@ -111,7 +111,8 @@ describe('round trips to Postgres', () => {
     const config = loadConfig({ AUTH: 'none', LOG_LEVEL: 'silent', DATABASE_URL: own.url });
     database = await openDatabase(config);
     app = await buildApp({ config, database });
-    await app.inject('/readyz');
+    // The tenant's settings are looked up once in AUTH_CACHE_SECONDS, not with each request.
+    await app.inject({ method: 'POST', url: '/execute', payload: cmd.view('/memories') });
     const { query } = pg.Client.prototype;
     // What goes over the wire, whoever sends it.
     pg.Client.prototype.query = function counted(this: pg.Client, ...args: unknown[]) {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
-import { databaseUrl } from './postgres/database-url.ts';
+import { databaseUrl } from './postgres/server.ts';
 
 async function onServer(sql: string): Promise<void> {
   const client = new pg.Client({ connectionString: inject('postgres').url });

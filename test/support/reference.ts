@@ -1,8 +1,8 @@
 /** The SDK's `BetaLocalFilesystemMemoryTool` on a temporary folder, and what the contract changes of it. */
 import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BetaLocalFilesystemMemoryTool } from '@anthropic-ai/sdk/tools/memory/node';
+import { inject } from 'vitest';
 import type { Input } from './arbitraries.ts';
 import type { Result, Tree } from './model.ts';
 
@@ -16,7 +16,7 @@ export class Reference {
   }
 
   static async start(): Promise<Reference> {
-    const folder = await mkdtemp(join(tmpdir(), 'memory-service-reference-'));
+    const folder = await mkdtemp(join(inject('scratch'), 'reference-'));
     return new Reference(folder, await BetaLocalFilesystemMemoryTool.init(folder));
   }
 

@@ -1,5 +1,4 @@
 import { cp, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
 import pg from 'pg';
@@ -44,20 +43,20 @@ interface Ground {
 
 async function postgresGround(url?: string): Promise<Ground> {
   const own = url ? { url, drop: async () => {} } : await createTestDatabase();
-  const client = new pg.Client({ connectionString: own.url });
-  await client.connect();
+  const pool = new pg.Pool({ connectionString: own.url, max: 3 });
+  pool.on('error', () => {});
   return {
     env: { DATABASE_URL: own.url },
-    query: async (_, sql, parameters) => (await client.query(sql, parameters)).rows,
+    query: async (_, sql, parameters) => (await pool.query(sql, parameters)).rows,
     end: async () => {
-      await client.end();
+      await pool.end();
       await own.drop();
     },
   };
 }
 
 async function pgliteGround(folder?: string): Promise<Ground> {
-  const own = folder ?? (await mkdtemp(join(tmpdir(), 'memory-service-pglite-')));
+  const own = folder ?? (await mkdtemp(join(inject('scratch'), 'pglite-')));
   if (!folder) await cp(inject('pglite').template, own, { recursive: true });
   return {
     env: { DATA_DIR: own },

@@ -27,6 +27,15 @@ export async function registerOpenApi(app: FastifyInstance): Promise<void> {
       },
       servers: [{ url: '/', description: 'This server' }],
       security: [],
+      components: {
+        securitySchemes: {
+          bearer: {
+            type: 'http',
+            scheme: 'bearer',
+            description: 'An API key (`mem_…`), or a JSON Web Token where the service is set up so.',
+          },
+        },
+      },
       tags: [
         { name: 'memory', description: 'What agents call.' },
         { name: 'operations', description: 'What operators look at.' },

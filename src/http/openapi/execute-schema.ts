@@ -1,7 +1,7 @@
 import type { FastifySchema } from 'fastify';
 import { z } from 'zod';
+import { otherTenant, TENANT_HEADER, TENANT_ID, unauthorized } from '../../auth/principal.ts';
 import { commands } from '../../memory/commands/index.ts';
-import { TENANT_HEADER, TENANT_ID } from '../tenant.ts';
 import { type Example, examples } from './examples.ts';
 import { problemResponse } from './responses.ts';
 
@@ -45,11 +45,10 @@ const toolResultSchema = z
   .meta({ id: 'ToolResult', description: 'A `tool_result` block for the next user message.' });
 
 const headers = z.object({
-  [TENANT_HEADER.toLowerCase()]: z
-    .string()
-    .regex(TENANT_ID)
-    .default('default')
-    .meta({ description: 'Whose memory it is, where there is no authentication.' }),
+  [TENANT_HEADER.toLowerCase()]: z.string().regex(TENANT_ID).optional().meta({
+    description:
+      'Whose memory it is: required with a service key, not needed with a credential of one tenant, `default` without authentication.',
+  }),
 });
 
 /** What `POST /execute` takes and answers: documentation only, the route reads the body by itself. */
@@ -62,6 +61,7 @@ export const executeSchema: FastifySchema = {
     'With `Accept: text/plain` the body is the content alone, and the header `X-Memory-Is-Error` carries the flag.',
   ].join('\n\n'),
   tags: ['memory'],
+  security: [{ bearer: [] }, {}],
   headers,
   body: z.union([commandSchema, toolUseSchema]).meta({
     'x-examples': mapExamples(({ summary, request }) => ({ summary, value: request })),
@@ -85,8 +85,15 @@ export const executeSchema: FastifySchema = {
       invalid_utf8: 'The body is not valid UTF-8, as JSON has to be.',
       not_a_memory_input:
         'The body is not a memory tool input: it has no `command`. Send {"command": "view", "path": "/memories"} or a whole tool_use block.',
+      tenant_required: 'This key serves many tenants: say which with the header X-Tenant-Id.',
       invalid_tenant:
         'X-Tenant-Id is not a tenant id: it has to be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -',
+    }),
+    ...problemResponse(401, 'No valid credential.', { unauthorized: unauthorized().message }),
+    ...problemResponse(403, 'The credential is not for this tenant, or the tenant may not.', {
+      tenant_mismatch: otherTenant().message,
+      tenant_suspended: 'The tenant acme is suspended.',
+      unknown_tenant: 'There is no tenant acme. Create it with: memory-service tenants create acme',
     }),
     ...problemResponse(413, 'The body is larger than `MAX_BODY_BYTES`.', {
       body_too_large: 'The body is larger than 6356992 bytes, the limit of this service (MAX_BODY_BYTES).',
@@ -95,6 +102,10 @@ export const executeSchema: FastifySchema = {
       unsupported_media_type: 'Send the body as Content-Type: application/json.',
       unsupported_charset: 'JSON is UTF-8: send it so, with charset=utf-8 or without charset.',
       unsupported_content_encoding: 'Content-Encoding is not supported: send the body as it is.',
+    }),
+    ...problemResponse(429, 'Too many requests; `Retry-After` says when to try again.', {
+      rate_limited: 'The tenant has used its 6000 requests a minute. Retry-After says when there are more.',
+      too_many_failed_attempts: 'Too many failed attempts from this address.',
     }),
     ...problemResponse(500, 'The service failed.', {
       internal_error: 'The service failed to handle the request.',

@@ -1,12 +1,10 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, onRequestAsyncHookHandler } from 'fastify';
+import type { PostgresMemory } from '../../db/memory-store.ts';
 import { ServiceError } from '../../errors.ts';
-import type { MemoryLimits } from '../../memory/commands/command.ts';
 import { executeCommand, findCommand } from '../../memory/commands/index.ts';
 import type { MemoryResult } from '../../memory/result.ts';
-import type { MemoryStore } from '../../memory/store.ts';
 import type { Metrics } from '../metrics.ts';
 import { executeSchema } from '../openapi/execute-schema.ts';
-import { tenantOf } from '../tenant.ts';
 
 /** A memory tool input, and the id of the `tool_use` block when it came in one. */
 interface ToolCall {
@@ -17,14 +15,13 @@ interface ToolCall {
 /** `POST /execute`: runs one memory command for the request's tenant. */
 export function registerExecute(
   app: FastifyInstance,
-  options: { memory: { forTenant(tenant: string): MemoryStore }; limits: MemoryLimits; metrics: Metrics },
+  options: { memory: PostgresMemory; admission: onRequestAsyncHookHandler[]; metrics: Metrics },
 ): void {
-  const { memory, limits, metrics } = options;
-  app.post('/execute', { schema: executeSchema }, async (request, reply) => {
-    reply.header('Cache-Control', 'no-store');
+  const { memory, admission, metrics } = options;
+  app.post('/execute', { schema: executeSchema, onRequest: admission }, async (request, reply) => {
     const { call } = request;
-    const tenant = tenantOf(request);
-    call.tenant = tenant;
+    if (request.admission === undefined) throw new Error('The route runs behind its admission hooks.');
+    const { principal, policy } = request.admission;
     const { input, toolUseId } = readToolCall(request.body);
     const command = findCommand(input.command)?.name ?? 'unknown';
     call.command = command;
@@ -33,7 +30,11 @@ export function registerExecute(
     const started = performance.now();
     let outcome: 'ok' | 'error' | 'fault' = 'fault';
     try {
-      const result = await executeCommand(input, { store: memory.forTenant(tenant), limits });
+      const result = await executeCommand(input, {
+        store: memory.forTenant(principal.tenant, principal),
+        limits: policy.limits,
+        access: principal.access,
+      });
       outcome = result.isError ? 'error' : 'ok';
       call.outcome = outcome;
       const plain =

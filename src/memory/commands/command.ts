@@ -14,6 +14,7 @@ export interface MemoryLimits {
 export interface MemoryContext {
   store: MemoryStore;
   limits: MemoryLimits;
+  access: 'read_write' | 'read_only';
 }
 
 /** One memory command. To add one: a file in this folder, an entry in `index.ts`. */

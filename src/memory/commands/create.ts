@@ -3,6 +3,7 @@ import { alreadyExists, created, fileTooLarge, notADirectory } from '../messages
 import { parsePath, ROOT } from '../path.ts';
 import { failure, success } from '../result.ts';
 import { defineCommand, pathField, textField } from './command.ts';
+import { overQuota } from './quota.ts';
 
 export const create = defineCommand({
   name: 'create',
@@ -32,6 +33,8 @@ export const create = defineCommand({
         return failure(alreadyExists(path));
       case 'not_a_directory':
         return failure(notADirectory(outcome.path));
+      case 'over_quota':
+        return overQuota(outcome);
     }
   },
 });

@@ -1,4 +1,4 @@
-import { invalidField, isMissing, unknownCommand } from '../messages.ts';
+import { invalidField, isMissing, readOnly, unknownCommand } from '../messages.ts';
 import { failure, type MemoryResult } from '../result.ts';
 import type { MemoryCommand, MemoryContext } from './command.ts';
 import { create } from './create.ts';
@@ -25,8 +25,9 @@ export async function executeCommand(
 ): Promise<MemoryResult> {
   const name = input.command;
   const command = findCommand(name);
-  if (command) return command.run(input, context);
-  return failure(describeUnknown(name));
+  if (command === undefined) return failure(describeUnknown(name));
+  if (command.access === 'write' && context.access === 'read_only') return failure(readOnly);
+  return command.run(input, context);
 }
 
 function describeUnknown(name: unknown): string {

@@ -5,6 +5,7 @@ import { failure } from '../result.ts';
 import { countLines, insertLines } from '../text.ts';
 import { defineCommand, integerField, pathField, textField } from './command.ts';
 import { editWithinLimits } from './edit.ts';
+import { overQuota } from './quota.ts';
 
 export const insert = defineCommand({
   name: 'insert',
@@ -29,6 +30,7 @@ export const insert = defineCommand({
       const edited = insertLines(content, line, text.replace(/\n$/, ''));
       return editWithinLimits(path, content, edited, inserted(path), limits);
     });
-    return outcome.kind === 'missing' ? failure(missing(path)) : outcome.result;
+    if (outcome.kind === 'missing') return failure(missing(path));
+    return outcome.kind === 'over_quota' ? overQuota(outcome) : outcome.result;
   },
 });

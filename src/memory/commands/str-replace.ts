@@ -6,6 +6,7 @@ import type { Edit } from '../store.ts';
 import { countLines, linesOfOffsets, occurrencesOf, snippet } from '../text.ts';
 import { defineCommand, type MemoryLimits, pathField, textField } from './command.ts';
 import { editWithinLimits } from './edit.ts';
+import { overQuota } from './quota.ts';
 
 export const strReplace = defineCommand({
   name: 'str_replace',
@@ -26,7 +27,8 @@ export const strReplace = defineCommand({
     if (oldStr === '') return failure(emptyOldStr);
     const { path } = parsed;
     const outcome = await store.edit(path, (content) => replace(path, content, oldStr, newStr ?? '', limits));
-    return outcome.kind === 'missing' ? failure(replaceMissing(path)) : outcome.result;
+    if (outcome.kind === 'missing') return failure(replaceMissing(path));
+    return outcome.kind === 'over_quota' ? overQuota(outcome) : outcome.result;
   },
 });
 

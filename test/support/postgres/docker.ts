@@ -1,4 +1,4 @@
-import { RungUnavailable, type TestServer, within } from './server.ts';
+import { messageOf, RungUnavailable, type TestServer, within } from './server.ts';
 
 const IMAGE = 'postgres:18';
 // The container of a test run holds nothing worth keeping: durability off, data in memory.
@@ -8,7 +8,7 @@ const FAST = ['fsync=off', 'full_page_writes=off', 'max_connections=200'];
  * Starts `postgres:18` in a container, if a Docker engine answers within a few seconds.
  *
  * Ryuk, testcontainers' own reaper, is off unless TESTCONTAINERS_RYUK_DISABLED says otherwise: it is one more image
- * to pull, and `stop` is called at the end of the run, also after an interrupt.
+ * to pull, and the keeper (keeper.ts) does its work here.
  *
  * @throws RungUnavailable when no engine answers, or the container cannot be started
  */
@@ -35,8 +35,6 @@ export async function startDocker(): Promise<TestServer> {
   } catch (error) {
     // Whichever way it ends, a container that comes up after all is not left running.
     starting.then((late) => late.stop()).catch(() => {});
-    throw new RungUnavailable(
-      `Docker could not start ${IMAGE}: ${error instanceof Error ? error.message : error}`,
-    );
+    throw new RungUnavailable(`Docker could not start ${IMAGE}: ${messageOf(error)}`);
   }
 }

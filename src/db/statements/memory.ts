@@ -1,4 +1,4 @@
-import { statement } from './statement.ts';
+import { statement } from '../statement.ts';
 
 /*
  * Every statement on memory. The rules they keep:
@@ -9,7 +9,7 @@ import { statement } from './statement.ts';
  * - A subtree is `path >= p||'/' AND path < p||'0'` on the primary key ('0' follows '/'): nothing to escape.
  */
 
-const LOCK_TENANT = 'SELECT id FROM tenants WHERE id = $1 FOR NO KEY UPDATE';
+export const LOCK_TENANT = 'SELECT id FROM tenants WHERE id = $1 FOR NO KEY UPDATE';
 
 // Missing directories of $n (root first), each with the one before it as its parent.
 const directories = (paths: string) =>
@@ -23,15 +23,20 @@ export interface LookedRow {
   content: string | null;
   bytes: number | null;
   total: number | null;
+  /** Of a file: whether its access time is older than asked. */
+  stale: boolean | null;
 }
 
 /**
  * The entry at a path and, below a directory, what a listing shows: two levels, in depth-first order (a `/` sorts
  * before every character that a name can hold once it is written as U+0001).
  */
-export const lookStatement = statement<{ tenant: string; path: string; limit: number }, LookedRow>(
+export const lookStatement = statement<
+  { tenant: string; path: string; limit: number; accessedBefore: string },
+  LookedRow
+>(
   'look',
-  ['tenant', 'path', 'limit'],
+  ['tenant', 'path', 'limit', 'accessedBefore'],
   `
 WITH children AS (
   SELECT path, kind, size_bytes FROM entries WHERE tenant_id = $1 AND parent_path = $2 AND ${VISIBLE}
@@ -41,10 +46,10 @@ WITH children AS (
   SELECT path, kind, size_bytes FROM entries
   WHERE tenant_id = $1 AND parent_path = ANY (ARRAY(SELECT path FROM children WHERE kind = 'dir')) AND ${VISIBLE}
 )
-SELECT path, kind, content, size_bytes AS bytes, NULL::integer AS total FROM entries
-WHERE tenant_id = $1 AND path = $2
+SELECT path, kind, content, size_bytes AS bytes, NULL::integer AS total, accessed_at < $4::timestamptz AS stale
+FROM entries WHERE tenant_id = $1 AND path = $2
 UNION ALL
-(SELECT path, kind, NULL, size_bytes, (count(*) OVER ())::integer FROM listed
+(SELECT path, kind, NULL, size_bytes, (count(*) OVER ())::integer, NULL FROM listed
  ORDER BY replace(path, '/', E'\\x01') COLLATE "C" LIMIT $3)
 `,
 );
@@ -60,32 +65,60 @@ export const readFileStatement = statement<{ tenant: string; path: string }, Fil
   `SELECT content, version FROM entries WHERE tenant_id = $1 AND path = $2 AND kind = 'file'`,
 );
 
-/** Which of some paths exist, and as what: to say why a write could not be done. */
-export const kindsStatement = statement<
-  { tenant: string; paths: string[] },
-  { path: string; kind: 'file' | 'dir' }
+/** What a tenant uses and may use, as columns of a row; a limit of 0 is none. Parameters: the service's defaults. */
+const usage = (maxFiles: string, maxBytes: string) => `
+  t.file_count::float8 AS files, COALESCE(t.max_files, ${maxFiles})::float8 AS "maxFiles",
+  t.byte_count::float8 AS bytes, COALESCE(t.max_bytes, ${maxBytes})::float8 AS "maxBytes"`;
+
+export interface UsageRow {
+  files: number;
+  maxFiles: number;
+  bytes: number;
+  maxBytes: number;
+}
+
+/** Why a file could not be created: which of `paths` exist, and (as kind `tenant`) what the tenant uses. */
+export const explainCreateStatement = statement<
+  { tenant: string; paths: string[]; maxFiles: number; maxBytes: number },
+  | ({ path: string; kind: 'file' | 'dir' } & { [column in keyof UsageRow]: null })
+  | ({ path: string; kind: 'tenant' } & UsageRow)
 >(
-  'kinds',
-  ['tenant', 'paths'],
-  `SELECT path, kind FROM entries WHERE tenant_id = $1 AND path = ANY ($2::text[]) ORDER BY path`,
+  'explain_create',
+  ['tenant', 'paths', 'maxFiles', 'maxBytes'],
+  `
+SELECT t.id AS path, 'tenant' AS kind, ${usage('$3::bigint', '$4::bigint')} FROM tenants AS t WHERE t.id = $1
+UNION ALL
+SELECT path, kind, NULL, NULL, NULL, NULL FROM entries WHERE tenant_id = $1 AND path = ANY ($2::text[])
+`,
 );
 
-/** Makes the tenant on first use. Fails with a unique violation when something is at the path already. */
-export const createFileStatement = statement<{
+/** Room for `files` more files with `bytes` more bytes, for a row `t` of tenants; expressions, defaults as parameters. */
+const room = (bytes: string, maxFiles: string, maxBytes: string) =>
+  `(COALESCE(t.max_files, ${maxFiles}) = 0 OR t.file_count < COALESCE(t.max_files, ${maxFiles}))
+     AND (COALESCE(t.max_bytes, ${maxBytes}) = 0 OR t.byte_count + ${bytes} <= COALESCE(t.max_bytes, ${maxBytes}))`;
+
+type CreateFile = {
   tenant: string;
   path: string;
   ancestors: string[];
   content: string;
   version: string;
-}>(
-  'create_file',
-  ['tenant', 'path', 'ancestors', 'content', 'version'],
-  `
-WITH tenant AS (
-  INSERT INTO tenants AS t (id, file_count, byte_count) VALUES ($1, 1, octet_length($4::text))
-  ON CONFLICT (id) DO UPDATE
-    SET file_count = t.file_count + excluded.file_count, byte_count = t.byte_count + excluded.byte_count
-  RETURNING id
+  maxFiles: number;
+  maxBytes: number;
+};
+const CREATE_PARAMETERS = [
+  'tenant',
+  'path',
+  'ancestors',
+  'content',
+  'version',
+  'maxFiles',
+  'maxBytes',
+] as const;
+
+// `tenant`: counts the file, if there is room for it, and answers the tenant's row.
+const createFile = (tenant: string) => `
+WITH tenant AS (${tenant}
 ), parents AS (
   INSERT INTO entries AS e (tenant_id, path, parent_path, kind)
   SELECT $1, d.path, d.parent_path, 'dir' FROM tenant, ${directories('$3')}
@@ -93,30 +126,79 @@ WITH tenant AS (
 )
 INSERT INTO entries AS e (tenant_id, path, parent_path, kind, content, version)
 SELECT $1, $2, ($3::text[])[cardinality($3::text[])], 'file', $4, $5::uuid FROM tenant
-`,
+`;
+
+/**
+ * Creates a file for a tenant that there is. Counts 1, or 0 when there is no room or no such tenant; fails with a
+ * unique violation when something is at the path already.
+ */
+export const createFileStatement = statement<CreateFile>(
+  'create_file',
+  CREATE_PARAMETERS,
+  createFile(`
+  UPDATE tenants AS t SET file_count = t.file_count + 1, byte_count = t.byte_count + octet_length($4::text)
+  WHERE t.id = $1 AND ${room('octet_length($4::text)', '$6::bigint', '$7::bigint')}
+  RETURNING t.id`),
 );
 
-/** Writes a file's content if it is still at the version that was read; counts 1 written row, or 0. */
+/** The same, and makes the tenant when there is none. */
+export const createFileAndTenantStatement = statement<CreateFile>(
+  'create_file_and_tenant',
+  CREATE_PARAMETERS,
+  createFile(`
+  INSERT INTO tenants AS t (id, file_count, byte_count)
+  SELECT $1, 1, octet_length($4::text)
+  WHERE $7::bigint = 0 OR octet_length($4::text) <= $7::bigint OR EXISTS (SELECT 1 FROM tenants WHERE id = $1)
+  ON CONFLICT (id) DO UPDATE
+    SET file_count = t.file_count + excluded.file_count, byte_count = t.byte_count + excluded.byte_count
+    WHERE ${room('excluded.byte_count', '$6::bigint', '$7::bigint')}
+  RETURNING t.id`),
+);
+
+/**
+ * Writes a file's content if it is still at the version that was read, and if it does not grow beyond the tenant's room;
+ * counts 1 written row, or 0.
+ */
 export const writeFileStatement = statement<{
   tenant: string;
   path: string;
   readVersion: string;
   content: string;
   version: string;
+  maxBytes: number;
 }>(
   'write_file',
-  ['tenant', 'path', 'readVersion', 'content', 'version'],
+  ['tenant', 'path', 'readVersion', 'content', 'version', 'maxBytes'],
   `
-WITH tenant AS MATERIALIZED (${LOCK_TENANT}
+WITH tenant AS MATERIALIZED (
+  SELECT t.byte_count, COALESCE(t.max_bytes, $6::bigint) AS max_bytes FROM tenants AS t WHERE t.id = $1
+  FOR NO KEY UPDATE
 ), file AS MATERIALIZED (
   SELECT e.size_bytes FROM tenant, entries AS e
-  WHERE e.tenant_id = $1 AND e.path = $2 AND e.version = $3::uuid FOR NO KEY UPDATE OF e
+  WHERE e.tenant_id = $1 AND e.path = $2 AND e.version = $3::uuid
+    AND (octet_length($4::text) <= e.size_bytes OR tenant.max_bytes = 0
+         OR tenant.byte_count + octet_length($4::text) - e.size_bytes <= tenant.max_bytes)
+  FOR NO KEY UPDATE OF e
 ), usage AS (
   UPDATE tenants AS t SET byte_count = t.byte_count + octet_length($4::text) - file.size_bytes
   FROM file WHERE t.id = $1
 )
 UPDATE entries AS e SET content = $4, version = $5::uuid, updated_at = now()
 FROM file WHERE e.tenant_id = $1 AND e.path = $2
+`,
+);
+
+/** Why a file could not be written: what it holds now, and what its tenant uses. */
+export const explainWriteStatement = statement<
+  { tenant: string; path: string; maxFiles: number; maxBytes: number },
+  FileRow & UsageRow
+>(
+  'explain_write',
+  ['tenant', 'path', 'maxFiles', 'maxBytes'],
+  `
+SELECT e.content, e.version, ${usage('$3::bigint', '$4::bigint')}
+FROM tenants AS t JOIN entries AS e ON e.tenant_id = t.id
+WHERE t.id = $1 AND e.tenant_id = $1 AND e.path = $2 AND e.kind = 'file'
 `,
 );
 
@@ -193,14 +275,34 @@ export const lockTenantStatement = statement<{ tenant: string }, { id: string }>
   LOCK_TENANT,
 );
 
-export const statements = [
+/** Notes that files were read, where the last such note is old enough. */
+export const touchStatement = statement<{
+  tenant: string;
+  paths: string[];
+  now: string;
+  accessedBefore: string;
+}>(
+  'touch',
+  ['tenant', 'paths', 'now', 'accessedBefore'],
+  `
+WITH tenant AS MATERIALIZED (${LOCK_TENANT}
+)
+UPDATE entries AS e SET accessed_at = $3::timestamptz FROM tenant
+WHERE e.tenant_id = $1 AND e.path = ANY ($2::text[]) AND e.kind = 'file' AND e.accessed_at < $4::timestamptz
+`,
+);
+
+export const memoryStatements = [
   lookStatement,
   readFileStatement,
-  kindsStatement,
+  explainCreateStatement,
   createFileStatement,
+  createFileAndTenantStatement,
   writeFileStatement,
+  explainWriteStatement,
   deleteStatement,
   renameStatement,
   explainRenameStatement,
   lockTenantStatement,
+  touchStatement,
 ] as const;

@@ -1,0 +1,33 @@
+import type { Config } from '../config.ts';
+import type { Database } from '../db/database.ts';
+import { Keys } from '../db/keys.ts';
+import { jwtAuthenticator } from './jwt.ts';
+import { KeyAuthenticator } from './keys.ts';
+import { noAuthentication } from './none.ts';
+import type { Authenticator } from './principal.ts';
+
+/** The way of authentication that the configuration asks for. */
+export function createAuthenticator(config: Config, database: Database): Authenticator {
+  const autoCreate = config.AUTO_CREATE_TENANTS;
+  switch (config.AUTH) {
+    case 'none':
+      return noAuthentication({ autoCreate: autoCreate ?? true });
+    case 'keys':
+      return new KeyAuthenticator(new Keys(database), {
+        cacheSeconds: config.AUTH_CACHE_SECONDS,
+        failuresPerMinute: config.AUTH_FAILURES_PER_MINUTE,
+        autoCreate: autoCreate ?? true,
+      });
+    case 'jwt':
+      return jwtAuthenticator({
+        jwksUrl: config.JWKS_URL,
+        publicKey: config.JWT_PUBLIC_KEY,
+        issuer: config.JWT_ISSUER ?? '',
+        audience: config.JWT_AUDIENCE ?? '',
+        tenantClaim: config.JWT_TENANT_CLAIM,
+        algorithms: config.JWT_ALGORITHMS,
+        clockSkewSeconds: config.JWT_CLOCK_SKEW_SECONDS,
+        autoCreate: autoCreate ?? false,
+      });
+  }
+}

@@ -1,0 +1,30 @@
+import { LRUCache } from 'lru-cache';
+import { ServiceError } from '../errors.ts';
+
+const WINDOW_MS = 60_000;
+
+/** Counts failed attempts by address, so that guessing keys does not cost a database look-up each. */
+export class FailedAttempts {
+  readonly #limit: number;
+  readonly #counts = new LRUCache<string, { count: number }>({ max: 10_000, ttl: WINDOW_MS });
+
+  /** @param limit failures of one address in a minute; 0: no limit */
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  note(ip: string): void {
+    const entry = this.#counts.get(ip);
+    if (entry) entry.count++;
+    else this.#counts.set(ip, { count: 1 });
+  }
+
+  /** @throws ServiceError 429 when the address has failed too often of late. */
+  check(ip: string): void {
+    if (this.#limit === 0 || (this.#counts.get(ip)?.count ?? 0) < this.#limit) return;
+    const seconds = Math.max(1, Math.ceil(this.#counts.getRemainingTTL(ip) / 1000));
+    throw new ServiceError(429, 'too_many_failed_attempts', 'Too many failed attempts from this address.', {
+      retryAfter: seconds,
+    });
+  }
+}

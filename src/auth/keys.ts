@@ -1,0 +1,106 @@
+import { LRUCache } from 'lru-cache';
+import type { Keys } from '../db/keys.ts';
+import type { KeyRow } from '../db/statements/keys.ts';
+import { ServiceError } from '../errors.ts';
+import { parseApiKey } from './api-key.ts';
+import { FailedAttempts } from './failed-attempts.ts';
+import {
+  type Authenticator,
+  bearerToken,
+  type Credentials,
+  namedTenant,
+  otherTenant,
+  type Principal,
+  TENANT_HEADER,
+  unauthorized,
+} from './principal.ts';
+
+const CACHED_KEYS = 10_000;
+/** How old a key's last-used time may get before it is written again, and how long such writes are gathered. */
+const LAST_USED_RESOLUTION_MS = 5 * 60_000;
+const FLUSH_INTERVAL_MS = 10_000;
+
+/**
+ * API keys. Look-ups are cached for `cacheSeconds`, which is the longest that a revoked key goes on working; unknown
+ * keys are remembered apart, so that guesses cannot push out those in use.
+ */
+export class KeyAuthenticator implements Authenticator {
+  readonly #keys: Keys;
+  readonly #autoCreate: boolean;
+  readonly #failures: FailedAttempts;
+  readonly #known: LRUCache<string, KeyRow>;
+  readonly #unknown: LRUCache<string, true>;
+  readonly #used = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(keys: Keys, options: { cacheSeconds: number; failuresPerMinute: number; autoCreate: boolean }) {
+    const ttl = options.cacheSeconds * 1000;
+    this.#keys = keys;
+    this.#autoCreate = options.autoCreate;
+    this.#failures = new FailedAttempts(options.failuresPerMinute);
+    this.#unknown = new LRUCache({ max: CACHED_KEYS, ttl });
+    // `fetch` gives requests that come while a look-up is under way the same one.
+    this.#known = new LRUCache({ max: CACHED_KEYS, ttl, fetchMethod: (hash) => keys.find(hash) });
+  }
+
+  async authenticate(credentials: Credentials): Promise<Principal> {
+    const hash = parseApiKey(bearerToken(credentials) ?? '');
+    const key = hash === undefined ? undefined : await this.#find(hash, credentials.ip);
+    if (hash === undefined || key === undefined || !isValid(key)) {
+      this.#failures.note(credentials.ip);
+      throw unauthorized();
+    }
+    this.#noteUse(hash, key);
+    const named = namedTenant(credentials);
+    if (key.tenant !== null) {
+      if (named !== undefined && named !== key.tenant) throw otherTenant();
+      return { tenant: key.tenant, access: key.access, autoCreate: false };
+    }
+    if (named === undefined) {
+      throw new ServiceError(
+        400,
+        'tenant_required',
+        `This key serves many tenants: say which with the header ${TENANT_HEADER}.`,
+      );
+    }
+    return { tenant: named, access: key.access, autoCreate: this.#autoCreate };
+  }
+
+  async close(): Promise<void> {
+    await this.#flush();
+  }
+
+  async #find(hash: string, ip: string): Promise<KeyRow | undefined> {
+    if (this.#unknown.has(hash)) return undefined;
+    if (!this.#known.has(hash)) this.#failures.check(ip);
+    const key = await this.#known.fetch(hash);
+    if (key === undefined) this.#unknown.set(hash, true);
+    return key;
+  }
+
+  /** Coarse and in the background: a use costs no write of its own. */
+  #noteUse(hash: string, key: KeyRow): void {
+    const last = key.lastUsedAt === null ? 0 : new Date(key.lastUsedAt).getTime();
+    if (Date.now() - last < LAST_USED_RESOLUTION_MS) return;
+    key.lastUsedAt = new Date();
+    this.#used.add(hash);
+    this.#timer ??= setTimeout(() => void this.#flush(), FLUSH_INTERVAL_MS).unref();
+  }
+
+  async #flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const hashes = [...this.#used];
+    this.#used.clear();
+    if (hashes.length === 0) return;
+    try {
+      await this.#keys.noteUse(hashes);
+    } catch {
+      // Only a hint for operators: the next use of the key after some minutes writes it again.
+    }
+  }
+}
+
+function isValid({ revokedAt, expiresAt }: KeyRow): boolean {
+  return revokedAt === null && (expiresAt === null || new Date(expiresAt).getTime() > Date.now());
+}

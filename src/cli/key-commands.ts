@@ -1,0 +1,124 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { newApiKey } from '../auth/api-key.ts';
+import { Keys } from '../db/keys.ts';
+import type { KeyRow } from '../db/statements/keys.ts';
+import { CliError } from './errors.ts';
+import { printJson, printTable, time } from './output.ts';
+import { type Open, withDatabase } from './session.ts';
+import { tenantId } from './tenant-commands.ts';
+
+interface CreateOptions {
+  tenant?: string;
+  service?: boolean;
+  access: KeyRow['access'];
+  label: string;
+  expires?: Date;
+  json?: boolean;
+}
+
+/** `90d`, `12h`, or a time that JavaScript understands. */
+function expiry(value: string): Date {
+  const [, amount, unit] = /^(\d{1,6})([dh])$/.exec(value) ?? [];
+  const date = amount
+    ? new Date(Date.now() + Number(amount) * (unit === 'd' ? 86_400_000 : 3_600_000))
+    : new Date(value);
+  if (Number.isNaN(date.getTime())) {
+    throw new InvalidArgumentError('Give a duration (90d, 12h) or a time (2027-01-31T00:00:00Z).');
+  }
+  if (date.getTime() <= Date.now()) throw new InvalidArgumentError('The time is past.');
+  return date;
+}
+
+const describe = (row: KeyRow) => ({
+  ...row,
+  createdAt: time(row.createdAt),
+  expiresAt: time(row.expiresAt),
+  revokedAt: time(row.revokedAt),
+  lastUsedAt: time(row.lastUsedAt),
+});
+
+/** `keys create|list|revoke`. */
+export function registerKeyCommands(program: Command, open: Open): void {
+  const keys = program.command('keys').description('Make, list and revoke API keys.');
+  const run = <T>(work: (keys: Keys) => Promise<T>) =>
+    withDatabase(open, ({ database }) => work(new Keys(database)));
+
+  keys
+    .command('create')
+    .description('Make a key and show it: once, only its hash is kept.')
+    .option('--tenant <tenant>', 'for one tenant', tenantId)
+    .option('--service', 'for all tenants, named with each request by X-Tenant-Id')
+    .addOption(
+      new Option('--access <access>', 'what it may do')
+        .choices(['read_write', 'read_only'])
+        .default('read_write'),
+    )
+    .option('--expires <when>', 'duration (90d, 12h) or time', expiry)
+    .option('--label <text>', 'what it is for', '')
+    .option('--json', 'as JSON')
+    .addHelpText(
+      'after',
+      '\nExample:\n  memory-service keys create --tenant acme --expires 90d --label worker',
+    )
+    .action((options: CreateOptions) =>
+      run(async (all) => {
+        if ((options.tenant === undefined) === !options.service) {
+          throw new CliError('Say what the key is for: --tenant <tenant>, or --service; not both.');
+        }
+        const { key, hash, id } = newApiKey();
+        const tenant = options.tenant ?? null;
+        const { access, label } = options;
+        const expiresAt = options.expires?.toISOString() ?? null;
+        if (!(await all.create({ hash, id, tenant, access, label, expiresAt }))) {
+          throw new CliError(
+            `There is no tenant ${tenant}. Make it with: memory-service tenants create ${tenant}`,
+          );
+        }
+        if (options.json) return printJson({ id, key, tenant, access, label, expiresAt });
+        console.error(`Created key ${id}. This is the only time it is shown:`);
+        console.log(key);
+      }),
+    );
+
+  keys
+    .command('list')
+    .description('List keys; never the keys themselves.')
+    .option('--tenant <tenant>', 'only those of one tenant', tenantId)
+    .option('--json', 'as JSON')
+    .addHelpText('after', '\nExample:\n  memory-service keys list --tenant acme')
+    .action(({ tenant, json }: { tenant?: string; json?: boolean }) =>
+      run(async (all) => {
+        const rows = (await all.list(tenant ?? null)).map(describe);
+        if (json) return printJson(rows);
+        printTable(
+          ['ID', 'TENANT', 'ACCESS', 'LABEL', 'CREATED', 'EXPIRES', 'REVOKED', 'LAST USED'],
+          rows.map((row) => [
+            row.id,
+            row.tenant ?? '(service)',
+            row.access,
+            row.label,
+            row.createdAt,
+            row.expiresAt,
+            row.revokedAt,
+            row.lastUsedAt,
+          ]),
+        );
+      }),
+    );
+
+  keys
+    .command('revoke')
+    .description('Revoke a key. It stops working everywhere within AUTH_CACHE_SECONDS.')
+    .argument('<id>', 'its id, as `keys list` shows it')
+    .addHelpText('after', '\nExample:\n  memory-service keys revoke key_0123456789ab')
+    .action((id: string) =>
+      run(async (all) => {
+        if (!(await all.revoke(id))) {
+          throw new CliError(
+            `There is no key ${id} that is not revoked already. See: memory-service keys list`,
+          );
+        }
+        console.log(`Revoked key ${id}. It stops working everywhere within AUTH_CACHE_SECONDS.`);
+      }),
+    );
+}

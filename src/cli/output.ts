@@ -1,0 +1,24 @@
+/** Prints machine-readable output: one JSON value. */
+export function printJson(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+}
+
+/** Prints a table for people: a column as wide as its widest cell, numbers to the right. */
+export function printTable(head: string[], rows: (string | number | null | undefined)[][]): void {
+  const cells = rows.map((row) =>
+    row.map((cell) => (cell === null || cell === undefined ? '-' : String(cell))),
+  );
+  const widths = head.map((title, i) => Math.max(title.length, ...cells.map((row) => row[i]?.length ?? 0)));
+  const isNumeric = head.map((_, i) => rows.length > 0 && rows.every((row) => typeof row[i] !== 'string'));
+  const line = (row: string[]) =>
+    row
+      .map((cell, i) => (isNumeric[i] ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0)))
+      .join('  ')
+      .trimEnd();
+  process.stdout.write(`${[line(head), ...cells.map(line)].join('\n')}\n`);
+}
+
+/** A time as people and machines read it: ISO 8601 to the second, UTC; null for none. */
+export function time(value: Date | string | null): string | null {
+  return value === null ? null : new Date(value).toISOString().replace(/\.\d+Z$/, 'Z');
+}

@@ -1,0 +1,92 @@
+import { statement } from '../statement.ts';
+
+/** A tenant's own settings as stored: null means the service's default, 0 no limit. */
+export type TenantSettings = {
+  maxFileBytes: number | null;
+  maxBytes: number | null;
+  maxFiles: number | null;
+  maxViewChars: number | null;
+  ratePerMinute: number | null;
+  ttlDays: number | null;
+  redact: 'off' | 'mask' | 'reject' | null;
+};
+
+export interface TenantRow extends TenantSettings {
+  id: string;
+  files: number;
+  bytes: number;
+  createdAt: Date | string;
+  suspendedAt: Date | string | null;
+}
+
+// Integers beyond 32 bits come as text from the driver; as float8 they are numbers, exact up to 2^53.
+const COLUMNS = `
+  id, file_count::float8 AS files, byte_count::float8 AS bytes, created_at AS "createdAt", suspended_at AS "suspendedAt",
+  max_file_bytes::float8 AS "maxFileBytes", max_bytes::float8 AS "maxBytes", max_files::float8 AS "maxFiles",
+  max_view_chars::float8 AS "maxViewChars", rate_per_minute::float8 AS "ratePerMinute", ttl_days::float8 AS "ttlDays", redact`;
+
+export const findTenantStatement = statement<{ tenant: string }, TenantRow>(
+  'find_tenant',
+  ['tenant'],
+  `SELECT ${COLUMNS} FROM tenants WHERE id = $1`,
+);
+
+/** The tenants in the order of their ids, a page at a time. */
+export const listTenantsStatement = statement<{ after: string; limit: number }, TenantRow>(
+  'list_tenants',
+  ['after', 'limit'],
+  `SELECT ${COLUMNS} FROM tenants WHERE id > $1 ORDER BY id LIMIT $2`,
+);
+
+/** Counts 1, or 0 when there is such a tenant already. */
+export const createTenantStatement = statement<{ tenant: string }>(
+  'create_tenant',
+  ['tenant'],
+  'INSERT INTO tenants (id) VALUES ($1) ON CONFLICT (id) DO NOTHING',
+);
+
+/** Sets all of a tenant's own settings; counts 1, or 0 when there is no such tenant. */
+export const setTenantStatement = statement<{ tenant: string } & TenantSettings>(
+  'set_tenant',
+  ['tenant', 'maxFileBytes', 'maxBytes', 'maxFiles', 'maxViewChars', 'ratePerMinute', 'ttlDays', 'redact'],
+  `
+UPDATE tenants SET max_file_bytes = $2::bigint, max_bytes = $3::bigint, max_files = $4::bigint,
+  max_view_chars = $5::bigint, rate_per_minute = $6::bigint, ttl_days = $7::bigint, redact = $8::text
+WHERE id = $1
+`,
+);
+
+/** Suspends since a time, or with null resumes; counts 1, or 0 when there is no such tenant. */
+export const suspendTenantStatement = statement<{ tenant: string; since: string | null }>(
+  'suspend_tenant',
+  ['tenant', 'since'],
+  'UPDATE tenants SET suspended_at = $2::timestamptz WHERE id = $1',
+);
+
+// The statements that erase a tenant, to be run in this order in one transaction that has locked the tenant.
+export const deleteTenantEntriesStatement = statement<{ tenant: string }>(
+  'delete_tenant_entries',
+  ['tenant'],
+  'DELETE FROM entries WHERE tenant_id = $1',
+);
+export const deleteTenantKeysStatement = statement<{ tenant: string }>(
+  'delete_tenant_keys',
+  ['tenant'],
+  'DELETE FROM api_keys WHERE tenant_id = $1',
+);
+export const deleteTenantStatement = statement<{ tenant: string }>(
+  'delete_tenant',
+  ['tenant'],
+  'DELETE FROM tenants WHERE id = $1',
+);
+
+export const tenantStatements = [
+  findTenantStatement,
+  listTenantsStatement,
+  createTenantStatement,
+  setTenantStatement,
+  suspendTenantStatement,
+  deleteTenantEntriesStatement,
+  deleteTenantKeysStatement,
+  deleteTenantStatement,
+] as const;

@@ -1,0 +1,94 @@
+import type { Database } from './database.ts';
+import { toServiceError } from './errors.ts';
+import { lockTenantStatement } from './statements/memory.ts';
+import {
+  createTenantStatement,
+  deleteTenantEntriesStatement,
+  deleteTenantKeysStatement,
+  deleteTenantStatement,
+  findTenantStatement,
+  listTenantsStatement,
+  setTenantStatement,
+  suspendTenantStatement,
+  type TenantRow,
+  type TenantSettings,
+} from './statements/tenants.ts';
+
+const PAGE = 500;
+
+/** The tenants and their settings. Faults come out as `ServiceError`. */
+export class Tenants {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async find(tenant: string): Promise<TenantRow | undefined> {
+    return guarded(async () => (await this.#database.run(findTenantStatement, { tenant })).rows[0]);
+  }
+
+  /** All tenants in the order of their ids, read page by page. */
+  async *list(): AsyncGenerator<TenantRow> {
+    let after = '';
+    for (;;) {
+      const params = { after, limit: PAGE };
+      const { rows } = await guarded(() => this.#database.run(listTenantsStatement, params));
+      yield* rows;
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < PAGE) return;
+      after = last.id;
+    }
+  }
+
+  /** False when there is such a tenant already. */
+  async create(tenant: string): Promise<boolean> {
+    return guarded(async () => (await this.#database.run(createTenantStatement, { tenant })).count === 1);
+  }
+
+  /** Changes some of a tenant's settings; false when there is no such tenant. */
+  async set(tenant: string, changes: Partial<TenantSettings>): Promise<boolean> {
+    return guarded(() =>
+      this.#database.transaction(async (run) => {
+        await run(lockTenantStatement, { tenant });
+        const current = (await run(findTenantStatement, { tenant })).rows[0];
+        if (current === undefined) return false;
+        const { maxFileBytes, maxBytes, maxFiles, maxViewChars, ratePerMinute, ttlDays, redact } = {
+          ...current,
+          ...changes,
+        };
+        const settings = { maxFileBytes, maxBytes, maxFiles, maxViewChars, ratePerMinute, ttlDays, redact };
+        return (await run(setTenantStatement, { tenant, ...settings })).count === 1;
+      }),
+    );
+  }
+
+  /** Suspends or resumes a tenant; false when there is no such tenant. */
+  async suspend(tenant: string, suspended: boolean): Promise<boolean> {
+    const since = suspended ? new Date().toISOString() : null;
+    return guarded(
+      async () => (await this.#database.run(suspendTenantStatement, { tenant, since })).count === 1,
+    );
+  }
+
+  /** Erases a tenant and everything of it, at once; how many rows of what, or undefined when there is none. */
+  async delete(tenant: string): Promise<{ entries: number; keys: number } | undefined> {
+    return guarded(() =>
+      this.#database.transaction(async (run) => {
+        await run(lockTenantStatement, { tenant });
+        const entries = (await run(deleteTenantEntriesStatement, { tenant })).count;
+        const keys = (await run(deleteTenantKeysStatement, { tenant })).count;
+        const { count } = await run(deleteTenantStatement, { tenant });
+        return count === 1 ? { entries, keys } : undefined;
+      }),
+    );
+  }
+}
+
+async function guarded<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw toServiceError(error);
+  }
+}

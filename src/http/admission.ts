@@ -1,0 +1,56 @@
+import rateLimit from '@fastify/rate-limit';
+import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
+import type { Authenticator, Principal } from '../auth/principal.ts';
+import { ServiceError } from '../errors.ts';
+import type { Tenancy, TenantPolicy } from '../tenancy.ts';
+
+/** Who a request is from, and what holds for it. */
+export interface Admission {
+  principal: Principal;
+  policy: TenantPolicy;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    admission: Admission | undefined;
+  }
+}
+
+/** Rates are counted for so many tenants at once, in this process. */
+const COUNTED_TENANTS = 100_000;
+
+/**
+ * The hooks of a route that needs a credential, in order: who it is, whether the tenant may, and how often. They run before
+ * the body is read, so that a stranger's body is never read.
+ */
+export async function admissionHooks(
+  app: FastifyInstance,
+  { authenticator, tenancy }: { authenticator: Authenticator; tenancy: Tenancy },
+): Promise<onRequestAsyncHookHandler[]> {
+  app.decorateRequest('admission', undefined);
+  await app.register(rateLimit, {
+    global: false,
+    cache: COUNTED_TENANTS,
+    timeWindow: '1 minute',
+    enableDraftSpec: true,
+    keyGenerator: (request) => request.admission?.principal.tenant ?? '',
+    allowList: (request) => request.admission?.policy.ratePerMinute === 0,
+    max: (request) => request.admission?.policy.ratePerMinute ?? 0,
+    errorResponseBuilder: (_request, { max, ttl }) =>
+      new ServiceError(
+        429,
+        'rate_limited',
+        `The tenant has used its ${max} requests a minute. Retry-After says when there are more.`,
+        { retryAfter: Math.max(1, Math.ceil(ttl / 1000)) },
+      ),
+  });
+  return [
+    async (request) => {
+      const principal = await authenticator.authenticate(request);
+      request.call.tenant = principal.tenant;
+      const policy = await tenancy.policyFor(principal.tenant, principal.autoCreate);
+      request.admission = { principal, policy };
+    },
+    app.rateLimit() as onRequestAsyncHookHandler,
+  ];
+}

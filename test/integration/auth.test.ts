@@ -1,0 +1,293 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { exportJWK, SignJWT } from 'jose';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newApiKey, parseApiKey } from '../../src/auth/api-key.ts';
+import { Keys } from '../../src/db/keys.ts';
+import { Tenants } from '../../src/db/tenants.ts';
+import { describeService, freshTenant, type Service, startService } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+const summary = ({ status, body }: { status: number; body: Record<string, unknown> }) => [
+  status,
+  body.code ?? body.content,
+];
+
+/** Makes a key as the CLI does. */
+async function makeKey(
+  service: Service,
+  options: { tenant?: string; access?: 'read_write' | 'read_only'; expiresAt?: string } = {},
+) {
+  const { key, hash, id } = newApiKey();
+  const { tenant = null, access = 'read_write', expiresAt = null } = options;
+  expect(await new Keys(service.database).create({ hash, id, tenant, access, label: '', expiresAt })).toBe(
+    true,
+  );
+  return { key, id };
+}
+
+async function makeTenant(service: Service, tenant = freshTenant()) {
+  expect(await new Tenants(service.database).create(tenant)).toBe(true);
+  return tenant;
+}
+
+describe('API keys', () => {
+  it('have a prefix and a checksum that makes a typo recognisable', () => {
+    const { key, hash } = newApiKey();
+    expect(key).toMatch(/^mem_[A-Za-z0-9_-]{43}[A-Za-z0-9]{6}$/);
+    expect(parseApiKey(key)).toBe(hash);
+    for (let i = 4; i < key.length; i++) {
+      const typo = key.slice(0, i) + (key[i] === 'a' ? 'b' : 'a') + key.slice(i + 1);
+      expect(parseApiKey(typo)).toBeUndefined();
+    }
+    expect(parseApiKey('')).toBeUndefined();
+    expect(parseApiKey(`${key} `)).toBeUndefined();
+  });
+});
+
+describeService(
+  'AUTH=keys',
+  (service) => {
+    const view = (headers: Record<string, string>) => service().execute(cmd.view('/memories'), { headers });
+    const EMPTY =
+      "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:\n4.0K\t/memories";
+
+    it('a key of one tenant: the tenant comes from the key', async () => {
+      const tenant = await makeTenant(service());
+      const { key } = await makeKey(service(), { tenant });
+      expect(summary(await view(bearer(key)))).toStrictEqual([200, EMPTY]);
+      expect(summary(await view({ ...bearer(key), 'x-tenant-id': tenant }))).toStrictEqual([200, EMPTY]);
+      expect(summary(await view({ ...bearer(key), 'x-tenant-id': `${tenant}x` }))).toStrictEqual([
+        403,
+        'tenant_mismatch',
+      ]);
+      const made = await service().execute(cmd.create('/memories/a', 'x'), { headers: bearer(key) });
+      expect(made.content).toBe('File created successfully at: /memories/a');
+      expect(
+        await service().query(
+          'SELECT tenant_id FROM entries WHERE tenant_id = $1::text AND path = $2::text',
+          [tenant, '/memories/a'],
+        ),
+      ).toHaveLength(1);
+    });
+
+    it('a service key: any tenant, named with each request, made on first use', async () => {
+      const { key } = await makeKey(service());
+      const tenant = freshTenant('service');
+      expect(summary(await view(bearer(key)))).toStrictEqual([400, 'tenant_required']);
+      expect(summary(await view({ ...bearer(key), 'x-tenant-id': 'a b' }))).toStrictEqual([
+        400,
+        'invalid_tenant',
+      ]);
+      const headers = { ...bearer(key), 'x-tenant-id': tenant };
+      const made = await service().execute(cmd.create('/memories/a', 'x'), { headers });
+      expect(made.content).toBe('File created successfully at: /memories/a');
+      expect(await new Tenants(service().database).find(tenant)).toMatchObject({ files: 1, bytes: 1 });
+    });
+
+    it('401 says the same whatever is wrong', async () => {
+      const tenant = await makeTenant(service());
+      const expired = await makeKey(service(), { tenant, expiresAt: '2020-01-01T00:00:00Z' });
+      const revoked = await makeKey(service(), { tenant });
+      await new Keys(service().database).revoke(revoked.id);
+      const answers = [
+        await view({}),
+        await view(bearer('mem_nonsense')),
+        await view(bearer(newApiKey().key)),
+        await view(bearer(expired.key)),
+        await view(bearer(revoked.key)),
+        await view({ authorization: 'Basic YTpi' }),
+      ];
+      for (const { status, body, headers } of answers) {
+        expect([status, headers['www-authenticate']]).toStrictEqual([401, 'Bearer']);
+        expect({ ...body, request_id: '' }).toStrictEqual({
+          type: 'about:blank',
+          title: 'Unauthorized',
+          status: 401,
+          code: 'unauthorized',
+          detail:
+            'The request needs a valid credential: send Authorization: Bearer with an API key or token of this service.',
+          request_id: '',
+        });
+      }
+    });
+
+    it('a read-only key: writes come back as a result that the model can read, and change nothing', async () => {
+      const tenant = await makeTenant(service());
+      const { key } = await makeKey(service(), { tenant, access: 'read_only' });
+      const headers = bearer(key);
+      for (const input of [
+        cmd.create('/memories/a', 'x'),
+        cmd.replace('/memories/a', 'x', 'y'),
+        cmd.insert('/memories/a', 0, 'x'),
+        cmd.delete('/memories/a'),
+        cmd.rename('/memories/a', '/memories/b'),
+        { command: 'create' },
+      ]) {
+        const { status, content, is_error } = await service().execute(input, { headers });
+        expect([status, content, is_error]).toStrictEqual([200, 'Error: This memory is read-only', true]);
+      }
+      expect(summary(await view(headers))).toStrictEqual([200, EMPTY]);
+    });
+
+    it('a suspended tenant is refused, a resumed one is let in', async () => {
+      const tenant = await makeTenant(service());
+      const { key } = await makeKey(service(), { tenant });
+      const tenants = new Tenants(service().database);
+      await tenants.suspend(tenant, true);
+      const refused = await view(bearer(key));
+      expect([refused.status, refused.body.detail]).toStrictEqual([
+        403,
+        `The tenant ${tenant} is suspended.`,
+      ]);
+    });
+
+    it('the key of a deleted tenant is gone with it', async () => {
+      const tenant = await makeTenant(service());
+      const { key } = await makeKey(service(), { tenant });
+      expect(await new Tenants(service().database).delete(tenant)).toStrictEqual({ entries: 0, keys: 1 });
+      expect(summary(await view(bearer(key)))).toStrictEqual([401, 'unauthorized']);
+    });
+
+    it('two keys in rotation: no request fails', async () => {
+      const tenant = await makeTenant(service());
+      const old = await makeKey(service(), { tenant });
+      expect((await view(bearer(old.key))).status).toBe(200);
+      const next = await makeKey(service(), { tenant });
+      const both = await Promise.all([old, next, old, next].map(({ key }) => view(bearer(key))));
+      expect(both.map(({ status }) => status)).toStrictEqual([200, 200, 200, 200]);
+      await new Keys(service().database).revoke(old.id);
+      expect((await view(bearer(next.key))).status).toBe(200);
+    });
+
+    it('the last use is written in the background', async () => {
+      const own = await startService('postgres', { AUTH: 'keys' });
+      const tenant = await makeTenant(own);
+      const { key, id } = await makeKey(own, { tenant });
+      await own.execute(cmd.view('/memories'), { headers: bearer(key) });
+      await own.app.close();
+      const [row] = await new Keys(own.database).list(tenant);
+      expect([row?.id, row?.lastUsedAt === null]).toStrictEqual([id, false]);
+      await own.close();
+    });
+  },
+  { AUTH: 'keys', AUTH_FAILURES_PER_MINUTE: '0' },
+);
+
+describeService(
+  'a key revoked in use',
+  (service) => {
+    it('stops working within AUTH_CACHE_SECONDS', async () => {
+      const tenant = await makeTenant(service());
+      const { key, id } = await makeKey(service(), { tenant });
+      const status = async () =>
+        (await service().execute(cmd.view('/memories'), { headers: bearer(key) })).status;
+      expect(await status()).toBe(200);
+      await new Keys(service().database).revoke(id);
+      const revokedAt = Date.now();
+      while ((await status()) === 200) expect(Date.now() - revokedAt).toBeLessThan(30_000);
+      expect(await status()).toBe(401);
+    });
+  },
+  { AUTH: 'keys', AUTH_CACHE_SECONDS: '1' },
+);
+
+describe('guessing', () => {
+  it('is limited per address before it costs a look-up; a key that is known goes on working', async () => {
+    const service = await startService('postgres', { AUTH: 'keys', AUTH_FAILURES_PER_MINUTE: '5' });
+    const tenant = await makeTenant(service);
+    const { key } = await makeKey(service, { tenant });
+    const view = (given: string) => service.execute(cmd.view('/memories'), { headers: bearer(given) });
+    expect((await view(key)).status).toBe(200);
+    const statuses: number[] = [];
+    for (let i = 0; i < 7; i++) statuses.push((await view(newApiKey().key)).status);
+    expect(statuses).toStrictEqual([401, 401, 401, 401, 401, 429, 429]);
+    const limited = await view(newApiKey().key);
+    expect([limited.body.code, Number(limited.headers['retry-after']) > 0]).toStrictEqual([
+      'too_many_failed_attempts',
+      true,
+    ]);
+    expect((await view(key)).status).toBe(200);
+    await service.close();
+  });
+});
+
+describe('AUTH=jwt', () => {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  const other = generateKeyPairSync('ed25519');
+  const claims = { iss: 'https://issuer.example', aud: 'memory', tenant: 'jwt-tenant' };
+  const token = (
+    overrides: Record<string, unknown> = {},
+    options: { key?: typeof privateKey; alg?: string; exp?: number } = {},
+  ) =>
+    new SignJWT({ ...claims, ...overrides })
+      .setProtectedHeader({ alg: options.alg ?? 'EdDSA', kid: 'k1' })
+      .setExpirationTime(options.exp ?? Math.floor(Date.now() / 1000) + 60)
+      .sign(options.key ?? privateKey);
+
+  const settings = {
+    AUTH: 'jwt',
+    JWT_ISSUER: 'https://issuer.example',
+    JWT_AUDIENCE: 'memory',
+    AUTO_CREATE_TENANTS: 'true',
+  };
+  let service: Service;
+  beforeAll(async () => {
+    const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString();
+    service = await startService('postgres', { ...settings, JWT_PUBLIC_KEY: pem });
+  });
+  afterAll(() => service.close());
+  const view = async (given: string, headers: Record<string, string> = {}) =>
+    summary(await service.execute(cmd.view('/memories/x'), { headers: { ...bearer(given), ...headers } }));
+  const MISSING = 'The path /memories/x does not exist. Please provide a valid path.';
+
+  it('takes the tenant from the claim', async () => {
+    expect(await view(await token())).toStrictEqual([200, MISSING]);
+    expect(await view(await token(), { 'x-tenant-id': 'jwt-tenant' })).toStrictEqual([200, MISSING]);
+    expect(await view(await token(), { 'x-tenant-id': 'other' })).toStrictEqual([403, 'tenant_mismatch']);
+  });
+
+  it('refuses every other token with the same 401', async () => {
+    const hour = 3600;
+    const now = Math.floor(Date.now() / 1000);
+    const bad = [
+      await token({}, { key: other.privateKey }),
+      await token({ iss: 'https://evil.example' }),
+      await token({ aud: 'other' }),
+      await token({ tenant: undefined }),
+      await token({ tenant: 7 }),
+      await token({ tenant: 'a/b' }),
+      await token({}, { exp: now - hour }),
+      await token({ nbf: now + hour }),
+      await new SignJWT(claims).setProtectedHeader({ alg: 'EdDSA' }).sign(privateKey),
+      await new SignJWT(claims)
+        .setProtectedHeader({ alg: 'HS256' })
+        .setExpirationTime('1h')
+        .sign(Buffer.alloc(32)),
+      `${Buffer.from('{"alg":"none"}').toString('base64url')}.${Buffer.from(JSON.stringify({ ...claims, exp: now + hour })).toString('base64url')}.`,
+      'not.a.token',
+    ];
+    for (const each of bad) expect(await view(each)).toStrictEqual([401, 'unauthorized']);
+  });
+
+  it('fetches keys from JWKS_URL, and answers 503 while they cannot be had', async () => {
+    const jwk = { ...(await exportJWK(publicKey)), kid: 'k1', alg: 'EdDSA' };
+    let works = false;
+    const issuer = createServer((_request, response) => {
+      response.statusCode = works ? 200 : 500;
+      response.end(JSON.stringify({ keys: [jwk] }));
+    });
+    await new Promise<void>((resolve) => issuer.listen(0, '127.0.0.1', resolve));
+    const { port } = issuer.address() as AddressInfo;
+    const own = await startService('postgres', { ...settings, JWKS_URL: `http://127.0.0.1:${port}/jwks` });
+    const ask = async () =>
+      summary(await own.execute(cmd.view('/memories/x'), { headers: bearer(await token()) }));
+    expect(await ask()).toStrictEqual([503, 'issuer_unavailable']);
+    works = true;
+    expect(await ask()).toStrictEqual([200, MISSING]);
+    await own.close();
+    issuer.close();
+  });
+});

@@ -1,0 +1,217 @@
+import { expect, it } from 'vitest';
+import { Tenants } from '../../src/db/tenants.ts';
+import { expireFiles } from '../../src/jobs/expiration.ts';
+import { assertInvariants } from '../support/invariants.ts';
+import { describeService, freshTenant } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+describeService(
+  'quotas',
+  (service) => {
+    const run = async (tenant: string, input: object) => (await service().execute(input, { tenant })).content;
+
+    it('files: full is said, room is used', async () => {
+      const tenant = freshTenant();
+      for (const n of [1, 2, 3]) {
+        expect(await run(tenant, cmd.create(`/memories/f${n}`, 'x'))).toBe(
+          `File created successfully at: /memories/f${n}`,
+        );
+      }
+      expect(await run(tenant, cmd.create('/memories/dir/f4', 'x'))).toBe(
+        'Error: This memory is full: it has 3 files, and 3 are allowed. Delete files to make room.',
+      );
+      expect(await run(tenant, cmd.view('/memories/dir'))).toBe(
+        'The path /memories/dir does not exist. Please provide a valid path.',
+      );
+      expect(await run(tenant, cmd.create('/memories/f1', 'x'))).toBe(
+        'Error: File /memories/f1 already exists',
+      );
+      expect(await run(tenant, cmd.create('/memories/f1/x', 'x'))).toBe(
+        'Error: /memories/f1 is not a directory',
+      );
+      expect(await run(tenant, cmd.delete('/memories/f1'))).toBe('Successfully deleted /memories/f1');
+      expect(await run(tenant, cmd.create('/memories/f4', 'x'))).toBe(
+        'File created successfully at: /memories/f4',
+      );
+      await assertInvariants(service());
+    });
+
+    it('bytes: by create, str_replace and insert, to the byte', async () => {
+      const tenant = freshTenant();
+      expect(await run(tenant, cmd.create('/memories/big', 'x'.repeat(21)))).toBe(
+        'Error: This memory is full: it has 0 bytes, 20 are allowed, and this needs 21 more. Delete or shorten files to make room.',
+      );
+      expect(await run(tenant, cmd.create('/memories/a', 'x'.repeat(18)))).toBe(
+        'File created successfully at: /memories/a',
+      );
+      expect(await run(tenant, cmd.create('/memories/b', 'xxx'))).toBe(
+        'Error: This memory is full: it has 18 bytes, 20 are allowed, and this needs 3 more. Delete or shorten files to make room.',
+      );
+      expect(await run(tenant, cmd.create('/memories/b', 'yz'))).toBe(
+        'File created successfully at: /memories/b',
+      );
+      expect(await run(tenant, cmd.replace('/memories/b', 'z', 'éé'))).toBe(
+        'Error: This memory is full: it has 20 bytes, 20 are allowed, and this needs 3 more. Delete or shorten files to make room.',
+      );
+      expect(await run(tenant, cmd.insert('/memories/b', 0, ''))).toBe(
+        'Error: This memory is full: it has 20 bytes, 20 are allowed, and this needs 1 more. Delete or shorten files to make room.',
+      );
+      expect(await run(tenant, cmd.replace('/memories/b', 'z', 'w'))).toMatch(
+        /^The memory file has been edited/,
+      );
+      expect(await run(tenant, cmd.replace('/memories/nope', 'z', 'w'))).toBe(
+        'Error: The path /memories/nope does not exist. Please provide a valid path.',
+      );
+      await assertInvariants(service());
+    });
+
+    it("a tenant's own limits, and one lowered below what is used: reads, deletes and shrinking go on", async () => {
+      const tenant = freshTenant();
+      const tenants = new Tenants(service().database);
+      await tenants.create(tenant);
+      await tenants.set(tenant, { maxBytes: 0, maxFiles: 5 });
+      for (const n of [1, 2, 3, 4, 5])
+        expect(await run(tenant, cmd.create(`/memories/f${n}`, 'x'.repeat(100)))).toMatch(/^File created/);
+      expect(await run(tenant, cmd.create('/memories/f6', ''))).toBe(
+        'Error: This memory is full: it has 5 files, and 5 are allowed. Delete files to make room.',
+      );
+      await tenants.set(tenant, { maxBytes: 10, maxFiles: 1 });
+      expect(await run(tenant, cmd.view('/memories/f1'))).toMatch(/^Here's the content/);
+      expect(await run(tenant, cmd.insert('/memories/f1', 0, 'x'))).toBe(
+        'Error: This memory is full: it has 500 bytes, 10 are allowed, and this needs 2 more. Delete or shorten files to make room.',
+      );
+      expect(await run(tenant, cmd.replace('/memories/f1', 'x'.repeat(100), 'short'))).toMatch(
+        /^The memory file has been edited/,
+      );
+      expect(await run(tenant, cmd.rename('/memories/f1', '/memories/g1'))).toMatch(/^Successfully renamed/);
+      expect(await run(tenant, cmd.delete('/memories/g1'))).toMatch(/^Successfully deleted/);
+      await assertInvariants(service());
+    });
+
+    it('are never exceeded, and never refuse while there is room, however many come at once', async () => {
+      const tenant = freshTenant();
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, i) =>
+          service().execute(cmd.create(`/memories/d${i % 3}/f${i}`, 'x'), { tenant }),
+        ),
+      );
+      expect(answers.filter(({ is_error }) => !is_error)).toHaveLength(3);
+      await assertInvariants(service());
+    });
+  },
+  { MAX_TENANT_FILES: '3', MAX_TENANT_BYTES: '20' },
+);
+
+describeService(
+  'the rate of a tenant',
+  (service) => {
+    it('is limited with 429, Retry-After and RateLimit headers; other tenants are not affected', async () => {
+      const tenant = freshTenant();
+      const answers = [];
+      for (let i = 0; i < 4; i++) answers.push(await service().execute(cmd.view('/memories'), { tenant }));
+      expect(answers.map(({ status }) => status)).toStrictEqual([200, 200, 200, 429]);
+      expect(answers[0]?.headers).toMatchObject({ 'ratelimit-limit': '3', 'ratelimit-remaining': '2' });
+      expect(answers[3]?.body).toMatchObject({
+        code: 'rate_limited',
+        detail: 'The tenant has used its 3 requests a minute. Retry-After says when there are more.',
+      });
+      expect(Number(answers[3]?.headers['retry-after'])).toBeGreaterThan(0);
+      expect((await service().execute(cmd.view('/memories'), { tenant: freshTenant() })).status).toBe(200);
+    });
+
+    it('can be another, or none, for one tenant', async () => {
+      const tenant = freshTenant();
+      const tenants = new Tenants(service().database);
+      await tenants.create(tenant);
+      await tenants.set(tenant, { ratePerMinute: 0 });
+      for (let i = 0; i < 6; i++)
+        expect((await service().execute(cmd.view('/memories'), { tenant })).status).toBe(200);
+    });
+  },
+  { RATE_LIMIT_PER_MINUTE: '3' },
+);
+
+describeService('expiration', (service) => {
+  const DAY = 86_400_000;
+  const ago = (days: number) => new Date(Date.now() - days * DAY).toISOString();
+  const age = (tenant: string, path: string, accessed: number, written: number) =>
+    service().query(
+      `UPDATE entries SET accessed_at = $3::text::timestamptz, updated_at = $4::text::timestamptz WHERE tenant_id = $1::text AND path = $2::text`,
+      [tenant, path, ago(accessed), ago(written)],
+    );
+  const files = async (tenant: string) =>
+    (
+      await service().query(
+        `SELECT path FROM entries WHERE tenant_id = $1::text AND kind = 'file' ORDER BY path`,
+        [tenant],
+      )
+    ).map(({ path }) => path);
+
+  it('removes what was neither read nor written for its time, in batches, and nothing else', async () => {
+    const tenants = new Tenants(service().database);
+    const [kept, own] = [freshTenant(), freshTenant()];
+    for (const tenant of [kept, own]) {
+      for (const name of ['old', 'read', 'written', 'new']) {
+        await service().execute(cmd.create(`/memories/d/${name}`, 'xyz'), { tenant });
+      }
+      await age(tenant, '/memories/d/old', 31, 31);
+      await age(tenant, '/memories/d/read', 1, 31);
+      await age(tenant, '/memories/d/written', 31, 1);
+    }
+    await tenants.set(own, { ttlDays: 30 });
+    const dry = await expireFiles(service().database, { defaultTtlDays: 0, dryRun: true });
+    expect(dry).toStrictEqual({ tenants: 1, files: 1, bytes: 3 });
+    expect(await files(own)).toHaveLength(4);
+    expect(await expireFiles(service().database, { defaultTtlDays: 0 })).toStrictEqual({
+      tenants: 1,
+      files: 1,
+      bytes: 3,
+    });
+    expect(await files(own)).toStrictEqual(['/memories/d/new', '/memories/d/read', '/memories/d/written']);
+    expect(await files(kept)).toHaveLength(4);
+    await assertInvariants(service());
+
+    await tenants.set(own, { ttlDays: 0 });
+    expect(await expireFiles(service().database, { defaultTtlDays: 30 })).toStrictEqual({
+      tenants: 1,
+      files: 1,
+      bytes: 3,
+    });
+    expect(await files(kept)).toHaveLength(3);
+  });
+
+  it('goes through more than a batch', async () => {
+    const tenant = freshTenant();
+    await service().execute(cmd.create('/memories/first'), { tenant });
+    await service().query(
+      `INSERT INTO entries (tenant_id, path, parent_path, kind, content, version, accessed_at, updated_at)
+       SELECT $1::text, '/memories/f' || n, '/memories', 'file', 'x', gen_random_uuid(), now() - interval '9 days', now() - interval '9 days' FROM generate_series(1, 450) AS n`,
+      [tenant],
+    );
+    await service().query(
+      'UPDATE tenants SET file_count = 451, byte_count = 450, ttl_days = 5 WHERE id = $1::text',
+      [tenant],
+    );
+    expect(await expireFiles(service().database, { defaultTtlDays: 0 })).toStrictEqual({
+      tenants: 1,
+      files: 450,
+      bytes: 450,
+    });
+    await assertInvariants(service());
+  });
+
+  it('a read is noted once a day in the background and survives the shutdown; a listing is no read', async () => {
+    const tenant = freshTenant();
+    await service().execute(cmd.create('/memories/f', 'x'), { tenant });
+    await service().execute(cmd.create('/memories/g', 'x'), { tenant });
+    for (const path of ['/memories/f', '/memories/g']) await age(tenant, path, 31, 31);
+    await service().execute(cmd.view('/memories'), { tenant });
+    await service().execute(cmd.view('/memories/f'), { tenant });
+    await service().app.close();
+    const rows = await service().query(
+      `SELECT path FROM entries WHERE tenant_id = $1::text AND kind = 'file' AND accessed_at > now() - interval '1 day'`,
+      [tenant],
+    );
+    expect(rows).toStrictEqual([{ path: '/memories/f' }]);
+  });
+});
