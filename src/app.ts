@@ -1,5 +1,6 @@
 import accepts from '@fastify/accepts';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import type { Logger } from 'pino';
 import { createAuthenticator } from './auth/authenticator.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
@@ -15,16 +16,22 @@ import { requestId } from './http/request-id.ts';
 import { registerExecute } from './http/routes/execute.ts';
 import { registerHealth } from './http/routes/health.ts';
 import { createLogger } from './log.ts';
+import { createSecretScanner } from './redact/scanner.ts';
 import { Tenancy } from './tenancy.ts';
 
 /**
  * Builds the HTTP service over a database, not listening yet. Closing it lets running requests finish; the database
  * stays open, since it is the caller's.
  */
-export async function buildApp(options: { config: Config; database: Database }): Promise<FastifyInstance> {
-  const { config, database } = options;
+export async function buildApp(options: {
+  config: Config;
+  database: Database;
+  /** By default one as the configuration says. */
+  log?: Logger;
+}): Promise<FastifyInstance> {
+  const { config, database, log = createLogger(config.LOG_LEVEL) } = options;
   const app: FastifyInstance = fastify({
-    loggerInstance: createLogger(config.LOG_LEVEL) as FastifyBaseLogger,
+    loggerInstance: log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: requestId,
     bodyLimit: config.MAX_BODY_BYTES,
@@ -56,7 +63,7 @@ export async function buildApp(options: { config: Config; database: Database }):
     await Promise.all([memory.close(), authenticator.close()]);
   });
   const admission = await admissionHooks(app, { authenticator, tenancy });
-  registerExecute(app, { memory, admission, metrics });
+  registerExecute(app, { memory, admission, metrics, scanner: createSecretScanner() });
   registerHealth(app, database);
   metrics.register(app);
   await registerDocs(app);

@@ -5,7 +5,7 @@ import { CliError } from './cli/errors.ts';
 import { registerExpireCommand } from './cli/expire-command.ts';
 import { registerKeyCommands } from './cli/key-commands.ts';
 import { registerTenantCommands } from './cli/tenant-commands.ts';
-import { migrateOnly, openMigrated, StartError, serve } from './main.ts';
+import { openSession, StartError, serve } from './main.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string;
@@ -15,6 +15,8 @@ const program = new Command('memory-service')
   .description("The backend for Claude's memory tool: POST /execute over Postgres.")
   .version(version)
   .showHelpAfterError();
+
+const open = () => openSession(process.env);
 
 program
   .command('serve')
@@ -33,11 +35,11 @@ program
     '\nExample:\n  DATABASE_URL=postgres://user:password@localhost/memory memory-service migrate',
   )
   .action(async () => {
-    await migrateOnly(process.env);
+    const { database } = await open();
+    await database.close();
     console.log('The database is up to date.');
   });
 
-const open = () => openMigrated(process.env);
 registerTenantCommands(program, open);
 registerKeyCommands(program, open);
 registerExpireCommand(program, open);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import closeWithGrace from 'close-with-grace';
-import type { FastifyBaseLogger } from 'fastify';
+import type { Logger } from 'pino';
 import { buildApp } from './app.ts';
 import { type Config, ConfigError, loadConfig } from './config.ts';
 import { DataDirectoryInUse } from './db/data-directory-lock.ts';
@@ -9,6 +9,7 @@ import { toServiceError } from './db/errors.ts';
 import { migrate } from './db/migrate.ts';
 import { expireFiles } from './jobs/expiration.ts';
 import { schedule } from './jobs/schedule.ts';
+import { createLogger } from './log.ts';
 
 /** A start that failed for a reason an operator can deal with; the message is all there is to show. */
 export class StartError extends Error {}
@@ -20,35 +21,39 @@ export class StartError extends Error {}
  * @throws StartError when it cannot start.
  */
 export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
-  const { config, database } = await openMigrated(env);
-  const app = await buildApp({ config, database });
-  const stopJobs = startJobs(config, database, app.log);
+  const config = configFrom(env);
+  const log = createLogger(config.LOG_LEVEL);
+  // What has been started so far; a signal may come at any time.
+  const started: (() => Promise<void>)[] = [];
+  const stop = async () => {
+    for (let end = started.pop(); end !== undefined; end = started.pop()) await end();
+  };
+  closeWithGrace({ delay: config.SHUTDOWN_TIMEOUT_MS, logger: asErrorLog(log) }, async ({ signal, err }) => {
+    if (err) log.fatal({ errorName: err.name, stack: err.stack }, 'stopping after an unexpected error');
+    else log.info({ signal }, 'stopping');
+    await stop();
+    log.info('stopped');
+  });
 
-  closeWithGrace(
-    { delay: config.SHUTDOWN_TIMEOUT_MS, logger: asErrorLog(app.log) },
-    async ({ signal, err }) => {
-      if (err) app.log.fatal({ errorName: err.name, stack: err.stack }, 'stopping after an unexpected error');
-      else app.log.info({ signal }, 'stopping');
-      app.drain();
-      await delay(config.SHUTDOWN_DELAY_MS);
-      await app.close();
-      await stopJobs();
-      await database.close();
-      app.log.info('stopped');
-    },
-  );
-
+  const database = await openMigrated(config);
+  started.push(() => database.close());
+  started.push(startJobs(config, database, log));
+  const app = await buildApp({ config, database, log });
+  started.push(async () => {
+    app.drain();
+    await delay(config.SHUTDOWN_DELAY_MS);
+    await app.close();
+  });
   try {
     await app.listen({ host: config.HOST, port: config.PORT });
   } catch (error) {
-    await stopJobs();
-    await database.close();
+    await stop();
     const { code } = error as NodeJS.ErrnoException;
     const why = code === 'EADDRINUSE' ? 'the port is in use; set PORT to another' : (code ?? 'unknown error');
     throw new StartError(`Cannot listen on ${config.HOST}:${config.PORT}: ${why}`);
   }
   if (database.kind === 'pglite') {
-    app.log.warn(
+    log.warn(
       { dataDir: config.DATA_DIR },
       'embedded database: for trying out and for one small worker. It is one process and one connection, long statements hold up all others, and a power cut can lose the latest writes. Set DATABASE_URL for production.',
     );
@@ -56,19 +61,19 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
 }
 
 /**
- * Brings the configured database up to date, and ends.
+ * The configured database, migrated, for a command that is done when it ends.
  *
- * @throws StartError when it cannot.
+ * @throws StartError when it cannot be had.
  */
-export async function migrateOnly(env: NodeJS.ProcessEnv): Promise<void> {
-  const { database } = await openMigrated(env);
-  await database.close();
+export async function openSession(env: NodeJS.ProcessEnv): Promise<{ config: Config; database: Database }> {
+  const config = configFrom(env);
+  return { config, database: await openMigrated(config) };
 }
 
 const EXPIRATION_INTERVAL_MS = 60 * 60 * 1000;
 
 /** Starts the background work of a serving process; the returned function ends it. */
-function startJobs(config: Config, database: Database, log: FastifyBaseLogger): () => Promise<void> {
+function startJobs(config: Config, database: Database, log: Logger): () => Promise<void> {
   return schedule(
     async () => {
       const expired = await expireFiles(database, { defaultTtlDays: config.MEMORY_TTL_DAYS });
@@ -82,17 +87,19 @@ function startJobs(config: Config, database: Database, log: FastifyBaseLogger): 
   );
 }
 
-/**
- * The configured database, migrated.
- *
- * @throws StartError when it cannot be had.
- */
-export async function openMigrated(env: NodeJS.ProcessEnv): Promise<{ config: Config; database: Database }> {
+function configFrom(env: NodeJS.ProcessEnv): Config {
   try {
-    const config = loadConfig(env);
+    return loadConfig(env);
+  } catch (error) {
+    throw error instanceof ConfigError ? new StartError(error.message) : error;
+  }
+}
+
+async function openMigrated(config: Config): Promise<Database> {
+  try {
     const database = await openDatabase(config);
     await migrateWhenReachable(config, database);
-    return { config, database };
+    return database;
   } catch (error) {
     if (error instanceof ConfigError || error instanceof DataDirectoryInUse)
       throw new StartError(error.message);

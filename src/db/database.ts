@@ -14,8 +14,8 @@ export interface Database {
   readonly kind: 'postgres' | 'pglite';
   /** Runs one statement, in a transaction of its own. Throws what the driver throws. */
   readonly run: Run;
-  /** Runs `work` in one transaction; rolls back when it throws. */
-  transaction<T>(work: (run: Run) => Promise<T>): Promise<T>;
+  /** Runs `work` in one transaction; rolls back when it throws. With `snapshot` it only reads, all as at one moment. */
+  transaction<T>(work: (run: Run) => Promise<T>, options?: { snapshot: boolean }): Promise<T>;
   /**
    * Runs a background job unless another process runs it, on this database and under the same number.
    *
@@ -28,6 +28,9 @@ export interface Database {
   /** Waits for running statements, then lets go of the database. */
   close(): Promise<void>;
 }
+
+/** What `transaction` tells the driver for `snapshot`. */
+export const SNAPSHOT = { isolationLevel: 'repeatable read', accessMode: 'read only' } as const;
 
 /**
  * Opens the database that the configuration names: `DATABASE_URL`, or the embedded one in `DATA_DIR`. A remote

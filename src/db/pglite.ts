@@ -3,7 +3,7 @@ import { PGlite } from '@electric-sql/pglite';
 import { drizzle } from 'drizzle-orm/pglite';
 import { migrate } from 'drizzle-orm/pglite/migrator';
 import { lockDataDirectory } from './data-directory-lock.ts';
-import type { Database } from './database.ts';
+import { type Database, SNAPSHOT } from './database.ts';
 import { runnerFor } from './statement.ts';
 
 /**
@@ -39,7 +39,10 @@ export async function openPglite(folder: string): Promise<Database> {
   return {
     kind: 'pglite',
     run: (statement, params) => counted(() => run(statement, params)),
-    transaction: (work) => counted(() => db.transaction((tx) => work(runnerFor(tx._.session)))),
+    transaction: (work, options) =>
+      counted(() =>
+        db.transaction((tx) => work(runnerFor(tx._.session)), options?.snapshot ? SNAPSHOT : undefined),
+      ),
     // No other process can be on the folder.
     withJobLock: async (_lock, job) => {
       await job();

@@ -3,7 +3,7 @@ import { drizzle } from 'drizzle-orm/node-postgres';
 import { migrate } from 'drizzle-orm/node-postgres/migrator';
 import pg from 'pg';
 import type { Config } from '../config.ts';
-import type { Database } from './database.ts';
+import { type Database, SNAPSHOT } from './database.ts';
 import { runnerFor } from './statement.ts';
 
 /** Any number, the same in each replica: only one process at a time migrates a database. */
@@ -28,7 +28,8 @@ export function openPostgres(url: string, config: Config): Database {
   return {
     kind: 'postgres',
     run: runnerFor(db._.session),
-    transaction: (work) => db.transaction((tx) => work(runnerFor(tx._.session))),
+    transaction: (work, options) =>
+      db.transaction((tx) => work(runnerFor(tx._.session)), options?.snapshot ? SNAPSHOT : undefined),
     withJobLock: (lock, job) => withAdvisoryLock(pool, lock, job),
     migrate: (folder) => migrateOnOneConnection(url, config, folder),
     pool: () => ({

@@ -54,6 +54,11 @@ export const tooManyFiles = (used: number, limit: number) =>
 export const tooManyBytes = (used: number, limit: number, needed: number) =>
   `Error: This memory is full: it has ${used} bytes, ${limit} are allowed, and this needs ${needed} more. Delete or shorten files to make room.`;
 
+export const secretsMasked = (count: number, kinds: readonly string[]) =>
+  `[${count === 1 ? '1 secret was' : `${count} secrets were`} masked before storing: ${kinds.join(', ')}]`;
+export const secretsRejected = (kinds: readonly string[]) =>
+  `Error: Nothing was written: the text contains what looks like a secret (${kinds.join(', ')}). Leave it out and try again.`;
+
 // str_replace
 
 export const replaced = (snippet: string) =>

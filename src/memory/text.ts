@@ -34,7 +34,7 @@ export function linesOfOffsets(content: string, offsets: readonly number[]): num
 }
 
 /** Numbered lines from 2 above `firstLine` to 2 below `lastLine` (1-based, inclusive), as far as there are any. */
-export function snippet(content: string, firstLine: number, lastLine: number): string {
+function snippet(content: string, firstLine: number, lastLine: number): string {
   const start = Math.max(1, firstLine - 2);
   return splitLines(content)
     .slice(start - 1, lastLine + 2)
@@ -42,11 +42,35 @@ export function snippet(content: string, firstLine: number, lastLine: number): s
     .join('\n');
 }
 
+/** A content after a change, and which part of it is new: UTF-16 offsets, `end` exclusive. */
+export interface Change {
+  content: string;
+  start: number;
+  end: number;
+}
+
+/** `content` with `length` units at `offset` replaced by `text`. */
+export function splice(content: string, offset: number, length: number, text: string): Change {
+  return {
+    content: content.slice(0, offset) + text + content.slice(offset + length),
+    start: offset,
+    end: offset + text.length,
+  };
+}
+
 /** `text` put in as lines after line `after` (0: at the start); `after` must be within the file. */
-export function insertLines(content: string, after: number, text: string): string {
-  const lines = splitLines(content);
-  lines.splice(after, 0, text);
-  return lines.join('\n');
+export function insertLines(content: string, after: number, text: string): Change {
+  const lineCount = countLines(content);
+  if (after === lineCount) return splice(content, content.length, 0, `\n${text}`);
+  let offset = 0;
+  for (let line = 0; line < after; line++) offset = content.indexOf('\n', offset) + 1;
+  return splice(content, offset, 0, `${text}\n`);
+}
+
+/** The snippet that shows a change: its lines, with two above and two below. */
+export function snippetOf({ content, start, end }: Change): string {
+  const firstLine = countNewlines(content, 0, start) + 1;
+  return snippet(content, firstLine, firstLine + countNewlines(content, start, end));
 }
 
 /** The largest prefix of `text` of at most `length` UTF-16 units that does not end within a surrogate pair. */

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -86,6 +88,18 @@ describe('embedded database', () => {
   });
 });
 
+/** `post` on a connection of the agent's. */
+async function postBy(agent: Agent, url: string, input: object): Promise<{ content: string }> {
+  const sent = request(`${url}/execute`, {
+    agent,
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+  });
+  sent.end(JSON.stringify(input));
+  const [response] = await once(sent, 'response');
+  return JSON.parse(Buffer.concat(await response.toArray()).toString());
+}
+
 describe('stop', () => {
   /** Holds the tenant's row, so that a write of the tenant stays under way until it is released. */
   async function holdTenant() {
@@ -114,7 +128,9 @@ describe('stop', () => {
     });
     expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
     const held = await holdTenant();
-    const running = post(server.url, cmd.create('/memories/during-stop', 'x'));
+    // A connection that its client wants to keep must not keep the service from ending.
+    const agent = new Agent({ keepAlive: true });
+    const running = postBy(agent, server.url, cmd.create('/memories/during-stop', 'x'));
     await held.waiting();
     server.child.kill('SIGTERM');
     await server.line(/"msg":"stopping"/);
@@ -126,6 +142,7 @@ describe('stop', () => {
     await held.release();
     expect((await running).content).toBe('File created successfully at: /memories/during-stop');
     expect(await server.exit).toBe(0);
+    agent.destroy();
   });
 
   it('a request that does not end is cut off after SHUTDOWN_TIMEOUT_MS, exit 1', async () => {

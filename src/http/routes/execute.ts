@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, onRequestAsyncHookHandler } from 'f
 import type { PostgresMemory } from '../../db/memory-store.ts';
 import { ServiceError } from '../../errors.ts';
 import { executeCommand, findCommand } from '../../memory/commands/index.ts';
+import type { SecretScanner } from '../../memory/redactor.ts';
 import type { MemoryResult } from '../../memory/result.ts';
 import type { Metrics } from '../metrics.ts';
 import { executeSchema } from '../openapi/execute-schema.ts';
@@ -15,9 +16,14 @@ interface ToolCall {
 /** `POST /execute`: runs one memory command for the request's tenant. */
 export function registerExecute(
   app: FastifyInstance,
-  options: { memory: PostgresMemory; admission: onRequestAsyncHookHandler[]; metrics: Metrics },
+  options: {
+    memory: PostgresMemory;
+    admission: onRequestAsyncHookHandler[];
+    metrics: Metrics;
+    scanner: SecretScanner;
+  },
 ): void {
-  const { memory, admission, metrics } = options;
+  const { memory, admission, metrics, scanner } = options;
   app.post('/execute', { schema: executeSchema, onRequest: admission }, async (request, reply) => {
     const { call } = request;
     if (request.admission === undefined) throw new Error('The route runs behind its admission hooks.');
@@ -34,6 +40,7 @@ export function registerExecute(
         store: memory.forTenant(principal.tenant, principal),
         limits: policy.limits,
         access: principal.access,
+        redaction: policy.redact === 'off' ? undefined : { mode: policy.redact, scanner },
       });
       outcome = result.isError ? 'error' : 'ok';
       call.outcome = outcome;

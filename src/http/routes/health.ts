@@ -20,6 +20,10 @@ export function registerHealth(app: FastifyInstance, database: Database): void {
   app.addHook('preClose', async () => {
     draining = true;
   });
+  // A client that keeps its connection would keep the server from closing: it is told to open another one elsewhere.
+  app.addHook('onSend', async (_request, reply) => {
+    if (draining) reply.header('Connection', 'close');
+  });
   app.decorate('drain', () => {
     draining = true;
   });

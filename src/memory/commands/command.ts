@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { containsLoneSurrogate, containsNul, invalidField, isMissing } from '../messages.ts';
+import type { SecretScanner } from '../redactor.ts';
 import type { MemoryResult } from '../result.ts';
 import type { MemoryStore } from '../store.ts';
 
@@ -15,6 +16,8 @@ export interface MemoryContext {
   store: MemoryStore;
   limits: MemoryLimits;
   access: 'read_write' | 'read_only';
+  /** What is done about secrets in what is written; undefined: nothing. */
+  redaction: { mode: 'mask' | 'reject'; scanner: SecretScanner } | undefined;
 }
 
 /** One memory command. To add one: a file in this folder, an entry in `index.ts`. */

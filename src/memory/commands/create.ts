@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { alreadyExists, created, fileTooLarge, notADirectory } from '../messages.ts';
+import { alreadyExists, created, notADirectory } from '../messages.ts';
 import { parsePath, ROOT } from '../path.ts';
-import { failure, success } from '../result.ts';
+import { failure } from '../result.ts';
 import { defineCommand, pathField, textField } from './command.ts';
+import { judgeChange } from './edit.ts';
 import { overQuota } from './quota.ts';
 
 export const create = defineCommand({
@@ -17,18 +18,18 @@ export const create = defineCommand({
       'Meeting notes:\n- Discussed project timeline\n- Next steps defined\n',
     ),
   }),
-  async execute({ path: given, file_text: content }, { store, limits }) {
+  async execute({ path: given, file_text: text }, context) {
     const parsed = parsePath(given);
     if (!parsed.ok) return failure(parsed.refusal);
     const { path } = parsed;
-    if (limits.maxFileBytes > 0 && Buffer.byteLength(content) > limits.maxFileBytes) {
-      return failure(fileTooLarge(path, limits.maxFileBytes));
-    }
+    const change = { content: text, start: 0, end: text.length };
+    const { content, result } = await judgeChange(path, undefined, change, () => created(path), context);
+    if (content === undefined) return result;
     if (path === ROOT) return failure(alreadyExists(path));
-    const outcome = await store.create(path, content);
+    const outcome = await context.store.create(path, content);
     switch (outcome.kind) {
       case 'created':
-        return success(created(path));
+        return result;
       case 'exists':
         return failure(alreadyExists(path));
       case 'not_a_directory':

@@ -1,23 +1,63 @@
-import { fileTooLarge } from '../messages.ts';
+import { fileTooLarge, secretsMasked, secretsRejected } from '../messages.ts';
 import type { MemoryPath } from '../path.ts';
-import { failure, success } from '../result.ts';
+import { mask, type Secret } from '../redactor.ts';
+import { failure, type MemoryResult, success } from '../result.ts';
 import type { Edit } from '../store.ts';
-import type { MemoryLimits } from './command.ts';
+import type { Change } from '../text.ts';
+import type { MemoryContext } from './command.ts';
 
 /**
- * The edit that replaces `before` by `after` and answers `message`, or refuses when the file would become too
- * large. A file that is over a limit lowered since may still shrink.
+ * What becomes of a change of a file: it is written as it is or with its secrets masked, or refused because of them or
+ * because the file would be too large. A file that is over a limit lowered since may still shrink.
+ *
+ * @param before the file's content before; undefined for a new file
+ * @param describe the message of the success, for the change as it is written
  */
-export function editWithinLimits(
+export async function judgeChange(
   path: MemoryPath,
-  before: string,
-  after: string,
-  message: string,
-  { maxFileBytes }: MemoryLimits,
-): Edit {
-  const bytes = Buffer.byteLength(after);
-  if (maxFileBytes > 0 && bytes > maxFileBytes && bytes > Buffer.byteLength(before)) {
+  before: string | undefined,
+  change: Change,
+  describe: (written: Change) => string,
+  { limits: { maxFileBytes }, redaction }: MemoryContext,
+): Promise<Edit> {
+  const secrets =
+    redaction === undefined ? [] : touching(change, await redaction.scanner.scan(change.content));
+  if (secrets.length > 0 && redaction?.mode === 'reject')
+    return { result: failure(secretsRejected(kindsOf(secrets))) };
+
+  const written = secrets.length > 0 ? masked(change, secrets) : change;
+  const bytes = Buffer.byteLength(written.content);
+  if (
+    maxFileBytes > 0 &&
+    bytes > maxFileBytes &&
+    (before === undefined || bytes > Buffer.byteLength(before))
+  ) {
     return { result: failure(fileTooLarge(path, maxFileBytes)) };
   }
-  return { content: after, result: success(message) };
+  return { content: written.content, result: successWith(describe(written), secrets) };
+}
+
+/** The secrets that the change brings in or completes; what stands elsewhere in the file is not its doing. */
+function touching({ start, end }: Change, secrets: Secret[]): Secret[] {
+  return secrets.filter((secret) => secret.start < end && secret.end > start);
+}
+
+function masked({ content, start, end }: Change, secrets: Secret[]): Change {
+  const from = Math.min(start, secrets[0]?.start ?? start);
+  const to = Math.max(end, secrets.at(-1)?.end ?? end);
+  const part = mask(
+    content.slice(from, to),
+    secrets.map((secret) => ({ ...secret, start: secret.start - from, end: secret.end - from })),
+  );
+  return { content: content.slice(0, from) + part + content.slice(to), start: from, end: from + part.length };
+}
+
+function successWith(message: string, secrets: Secret[]): MemoryResult {
+  return success(
+    secrets.length === 0 ? message : `${message}\n${secretsMasked(secrets.length, kindsOf(secrets))}`,
+  );
+}
+
+function kindsOf(secrets: Secret[]): string[] {
+  return [...new Set(secrets.map(({ kind }) => kind))];
 }

@@ -4,7 +4,7 @@ import { parsePath } from '../path.ts';
 import { failure } from '../result.ts';
 import { countLines, insertLines } from '../text.ts';
 import { defineCommand, integerField, pathField, textField } from './command.ts';
-import { editWithinLimits } from './edit.ts';
+import { judgeChange } from './edit.ts';
 import { overQuota } from './quota.ts';
 
 export const insert = defineCommand({
@@ -20,15 +20,15 @@ export const insert = defineCommand({
       '- Review memory tool documentation\n',
     ),
   }),
-  async execute({ path: given, insert_line: line, insert_text: text }, { store, limits }) {
+  async execute({ path: given, insert_line: line, insert_text: text }, context) {
     const parsed = parsePath(given);
     if (!parsed.ok) return failure(parsed.refusal);
     const { path } = parsed;
-    const outcome = await store.edit(path, (content) => {
+    const outcome = await context.store.edit(path, async (content) => {
       const lineCount = countLines(content);
       if (line < 0 || line > lineCount) return { result: failure(invalidInsertLine(line, lineCount)) };
-      const edited = insertLines(content, line, text.replace(/\n$/, ''));
-      return editWithinLimits(path, content, edited, inserted(path), limits);
+      const change = insertLines(content, line, text.replace(/\n$/, ''));
+      return judgeChange(path, content, change, () => inserted(path), context);
     });
     if (outcome.kind === 'missing') return failure(missing(path));
     return outcome.kind === 'over_quota' ? overQuota(outcome) : outcome.result;

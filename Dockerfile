@@ -1,0 +1,42 @@
+FROM node:24-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+# Nothing that the build runs needs its package's install scripts.
+RUN npm ci --ignore-scripts
+COPY . .
+RUN npm run build
+# A checkout made under a strict umask must stay readable for the service's user.
+RUN find dist -name '*.d.ts' -delete && chmod -R a+rX dist migrations package.json && chmod a+x dist/cli.js
+
+FROM node:24-bookworm-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev --ignore-scripts
+# The image needs a DATABASE_URL, so it leaves out the embedded database; and the types, source maps and manuals of
+# the other packages, which Node never loads.
+RUN rm -rf node_modules/@electric-sql \
+ && find node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.cts' -o -name '*.mts' \
+    -o -name '*.md' ! -iname 'licen[cs]e*' \) -delete
+
+FROM node:24-bookworm-slim AS init
+RUN apt-get update && apt-get install -y --no-install-recommends tini
+
+FROM node:24-bookworm-slim
+ENV NODE_ENV=production HOST=0.0.0.0
+WORKDIR /app
+COPY --from=init /usr/bin/tini /usr/bin/tini
+COPY --from=dependencies /app/node_modules ./node_modules
+COPY --from=build /app/package.json ./
+COPY --from=build /app/migrations ./migrations
+COPY --from=build /app/dist ./dist
+RUN ln -s /app/dist/cli.js /usr/local/bin/memory-service
+# The image's user `node`, as numbers so that Kubernetes can check runAsNonRoot. It owns nothing here.
+USER 1000:1000
+EXPOSE 8080
+# Not /readyz: the service listens only once it has reached and migrated its database, and one that goes away later is
+# no reason for an orchestrator to kill the service.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 8080}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+# As process 1, node would ignore a SIGTERM that it has no handler for: while it waits for its database, or migrates.
+ENTRYPOINT ["tini", "--", "node", "dist/cli.js"]
+CMD ["serve"]

@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import type { MemoryPath } from '../memory/path.ts';
+import type { OverQuota } from '../memory/store.ts';
+import { type Quotas, unknownTenant } from './memory-store.ts';
+import type { Run } from './statement.ts';
+import { lockTenantStatement } from './statements/memory.ts';
+import { findTenantStatement, type TenantRow } from './statements/tenants.ts';
+import {
+  countImportedStatement,
+  findPathsStatement,
+  importDirectoriesStatement,
+  importFilesStatement,
+} from './statements/transfer.ts';
+
+/** What a batch (and a page) holds at most; one file alone may have more bytes. */
+export const BATCH = { rows: 500, bytes: 4 * 1024 * 1024 } as const;
+
+export interface ImportedFile {
+  path: MemoryPath;
+  content: string;
+  modified: Date;
+}
+
+/** What is to be imported, known to be valid in itself. */
+export interface ImportSource {
+  /** All paths, with the directories above each. */
+  readonly entries: ReadonlyMap<MemoryPath, { kind: 'file' | 'dir'; modified: Date }>;
+  readonly files: number;
+  readonly bytes: number;
+  /** The files, in batches no larger than `BATCH`. */
+  batches(): AsyncIterable<ImportedFile[]>;
+}
+
+export type Imported =
+  | { kind: 'imported'; files: number; bytes: number; directories: number }
+  | { kind: 'exists'; paths: string[]; total: number }
+  | OverQuota;
+
+/** How many of the paths in an import's way are named. */
+const NAMED_PATHS = 5;
+
+/**
+ * Puts files and directories into a tenant's memory, in the caller's transaction. Nothing is written before all that can
+ * stand in the way has been looked for: while the tenant is locked, nothing can come up.
+ */
+export async function importInto(
+  run: Run,
+  tenant: string,
+  source: ImportSource,
+  quotas: Quotas,
+): Promise<Imported> {
+  await run(lockTenantStatement, { tenant });
+  const row = (await run(findTenantStatement, { tenant })).rows[0];
+  if (row === undefined) throw unknownTenant(tenant);
+  const refusal = overQuota(row, source, quotas) ?? (await existingIn(run, tenant, source));
+  if (refusal !== undefined) return refusal;
+
+  const directories = await importDirectories(run, tenant, source);
+  let files = 0;
+  let bytes = 0;
+  for await (const batch of source.batches()) {
+    await run(importFilesStatement, {
+      tenant,
+      paths: batch.map(({ path }) => path),
+      contents: batch.map(({ content }) => content),
+      versions: batch.map(() => randomUUID()),
+      modified: batch.map(({ modified }) => modified.toISOString()),
+    });
+    files += batch.length;
+    for (const { content } of batch) bytes += Buffer.byteLength(content);
+  }
+  await run(countImportedStatement, { tenant, files, bytes });
+  return { kind: 'imported', files, bytes, directories };
+}
+
+function overQuota(row: TenantRow, source: ImportSource, quotas: Quotas): OverQuota | undefined {
+  const limits = { files: row.maxFiles ?? quotas.maxFiles, bytes: row.maxBytes ?? quotas.maxBytes };
+  for (const of of ['files', 'bytes'] as const) {
+    const [used, needed, limit] = [row[of], source[of], limits[of]];
+    if (needed > 0 && limit > 0 && used + needed > limit) {
+      return { kind: 'over_quota', of, used, limit, needed };
+    }
+  }
+  return undefined;
+}
+
+/** The paths that are in the import's way: where something is already, or a file where it needs a directory. */
+async function existingIn(run: Run, tenant: string, { entries }: ImportSource) {
+  const found: string[] = [];
+  for (const paths of chunks([...entries.keys()])) {
+    const { rows } = await run(findPathsStatement, { tenant, paths });
+    for (const { path, kind } of rows) {
+      if (kind === 'file' || entries.get(path as MemoryPath)?.kind === 'file') found.push(path);
+    }
+  }
+  if (found.length === 0) return undefined;
+  return { kind: 'exists', paths: found.sort().slice(0, NAMED_PATHS), total: found.length } as const;
+}
+
+async function importDirectories(run: Run, tenant: string, { entries }: ImportSource): Promise<number> {
+  // Sorted, a directory comes after the one it is in.
+  const directories = [...entries]
+    .filter(([, { kind }]) => kind === 'dir')
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  let made = 0;
+  for (const chunk of chunks(directories)) {
+    const paths = chunk.map(([path]) => path);
+    const modified = chunk.map(([, entry]) => entry.modified.toISOString());
+    made += (await run(importDirectoriesStatement, { tenant, paths, modified })).count;
+  }
+  return made;
+}
+
+function* chunks<T>(all: T[]): Generator<T[]> {
+  for (let from = 0; from < all.length; from += BATCH.rows) yield all.slice(from, from + BATCH.rows);
+}

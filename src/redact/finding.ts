@@ -1,0 +1,55 @@
+import type { Secret } from '../memory/redactor.ts';
+import type { SecretKind } from './kinds.ts';
+
+/** What a detector reports: as `Secret`, its kind one of the known ones; overlaps and any order are allowed. */
+export interface Finding extends Secret {
+  kind: SecretKind;
+}
+
+/** Looks for its sort of secret. Has to be linear in the length of `text`, whatever `text` is. */
+export type Detector = (text: string) => Finding[] | Promise<Finding[]>;
+
+const PLACEHOLDERS = [
+  /\$\{|\{\{|\$\(/, // ${TOKEN}, {{ token }}, $(pass show token)
+  /^\$(?:[A-Za-z_]+|[A-Z0-9_]+)$|^%\w+%$/, // $token, $TOKEN_2, %TOKEN%
+  /^[<{[(].*[>}\])]$/, // <API_KEY>
+  /^(.)\1{3,}$|([A-Za-z0-9*.])\2{9,}/, // ****, sk_live_xxxxxxxxxxxx
+];
+
+/** Whether a value stands for a secret instead of being one. */
+export function isPlaceholder(value: string): boolean {
+  return PLACEHOLDERS.some((pattern) => pattern.test(value));
+}
+
+/** Passwords of examples, as secretlint's database-connection-string rule has them. */
+const EXAMPLE_PASSWORDS = new Set(
+  'password passwd pass pwd secret mypassword yourpassword your_password your-password changeme example admin root user username test token'.split(
+    ' ',
+  ),
+);
+
+export function isExamplePassword(value: string): boolean {
+  return EXAMPLE_PASSWORDS.has(value.toLowerCase());
+}
+
+/**
+ * Findings as `SecretScanner.scan` promises them. Overlapping ones become one that covers both, so that no part of
+ * either stays; its kind is that of the longer one, and a kind that says what the secret opens wins over a generic one.
+ */
+export function merge(findings: readonly Finding[], generic: ReadonlySet<SecretKind>): Finding[] {
+  const rank = (finding: Finding) => (generic.has(finding.kind) ? 0 : finding.end - finding.start);
+  const merged: { span: Finding; best: number }[] = [];
+  for (const finding of findings.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
+    const last = merged.at(-1);
+    if (last === undefined || finding.start >= last.span.end) {
+      merged.push({ span: { ...finding }, best: rank(finding) });
+      continue;
+    }
+    last.span.end = Math.max(last.span.end, finding.end);
+    if (rank(finding) > last.best) {
+      last.span.kind = finding.kind;
+      last.best = rank(finding);
+    }
+  }
+  return merged.map(({ span }) => span);
+}

@@ -1,0 +1,155 @@
+import type { Finding } from './finding.ts';
+
+/**
+ * Issuer prefixes and the lengths their numbers have, from the networks' published ranges (as collected in
+ * https://en.wikipedia.org/wiki/Payment_card_number#Issuer_identification_number_(IIN)). A wide net is not free: one
+ * number in ten passes the Luhn check by chance.
+ */
+const ISSUERS: readonly { from: string; to: string; lengths: readonly number[] }[] = [
+  { from: '4', to: '4', lengths: [13, 16, 19] }, // Visa
+  { from: '51', to: '55', lengths: [16] }, // Mastercard
+  { from: '2221', to: '2720', lengths: [16] }, // Mastercard
+  { from: '34', to: '34', lengths: [15] }, // American Express
+  { from: '37', to: '37', lengths: [15] }, // American Express
+  { from: '6011', to: '6011', lengths: [16, 17, 18, 19] }, // Discover
+  { from: '644', to: '659', lengths: [16, 17, 18, 19] }, // Discover, RuPay
+  { from: '3528', to: '3589', lengths: [16, 17, 18, 19] }, // JCB
+  { from: '300', to: '305', lengths: [14, 16] }, // Diners Club
+  { from: '3095', to: '3095', lengths: [14, 16] }, // Diners Club
+  { from: '36', to: '36', lengths: [14, 16] }, // Diners Club
+  { from: '38', to: '39', lengths: [14, 16] }, // Diners Club
+  { from: '62', to: '62', lengths: [16, 17, 18, 19] }, // UnionPay
+  { from: '2200', to: '2204', lengths: [16, 17, 18, 19] }, // Mir
+  ...['5018', '5020', '5038', '5893', '6304', '6759', '6761', '6762', '6763'].map((prefix) => ({
+    from: prefix,
+    to: prefix,
+    lengths: [13, 14, 15, 16, 17, 18, 19], // Maestro
+  })),
+];
+
+const SHORTEST = 13;
+const LONGEST = 19;
+/** More groups of four digits in a row than two card numbers have are a table of numbers. */
+const MOST_FOURS = 8;
+
+// One character class between two digits, so that there is nothing to backtrack into. U+00A0 comes with text from the web.
+const DIGITS_AND_SEPARATORS = /\d[\d \u00a0-]{11,}\d/g;
+
+interface Group {
+  start: number;
+  end: number;
+}
+
+/** Payment card numbers: 13 to 19 digits, in one piece or in groups with the same single separator between them. */
+export function findPaymentCards(text: string): Finding[] {
+  const findings: Finding[] = [];
+  for (const { 0: run, index } of text.matchAll(DIGITS_AND_SEPARATORS)) {
+    for (const chain of chainsOf(run, index)) findInChain(text, chain, findings);
+  }
+  return findings;
+}
+
+/** The groups of digits in `run`, cut wherever more than one separator is between two of them. */
+function chainsOf(run: string, offset: number): Group[][] {
+  const chains: Group[][] = [];
+  let lastEnd = Number.NEGATIVE_INFINITY;
+  for (const { 0: digits, index } of run.matchAll(/\d+/g)) {
+    const group = { start: offset + index, end: offset + index + digits.length };
+    if (group.start - lastEnd === 1) chains.at(-1)?.push(group);
+    else chains.push([group]);
+    lastEnd = group.end;
+  }
+  return chains;
+}
+
+function findInChain(text: string, chain: readonly Group[], findings: Finding[]): void {
+  let foursEnd = 0;
+  let inTable = false;
+  for (let first = 0; first < chain.length; first++) {
+    if (first >= foursEnd) {
+      foursEnd = first;
+      while (sizeOf(chain[foursEnd]) === 4) foursEnd++;
+      inTable = foursEnd - first > MOST_FOURS;
+    }
+    const size = sizeOf(chain[first]);
+    if (size < SHORTEST && (size !== 4 || inTable)) continue;
+    const last = lastGroupOfCard(text, chain, first);
+    if (last === undefined) continue;
+    findings.push({
+      kind: 'payment_card',
+      start: (chain[first] as Group).start,
+      end: (chain[last] as Group).end,
+    });
+    first = last;
+  }
+}
+
+function sizeOf(group: Group | undefined): number {
+  return group === undefined ? 0 : group.end - group.start;
+}
+
+/** The group that ends the longest card number that starts with group `first`, else undefined. */
+function lastGroupOfCard(text: string, chain: readonly Group[], first: number): number | undefined {
+  let found: number | undefined;
+  let digits = '';
+  for (let last = first; last < chain.length; last++) {
+    const group = chain[last] as Group;
+    digits += text.slice(group.start, Math.min(group.end, group.start + LONGEST + 1));
+    if (digits.length > LONGEST) break;
+    if (last > first && !isGrouped(text, chain, first, last)) break;
+    if (isCardNumber(digits) && standsAlone(text, chain, first, last)) found = last;
+  }
+  return found;
+}
+
+/** Whether the last group may belong to the card: cards are 4-4-4-4, 4-6-5 and the like, with one and the same separator. */
+function isGrouped(text: string, chain: readonly Group[], first: number, last: number): boolean {
+  const start = chain[first] as Group;
+  const group = chain[last] as Group;
+  return sizeOf(start) === 4 && sizeOf(group) <= 7 && text[group.start - 1] === text[start.end];
+}
+
+/** Whether the number is not a part of something longer: a word, a decimal, an id of groups joined by `-`. */
+function standsAlone(text: string, chain: readonly Group[], first: number, last: number): boolean {
+  const { start } = chain[first] as Group;
+  const { end } = chain[last] as Group;
+  const before = text.slice(Math.max(0, start - 2), start);
+  const after = text.slice(end, end + 2);
+  // Letters and digits of any script, `_`, a sign or a base64 character; `.` between digits; a dash that goes on.
+  if (/[\p{L}\p{N}_+]$|\d[.-]$|\.$/u.test(before) || /^[\p{L}\p{N}_+]|^[.-]\d/u.test(after)) return false;
+  if (!before.endsWith('-') && !after.startsWith('-')) return true;
+  // Joined to something else: a word (`visa-4111…`) is fine, hexadecimal (a UUID) is not.
+  const id = /[\w-]{0,40}$/.exec(text.slice(Math.max(0, start - 40), start))?.[0] ?? '';
+  const rest = /^[\w-]{0,40}/.exec(text.slice(end, end + 40))?.[0] ?? '';
+  return !/\d/.test(id + rest);
+}
+
+/** Whether 13 to 19 digits are a card number: a known issuer with that length, and the Luhn check. */
+function isCardNumber(digits: string): boolean {
+  if (digits.length < SHORTEST || digits.length > LONGEST) return false;
+  const known = ISSUERS.some(
+    ({ from, to, lengths }) =>
+      lengths.includes(digits.length) &&
+      digits.slice(0, from.length) >= from &&
+      digits.slice(0, to.length) <= to,
+  );
+  // 13 digits are an article number (EAN) far more often than one of the last Visa cards of that length.
+  return known && passesLuhn(digits) && !(digits.length === 13 && isArticleNumber(digits));
+}
+
+/** ISO/IEC 7812-1, annex B. */
+function passesLuhn(digits: string): boolean {
+  let sum = 0;
+  for (let i = 0; i < digits.length; i++) {
+    const digit = Number(digits[digits.length - 1 - i]);
+    sum += i % 2 === 0 ? digit : digit * 2 - (digit > 4 ? 9 : 0);
+  }
+  return sum % 10 === 0;
+}
+
+/** EAN-13, GS1 General Specifications 7.9: weights 1 and 3. */
+function isArticleNumber(digits: string): boolean {
+  let sum = 0;
+  for (let i = 0; i < digits.length; i++) sum += Number(digits[i]) * (i % 2 === 0 ? 1 : 3);
+  return sum % 10 === 0;
+}

@@ -1,0 +1,57 @@
+import type { Finding } from './finding.ts';
+
+// RFC 7468; OpenPGP (RFC 9580, 6.2) has BLOCK in its label.
+const MARKER = /-----(BEGIN|END) (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----/g;
+
+/** A line of a real key's body; the shortest (Ed25519) has 64 characters. Placeholders such as `...` have none. */
+const BODY_LINE = /[A-Za-z0-9+/]{40}/;
+
+// The body after a BEGIN that has no END: base64 in pieces, white space, and white space escaped in JSON.
+const OPEN_BODY = /(?:[A-Za-z0-9+/=]{16,}|\s|\\[nrt])*/y;
+const HEADERS = /(?:\s*[A-Za-z-]{3,30}: [^\n]{0,200}\n){1,5}/y;
+
+const SERVICE_ACCOUNT = /"private_key"\s{0,4}:\s{0,4}"$/;
+
+/**
+ * Private keys in PEM, OpenSSH and PGP armor, from the BEGIN line to the END line, whatever the label and the headers;
+ * also in a JSON string, with `\n` for newlines. Of a key that was cut off, all that follows BEGIN and looks like a key.
+ */
+export function findPrivateKeys(text: string): Finding[] {
+  const findings: Finding[] = [];
+  let open: { start: number; bodyStart: number } | undefined;
+
+  const report = (start: number, bodyStart: number, bodyEnd: number, end: number) => {
+    const body = text.slice(bodyStart, bodyEnd);
+    if (!BODY_LINE.test(body) || /([A-Za-z0-9+/])\1{39}/.test(body)) return;
+    const kind = SERVICE_ACCOUNT.test(text.slice(Math.max(0, start - 30), start))
+      ? 'gcp_service_account'
+      : 'private_key';
+    findings.push({ kind, start, end });
+  };
+  const reportCutOff = () => {
+    if (open === undefined) return;
+    const end = endOfOpenBody(text, open.bodyStart);
+    report(open.start, open.bodyStart, end, end);
+  };
+
+  for (const marker of text.matchAll(MARKER)) {
+    const end = marker.index + marker[0].length;
+    if (marker[1] === 'BEGIN') {
+      reportCutOff();
+      open = { start: marker.index, bodyStart: end };
+    } else if (open !== undefined) {
+      report(open.start, open.bodyStart, marker.index, end);
+      open = undefined;
+    }
+  }
+  reportCutOff();
+  return findings;
+}
+
+function endOfOpenBody(text: string, start: number): number {
+  HEADERS.lastIndex = start;
+  const afterHeaders = HEADERS.test(text) ? HEADERS.lastIndex : start;
+  OPEN_BODY.lastIndex = afterHeaders;
+  const body = OPEN_BODY.exec(text)?.[0] ?? '';
+  return afterHeaders + body.trimEnd().length;
+}

@@ -1,0 +1,87 @@
+import { setImmediate } from 'node:timers/promises';
+import { placeholder, type Secret, type SecretScanner } from '../memory/redactor.ts';
+import { findAssignments } from './assignments.ts';
+import { type Detector, type Finding, merge } from './finding.ts';
+import { GENERIC_KINDS, SECRET_KINDS } from './kinds.ts';
+import { findPaymentCards } from './payment-cards.ts';
+import { findPrivateKeys } from './private-keys.ts';
+import { findBySecretlint } from './secretlint.ts';
+import { findTokens } from './token-formats.ts';
+import { findUrlCredentials } from './url-credentials.ts';
+
+const DETECTORS: readonly Detector[] = [
+  findBySecretlint,
+  findTokens,
+  findAssignments,
+  findUrlCredentials,
+  findPrivateKeys,
+  findPaymentCards,
+];
+
+/** Texts longer than this give way to other requests between two detectors. In UTF-16 code units. */
+const LONG_TEXT = 128 * 1024;
+
+/** A secret can hide another one from sight (two tokens without a space between them); see `scan`. */
+const MAX_PASSES = 8;
+
+const PLACEHOLDER = new RegExp(
+  SECRET_KINDS.map((kind) => placeholder(kind).replace(/[[\]]/g, '\\$&')).join('|'),
+  'g',
+);
+
+/**
+ * The scanner behind `REDACT`: secretlint's rules, and detectors of our own for what they lack. It needs no network and
+ * keeps nothing between calls; what it finds and misses is listed in test/unit/redact.test.ts.
+ */
+export function createSecretScanner(): SecretScanner {
+  return { scan };
+}
+
+async function scan(text: string): Promise<Secret[]> {
+  let found: Finding[] = [];
+  // Spaces instead of what is found already, so that offsets stay as they are; again until nothing more comes to light,
+  // because masked text is written again and again, and a second look at it must find it clean.
+  let rest = text.replace(PLACEHOLDER, (known) => ' '.repeat(known.length));
+  for (let pass = 1; pass <= MAX_PASSES; pass++) {
+    const fresh = await findAll(rest);
+    if (fresh.length === 0) break;
+    found = merge(
+      [...found, ...(pass === 1 ? fresh : fresh.map((finding) => wholeWord(rest, finding)))],
+      GENERIC_KINDS,
+    );
+    rest = blank(rest, found);
+  }
+  return found;
+}
+
+async function findAll(text: string): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const detect of DETECTORS) {
+    for (const finding of await detect(text)) findings.push(finding);
+    if (text.length > LONG_TEXT) await setImmediate();
+  }
+  return merge(findings, GENERIC_KINDS);
+}
+
+function blank(text: string, findings: readonly Finding[]): string {
+  let blanked = '';
+  let from = 0;
+  for (const { start, end } of findings) {
+    blanked += text.slice(from, start) + ' '.repeat(end - start);
+    from = end;
+  }
+  return blanked + text.slice(from);
+}
+
+const WORD = /[\p{L}\p{N}\p{Cs}_+/=.~%-]/u;
+
+/**
+ * A finding that only shows once its neighbours are blank, extended over the word it is in: what is glued to a secret is
+ * likely one itself, and a long chain of them is done in one pass instead of one pass a link.
+ */
+function wholeWord(text: string, finding: Finding): Finding {
+  let { start, end } = finding;
+  while (start > 0 && WORD.test(text[start - 1] as string)) start--;
+  while (end < text.length && WORD.test(text[end] as string)) end++;
+  return { ...finding, start, end };
+}

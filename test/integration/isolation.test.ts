@@ -1,0 +1,211 @@
+/** Tenants never see a byte of each other: random interleaved commands, and the plan of every statement. */
+import fc from 'fast-check';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newApiKey } from '../../src/auth/api-key.ts';
+import { Keys } from '../../src/db/keys.ts';
+import { expirationStatements } from '../../src/db/statements/expiration.ts';
+import { keyStatements } from '../../src/db/statements/keys.ts';
+import { memoryStatements } from '../../src/db/statements/memory.ts';
+import { tenantStatements } from '../../src/db/statements/tenants.ts';
+import { Tenants } from '../../src/db/tenants.ts';
+import { fuzzParameters } from '../support/arbitraries.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { assertInvariants, readTree } from '../support/invariants.ts';
+import { Model } from '../support/model.ts';
+import { describeService } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+// Prefixes of each other, other case, wildcards and separators of SQL and of our own formats, sort neighbours.
+const TENANTS = [
+  'a',
+  'A',
+  'ab',
+  'a_',
+  'a-',
+  'a:',
+  'a.',
+  'a@',
+  'a0',
+  'aa',
+  '_',
+  '-',
+  '.',
+  'default',
+  'Default',
+  'default:',
+];
+const secretOf = (tenant: string) => `<secret ${TENANTS.indexOf(tenant)}>`;
+
+const path = fc.constantFrom('/memories/f', '/memories/g', '/memories/d/f', '/memories/d/e/f', '/memories/d');
+const step = fc.record({
+  tenant: fc.constantFrom(...TENANTS),
+  byService: fc.boolean(),
+  make: fc.oneof(
+    path.map((at) => () => cmd.view(at)),
+    fc.constant(() => cmd.view('/memories')),
+    path.map((at) => (secret: string) => cmd.create(at, `first\n${secret}\nlast`)),
+    path.map((at) => (secret: string) => cmd.replace(at, secret, `${secret}!`)),
+    path.map((at) => (secret: string) => cmd.insert(at, 0, secret)),
+    path.map((at) => () => cmd.delete(at)),
+    fc.tuple(path, path).map(
+      ([from, to]) =>
+        () =>
+          cmd.rename(from, to),
+    ),
+    path.map((at) => (secret: string) => cmd.create(`${at}-${secret}`, secret)),
+  ),
+});
+
+describeService(
+  'isolation',
+  (service, kind) => {
+    const keys = new Map<string, string>();
+    let serviceKey = '';
+    let steps = 0;
+
+    beforeAll(async () => {
+      const make = async (tenant: string | null) => {
+        const { key, hash, id } = newApiKey();
+        await new Keys(service().database).create({
+          hash,
+          id,
+          tenant,
+          access: 'read_write',
+          label: '',
+          expiresAt: null,
+        });
+        return key;
+      };
+      serviceKey = await make(null);
+      for (const tenant of TENANTS) {
+        await new Tenants(service().database).create(tenant);
+        keys.set(tenant, await make(tenant));
+      }
+    });
+    afterAll(() =>
+      console.log(`isolation on ${kind}: ${steps} steps by ${TENANTS.length} tenants, each as its own model`),
+    );
+
+    it('every answer is what the tenant alone would get', async () => {
+      const models = new Map(TENANTS.map((tenant) => [tenant, new Model()]));
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 30, maxLength: 60, size: 'max' }), async (all) => {
+          await Promise.all(
+            TENANTS.map(async (mine) => {
+              // Tenants at once, each one's commands in order.
+              for (const { byService, make } of all.filter(({ tenant }) => tenant === mine)) {
+                const headers: Record<string, string> = byService
+                  ? { authorization: `Bearer ${serviceKey}`, 'x-tenant-id': mine }
+                  : { authorization: `Bearer ${keys.get(mine)}` };
+                const input = make(secretOf(mine));
+                const answer = await service().execute(input, { headers });
+                const expected = models.get(mine)?.run(input);
+                expect({ mine, input, content: answer.content, is_error: answer.is_error }).toStrictEqual({
+                  mine,
+                  input,
+                  ...expected,
+                });
+                steps++;
+              }
+            }),
+          );
+        }),
+        fuzzParameters(kind === 'postgres' ? 60 : 20),
+      );
+      for (const tenant of TENANTS) {
+        const tree = await readTree(service(), tenant);
+        expect(tree).toEqual(models.get(tenant)?.tree);
+        for (const other of TENANTS) {
+          if (other !== tenant) expect(JSON.stringify([...tree])).not.toContain(secretOf(other));
+        }
+      }
+      await assertInvariants(service());
+    });
+
+    it('metrics have no tenant in them', async () => {
+      const { body } = await service().app.inject('/metrics');
+      expect(body).not.toMatch(/secret|default|tenant/i);
+    });
+
+    it.each(['a%', 'а', 'a\u0301', 'a b', 'a/b', "a'", '../a', 'ａ', 'a\u200b', ''])(
+      'the id %j is refused',
+      async (tenant) => {
+        const headers = {
+          authorization: `Bearer ${serviceKey}`,
+          'x-tenant-id': Buffer.from(tenant).toString('latin1'),
+        };
+        const { status, body } = await service().execute(cmd.view('/memories'), { headers });
+        expect([status, body.code]).toStrictEqual([400, 'invalid_tenant']);
+      },
+    );
+  },
+  { AUTH: 'keys', RATE_LIMIT_PER_MINUTE: '0' },
+);
+
+interface Plan {
+  'Node Type': string;
+  'Relation Name'?: string;
+  Operation?: string;
+  Plans?: Plan[];
+  [condition: string]: unknown;
+}
+
+/** The nodes of a plan that read a table's rows. */
+function* scans(plan: Plan): Generator<Plan> {
+  if (plan['Relation Name'] !== undefined && plan['Node Type'] !== 'ModifyTable') yield plan;
+  for (const child of plan.Plans ?? []) yield* scans(child);
+}
+
+describe('the plan of every statement', () => {
+  const statements = [...memoryStatements, ...tenantStatements, ...keyStatements, ...expirationStatements];
+  // A key is found by its hash before its tenant is known, and listed and revoked by operators.
+  const withoutTenant = new Set(keyStatements.map(({ name }) => name as string));
+  // Operators and background jobs go through all tenants, page by page, and see no entries.
+  const overAllTenants = new Set(['list_tenants', 'tenants_with_ttl']);
+  let own: Awaited<ReturnType<typeof createTestDatabase>>;
+  let client: pg.Client;
+
+  beforeAll(async () => {
+    own = await createTestDatabase();
+    client = new pg.Client({ connectionString: own.url });
+    await client.connect();
+  });
+  afterAll(async () => {
+    await client.end();
+    await own.drop();
+  });
+
+  it.each(statements.map((each) => [each.name, each.query.sql] as const))(
+    '%s is bound to one tenant',
+    async (name, text) => {
+      const { rows } = await client.query(`EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${text}`);
+      const plan = rows[0]['QUERY PLAN'][0].Plan as Plan;
+      for (const scan of scans(plan)) {
+        const table = scan['Relation Name'];
+        const conditions = Object.entries(scan)
+          .filter(([key]) => /Cond$|Filter$/.test(key))
+          .map(([, value]) => String(value))
+          .join(' ');
+        if (table === 'entries')
+          expect([table, conditions]).toStrictEqual([table, expect.stringMatching(/\btenant_id = \(?\$1\b/)]);
+        if (table === 'tenants' && !overAllTenants.has(name) && !withoutTenant.has(name)) {
+          expect([table, conditions]).toStrictEqual([table, expect.stringMatching(/\bid = \(?\$1\b/)]);
+        }
+        if (table === 'api_keys' && !withoutTenant.has(name)) {
+          expect([table, conditions]).toStrictEqual([table, expect.stringMatching(/\btenant_id = \(?\$1\b/)]);
+        }
+      }
+      if (/\bentries\b/.test(text))
+        expect([...scans(plan)].length + (text.match(/INSERT INTO entries/g)?.length ?? 0)).toBeGreaterThan(
+          0,
+        );
+    },
+  );
+
+  it('covers every statement there is', async () => {
+    const names = statements.map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+    expect(names.length).toBeGreaterThan(25);
+  });
+});
