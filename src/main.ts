@@ -8,6 +8,7 @@ import { type Database, openDatabase } from './db/database.ts';
 import { toServiceError } from './db/errors.ts';
 import { migrate } from './db/migrate.ts';
 import { expireFiles } from './jobs/expiration.ts';
+import { pruneAnswers } from './jobs/pruning.ts';
 import { schedule } from './jobs/schedule.ts';
 import { createLogger } from './log.ts';
 
@@ -70,7 +71,7 @@ export async function openSession(env: NodeJS.ProcessEnv): Promise<{ config: Con
   return { config, database: await openMigrated(config) };
 }
 
-const EXPIRATION_INTERVAL_MS = 60 * 60 * 1000;
+const CLEANING_INTERVAL_MS = 60 * 60 * 1000;
 
 /** Starts the background work of a serving process; the returned function ends it. */
 function startJobs(config: Config, database: Database, log: Logger): () => Promise<void> {
@@ -78,11 +79,12 @@ function startJobs(config: Config, database: Database, log: Logger): () => Promi
     async () => {
       const expired = await expireFiles(database, { defaultTtlDays: config.MEMORY_TTL_DAYS });
       if (expired && expired.files > 0) log.info(expired, 'expired files');
+      await pruneAnswers(database, { hours: config.IDEMPOTENCY_HOURS });
     },
     {
-      everyMs: EXPIRATION_INTERVAL_MS,
+      everyMs: CLEANING_INTERVAL_MS,
       onError: (error) =>
-        log.error({ fault: toServiceError(error).code }, 'expiration failed; it is tried again later'),
+        log.error({ fault: toServiceError(error).code }, 'cleaning failed; it is tried again later'),
     },
   );
 }

@@ -32,7 +32,8 @@ export interface ImportSource {
 }
 
 export type Imported =
-  | { kind: 'imported'; files: number; bytes: number; directories: number }
+  /** `directories`: those that were made. */
+  | { kind: 'imported'; files: number; bytes: number; directories: string[] }
   | { kind: 'exists'; paths: string[]; total: number }
   | OverQuota;
 
@@ -97,16 +98,17 @@ async function existingIn(run: Run, tenant: string, { entries }: ImportSource) {
   return { kind: 'exists', paths: found.sort().slice(0, NAMED_PATHS), total: found.length } as const;
 }
 
-async function importDirectories(run: Run, tenant: string, { entries }: ImportSource): Promise<number> {
+async function importDirectories(run: Run, tenant: string, { entries }: ImportSource): Promise<string[]> {
   // Sorted, a directory comes after the one it is in.
   const directories = [...entries]
     .filter(([, { kind }]) => kind === 'dir')
     .sort(([a], [b]) => (a < b ? -1 : 1));
-  let made = 0;
+  const made: string[] = [];
   for (const chunk of chunks(directories)) {
     const paths = chunk.map(([path]) => path);
     const modified = chunk.map(([, entry]) => entry.modified.toISOString());
-    made += (await run(importDirectoriesStatement, { tenant, paths, modified })).count;
+    const { rows } = await run(importDirectoriesStatement, { tenant, paths, modified });
+    for (const { path } of rows) made.push(path);
   }
   return made;
 }

@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { ServiceError } from '../errors.ts';
 import { ancestorsOf, isBelow, MAX_DEPTH, MAX_PATH_BYTES, type MemoryPath, ROOT } from '../memory/path.ts';
+import type { MemoryResult } from '../memory/result.ts';
 import type { Created, Edit, Edited, Looked, MemoryStore, OverQuota, Renamed } from '../memory/store.ts';
 import { AccessTimes, accessedBefore } from './access-times.ts';
 import type { Database } from './database.ts';
+import { type RequestKey, receiptOf, rememberFailure } from './receipts.ts';
+import type { Run, Statement, Value } from './statement.ts';
 import {
   createFileAndTenantStatement,
   createFileStatement,
@@ -12,12 +15,13 @@ import {
   explainRenameStatement,
   explainWriteStatement,
   lookStatement,
+  type Receipt,
   readFileStatement,
   renameStatement,
   type UsageRow,
   writeFileStatement,
 } from './statements/memory.ts';
-import { Writer } from './writer.ts';
+import { type Write, Writer } from './writer.ts';
 
 /** What a tenant may use when nothing else is said for it; 0 means no limit. */
 export interface Quotas {
@@ -38,12 +42,13 @@ export class PostgresMemory {
   }
 
   /**
-   * One tenant's memory. `tenant` has to be a valid tenant id; with `autoCreate` its first file makes the tenant.
+   * One tenant's memory. `tenant` has to be a valid tenant id; with `autoCreate` its first file makes the tenant; with
+   * `request` a write is done once under that key.
    */
-  forTenant(tenant: string, { autoCreate }: { autoCreate: boolean }): MemoryStore {
+  forTenant(tenant: string, options: { autoCreate: boolean; request?: RequestKey | undefined }): MemoryStore {
     return new TenantMemory({
       tenant,
-      autoCreate,
+      ...options,
       quotas: this.#quotas,
       writer: this.#writer,
       accessTimes: this.#accessTimes,
@@ -59,6 +64,7 @@ export class PostgresMemory {
 interface TenantContext {
   tenant: string;
   autoCreate: boolean;
+  request?: RequestKey | undefined;
   quotas: Quotas;
   writer: Writer;
   accessTimes: AccessTimes;
@@ -66,6 +72,7 @@ interface TenantContext {
 
 class TenantMemory implements MemoryStore {
   readonly #context: TenantContext;
+  #tried = false;
 
   constructor(context: TenantContext) {
     this.#context = context;
@@ -95,14 +102,15 @@ class TenantMemory implements MemoryStore {
     };
   }
 
-  create(path: MemoryPath, content: string): Promise<Created> {
-    const { tenant, autoCreate, quotas, writer } = this.#context;
+  create(path: MemoryPath, content: string, answer: MemoryResult): Promise<Created> {
+    const { tenant, autoCreate, quotas } = this.#context;
     const ancestors = ancestorsOf(path);
     const statement = autoCreate ? createFileAndTenantStatement : createFileStatement;
-    return writer.write<Created>(tenant, {
+    return this.#write<Created>({
       execute: async (run) => {
         const version = randomUUID();
-        const { count } = await run(statement, { tenant, path, ancestors, content, version, ...quotas });
+        const file = { tenant, path, ancestors, content, version, ...quotas };
+        const count = await this.#change(run, statement, file, answer);
         return count === 1 ? { kind: 'created' } : undefined;
       },
       explain: async (run) => {
@@ -123,21 +131,16 @@ class TenantMemory implements MemoryStore {
   }
 
   edit(path: MemoryPath, change: (content: string) => Edit | Promise<Edit>): Promise<Edited> {
-    const { tenant, quotas, writer } = this.#context;
-    return writer.write<Edited>(tenant, {
+    const { tenant, quotas } = this.#context;
+    return this.#write<Edited>({
       execute: async (run) => {
         const file = (await run(readFileStatement, { tenant, path })).rows[0];
         if (file === undefined) return { kind: 'missing' };
         const { content, result } = await change(file.content);
         if (content === undefined) return { kind: 'refused', result };
-        const { count } = await run(writeFileStatement, {
-          tenant,
-          path,
-          readVersion: file.version,
-          content,
-          version: randomUUID(),
-          maxBytes: quotas.maxBytes,
-        });
+        const { maxBytes } = quotas;
+        const written = { tenant, path, readVersion: file.version, content, version: randomUUID(), maxBytes };
+        const count = await this.#change(run, writeFileStatement, written, result);
         return count === 1 ? { kind: 'edited', result } : undefined;
       },
       explain: async (run) => {
@@ -150,24 +153,24 @@ class TenantMemory implements MemoryStore {
     });
   }
 
-  delete(path: MemoryPath): Promise<'deleted' | 'missing'> {
-    const { tenant, writer } = this.#context;
-    return writer.write<'deleted' | 'missing'>(tenant, {
+  delete(path: MemoryPath, answer: MemoryResult): Promise<'deleted' | 'missing'> {
+    const { tenant } = this.#context;
+    return this.#write<'deleted' | 'missing'>({
       execute: async (run) => {
-        const { count } = await run(deleteStatement, { tenant, path });
+        const count = await this.#change(run, deleteStatement, { tenant, path }, answer);
         return count === 1 ? 'deleted' : 'missing';
       },
     });
   }
 
-  rename(from: MemoryPath, to: MemoryPath): Promise<Renamed> {
-    const { tenant, writer } = this.#context;
+  rename(from: MemoryPath, to: MemoryPath, answer: MemoryResult): Promise<Renamed> {
+    const { tenant } = this.#context;
     const ancestors = ancestorsOf(to);
     const intoItself = from === to || isBelow(to, from);
-    return writer.write<Renamed>(tenant, {
+    return this.#write<Renamed>({
       execute: async (run) => {
         if (intoItself) return undefined;
-        const { count } = await run(renameStatement, { tenant, from, to, ancestors });
+        const count = await this.#change(run, renameStatement, { tenant, from, to, ancestors }, answer);
         return count > 0 ? { kind: 'renamed' } : undefined;
       },
       explain: async (run) => {
@@ -187,6 +190,40 @@ class TenantMemory implements MemoryStore {
         return fileAmong(ancestors, kinds) ?? (tooLong && { kind: 'too_long', path: tooLong.path });
       },
     });
+  }
+
+  async settleFailure(answer: MemoryResult): Promise<MemoryResult> {
+    const { tenant, request } = this.#context;
+    // What failed before it came to the store fails again in the same way.
+    if (request === undefined || !this.#tried) return answer;
+    await this.#write({
+      execute: async (run) => {
+        await rememberFailure(run, tenant, request, answer);
+        return true;
+      },
+    });
+    return answer;
+  }
+
+  #write<T>(write: Write<T>): Promise<T> {
+    const { tenant, request, writer } = this.#context;
+    this.#tried = true;
+    return writer.write(tenant, write, request);
+  }
+
+  /** Runs a statement that changes memory, with the receipt where there is a key; how many rows it counts. */
+  async #change<Params extends Record<string, Value>>(
+    run: Run,
+    { plain, keyed }: { plain: Statement<Params, never>; keyed: Statement<Params & Receipt, never> },
+    params: Params,
+    answer: MemoryResult,
+  ): Promise<number> {
+    const { request } = this.#context;
+    const { count } =
+      request === undefined
+        ? await run(plain, params)
+        : await run(keyed, { ...params, ...receiptOf(request, answer) });
+    return count;
   }
 }
 

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import {
   bigint,
+  boolean,
   check,
   customType,
   foreignKey,
@@ -99,6 +100,24 @@ export const entries = pgTable(
       sql`octet_length(${t.path}) <= 1024 AND length(${t.path}) - length(replace(${t.path}, '/', '')) <= 21`,
     ),
   ],
+);
+
+/**
+ * The answers of writes that came with an idempotency key, so that the same write sent again gets the same answer and is not
+ * done again. Without a foreign key to `tenants`: a failed first write of a tenant has an answer too.
+ */
+export const idempotencyKeys = pgTable(
+  'idempotency_keys',
+  {
+    tenantId: key('tenant_id').notNull(),
+    /** SHA-256 of what the caller gave as key, and of what it asked for. */
+    keyHash: key('key_hash').notNull(),
+    requestHash: key('request_hash').notNull(),
+    content: content('content').notNull(),
+    isError: boolean('is_error').notNull(),
+    createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
+  },
+  (t) => [primaryKey({ columns: [t.tenantId, t.keyHash] })],
 );
 
 /**

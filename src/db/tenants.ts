@@ -3,6 +3,7 @@ import { toServiceError } from './errors.ts';
 import { lockTenantStatement } from './statements/memory.ts';
 import {
   createTenantStatement,
+  deleteTenantAnswersStatement,
   deleteTenantEntriesStatement,
   deleteTenantKeysStatement,
   deleteTenantStatement,
@@ -72,14 +73,15 @@ export class Tenants {
   }
 
   /** Erases a tenant and everything of it, at once; how many rows of what, or undefined when there is none. */
-  async delete(tenant: string): Promise<{ entries: number; keys: number } | undefined> {
+  async delete(tenant: string): Promise<{ entries: number; answers: number; keys: number } | undefined> {
     return guarded(() =>
       this.#database.transaction(async (run) => {
         await run(lockTenantStatement, { tenant });
         const entries = (await run(deleteTenantEntriesStatement, { tenant })).count;
+        const answers = (await run(deleteTenantAnswersStatement, { tenant })).count;
         const keys = (await run(deleteTenantKeysStatement, { tenant })).count;
         const { count } = await run(deleteTenantStatement, { tenant });
-        return count === 1 ? { entries, keys } : undefined;
+        return count === 1 ? { entries, answers, keys } : undefined;
       }),
     );
   }

@@ -1,5 +1,7 @@
+import { AlreadyAnswered } from '../memory/store.ts';
 import type { Database } from './database.ts';
-import { CONFLICTS, sqlState, toServiceError } from './errors.ts';
+import { CONFLICTS, sqlState, toServiceError, UNIQUE_VIOLATION } from './errors.ts';
+import { checkUnanswered, type RequestKey } from './receipts.ts';
 import { SerialQueue } from './serial-queue.ts';
 import type { Outcome, Run, Statement, Value } from './statement.ts';
 import { lockTenantStatement } from './statements/memory.ts';
@@ -36,36 +38,44 @@ export class Writer {
     }
   }
 
-  /** Runs a write after the tenant's writes that came before it. */
-  async write<T>(tenant: string, write: Write<T>): Promise<T> {
+  /**
+   * Runs a write after the tenant's writes that came before it.
+   *
+   * @param request its idempotency key, if it has one
+   * @throws AlreadyAnswered when the key has an answer
+   */
+  async write<T>(tenant: string, write: Write<T>, request?: RequestKey): Promise<T> {
     try {
       return await this.#queue.run(tenant, async () => {
         for (let attempt = 0; attempt < OPTIMISTIC_TRIES; attempt++) {
-          const outcome = await this.#try(write);
+          const outcome = await this.#try(tenant, write, request);
           if (outcome !== undefined) return outcome;
         }
-        return await this.#writeExclusively(tenant, write);
+        return await this.#writeExclusively(tenant, write, request);
       });
     } catch (error) {
-      throw toServiceError(error);
+      throw error instanceof AlreadyAnswered ? error : toServiceError(error);
     }
   }
 
-  async #try<T>(write: Write<T>): Promise<T | undefined> {
+  async #try<T>(tenant: string, write: Write<T>, request?: RequestKey): Promise<T | undefined> {
     const { run } = this.#database;
     try {
       const outcome = await write.execute(run);
       if (outcome !== undefined) return outcome;
     } catch (error) {
-      if (!CONFLICTS.has(sqlState(error) ?? '')) throw error;
+      const state = sqlState(error) ?? '';
+      if (!CONFLICTS.has(state)) throw error;
+      if (state === UNIQUE_VIOLATION && request) await checkUnanswered(run, tenant, request);
     }
     return write.explain?.(run);
   }
 
   /** With the tenant locked first, each statement sees what the writers before it left, and nothing comes in between. */
-  async #writeExclusively<T>(tenant: string, write: Write<T>): Promise<T> {
+  async #writeExclusively<T>(tenant: string, write: Write<T>, request?: RequestKey): Promise<T> {
     return this.#database.transaction(async (run) => {
       await run(lockTenantStatement, { tenant });
+      if (request) await checkUnanswered(run, tenant, request);
       const outcome = (await write.explain?.(run)) ?? (await write.execute(run));
       if (outcome === undefined) throw new Error('A write lost a race while it held the lock of its tenant.');
       return outcome;

@@ -22,9 +22,35 @@ export const pathTooLong = (what: string, limit: number) =>
 
 // view
 
-export const directoryHeader = (path: string) =>
-  `Here're the files and directories up to 2 levels deep in ${path}, excluding hidden items and node_modules:`;
-export const fileHeader = (path: string) => `Here's the content of ${path} with line numbers:`;
+/** Languages in which the documentation's command reference prints the two headers of `view`; the first is the default. */
+export const languages = ['en', 'es', 'it', 'fr'] as const;
+export type Language = (typeof languages)[number];
+
+/** The two headers as each language's reference spells them. Everything else is English in all of them. */
+const headers: Record<Language, { directory: (path: string) => string; file: (path: string) => string }> = {
+  en: {
+    directory: (path) =>
+      `Here're the files and directories up to 2 levels deep in ${path}, excluding hidden items and node_modules:`,
+    file: (path) => `Here's the content of ${path} with line numbers:`,
+  },
+  es: {
+    directory: (path) =>
+      `Aquí están los archivos y directorios hasta 2 niveles de profundidad en ${path}, excluyendo elementos ocultos y node_modules:`,
+    file: (path) => `Aquí está el contenido de ${path} con números de línea:`,
+  },
+  it: {
+    directory: (path) =>
+      `Ecco i file e le directory fino a 2 livelli di profondità in ${path}, escludendo elementi nascosti e node_modules:`,
+    file: (path) => `Ecco il contenuto di ${path} con numeri di riga:`,
+  },
+  fr: {
+    directory: (path) =>
+      `Voici les fichiers et répertoires jusqu'à 2 niveaux de profondeur dans ${path}, excluant les éléments cachés et node_modules :`,
+    file: (path) => `Voici le contenu de ${path} avec les numéros de ligne :`,
+  },
+};
+export const directoryHeader = (path: string, language: Language) => headers[language].directory(path);
+export const fileHeader = (path: string, language: Language) => headers[language].file(path);
 export const viewMissing = (path: string) => `The path ${path} does not exist. Please provide a valid path.`;
 export const tooManyLines = (path: string) => `File ${path} exceeds maximum line limit of 999,999 lines.`;
 export const invalidViewRange = (start: number, end: number, lineCount: number) =>

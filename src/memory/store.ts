@@ -43,10 +43,11 @@ export type Renamed =
   | { kind: 'too_long'; path: string };
 
 /**
- * One tenant's memory: a tree of files under `/memories`, which always exists.
+ * One tenant's memory, for one call of the tool: a tree of files under `/memories`, which always exists.
  *
  * Each method is atomic and linearizable under any concurrency; whatever does not succeed changes nothing. Expected
- * outcomes are values. Faults (database away, overloaded) are thrown as
+ * outcomes are values. A write is given the `answer` of its success, which is stored with the change where the store works
+ * under an idempotency key; such writes throw `AlreadyAnswered`. Faults (database away, overloaded) are thrown as
  * `ServiceError`.
  */
 export interface MemoryStore {
@@ -57,7 +58,7 @@ export interface MemoryStore {
   look(path: MemoryPath, maxEntries: number): Promise<Looked>;
 
   /** Makes a file and the directories above it that are missing. */
-  create(path: MemoryPath, content: string): Promise<Created>;
+  create(path: MemoryPath, content: string, answer: MemoryResult): Promise<Created>;
 
   /**
    * Applies `change` to a file's content so that no other edit is lost. `change` must be pure: it is called again
@@ -66,8 +67,28 @@ export interface MemoryStore {
   edit(path: MemoryPath, change: (content: string) => Edit | Promise<Edit>): Promise<Edited>;
 
   /** Deletes a file, or a directory with all below it. Not for the root. */
-  delete(path: MemoryPath): Promise<'deleted' | 'missing'>;
+  delete(path: MemoryPath, answer: MemoryResult): Promise<'deleted' | 'missing'>;
 
   /** Moves a file, or a directory with all below it, making the directories above `to` that are missing. */
-  rename(from: MemoryPath, to: MemoryPath): Promise<Renamed>;
+  rename(from: MemoryPath, to: MemoryPath, answer: MemoryResult): Promise<Renamed>;
+
+  /**
+   * Remembers that the write failed, where the store works under an idempotency key; answers what is to be answered, which
+   * is the first answer if there was one.
+   */
+  settleFailure(answer: MemoryResult): Promise<MemoryResult>;
+}
+
+/**
+ * Thrown by a write under an idempotency key that was done before: `answer` is what was answered then. Not an outcome
+ * among the others, because no command has anything to do with it.
+ */
+export class AlreadyAnswered extends Error {
+  readonly answer: MemoryResult;
+
+  constructor(answer: MemoryResult) {
+    super('This write was answered before.');
+    this.name = 'AlreadyAnswered';
+    this.answer = answer;
+  }
 }

@@ -22,9 +22,8 @@ const BEARER = /(\b(?:Bearer|Token|token)\s{1,2})([\w.+/=~-]{20,})/g;
 const BASIC = /(\bBasic\s{1,2})([A-Za-z0-9+/]{8,}={0,2})/g;
 
 // ADO.NET, ODBC and libpq: `Server=…;Password=…;`, `host=… password=…`. Its end is certain, so that only it is masked.
-const KEYWORD_PASSWORD = /((?<![.A-Za-z0-9])(?:password|pwd)=)("[^"\n]{4,200}"|'[^'\n]{4,200}'|[^\s;"'&]{4,200})/gi;
+const KEYWORD_PASSWORD = /((?<![.A-Za-z0-9])(?:password|pwd)=)("[^"\n]{4,}"|'[^'\n]{4,}'|[^\s;"'&]{4,})/gi;
 const KEYWORD_HOST = /\b(?:server|host|hostaddr|data source|addr|address|driver|dbname|database|dsn)\s?=/i;
-const KEYWORD_REACH = 200;
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -46,11 +45,24 @@ export function findAssignments(text: string): Finding[] {
   collect('npm_token', NPMRC, (secret) => /\d/.test(secret));
   collect('bearer_token', BEARER, looksRandom);
   collect('basic_auth', BASIC, isBasicAuth);
-  collect('connection_string', KEYWORD_PASSWORD, (value, index) => {
-    const around = text.slice(Math.max(0, index - KEYWORD_REACH), index + KEYWORD_REACH);
-    return isPassword(value) && KEYWORD_HOST.test(around);
-  });
+  const namesHost = onSameLine(text, KEYWORD_HOST);
+  collect('connection_string', KEYWORD_PASSWORD, (value, index) => isPassword(value) && namesHost(index));
   return findings;
+}
+
+/** Whether `pattern` is on the line of `text` that an index is in. To be asked with rising indices: it looks at a line once. */
+function onSameLine(text: string, pattern: RegExp): (index: number) => boolean {
+  let lineEnd = -1;
+  let found = false;
+  return (index) => {
+    if (index > lineEnd) {
+      const lineStart = text.lastIndexOf('\n', index) + 1;
+      lineEnd = text.indexOf('\n', index);
+      if (lineEnd === -1) lineEnd = text.length;
+      found = pattern.test(text.slice(lineStart, lineEnd));
+    }
+    return found;
+  };
 }
 
 /** Whether what follows `password=` is one, and not a name or a call in a program: `password=settings.DB_PASSWORD`. */

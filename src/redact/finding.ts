@@ -13,6 +13,7 @@ const PLACEHOLDERS = [
   /\$\{|\{\{|\$\(/, // ${TOKEN}, {{ token }}, $(pass show token)
   /^\$(?:[A-Za-z_]+|[A-Z0-9_]+)$|^%\w+%$/, // $token, $TOKEN_2, %TOKEN%
   /^[<{[(].*[>}\])]$/, // <API_KEY>
+  /^[A-Z]+(?:_[A-Z]+)+$|^(?:your|insert|replace)[-_][a-z_-]+$/, // REPLACE_WITH_PASSWORD, your-api-key
   /^(.)\1{3,}$|([A-Za-z0-9*.])\2{9,}/, // ****, sk_live_xxxxxxxxxxxx
 ];
 

@@ -20,6 +20,7 @@ export const SECRET_KINDS = [
   'bearer_token',
   'buildkite_token',
   'circleci_token',
+  'cloudflare_token',
   'connection_string',
   'databricks_token',
   'digitalocean_token',
@@ -76,6 +77,7 @@ export const SECRET_KINDS = [
   'telegram_bot_token',
   'terraform_token',
   'vault_token',
+  'vercel_token',
   'xai_api_key',
 ] as const;
 

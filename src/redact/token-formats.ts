@@ -61,15 +61,20 @@ const FORMATS: readonly Format[] = [
     pattern: /(?<![\w~.-])[\w~.-]{3}\dQ~[\w~.-]{31,34}(?![\w~.-])/g,
   },
   {
+    kind: 'cloudflare_token',
+    hints: ['cfat_', 'cfut_', 'cfk_'],
+    pattern: /(?<![A-Za-z0-9])cf(?:at|ut|k)_[A-Za-z0-9]{40,}/g,
+  },
+  {
     kind: 'databricks_token',
     hints: ['dapi'],
-    pattern: /(?<![A-Za-z0-9])dapi[0-9a-f]{32}(?:-\d)?(?![A-Za-z0-9])/g,
+    pattern: /(?<![A-Za-z0-9])dapi[0-9A-Fa-f]{32}(?:-\d)?(?![A-Za-z0-9])/g,
   },
   { kind: 'digitalocean_token', hints: ['_v1_'], pattern: /do[opr]_v1_[0-9a-f]{64}/g },
   {
     kind: 'fly_token',
     hints: ['fm1', 'fm2_'],
-    pattern: /(?<![A-Za-z0-9])fm(?:1[ar]|2)_[A-Za-z0-9+/=,_-]{60,}/g,
+    pattern: /(?<![A-Za-z0-9])fm(?:1[ar]|2)_[A-Za-z0-9+/=_-]{60,}/g,
   },
   { kind: 'google_api_key', hints: ['AIza'], pattern: /(?<![A-Za-z0-9])AIza[\w-]{35}(?![\w-])/g },
   {
@@ -86,6 +91,11 @@ const FORMATS: readonly Format[] = [
     pattern: /(?<![A-Za-z0-9])[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}/g,
   },
   { kind: 'vault_token', hints: ['hvs.', 'hvb.', 'hvr.'], pattern: /(?<![A-Za-z0-9])hv[sbr]\.[\w-]{24,}/g },
+  {
+    kind: 'vercel_token',
+    hints: ['vcp_', 'vci_', 'vca_', 'vcr_', 'vck_'],
+    pattern: /(?<![A-Za-z0-9])vc[piark]_[A-Za-z0-9]{24,}/g,
+  },
 
   // Code, packages, builds
   { kind: 'artifactory_token', hints: ['AKCp'], pattern: /(?<![A-Za-z0-9])AKCp[A-Za-z0-9]{69,}/g },
@@ -180,6 +190,7 @@ const FORMATS: readonly Format[] = [
     hints: ['ntn_', 'secret_'],
     pattern: /(?<![A-Za-z0-9])(?:ntn_[A-Za-z0-9]{40,}|secret_[A-Za-z0-9]{43}(?![A-Za-z0-9]))/g,
   },
+  { kind: 'onepassword_token', hints: ['ops_eyJ'], pattern: /ops_eyJ[\w+/-]{200,}={0,3}/g }, // wider: any last byte
   { kind: 'postman_api_key', hints: ['PMAK-'], pattern: /PMAK-[0-9a-f]{24}-[0-9a-f]{34}/g },
   { kind: 'sentry_token', hints: ['sntry'], pattern: /sntrys_eyJ[\w+/=.-]{60,}|sntryu_[0-9a-f]{64}/g },
   {

@@ -39,7 +39,7 @@ export function findUrlCredentials(text: string): Finding[] {
     if (scheme === undefined || !hasPassword(text.slice(authority, at))) continue;
     const end = endOfUrl(text, at + 1, runEnd);
     findings.push({
-      kind: /^(?:https?|ftps?|git|svn)$/i.test(scheme) ? 'basic_auth_url' : 'connection_string',
+      kind: /^(?:[a-z]+\+)?(?:https?|ftps?)$/i.test(scheme) ? 'basic_auth_url' : 'connection_string',
       start: separator - scheme.length,
       end,
     });

@@ -209,7 +209,7 @@ describeService('request and response', (service) => {
       problem(
         400,
         'not_a_memory_input',
-        'The body is not a memory tool input: it is not a JSON object. Send {"command": "view", "path": "/memories"} or a whole tool_use block.',
+        'The body is not a memory tool input: the array holds 0 tool_use blocks, and 1 to 32 are allowed. Send {"command": "view", "path": "/memories"} or a whole tool_use block.',
       ),
     ],
     [

@@ -147,7 +147,11 @@ describeService(
     it('the key of a deleted tenant is gone with it', async () => {
       const tenant = await makeTenant(service());
       const { key } = await makeKey(service(), { tenant });
-      expect(await new Tenants(service().database).delete(tenant)).toStrictEqual({ entries: 0, keys: 1 });
+      expect(await new Tenants(service().database).delete(tenant)).toStrictEqual({
+        entries: 0,
+        answers: 0,
+        keys: 1,
+      });
       expect(summary(await view(bearer(key)))).toStrictEqual([401, 'unauthorized']);
     });
 

@@ -45,7 +45,8 @@ async function startKeeper(): Promise<Kept & { release(): Promise<void> }> {
 
 /** Brings the database that the settings name up to date, and leaves it. */
 async function migrated(env: Record<string, string>): Promise<void> {
-  const database = await openDatabase(loadConfig({ AUTH: 'none', LOG_LEVEL: 'silent', ...env }));
+  const patient = { AUTH: 'none', LOG_LEVEL: 'silent', DB_CONNECT_TIMEOUT_MS: '60000' };
+  const database = await openDatabase(loadConfig({ ...patient, ...env }));
   try {
     await migrate(database);
   } finally {

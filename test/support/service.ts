@@ -72,6 +72,15 @@ async function pgliteGround(folder?: string): Promise<Ground> {
   };
 }
 
+// A busy machine is no fault: nothing gives up for being slow.
+const DEFAULTS = {
+  AUTH: 'none',
+  LOG_LEVEL: 'silent',
+  DB_CONNECT_TIMEOUT_MS: '60000',
+  DB_LOCK_TIMEOUT_MS: '60000',
+  DB_STATEMENT_TIMEOUT_MS: '60000',
+};
+
 /**
  * The whole service in this process, without a socket, on a database of its own.
  *
@@ -80,7 +89,7 @@ async function pgliteGround(folder?: string): Promise<Ground> {
  */
 export async function startService(kind: Backend, env: Record<string, string> = {}): Promise<Service> {
   const ground = await (kind === 'postgres' ? postgresGround(env.DATABASE_URL) : pgliteGround(env.DATA_DIR));
-  const config = loadConfig({ AUTH: 'none', LOG_LEVEL: 'silent', ...ground.env, ...env });
+  const config = loadConfig({ ...DEFAULTS, ...ground.env, ...env });
   const database = await openDatabase(config);
   await migrate(database);
   const app = await buildApp({ config, database });

@@ -51,8 +51,23 @@ RETURNING freed.files::float8 AS files, freed.bytes::float8 AS bytes
 `,
 );
 
+/** The next tenant that has answers under idempotency keys: one step along the primary key, not a scan of it. */
+export const nextTenantWithAnswersStatement = statement<{ after: string }, { tenant: string }>(
+  'next_tenant_with_answers',
+  ['after'],
+  'SELECT tenant_id AS tenant FROM idempotency_keys WHERE tenant_id > $1 ORDER BY tenant_id LIMIT 1',
+);
+
+export const pruneAnswersStatement = statement<{ tenant: string; before: string }>(
+  'prune_answers',
+  ['tenant', 'before'],
+  'DELETE FROM idempotency_keys WHERE tenant_id = $1 AND created_at < $2::timestamptz',
+);
+
 export const expirationStatements = [
   tenantsWithTtlStatement,
   countExpiredStatement,
   expireStatement,
+  nextTenantWithAnswersStatement,
+  pruneAnswersStatement,
 ] as const;

@@ -1,4 +1,4 @@
-import { statement } from '../statement.ts';
+import { type Statement, statement, type Value } from '../statement.ts';
 
 /*
  * Every statement on memory. The rules they keep:
@@ -8,6 +8,37 @@ import { statement } from '../statement.ts';
  *   catch what changed meanwhile, the whole statement is undone, and the store tries again.
  * - A subtree is `path >= p||'/' AND path < p||'0'` on the primary key ('0' follows '/'): nothing to escape.
  */
+
+/** What a write under an idempotency key is remembered by. */
+export type Receipt = { keyHash: string; requestHash: string; answer: string };
+type WithReceipt<Params> = Params & Receipt;
+
+/**
+ * A writing statement, and the same one with a receipt: it also stores the answer, and fails with a unique violation
+ * when the key has one already.
+ *
+ * @param text makes the statement from a part for its WITH list; the part's row comes from `source`
+ */
+function withAndWithoutReceipt<Params extends Record<string, Value>>(
+  name: string,
+  parameters: readonly (keyof Params & string)[],
+  source: string,
+  text: (receipt: string) => string,
+): { plain: Statement<Params, never>; keyed: Statement<WithReceipt<Params>, never> } {
+  const n = parameters.length;
+  const receipt = `, receipt AS (
+  INSERT INTO idempotency_keys AS i (tenant_id, key_hash, request_hash, content, is_error)
+  SELECT $1, $${n + 1}, $${n + 2}, $${n + 3}, false FROM ${source}
+)`;
+  return {
+    plain: statement<Params>(name, parameters, text('')),
+    keyed: statement<WithReceipt<Params>>(
+      `${name}_keyed`,
+      [...parameters, 'keyHash', 'requestHash', 'answer'],
+      text(receipt),
+    ),
+  };
+}
 
 export const LOCK_TENANT = 'SELECT id FROM tenants WHERE id = $1 FOR NO KEY UPDATE';
 
@@ -106,60 +137,55 @@ type CreateFile = {
   maxFiles: number;
   maxBytes: number;
 };
-const CREATE_PARAMETERS = [
-  'tenant',
-  'path',
-  'ancestors',
-  'content',
-  'version',
-  'maxFiles',
-  'maxBytes',
-] as const;
 
 // `tenant`: counts the file, if there is room for it, and answers the tenant's row.
-const createFile = (tenant: string) => `
+const createFile = (name: string, tenant: string) =>
+  withAndWithoutReceipt<CreateFile>(
+    name,
+    ['tenant', 'path', 'ancestors', 'content', 'version', 'maxFiles', 'maxBytes'],
+    'tenant',
+    (receipt) => `
 WITH tenant AS (${tenant}
 ), parents AS (
   INSERT INTO entries AS e (tenant_id, path, parent_path, kind)
   SELECT $1, d.path, d.parent_path, 'dir' FROM tenant, ${directories('$3')}
   ON CONFLICT (tenant_id, path) DO NOTHING
-)
+)${receipt}
 INSERT INTO entries AS e (tenant_id, path, parent_path, kind, content, version)
 SELECT $1, $2, ($3::text[])[cardinality($3::text[])], 'file', $4, $5::uuid FROM tenant
-`;
+`,
+  );
 
 /**
  * Creates a file for a tenant that there is. Counts 1, or 0 when there is no room or no such tenant; fails with a
  * unique violation when something is at the path already.
  */
-export const createFileStatement = statement<CreateFile>(
+export const createFileStatement = createFile(
   'create_file',
-  CREATE_PARAMETERS,
-  createFile(`
+  `
   UPDATE tenants AS t SET file_count = t.file_count + 1, byte_count = t.byte_count + octet_length($4::text)
   WHERE t.id = $1 AND ${room('octet_length($4::text)', '$6::bigint', '$7::bigint')}
-  RETURNING t.id`),
+  RETURNING t.id`,
 );
 
 /** The same, and makes the tenant when there is none. */
-export const createFileAndTenantStatement = statement<CreateFile>(
+export const createFileAndTenantStatement = createFile(
   'create_file_and_tenant',
-  CREATE_PARAMETERS,
-  createFile(`
+  `
   INSERT INTO tenants AS t (id, file_count, byte_count)
   SELECT $1, 1, octet_length($4::text)
   WHERE $7::bigint = 0 OR octet_length($4::text) <= $7::bigint OR EXISTS (SELECT 1 FROM tenants WHERE id = $1)
   ON CONFLICT (id) DO UPDATE
     SET file_count = t.file_count + excluded.file_count, byte_count = t.byte_count + excluded.byte_count
     WHERE ${room('excluded.byte_count', '$6::bigint', '$7::bigint')}
-  RETURNING t.id`),
+  RETURNING t.id`,
 );
 
 /**
  * Writes a file's content if it is still at the version that was read, and if it does not grow beyond the tenant's room;
  * counts 1 written row, or 0.
  */
-export const writeFileStatement = statement<{
+export const writeFileStatement = withAndWithoutReceipt<{
   tenant: string;
   path: string;
   readVersion: string;
@@ -169,7 +195,8 @@ export const writeFileStatement = statement<{
 }>(
   'write_file',
   ['tenant', 'path', 'readVersion', 'content', 'version', 'maxBytes'],
-  `
+  'file',
+  (receipt) => `
 WITH tenant AS MATERIALIZED (
   SELECT t.byte_count, COALESCE(t.max_bytes, $6::bigint) AS max_bytes FROM tenants AS t WHERE t.id = $1
   FOR NO KEY UPDATE
@@ -182,7 +209,7 @@ WITH tenant AS MATERIALIZED (
 ), usage AS (
   UPDATE tenants AS t SET byte_count = t.byte_count + octet_length($4::text) - file.size_bytes
   FROM file WHERE t.id = $1
-)
+)${receipt}
 UPDATE entries AS e SET content = $4, version = $5::uuid, updated_at = now()
 FROM file WHERE e.tenant_id = $1 AND e.path = $2
 `,
@@ -203,10 +230,11 @@ WHERE t.id = $1 AND e.tenant_id = $1 AND e.path = $2 AND e.kind = 'file'
 );
 
 /** Deletes a subtree; counts 1, or 0 when nothing is at the path. */
-export const deleteStatement = statement<{ tenant: string; path: string }>(
+export const deleteStatement = withAndWithoutReceipt<{ tenant: string; path: string }>(
   'delete',
   ['tenant', 'path'],
-  `
+  'freed WHERE freed.entries > 0',
+  (receipt) => `
 WITH tenant AS MATERIALIZED (${LOCK_TENANT}
 ), gone AS (
   DELETE FROM entries AS e USING tenant
@@ -215,14 +243,14 @@ WITH tenant AS MATERIALIZED (${LOCK_TENANT}
 ), freed AS (
   SELECT count(*) AS entries, count(*) FILTER (WHERE kind = 'file') AS files, coalesce(sum(size_bytes), 0) AS bytes
   FROM gone
-)
+)${receipt}
 UPDATE tenants AS t SET file_count = t.file_count - freed.files, byte_count = t.byte_count - freed.bytes
 FROM freed WHERE t.id = $1 AND freed.entries > 0
 `,
 );
 
 /** Moves a subtree and makes the destination's missing directories; counts the moved entries. */
-export const renameStatement = statement<{
+export const renameStatement = withAndWithoutReceipt<{
   tenant: string;
   from: string;
   to: string;
@@ -230,7 +258,8 @@ export const renameStatement = statement<{
 }>(
   'rename',
   ['tenant', 'from', 'to', 'ancestors'],
-  `
+  'source',
+  (receipt) => `
 WITH tenant AS MATERIALIZED (${LOCK_TENANT}
 ), source AS MATERIALIZED (
   SELECT e.path FROM tenant, entries AS e WHERE e.tenant_id = $1 AND e.path = $2 FOR UPDATE OF e
@@ -238,7 +267,7 @@ WITH tenant AS MATERIALIZED (${LOCK_TENANT}
   INSERT INTO entries AS e (tenant_id, path, parent_path, kind)
   SELECT $1, d.path, d.parent_path, 'dir' FROM source, ${directories('$4')}
   ON CONFLICT (tenant_id, path) DO NOTHING
-)
+)${receipt}
 UPDATE entries AS e SET
   path = $3::text || substr(e.path, length($2::text) + 1),
   parent_path = CASE WHEN e.path = $2 THEN ($4::text[])[cardinality($4::text[])]
@@ -292,17 +321,44 @@ WHERE e.tenant_id = $1 AND e.path = ANY ($2::text[]) AND e.kind = 'file' AND e.a
 `,
 );
 
+/** The answer under an idempotency key. */
+export const findAnswerStatement = statement<
+  { tenant: string; keyHash: string },
+  { requestHash: string; content: string; isError: boolean }
+>(
+  'find_answer',
+  ['tenant', 'keyHash'],
+  `
+SELECT request_hash AS "requestHash", content, is_error AS "isError" FROM idempotency_keys
+WHERE tenant_id = $1 AND key_hash = $2
+`,
+);
+
+/** Remembers the answer of a write that failed, and so changed nothing; counts 1, or 0 when the key has one already. */
+export const rememberFailureStatement = statement<{ tenant: string } & Receipt>(
+  'remember_failure',
+  ['tenant', 'keyHash', 'requestHash', 'answer'],
+  `
+INSERT INTO idempotency_keys AS i (tenant_id, key_hash, request_hash, content, is_error)
+VALUES ($1, $2, $3, $4, true) ON CONFLICT (tenant_id, key_hash) DO NOTHING
+`,
+);
+
 export const memoryStatements = [
   lookStatement,
   readFileStatement,
   explainCreateStatement,
-  createFileStatement,
-  createFileAndTenantStatement,
-  writeFileStatement,
+  ...[
+    createFileStatement,
+    createFileAndTenantStatement,
+    writeFileStatement,
+    deleteStatement,
+    renameStatement,
+  ].flatMap(({ plain, keyed }) => [plain, keyed]),
   explainWriteStatement,
-  deleteStatement,
-  renameStatement,
   explainRenameStatement,
   lockTenantStatement,
   touchStatement,
+  findAnswerStatement,
+  rememberFailureStatement,
 ] as const;

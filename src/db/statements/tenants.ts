@@ -69,6 +69,11 @@ export const deleteTenantEntriesStatement = statement<{ tenant: string }>(
   ['tenant'],
   'DELETE FROM entries WHERE tenant_id = $1',
 );
+export const deleteTenantAnswersStatement = statement<{ tenant: string }>(
+  'delete_tenant_answers',
+  ['tenant'],
+  'DELETE FROM idempotency_keys WHERE tenant_id = $1',
+);
 export const deleteTenantKeysStatement = statement<{ tenant: string }>(
   'delete_tenant_keys',
   ['tenant'],
@@ -87,6 +92,7 @@ export const tenantStatements = [
   setTenantStatement,
   suspendTenantStatement,
   deleteTenantEntriesStatement,
+  deleteTenantAnswersStatement,
   deleteTenantKeysStatement,
   deleteTenantStatement,
 ] as const;

@@ -2,6 +2,7 @@ import type { FastifySchema } from 'fastify';
 import { z } from 'zod';
 import { otherTenant, TENANT_HEADER, TENANT_ID, unauthorized } from '../../auth/principal.ts';
 import { commands } from '../../memory/commands/index.ts';
+import { MAX_CALLS } from '../tool-call.ts';
 import { type Example, examples } from './examples.ts';
 import { problemResponse } from './responses.ts';
 
@@ -33,6 +34,15 @@ const toolUseSchema = z
   })
   .meta({ id: 'ToolUse', description: 'A whole `tool_use` block of an assistant message.' });
 
+const toolUsesSchema = z
+  .array(toolUseSchema)
+  .min(1)
+  .max(MAX_CALLS)
+  .meta({
+    id: 'ToolUses',
+    description: 'The blocks of one turn: run in this order, each answered, none stops the others.',
+  });
+
 const resultFields = {
   content: z.string().meta({ description: 'What the model should read.' }),
   is_error: z.boolean().meta({ description: 'Whether the result reports a failure.' }),
@@ -45,6 +55,14 @@ const toolResultSchema = z
   .meta({ id: 'ToolResult', description: 'A `tool_result` block for the next user message.' });
 
 const headers = z.object({
+  'idempotency-key': z.string().min(1).max(255).optional().meta({
+    description:
+      "Makes a write that is sent again happen once: its first answer is given again, with `Idempotency-Replayed: true`. A `tool_use` block's id does the same.",
+  }),
+  'accept-language': z
+    .string()
+    .optional()
+    .meta({ description: 'The language of the two headers of `view`: en, es, it or fr.', examples: ['es'] }),
   [TENANT_HEADER.toLowerCase()]: z.string().regex(TENANT_ID).optional().meta({
     description:
       'Whose memory it is: required with a service key, not needed with a credential of one tenant, `default` without authentication.',
@@ -63,15 +81,16 @@ export const executeSchema: FastifySchema = {
   tags: ['memory'],
   security: [{ bearer: [] }, {}],
   headers,
-  body: z.union([commandSchema, toolUseSchema]).meta({
+  body: z.union([commandSchema, toolUseSchema, toolUsesSchema]).meta({
     'x-examples': mapExamples(({ summary, request }) => ({ summary, value: request })),
   }),
   response: {
     200: {
-      description: 'The result: a `ToolResult` for a `tool_use` block, else a `MemoryResult`.',
+      description:
+        'The result: a `ToolResult` for a `tool_use` block, an array of them for an array, else a `MemoryResult`.',
       content: {
         'application/json': {
-          schema: z.union([resultSchema, toolResultSchema]),
+          schema: z.union([resultSchema, toolResultSchema, z.array(toolResultSchema)]),
           examples: mapExamples(({ summary, response }) => ({ summary, value: response })),
         },
         'text/plain': {
@@ -85,6 +104,8 @@ export const executeSchema: FastifySchema = {
       invalid_utf8: 'The body is not valid UTF-8, as JSON has to be.',
       not_a_memory_input:
         'The body is not a memory tool input: it has no `command`. Send {"command": "view", "path": "/memories"} or a whole tool_use block.',
+      invalid_idempotency_key:
+        'Idempotency-Key has to be 1 to 255 printable ASCII characters without spaces.',
       tenant_required: 'This key serves many tenants: say which with the header X-Tenant-Id.',
       invalid_tenant:
         'X-Tenant-Id is not a tenant id: it has to be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -',
@@ -102,6 +123,10 @@ export const executeSchema: FastifySchema = {
       unsupported_media_type: 'Send the body as Content-Type: application/json.',
       unsupported_charset: 'JSON is UTF-8: send it so, with charset=utf-8 or without charset.',
       unsupported_content_encoding: 'Content-Encoding is not supported: send the body as it is.',
+    }),
+    ...problemResponse(422, 'The idempotency key came with another write before.', {
+      idempotency_key_reused:
+        'The idempotency key (a tool_use block’s id, or Idempotency-Key) came with another write before: use a new one for each call.',
     }),
     ...problemResponse(429, 'Too many requests; `Retry-After` says when to try again.', {
       rate_limited: 'The tenant has used its 6000 requests a minute. Retry-After says when there are more.',

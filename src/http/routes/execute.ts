@@ -1,104 +1,112 @@
-import type { FastifyInstance, FastifyReply, onRequestAsyncHookHandler } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import type { PostgresMemory } from '../../db/memory-store.ts';
+import { requestKey } from '../../db/receipts.ts';
 import { ServiceError } from '../../errors.ts';
-import { executeCommand, findCommand } from '../../memory/commands/index.ts';
+import { type Executed, executeCommand, findCommand } from '../../memory/commands/index.ts';
+import { type Language, languages } from '../../memory/messages.ts';
 import type { SecretScanner } from '../../memory/redactor.ts';
-import type { MemoryResult } from '../../memory/result.ts';
 import type { Metrics } from '../metrics.ts';
 import { executeSchema } from '../openapi/execute-schema.ts';
+import { readToolCalls, type ToolCall } from '../tool-call.ts';
 
-/** A memory tool input, and the id of the `tool_use` block when it came in one. */
-interface ToolCall {
-  input: Record<string, unknown>;
-  toolUseId?: string;
+interface ExecuteOptions {
+  memory: PostgresMemory;
+  admission: onRequestAsyncHookHandler[];
+  metrics: Metrics;
+  scanner: SecretScanner;
 }
 
-/** `POST /execute`: runs one memory command for the request's tenant. */
-export function registerExecute(
-  app: FastifyInstance,
-  options: {
-    memory: PostgresMemory;
-    admission: onRequestAsyncHookHandler[];
-    metrics: Metrics;
-    scanner: SecretScanner;
-  },
-): void {
-  const { memory, admission, metrics, scanner } = options;
-  app.post('/execute', { schema: executeSchema, onRequest: admission }, async (request, reply) => {
-    const { call } = request;
-    if (request.admission === undefined) throw new Error('The route runs behind its admission hooks.');
-    const { principal, policy } = request.admission;
-    const { input, toolUseId } = readToolCall(request.body);
-    const command = findCommand(input.command)?.name ?? 'unknown';
-    call.command = command;
-    call.paths = pathsIn(input);
-
-    const started = performance.now();
-    let outcome: 'ok' | 'error' | 'fault' = 'fault';
-    try {
-      const result = await executeCommand(input, {
-        store: memory.forTenant(principal.tenant, principal),
-        limits: policy.limits,
-        access: principal.access,
-        redaction: policy.redact === 'off' ? undefined : { mode: policy.redact, scanner },
-      });
-      outcome = result.isError ? 'error' : 'ok';
-      call.outcome = outcome;
-      const plain =
-        request.headers.accept !== undefined &&
-        request.accepts().type(['json', 'text/plain']) === 'text/plain';
-      return plain ? sendText(reply, result) : sendJson(reply, result, toolUseId);
-    } finally {
-      metrics.observeCommand(command, outcome, (performance.now() - started) / 1000);
+/** `POST /execute`: runs memory commands for the request's tenant. */
+export function registerExecute(app: FastifyInstance, options: ExecuteOptions): void {
+  app.post('/execute', { schema: executeSchema, onRequest: options.admission }, async (request, reply) => {
+    const calls = readToolCalls(request.body);
+    if (Array.isArray(calls)) {
+      const results: object[] = [];
+      // In their order, since a later one may build on an earlier one.
+      for (const call of calls) results.push(answerOf(await execute(request, call, options), call));
+      return sendJson(reply, results);
     }
+    const result = await execute(request, calls, options);
+    if (result.replayed) reply.header('Idempotency-Replayed', 'true');
+    return wantsText(request) ? sendText(reply, result) : sendJson(reply, answerOf(result, calls));
   });
 }
 
-function sendText(reply: FastifyReply, { content, isError }: MemoryResult): FastifyReply {
+async function execute(
+  request: FastifyRequest,
+  { input, toolUseId }: ToolCall,
+  { memory, metrics, scanner }: ExecuteOptions,
+): Promise<Executed> {
+  if (request.admission === undefined) throw new Error('The route runs behind its admission hooks.');
+  const { principal, policy } = request.admission;
+  const command = findCommand(input.command)?.name ?? 'unknown';
+  noteCall(request, command, input);
+
+  const key = toolUseId ?? idempotencyKey(request);
+  const started = performance.now();
+  let outcome: 'ok' | 'error' | 'fault' = 'fault';
+  try {
+    const result = await executeCommand(input, {
+      store: memory.forTenant(principal.tenant, {
+        autoCreate: principal.autoCreate,
+        request: key === undefined ? undefined : requestKey(key, input),
+      }),
+      limits: policy.limits,
+      access: principal.access,
+      redaction: policy.redact === 'off' ? undefined : { mode: policy.redact, scanner },
+      language: languageOf(request),
+    });
+    outcome = result.isError ? 'error' : 'ok';
+    // Of several calls in one request the log's line names a failure, if there was one.
+    if (request.call.outcome !== 'error') request.call.outcome = outcome;
+    return result;
+  } finally {
+    metrics.observeCommand(command, outcome, (performance.now() - started) / 1000);
+  }
+}
+
+/** For the log's line; several calls of one request are named one after the other. */
+function noteCall({ call }: FastifyRequest, command: string, input: Record<string, unknown>): void {
+  call.command = call.command === undefined ? command : `${call.command},${command}`;
+  const { path, old_path: from, new_path: to } = input;
+  const paths = [path, from, to].filter((each) => typeof each === 'string');
+  call.paths = [...(call.paths ?? []), ...paths];
+}
+
+function answerOf({ content, isError }: Executed, { toolUseId }: ToolCall): object {
+  const block = toolUseId === undefined ? {} : { type: 'tool_result', tool_use_id: toolUseId };
+  return { ...block, content, is_error: isError };
+}
+
+function sendText(reply: FastifyReply, { content, isError }: Executed): FastifyReply {
   return reply.header('X-Memory-Is-Error', String(isError)).type('text/plain; charset=utf-8').send(content);
 }
 
-function sendJson(
-  reply: FastifyReply,
-  { content, isError }: MemoryResult,
-  toolUseId: string | undefined,
-): FastifyReply {
-  const block = toolUseId === undefined ? {} : { type: 'tool_result', tool_use_id: toolUseId };
-  return reply
-    .type('application/json; charset=utf-8')
-    .send(JSON.stringify({ ...block, content, is_error: isError }));
+function sendJson(reply: FastifyReply, body: object): FastifyReply {
+  return reply.type('application/json; charset=utf-8').send(JSON.stringify(body));
 }
 
-/**
- * Takes a bare input or a whole `tool_use` block.
- *
- * @throws ServiceError 400 for what is neither: that is the caller's mistake, not one that a model could put right.
- */
-function readToolCall(body: unknown): ToolCall {
-  if (!isObject(body)) throw notAMemoryInput('it is not a JSON object');
-  if (body.type !== 'tool_use') {
-    if (!('command' in body)) throw notAMemoryInput('it has no `command`');
-    return { input: body };
-  }
-  if (typeof body.id !== 'string' || body.id === '') throw notAMemoryInput('the tool_use block has no `id`');
-  if (body.name !== 'memory')
-    throw notAMemoryInput('the tool_use block is for another tool: its `name` is not "memory"');
-  if (!isObject(body.input)) throw notAMemoryInput("the tool_use block's `input` is not an object");
-  return { input: body.input, toolUseId: body.id };
+function wantsText(request: FastifyRequest): boolean {
+  if (request.headers.accept === undefined) return false;
+  return request.accepts().type(['json', 'text/plain']) === 'text/plain';
 }
 
-function notAMemoryInput(why: string): ServiceError {
-  return new ServiceError(
+function languageOf(request: FastifyRequest): Language {
+  if (request.headers['accept-language'] === undefined) return 'en';
+  const preferred = request.accepts().language([...languages]);
+  return languages.find((language) => language === preferred) ?? 'en';
+}
+
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
+
+/** @throws ServiceError 400 for a key that is not sane. */
+function idempotencyKey(request: FastifyRequest): string | undefined {
+  const given = request.headers['idempotency-key'];
+  if (given === undefined) return undefined;
+  if (typeof given === 'string' && IDEMPOTENCY_KEY.test(given)) return given;
+  throw new ServiceError(
     400,
-    'not_a_memory_input',
-    `The body is not a memory tool input: ${why}. Send {"command": "view", "path": "/memories"} or a whole tool_use block.`,
+    'invalid_idempotency_key',
+    'Idempotency-Key has to be 1 to 255 printable ASCII characters without spaces.',
   );
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function pathsIn({ path, old_path: from, new_path: to }: Record<string, unknown>): string[] {
-  return [path, from, to].filter((each) => typeof each === 'string');
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { containsLoneSurrogate, containsNul, invalidField, isMissing } from '../messages.ts';
+import { containsLoneSurrogate, containsNul, invalidField, isMissing, type Language } from '../messages.ts';
 import type { SecretScanner } from '../redactor.ts';
 import type { MemoryResult } from '../result.ts';
 import type { MemoryStore } from '../store.ts';
@@ -18,6 +18,8 @@ export interface MemoryContext {
   access: 'read_write' | 'read_only';
   /** What is done about secrets in what is written; undefined: nothing. */
   redaction: { mode: 'mask' | 'reject'; scanner: SecretScanner } | undefined;
+  /** Of the headers of `view`. */
+  language: Language;
 }
 
 /** One memory command. To add one: a file in this folder, an entry in `index.ts`. */

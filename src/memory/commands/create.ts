@@ -26,7 +26,7 @@ export const create = defineCommand({
     const { content, result } = await judgeChange(path, undefined, change, () => created(path), context);
     if (content === undefined) return result;
     if (path === ROOT) return failure(alreadyExists(path));
-    const outcome = await context.store.create(path, content);
+    const outcome = await context.store.create(path, content, result);
     switch (outcome.kind) {
       case 'created':
         return result;

@@ -17,7 +17,8 @@ export const deleteCommand = defineCommand({
     if (!parsed.ok) return failure(parsed.refusal);
     const { path } = parsed;
     if (path === ROOT) return failure(cannotDeleteRoot);
-    const outcome = await store.delete(path);
-    return outcome === 'deleted' ? success(deleted(path)) : failure(missing(path));
+    const answer = success(deleted(path));
+    const outcome = await store.delete(path, answer);
+    return outcome === 'deleted' ? answer : failure(missing(path));
   },
 });

@@ -1,5 +1,6 @@
 import { invalidField, isMissing, readOnly, unknownCommand } from '../messages.ts';
 import { failure, type MemoryResult } from '../result.ts';
+import { AlreadyAnswered } from '../store.ts';
 import type { MemoryCommand, MemoryContext } from './command.ts';
 import { create } from './create.ts';
 import { deleteCommand } from './delete.ts';
@@ -18,16 +19,26 @@ export function findCommand(name: unknown): MemoryCommand | undefined {
   return typeof name === 'string' ? commandsByName.get(name) : undefined;
 }
 
+/** A command's result, and whether it was given before: under the same idempotency key, without doing it again. */
+export type Executed = MemoryResult & { replayed?: true };
+
 /** Executes one memory tool input (`{"command": …}`), whatever is in it, and answers what the model should read. */
 export async function executeCommand(
   input: Record<string, unknown>,
   context: MemoryContext,
-): Promise<MemoryResult> {
+): Promise<Executed> {
   const name = input.command;
   const command = findCommand(name);
   if (command === undefined) return failure(describeUnknown(name));
-  if (command.access === 'write' && context.access === 'read_only') return failure(readOnly);
-  return command.run(input, context);
+  if (command.access === 'read') return command.run(input, context);
+  if (context.access === 'read_only') return failure(readOnly);
+  try {
+    const result = await command.run(input, context);
+    return result.isError ? await context.store.settleFailure(result) : result;
+  } catch (error) {
+    if (error instanceof AlreadyAnswered) return { ...error.answer, replayed: true };
+    throw error;
+  }
 }
 
 function describeUnknown(name: unknown): string {

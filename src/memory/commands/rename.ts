@@ -33,10 +33,11 @@ export const rename = defineCommand({
     if (from === ROOT) return failure(cannotRenameRoot);
     if (to === ROOT) return failure(destinationExists(to));
 
-    const outcome = await store.rename(from, to);
+    const answer = success(renamed(from, to));
+    const outcome = await store.rename(from, to, answer);
     switch (outcome.kind) {
       case 'renamed':
-        return success(renamed(from, to));
+        return answer;
       case 'destination_exists':
         return failure(destinationExists(to));
       case 'source_missing':

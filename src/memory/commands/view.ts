@@ -39,24 +39,25 @@ export const view = defineCommand({
         examples: [[1, 10]],
       }),
   }),
-  async execute({ path: given, view_range: range }, { store, limits }) {
+  async execute({ path: given, view_range: range }, { store, limits: { maxViewChars }, language }) {
     const parsed = parsePath(given);
     if (!parsed.ok) return failure(parsed.refusal);
     const { path } = parsed;
-    const found = await store.look(path, maxEntriesShown(path, limits.maxViewChars));
+    const found = await store.look(path, maxEntriesShown(path, maxViewChars));
     switch (found.kind) {
       case 'missing':
         return failure(viewMissing(path));
       case 'dir':
-        return showDirectory(path, found.entries, found.total, limits.maxViewChars);
+        return showDirectory(path, directoryHeader(path, language), found.entries, found.total, maxViewChars);
       case 'file':
-        return showFile(path, found.content, range ?? undefined, limits.maxViewChars);
+        return showFile(path, fileHeader(path, language), found.content, range ?? undefined, maxViewChars);
     }
   },
 });
 
 function showFile(
   path: MemoryPath,
+  header: string,
   content: string,
   range: [number, number] | undefined,
   maxChars: number,
@@ -70,8 +71,8 @@ function showFile(
     return failure(invalidViewRange(givenStart, givenEnd, lines.length));
   }
 
-  const shown = [fileHeader(path)];
-  let length = fileHeader(path).length;
+  const shown = [header];
+  let length = header.length;
   for (let number = start; number <= end; number++) {
     const line = numberedLine(number, lines[number - 1] ?? '');
     length += 1 + line.length;
@@ -107,11 +108,12 @@ function truncatedFile(shown: string[], lines: string[], start: number, maxChars
 
 function showDirectory(
   path: MemoryPath,
+  header: string,
   entries: ListedEntry[],
   total: number,
   maxChars: number,
 ): MemoryResult {
-  const lines = [directoryHeader(path), `${formatSize(DIRECTORY_BYTES)}\t${path}`];
+  const lines = [header, `${formatSize(DIRECTORY_BYTES)}\t${path}`];
   const fixed = lines.length;
   let length = lines.join('\n').length;
   const hint = (count: number) => 1 + entriesTruncated(count, total).length;

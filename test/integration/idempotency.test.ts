@@ -1,0 +1,263 @@
+import { expect, it } from 'vitest';
+import { pruneAnswers } from '../../src/jobs/pruning.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { assertInvariants } from '../support/invariants.ts';
+import { describeService, freshTenant, startService } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+let ids = 0;
+const block = (input: object, id = `toolu_${++ids}`) => ({ type: 'tool_use', id, name: 'memory', input });
+
+describeService('a write that is sent again', (service) => {
+  const send = async (tenant: string, body: object, headers: Record<string, string> = {}) => {
+    const answer = await service().execute(body, { tenant, headers });
+    const given: { content?: unknown } & Record<string, unknown> = answer.body;
+    return { ...given, content: given.content, replayed: answer.headers['idempotency-replayed'] };
+  };
+  const text = async (tenant: string, path: string) =>
+    (await service().execute(cmd.view(path), { tenant })).content.replace(/^.*\n/, '');
+
+  it('with the same tool_use id: each command happens once and gives its first answer', async () => {
+    const tenant = freshTenant();
+    const steps: [object, string][] = [
+      [cmd.create('/memories/f', 'one'), 'File created successfully at: /memories/f'],
+      [cmd.insert('/memories/f', 1, 'two'), 'The file /memories/f has been edited.'],
+      [cmd.insert('/memories/f', 1, 'two'), 'The file /memories/f has been edited.'],
+      [
+        cmd.replace('/memories/f', 'one', 'one one'),
+        'The memory file has been edited. Here is the snippet showing the change (with line numbers):\n     1\tone one\n     2\ttwo\n     3\ttwo',
+      ],
+      [cmd.rename('/memories/f', '/memories/g'), 'Successfully renamed /memories/f to /memories/g'],
+      [cmd.create('/memories/f', 'again'), 'File created successfully at: /memories/f'],
+      [cmd.delete('/memories/f'), 'Successfully deleted /memories/f'],
+      [cmd.create('/memories/f', 'third'), 'File created successfully at: /memories/f'],
+    ];
+    const sent: [object, string][] = [];
+    for (const [input, content] of steps) {
+      const body = block(input);
+      sent.push([body, content]);
+      const answer = { type: 'tool_result', tool_use_id: body.id, content, is_error: false };
+      expect(await send(tenant, body)).toStrictEqual({ ...answer, replayed: undefined });
+      expect(await send(tenant, body)).toStrictEqual({ ...answer, replayed: 'true' });
+    }
+    for (const [body, content] of sent)
+      expect(await send(tenant, body)).toMatchObject({ content, replayed: 'true' });
+    expect(await text(tenant, '/memories/g')).toBe('     1\tone one\n     2\ttwo\n     3\ttwo');
+    expect(await text(tenant, '/memories/f')).toBe('     1\tthird');
+    await assertInvariants(service());
+  });
+
+  it('with the same Idempotency-Key; the order of the fields does not matter', async () => {
+    const tenant = freshTenant();
+    await send(tenant, cmd.create('/memories/f', 'x'));
+    const headers = { 'idempotency-key': 'key-1' };
+    const first = await send(
+      tenant,
+      { command: 'insert', path: '/memories/f', insert_line: 0, insert_text: 'y' },
+      headers,
+    );
+    const again = await send(
+      tenant,
+      { insert_text: 'y', insert_line: 0, path: '/memories/f', command: 'insert' },
+      headers,
+    );
+    expect(first).toStrictEqual({
+      content: 'The file /memories/f has been edited.',
+      is_error: false,
+      replayed: undefined,
+    });
+    expect(again).toStrictEqual({ ...first, replayed: 'true' });
+    expect(await text(tenant, '/memories/f')).toBe('     1\ty\n     2\tx');
+  });
+
+  it('a failure is remembered as well', async () => {
+    const tenant = freshTenant();
+    const body = block(cmd.delete('/memories/f'));
+    const failure = {
+      type: 'tool_result',
+      tool_use_id: body.id,
+      content: 'Error: The path /memories/f does not exist',
+      is_error: true,
+    };
+    expect(await send(tenant, body)).toStrictEqual({ ...failure, replayed: undefined });
+    await send(tenant, cmd.create('/memories/f', 'x'));
+    expect(await send(tenant, body)).toStrictEqual({ ...failure, replayed: 'true' });
+    expect(await text(tenant, '/memories/f')).toBe('     1\tx');
+  });
+
+  it('with the same key and another input is refused with 422, and changes nothing', async () => {
+    const tenant = freshTenant();
+    const body = block(cmd.create('/memories/f', 'x'));
+    await send(tenant, body);
+    for (const input of [
+      cmd.create('/memories/f', 'y'),
+      cmd.create('/memories/g', 'x'),
+      cmd.delete('/memories/f'),
+    ]) {
+      const refused = await service().execute(block(input, body.id), { tenant });
+      expect([refused.status, refused.body.code]).toStrictEqual([422, 'idempotency_key_reused']);
+    }
+    expect(await text(tenant, '/memories')).toBe('4.0K\t/memories\n1B\t/memories/f');
+  });
+
+  it('keys are the tenant’s own, and reads are simply run again', async () => {
+    const [one, two] = [freshTenant(), freshTenant()];
+    const body = block(cmd.create('/memories/f', 'x'));
+    expect(await send(one, body)).toMatchObject({ is_error: false, replayed: undefined });
+    expect(await send(two, body)).toMatchObject({ is_error: false, replayed: undefined });
+    const read = block(cmd.view('/memories/f'));
+    expect(await send(one, read)).toMatchObject({ is_error: false, replayed: undefined });
+    await send(one, cmd.delete('/memories/f'));
+    expect(await send(one, read)).toMatchObject({ is_error: true, replayed: undefined });
+  });
+
+  it('an Idempotency-Key that is not sane is refused', async () => {
+    for (const key of ['', 'a b', 'x'.repeat(256)]) {
+      const answer = await service().execute(cmd.create('/memories/f'), {
+        headers: { 'idempotency-key': key },
+      });
+      expect([answer.status, answer.body.code]).toStrictEqual([400, 'invalid_idempotency_key']);
+    }
+  });
+
+  it('many at once: one runs, the others get its answer', async () => {
+    const tenant = freshTenant();
+    await send(tenant, cmd.create('/memories/f', 'x'));
+    const body = block(cmd.insert('/memories/f', 0, 'y'));
+    const answers = await Promise.all(Array.from({ length: 20 }, () => send(tenant, body)));
+    expect(new Set(answers.map(({ content }) => content))).toStrictEqual(
+      new Set(['The file /memories/f has been edited.']),
+    );
+    expect(answers.filter(({ replayed }) => replayed === undefined)).toHaveLength(1);
+    expect(await text(tenant, '/memories/f')).toBe('     1\ty\n     2\tx');
+  });
+
+  it('answers are forgotten after IDEMPOTENCY_HOURS', async () => {
+    const tenant = freshTenant();
+    const body = block(cmd.create('/memories/f', 'x'));
+    await send(tenant, body);
+    const later = (hours: number) => new Date(Date.now() + hours * 3_600_000);
+    await pruneAnswers(service().database, { hours: 24, now: later(23) });
+    expect(await send(tenant, body)).toMatchObject({ replayed: 'true' });
+    expect(await pruneAnswers(service().database, { hours: 24, now: later(25) })).toBeGreaterThan(0);
+    expect(await send(tenant, body)).toMatchObject({
+      content: 'Error: File /memories/f already exists',
+      replayed: undefined,
+    });
+  });
+});
+
+it('at once on two replicas: it happens once', async () => {
+  const own = await createTestDatabase();
+  const one = await startService('postgres', { DATABASE_URL: own.url });
+  const two = await startService('postgres', { DATABASE_URL: own.url });
+  const tenant = freshTenant();
+  await one.execute(cmd.create('/memories/f', 'x'), { tenant });
+  for (let round = 0; round < 20; round++) {
+    const body = block(cmd.insert('/memories/f', 0, `round ${round}`));
+    const answers = await Promise.all([one, two, one, two].map((each) => each.execute(body, { tenant })));
+    expect(answers.map(({ content }) => content)).toStrictEqual(
+      Array(4).fill('The file /memories/f has been edited.'),
+    );
+  }
+  const { content } = await one.execute(cmd.view('/memories/f'), { tenant });
+  expect(content.split('\n')).toHaveLength(1 + 21);
+  await assertInvariants(one);
+  await two.close();
+  await one.close();
+  await own.drop();
+});
+
+describeService('several calls of one turn', (service) => {
+  it('are run in their order, each answered, and none stops the others', async () => {
+    const tenant = freshTenant();
+    const blocks = [
+      block(cmd.create('/memories/f', 'x')),
+      block(cmd.create('/memories/f', 'y')),
+      block({ command: 'nope' }),
+      block(cmd.view('/memories/f')),
+    ];
+    const { status, body } = await service().execute(blocks, { tenant });
+    const result = (i: number, content: string, is_error: boolean) => ({
+      type: 'tool_result',
+      tool_use_id: blocks[i]?.id,
+      content,
+      is_error,
+    });
+    const expected = [
+      result(0, 'File created successfully at: /memories/f', false),
+      result(1, 'Error: File /memories/f already exists', true),
+      result(
+        2,
+        'Error: Unknown command: nope. The commands are view, create, str_replace, insert, delete, rename',
+        true,
+      ),
+      result(3, "Here's the content of /memories/f with line numbers:\n     1\tx", false),
+    ];
+    expect([status, body]).toStrictEqual([200, expected]);
+    // Each has its own idempotency: the whole turn sent again gives the same.
+    expect((await service().execute(blocks, { tenant })).body).toStrictEqual(expected);
+  });
+
+  it.each([
+    ['none', [], 'the array holds 0 tool_use blocks, and 1 to 32 are allowed'],
+    [
+      'too many',
+      Array.from({ length: 33 }, () => block(cmd.view('/memories'))),
+      'the array holds 33 tool_use blocks, and 1 to 32 are allowed',
+    ],
+    ['a bare input', [cmd.view('/memories')], 'item 0 of the array is not a tool_use block'],
+    ['nothing', [null], 'item 0 of the array is not a tool_use block'],
+    [
+      'a block without id',
+      [block(cmd.create('/memories/never')), block(cmd.view('/memories'), '')],
+      'the tool_use block has no `id`',
+    ],
+  ])('refused whole: %s', async (_title, blocks, why) => {
+    const tenant = freshTenant();
+    const { status, body } = await service().execute(blocks, { tenant });
+    expect([status, body.code, body.detail]).toStrictEqual([
+      400,
+      'not_a_memory_input',
+      `The body is not a memory tool input: ${why}. Send {"command": "view", "path": "/memories"} or a whole tool_use block.`,
+    ]);
+    expect((await service().execute(cmd.view('/memories/never'), { tenant })).is_error).toBe(true);
+  });
+});
+
+describeService('Accept-Language', (service) => {
+  const DIRECTORIES = {
+    en: "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:",
+    es: 'Aquí están los archivos y directorios hasta 2 niveles de profundidad en /memories, excluyendo elementos ocultos y node_modules:',
+    it: 'Ecco i file e le directory fino a 2 livelli di profondità in /memories, escludendo elementi nascosti e node_modules:',
+    fr: "Voici les fichiers et répertoires jusqu'à 2 niveaux de profondeur dans /memories, excluant les éléments cachés et node_modules :",
+  };
+  const FILES = {
+    en: "Here's the content of /memories/f with line numbers:",
+    es: 'Aquí está el contenido de /memories/f con números de línea:',
+    it: 'Ecco il contenuto di /memories/f con numeri di riga:',
+    fr: 'Voici le contenu de /memories/f avec les numéros de ligne :',
+  };
+  it.each([
+    ['es', 'es'],
+    ['es-MX,es;q=0.9', 'es'],
+    ['it', 'it'],
+    ['fr-FR', 'fr'],
+    ['pt', 'en'],
+    ['pt, fr;q=0.5', 'fr'],
+    ['en, es', 'en'],
+    ['de', 'en'],
+    ['*', 'en'],
+    ['', 'en'],
+  ] as const)('%s: the two headers in %s, all else in English', async (given, language) => {
+    const tenant = freshTenant();
+    const headers = { 'accept-language': given };
+    await service().execute(cmd.create('/memories/f', 'x'), { tenant });
+    const directory = await service().execute(cmd.view('/memories'), { tenant, headers });
+    const file = await service().execute(cmd.view('/memories/f'), { tenant, headers });
+    const missing = await service().execute(cmd.view('/memories/g'), { tenant, headers });
+    expect(directory.content).toBe(`${DIRECTORIES[language]}\n4.0K\t/memories\n1B\t/memories/f`);
+    expect(file.content).toBe(`${FILES[language]}\n     1\tx`);
+    expect(missing.content).toBe('The path /memories/g does not exist. Please provide a valid path.');
+  });
+});
