@@ -9,6 +9,7 @@ import { Tenants } from './db/tenants.ts';
 import { admissionHooks } from './http/admission.ts';
 import { registerCallLog } from './http/call.ts';
 import { registerJsonBody } from './http/json-body.ts';
+import { Load } from './http/load.ts';
 import { Metrics } from './http/metrics.ts';
 import { registerDocs, registerOpenApi } from './http/openapi/document.ts';
 import { handleError, handleNotFound } from './http/problem.ts';
@@ -36,6 +37,7 @@ export async function buildApp(options: {
     genReqId: requestId,
     bodyLimit: config.MAX_BODY_BYTES,
     requestTimeout: config.REQUEST_TIMEOUT_MS,
+    handlerTimeout: config.HANDLER_TIMEOUT_MS,
     trustProxy: config.TRUST_PROXY,
     // Requests on connections that stay open while the service stops are answered, with Connection: close.
     return503OnClosing: false,
@@ -52,7 +54,12 @@ export async function buildApp(options: {
   await app.register(accepts);
   await registerOpenApi(app);
 
-  const metrics = new Metrics(database);
+  const load = new Load({
+    maxRequests: config.MAX_IN_FLIGHT,
+    maxRequestsPerTenant: config.MAX_IN_FLIGHT_PER_TENANT,
+    maxBytes: config.MAX_IN_FLIGHT_BYTES,
+  });
+  const metrics = new Metrics(database, load);
   const authenticator = createAuthenticator(config, database);
   const tenancy = new Tenancy(new Tenants(database), config);
   const memory = new PostgresMemory(database, {
@@ -62,7 +69,7 @@ export async function buildApp(options: {
   app.addHook('onClose', async () => {
     await Promise.all([memory.close(), authenticator.close()]);
   });
-  const admission = await admissionHooks(app, { authenticator, tenancy });
+  const admission = await admissionHooks(app, { authenticator, tenancy, load });
   registerExecute(app, { memory, admission, metrics, scanner: createSecretScanner() });
   registerHealth(app, database);
   metrics.register(app);

@@ -81,7 +81,7 @@ export function toServiceError(error: unknown): ServiceError {
       cause: { sqlState: state },
     });
   }
-  if ((state !== undefined && (AWAY.has(state) || state.startsWith('08'))) || isConnectionFault(error)) {
+  if (isAway(error)) {
     return new ServiceError(
       503,
       'database_unavailable',
@@ -95,6 +95,26 @@ export function toServiceError(error: unknown): ServiceError {
   return new ServiceError(500, 'internal_error', 'The service failed to handle the request.', {
     cause: { sqlState: state, errorName: error instanceof Error ? error.name : typeof error },
   });
+}
+
+/** True when the database, or the way to it, was at fault, and not the statement. */
+export function isAway(error: unknown): boolean {
+  const state = sqlState(error);
+  return state === undefined ? isConnectionFault(error) : AWAY.has(state) || state.startsWith('08');
+}
+
+// No connection came about, so no statement was sent on it.
+const NOT_CONNECTED: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  '53300',
+  '57P03',
+]);
+
+/** True when the fault came before anything was sent: doing it again cannot do it twice. */
+export function neverSent(error: unknown): boolean {
+  return NOT_CONNECTED.has(sqlState(error) ?? networkCode(error) ?? '');
 }
 
 type Layer = { code?: unknown; message?: unknown };

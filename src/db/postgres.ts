@@ -3,11 +3,14 @@ import { drizzle } from 'drizzle-orm/node-postgres';
 import { migrate } from 'drizzle-orm/node-postgres/migrator';
 import pg from 'pg';
 import type { Config } from '../config.ts';
-import { type Database, SNAPSHOT } from './database.ts';
-import { runnerFor } from './statement.ts';
+import type { Database } from './database.ts';
+import { type Run, runnerFor } from './statement.ts';
 
 /** Any number, the same in each replica: only one process at a time migrates a database. */
 const MIGRATION_LOCK = 7_236_105_551;
+
+/** How much longer the client waits for an answer than the server may take for it. */
+const GRACE_MS = 1000;
 
 /** A database server, through a pool of connections. */
 export function openPostgres(url: string, config: Config): Database {
@@ -19,6 +22,8 @@ export function openPostgres(url: string, config: Config): Database {
     statement_timeout: config.DB_STATEMENT_TIMEOUT_MS,
     lock_timeout: config.DB_LOCK_TIMEOUT_MS,
     idle_in_transaction_session_timeout: config.DB_IDLE_IN_TRANSACTION_TIMEOUT_MS,
+    // The server's own limits do nothing when the server is frozen or the network swallows packets.
+    query_timeout: config.DB_STATEMENT_TIMEOUT_MS > 0 ? config.DB_STATEMENT_TIMEOUT_MS + GRACE_MS : undefined,
     keepAlive: true,
   });
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
@@ -28,8 +33,7 @@ export function openPostgres(url: string, config: Config): Database {
   return {
     kind: 'postgres',
     run: runnerFor(db._.session),
-    transaction: (work, options) =>
-      db.transaction((tx) => work(runnerFor(tx._.session)), options?.snapshot ? SNAPSHOT : undefined),
+    transaction: (work, options) => transaction(pool, options?.snapshot ?? false, work),
     withJobLock: (lock, job) => withAdvisoryLock(pool, lock, job),
     migrate: (folder) => migrateOnOneConnection(url, config, folder),
     pool: () => ({
@@ -40,6 +44,31 @@ export function openPostgres(url: string, config: Config): Database {
     }),
     close: () => pool.end(),
   };
+}
+
+/**
+ * drizzle's own transaction would give a connection back to the pool in whatever state its fault left it: here one whose
+ * transaction cannot be ended is closed.
+ */
+async function transaction<T>(pool: pg.Pool, snapshot: boolean, work: (run: Run) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  let broken = true;
+  try {
+    const run = runnerFor(drizzle(client)._.session);
+    await client.query(snapshot ? 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' : 'BEGIN');
+    try {
+      const result = await work(run);
+      await client.query('COMMIT');
+      broken = false;
+      return result;
+    } catch (error) {
+      await client.query('ROLLBACK');
+      broken = false;
+      throw error;
+    }
+  } finally {
+    client.release(broken);
+  }
 }
 
 /** Holds a session's advisory lock, which the server frees by itself when the connection is lost. */

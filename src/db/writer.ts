@@ -2,6 +2,7 @@ import { AlreadyAnswered } from '../memory/store.ts';
 import type { Database } from './database.ts';
 import { CONFLICTS, sqlState, toServiceError, UNIQUE_VIOLATION } from './errors.ts';
 import { checkUnanswered, type RequestKey } from './receipts.ts';
+import { retrying } from './retry.ts';
 import { SerialQueue } from './serial-queue.ts';
 import type { Outcome, Run, Statement, Value } from './statement.ts';
 import { lockTenantStatement } from './statements/memory.ts';
@@ -32,7 +33,7 @@ export class Writer {
     params: Params,
   ): Promise<Outcome<Row>> {
     try {
-      return await this.#database.run(statement, params);
+      return await retrying(true, () => this.#database.run(statement, params));
     } catch (error) {
       throw toServiceError(error);
     }
@@ -48,7 +49,7 @@ export class Writer {
     try {
       return await this.#queue.run(tenant, async () => {
         for (let attempt = 0; attempt < OPTIMISTIC_TRIES; attempt++) {
-          const outcome = await this.#try(tenant, write, request);
+          const outcome = await retrying(request !== undefined, () => this.#try(tenant, write, request));
           if (outcome !== undefined) return outcome;
         }
         return await this.#writeExclusively(tenant, write, request);

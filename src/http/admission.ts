@@ -3,6 +3,7 @@ import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
 import type { Authenticator, Principal } from '../auth/principal.ts';
 import { ServiceError } from '../errors.ts';
 import type { Tenancy, TenantPolicy } from '../tenancy.ts';
+import { type Load, loadHook } from './load.ts';
 
 /** Who a request is from, and what holds for it. */
 export interface Admission {
@@ -20,12 +21,13 @@ declare module 'fastify' {
 const COUNTED_TENANTS = 100_000;
 
 /**
- * The hooks of a route that needs a credential, in order: who it is, whether the tenant may, and how often. They run before
+ * The hooks of a route that needs a credential, in order: whether there is a place, who it is, whether the tenant may, and how
+ * often. They run before
  * the body is read, so that a stranger's body is never read.
  */
 export async function admissionHooks(
   app: FastifyInstance,
-  { authenticator, tenancy }: { authenticator: Authenticator; tenancy: Tenancy },
+  { authenticator, tenancy, load }: { authenticator: Authenticator; tenancy: Tenancy; load: Load },
 ): Promise<onRequestAsyncHookHandler[]> {
   app.decorateRequest('admission', undefined);
   await app.register(rateLimit, {
@@ -45,11 +47,13 @@ export async function admissionHooks(
       ),
   });
   return [
+    loadHook(app, load),
     async (request) => {
       const principal = await authenticator.authenticate(request);
       request.call.tenant = principal.tenant;
       const policy = await tenancy.policyFor(principal.tenant, principal.autoCreate);
       request.admission = { principal, policy };
+      if (request.place) load.enterTenant(request.place, principal.tenant);
     },
     app.rateLimit() as onRequestAsyncHookHandler,
   ];

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { z } from 'zod';
 import type { Database } from '../db/database.ts';
+import type { Load } from './load.ts';
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
@@ -28,8 +29,16 @@ export class Metrics {
     registers: [this.registry],
   });
 
-  constructor(database: Database) {
+  constructor(database: Database, load: Load) {
     collectDefaultMetrics({ register: this.registry });
+    new Gauge({
+      name: 'memory_requests_in_work',
+      help: 'Requests to POST /execute in work and waiting.',
+      registers: [this.registry],
+      collect() {
+        this.set(load.current.requests);
+      },
+    });
     new Gauge({
       name: 'memory_database_connections',
       help: 'Database connections: in use, idle, and requests waiting for one.',

@@ -47,6 +47,13 @@ const FASTIFY_ERRORS: Readonly<Record<string, (request: FastifyRequest) => Servi
     ),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
     new ServiceError(415, 'unsupported_media_type', 'Send the body as Content-Type: application/json.'),
+  FST_ERR_HANDLER_TIMEOUT: () =>
+    new ServiceError(
+      503,
+      'timeout',
+      'The request took too long. A write may still have been done: send it again under the same idempotency key.',
+      { retryAfter: 1 },
+    ),
   FST_ERR_BAD_URL: () => new ServiceError(400, 'invalid_url', 'The URL is not valid.'),
 };
 

@@ -54,7 +54,7 @@ describeService('any request at all', (service, kind) => {
         statuses.set(response.statusCode, (statuses.get(response.statusCode) ?? 0) + 1);
         assertForm(response);
       }),
-      fuzzParameters(kind === 'postgres' ? 3000 : 1000),
+      fuzzParameters(kind === 'postgres' ? 2500 : 1000),
     );
     await assertInvariants(service());
   });

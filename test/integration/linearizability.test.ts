@@ -97,7 +97,7 @@ describe.each(['postgres', 'pglite'] as const)('random concurrent histories, on 
   });
 
   it('are explained by a sequential order', async () => {
-    const { seed, numRuns } = fuzzParameters(kind === 'postgres' ? 400 : 60);
+    const { seed, numRuns } = fuzzParameters(kind === 'postgres' ? 300 : 60);
     const plans = fc.sample(plan, { seed, numRuns });
     const observer = replicas[0] as Service;
     const observe = async (clients: object[][]): Promise<{ history: Call[]; final: Tree }> => {

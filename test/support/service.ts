@@ -74,6 +74,9 @@ async function pgliteGround(folder?: string): Promise<Ground> {
 
 // A busy machine is no fault: nothing gives up for being slow.
 const DEFAULTS = {
+  HANDLER_TIMEOUT_MS: '120000',
+  MAX_IN_FLIGHT: '0',
+  MAX_IN_FLIGHT_PER_TENANT: '0',
   AUTH: 'none',
   LOG_LEVEL: 'silent',
   DB_CONNECT_TIMEOUT_MS: '60000',

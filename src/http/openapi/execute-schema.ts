@@ -34,14 +34,10 @@ const toolUseSchema = z
   })
   .meta({ id: 'ToolUse', description: 'A whole `tool_use` block of an assistant message.' });
 
-const toolUsesSchema = z
-  .array(toolUseSchema)
-  .min(1)
-  .max(MAX_CALLS)
-  .meta({
-    id: 'ToolUses',
-    description: 'The blocks of one turn: run in this order, each answered, none stops the others.',
-  });
+const toolUsesSchema = z.array(toolUseSchema).min(1).max(MAX_CALLS).meta({
+  id: 'ToolUses',
+  description: 'The blocks of one turn: run in this order, each answered, none stops the others.',
+});
 
 const resultFields = {
   content: z.string().meta({ description: 'What the model should read.' }),
@@ -130,6 +126,8 @@ export const executeSchema: FastifySchema = {
     }),
     ...problemResponse(429, 'Too many requests; `Retry-After` says when to try again.', {
       rate_limited: 'The tenant has used its 6000 requests a minute. Retry-After says when there are more.',
+      too_many_at_once:
+        'The tenant has 64 requests in work, which is as many as it may. Wait for their answers.',
       too_many_failed_attempts: 'Too many failed attempts from this address.',
     }),
     ...problemResponse(500, 'The service failed.', {
@@ -138,6 +136,9 @@ export const executeSchema: FastifySchema = {
     ...problemResponse(503, 'The database is away or busy; `Retry-After` says when to try again.', {
       database_unavailable: 'The database is not available. Try again shortly.',
       database_busy: 'The database is busy. Try again shortly.',
+      overloaded: 'The service has as many requests in work as it can take. Try again shortly.',
+      timeout:
+        'The request took too long. A write may still have been done: send it again under the same idempotency key.',
     }),
   },
 };

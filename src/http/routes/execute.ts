@@ -19,17 +19,31 @@ interface ExecuteOptions {
 /** `POST /execute`: runs memory commands for the request's tenant. */
 export function registerExecute(app: FastifyInstance, options: ExecuteOptions): void {
   app.post('/execute', { schema: executeSchema, onRequest: options.admission }, async (request, reply) => {
-    const calls = readToolCalls(request.body);
-    if (Array.isArray(calls)) {
-      const results: object[] = [];
-      // In their order, since a later one may build on an earlier one.
-      for (const call of calls) results.push(answerOf(await execute(request, call, options), call));
-      return sendJson(reply, results);
+    const { place } = request;
+    if (place) place.working = true;
+    try {
+      return await answer(request, reply, options);
+    } finally {
+      place?.release();
     }
-    const result = await execute(request, calls, options);
-    if (result.replayed) reply.header('Idempotency-Replayed', 'true');
-    return wantsText(request) ? sendText(reply, result) : sendJson(reply, answerOf(result, calls));
   });
+}
+
+async function answer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: ExecuteOptions,
+): Promise<FastifyReply> {
+  const calls = readToolCalls(request.body);
+  if (Array.isArray(calls)) {
+    const results: object[] = [];
+    // In their order, since a later one may build on an earlier one.
+    for (const call of calls) results.push(answerOf(await execute(request, call, options), call));
+    return sendJson(reply, results);
+  }
+  const result = await execute(request, calls, options);
+  if (result.replayed) reply.header('Idempotency-Replayed', 'true');
+  return wantsText(request) ? sendText(reply, result) : sendJson(reply, answerOf(result, calls));
 }
 
 async function execute(

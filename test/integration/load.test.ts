@@ -1,0 +1,83 @@
+/** Load that cannot be carried is refused at once; what is accepted is done. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Service, startService } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+describe('overload', () => {
+  let service: Service;
+  beforeAll(async () => {
+    service = await startService('postgres', {
+      MAX_IN_FLIGHT: '3',
+      MAX_IN_FLIGHT_PER_TENANT: '2',
+      MAX_IN_FLIGHT_BYTES: '1000',
+    });
+    for (const tenant of ['a', 'b', 'c', 'd'])
+      await service.execute(cmd.create('/memories/f', 'x'), { tenant });
+  });
+  afterAll(() => service.close());
+
+  /** Keeps the writes of tenants waiting until the returned function is called. */
+  async function hold(...tenants: string[]) {
+    await service.query('BEGIN');
+    await service.query('SELECT 1 FROM tenants WHERE id = ANY ($1) FOR UPDATE', [tenants]);
+    return () => service.query('ROLLBACK');
+  }
+  const write = (tenant: string, path: string) => service.execute(cmd.create(path, 'x'), { tenant });
+  const inWork = async () =>
+    /^memory_requests_in_work (\d+)$/m.exec((await service.app.inject('/metrics')).body)?.[1];
+  const until = async (count: string) => {
+    while ((await inWork()) !== count);
+  };
+
+  it('is refused with 503 and Retry-After, for one tenant with 429; accepted requests are done, and places come back', async () => {
+    const release = await hold('a', 'b');
+    const accepted = [write('a', '/memories/1'), write('a', '/memories/2')];
+    await until('2');
+    const tooMany = await write('a', '/memories/3');
+    expect([tooMany.status, tooMany.body.code, tooMany.headers['retry-after']]).toStrictEqual([
+      429,
+      'too_many_at_once',
+      '1',
+    ]);
+    accepted.push(write('b', '/memories/1'));
+    await until('3');
+    const shed = await write('c', '/memories/1');
+    expect([shed.status, shed.body.code, shed.headers['retry-after']]).toStrictEqual([
+      503,
+      'overloaded',
+      '1',
+    ]);
+    // What says how the service is goes on answering.
+    expect((await service.app.inject('/healthz')).statusCode).toBe(200);
+    await release();
+    expect((await Promise.all(accepted)).map(({ content }) => content)).toStrictEqual([
+      'File created successfully at: /memories/1',
+      'File created successfully at: /memories/2',
+      'File created successfully at: /memories/1',
+    ]);
+    expect(await inWork()).toBe('0');
+    expect((await write('c', '/memories/1')).status).toBe(200);
+  });
+
+  it('also by the bytes of the bodies; one body alone is let in whatever its size', async () => {
+    const big = { ...cmd.create('/memories/big', 'x'.repeat(2000)) };
+    expect((await service.execute(big, { tenant: 'd' })).content).toBe(
+      'File created successfully at: /memories/big',
+    );
+    const release = await hold('a');
+    const waiting = write('a', '/memories/held');
+    await until('1');
+    const shed = await service.execute({ ...big, path: '/memories/big2' }, { tenant: 'd' });
+    expect([shed.status, shed.body.code]).toStrictEqual([503, 'overloaded']);
+    await release();
+    expect((await waiting).status).toBe(200);
+  });
+
+  it('places come back from requests that fail early', async () => {
+    for (let i = 0; i < 5; i++) {
+      expect((await service.execute('{', { tenant: 'a' })).status).toBe(400);
+      expect((await service.execute(cmd.view('/memories'), { tenant: 'a b' })).status).toBe(400);
+    }
+    expect(await inWork()).toBe('0');
+  });
+});
