@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { MemoryPath } from '../memory/path.ts';
+import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { OverQuota } from '../memory/store.ts';
 import { type Quotas, unknownTenant } from './memory-store.ts';
 import type { Run } from './statement.ts';
@@ -32,7 +32,7 @@ export interface ImportSource {
 }
 
 export type Imported =
-  /** `directories`: those that were made. */
+  /** `directories`: those that were made; the root, which is always there, is none of them. */
   | { kind: 'imported'; files: number; bytes: number; directories: string[] }
   | { kind: 'exists'; paths: string[]; total: number }
   | OverQuota;
@@ -108,7 +108,7 @@ async function importDirectories(run: Run, tenant: string, { entries }: ImportSo
     const paths = chunk.map(([path]) => path);
     const modified = chunk.map(([, entry]) => entry.modified.toISOString());
     const { rows } = await run(importDirectoriesStatement, { tenant, paths, modified });
-    for (const { path } of rows) made.push(path);
+    for (const { path } of rows) if (path !== ROOT) made.push(path);
   }
   return made;
 }

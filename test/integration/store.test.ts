@@ -102,6 +102,7 @@ describe('on Postgres', () => {
 
 describe('round trips to Postgres', () => {
   let trips = 0;
+  let restore = () => {};
   let database: Database;
   let app: Awaited<ReturnType<typeof buildApp>>;
   let own: Awaited<ReturnType<typeof createTestDatabase>>;
@@ -114,6 +115,9 @@ describe('round trips to Postgres', () => {
     // The tenant's settings are looked up once in AUTH_CACHE_SECONDS, not with each request.
     await app.inject({ method: 'POST', url: '/execute', payload: cmd.view('/memories') });
     const { query } = pg.Client.prototype;
+    restore = () => {
+      pg.Client.prototype.query = query;
+    };
     // What goes over the wire, whoever sends it.
     pg.Client.prototype.query = function counted(this: pg.Client, ...args: unknown[]) {
       trips++;
@@ -121,6 +125,7 @@ describe('round trips to Postgres', () => {
     } as typeof query;
   });
   afterAll(async () => {
+    restore();
     await app.close();
     await database.close();
     await own.drop();

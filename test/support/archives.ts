@@ -37,7 +37,7 @@ export function entry({ name, type = '0', link = '', content = '', size }: RawHe
 export function pax(records: Record<string, string | Buffer>): Buffer {
   const lines = Object.entries(records).map(([key, value]) => {
     const rest = Buffer.concat([Buffer.from(` ${key}=`), Buffer.from(value), Buffer.from('\n')]);
-    const length = [1, 2, 3, 4]
+    const length = [1, 2, 3, 4, 5, 6, 7]
       .map((digits) => rest.length + digits)
       .find((n) => String(n).length === n - rest.length);
     return Buffer.concat([Buffer.from(String(length)), rest]);

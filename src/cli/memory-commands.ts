@@ -1,0 +1,94 @@
+import type { Command } from 'commander';
+import type { ListedRow } from '../db/statements/transfer.ts';
+import type { Transfer } from '../db/transfer.ts';
+import { type MemoryPath, ROOT } from '../memory/path.ts';
+import { CliError } from './errors.ts';
+import { registerExportCommand } from './export-command.ts';
+import { registerImportCommand } from './import-command.ts';
+import { type Io, jsonArray, print } from './io.ts';
+import { time } from './output.ts';
+import type { Open } from './session.ts';
+import { tenantId } from './tenant-commands.ts';
+import { memoryPath, withTenant } from './tenant-session.ts';
+
+/** `ls`, `cat`, `export` and `import`: an operator's way to the memory of one tenant. */
+export function registerMemoryCommands(program: Command, open: Open, io: Io = process): void {
+  registerLs(program, open, io);
+  registerCat(program, open, io);
+  registerExportCommand(program, open, io);
+  registerImportCommand(program, open, io);
+}
+
+function registerLs(program: Command, open: Open, io: Io): void {
+  program
+    .command('ls')
+    .description(
+      "List a tenant's memory, or what is at a path and below it: bytes, time of the last change, path.",
+    )
+    .argument('<tenant>', 'its id', tenantId)
+    .argument('[path]', 'where to begin', memoryPath, ROOT)
+    .option('--json', 'as JSON')
+    .addHelpText('after', '\nExample:\n  memory-service ls acme /memories/projects')
+    .action((tenant: string, path: MemoryPath, { json }: { json?: boolean }) =>
+      withTenant(open, tenant, async ({ transfer }) => {
+        const rows = listed(transfer, tenant, path);
+        await print(io.stdout, json ? jsonArray(records(rows)) : lines(rows));
+      }),
+    );
+}
+
+function registerCat(program: Command, open: Open, io: Io): void {
+  program
+    .command('cat')
+    .description('Write the content of a file, byte for byte.')
+    .argument('<tenant>', 'its id', tenantId)
+    .argument('<path>', 'the file', memoryPath)
+    .addHelpText('after', '\nExample:\n  memory-service cat acme /memories/notes.md')
+    .action((tenant: string, path: MemoryPath) =>
+      withTenant(open, tenant, async ({ transfer }) => {
+        const found = await transfer.find(tenant, path);
+        if (found?.kind === 'dir' || (found === undefined && path === ROOT)) {
+          throw new CliError(`${path} is a directory. List it with: memory-service ls ${tenant} ${path}`);
+        }
+        if (found === undefined) throw nothingAt(tenant, path);
+        await print(io.stdout, [found.content]);
+      }),
+    );
+}
+
+async function* listed(transfer: Transfer, tenant: string, path: MemoryPath): AsyncGenerator<ListedRow> {
+  // The root of a memory that nothing was written to is there, and no row says so.
+  let found = path === ROOT;
+  for await (const row of transfer.list(tenant, path)) {
+    found = true;
+    yield row;
+  }
+  if (!found) throw nothingAt(tenant, path);
+}
+
+function nothingAt(tenant: string, path: MemoryPath): CliError {
+  return new CliError(`There is nothing at ${path}. See what there is: memory-service ls ${tenant}`);
+}
+
+const modifiedAt = ({ modified }: ListedRow) => time(new Date(modified * 1000));
+
+async function* records(rows: AsyncIterable<ListedRow>) {
+  for await (const row of rows) {
+    yield { path: row.path, kind: row.kind, bytes: row.bytes, modifiedAt: modifiedAt(row) };
+  }
+}
+
+const BYTES_WIDTH = 11;
+const HEAD = `${'BYTES'.padStart(BYTES_WIDTH)}  ${'MODIFIED'.padEnd(20)}  PATH\n`;
+
+async function* lines(rows: AsyncIterable<ListedRow>): AsyncGenerator<string> {
+  // Not before the first row: there may be an error instead.
+  let head = HEAD;
+  for await (const row of rows) {
+    const isDirectory = row.kind === 'dir';
+    const bytes = isDirectory ? '-' : String(row.bytes);
+    yield `${head}${bytes.padStart(BYTES_WIDTH)}  ${modifiedAt(row)}  ${row.path}${isDirectory ? '/' : ''}\n`;
+    head = '';
+  }
+  yield head;
+}

