@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { CliError } from './cli/errors.ts';
 import { registerExpireCommand } from './cli/expire-command.ts';
 import { registerKeyCommands } from './cli/key-commands.ts';
+import { registerMemoryCommands } from './cli/memory-commands.ts';
 import { registerTenantCommands } from './cli/tenant-commands.ts';
 import { openSession, StartError, serve } from './main.ts';
 
@@ -43,6 +44,7 @@ program
 registerTenantCommands(program, open);
 registerKeyCommands(program, open);
 registerExpireCommand(program, open);
+registerMemoryCommands(program, open);
 
 try {
   await program.parseAsync();

@@ -14,19 +14,19 @@ export function tenantId(value: string): string {
 }
 
 /** A limit: a whole number (0 means no limit), or `default` for the service's own. */
-function limit(value: string): number | null {
-  if (value === 'default') return null;
+function limit(value: string): number | 'default' {
+  if (value === 'default') return value;
   if (/^\d{1,15}$/.test(value)) return Number(value);
   throw new InvalidArgumentError('Give a whole number (0: no limit), or default.');
 }
 
 interface LimitOptions {
-  maxFileBytes?: number | null;
-  maxBytes?: number | null;
-  maxFiles?: number | null;
-  maxViewChars?: number | null;
-  ratePerMinute?: number | null;
-  ttlDays?: number | null;
+  maxFileBytes?: number | 'default';
+  maxBytes?: number | 'default';
+  maxFiles?: number | 'default';
+  maxViewChars?: number | 'default';
+  ratePerMinute?: number | 'default';
+  ttlDays?: number | 'default';
   redact?: 'off' | 'mask' | 'reject' | 'default';
 }
 
@@ -43,8 +43,11 @@ function withLimitOptions(command: Command): Command {
     );
 }
 
-function settingsFrom({ redact, ...limits }: LimitOptions): Partial<TenantSettings> {
-  return redact === undefined ? limits : { ...limits, redact: redact === 'default' ? null : redact };
+/** The settings to change; `default` becomes null, which commander would not let through as an option's value. */
+function settingsFrom(options: LimitOptions): Partial<TenantSettings> {
+  return Object.fromEntries(
+    Object.entries(options).map(([name, value]) => [name, value === 'default' ? null : value]),
+  );
 }
 
 const describe = (row: TenantRow) => ({

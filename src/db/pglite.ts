@@ -7,6 +7,24 @@ import { type Database, SNAPSHOT } from './database.ts';
 import { runnerFor } from './statement.ts';
 
 /**
+ * PGlite reads text with `new TextDecoder()`, which drops a U+FEFF at its start: contents would come back changed. It makes
+ * that decoder when it is constructed, so for that moment the default is the other way.
+ */
+function withByteOrderMarks<T>(construct: () => T): T {
+  const original = globalThis.TextDecoder;
+  globalThis.TextDecoder = class extends original {
+    constructor(label?: string, options?: ConstructorParameters<typeof TextDecoder>[1]) {
+      super(label, { ...options, ignoreBOM: true });
+    }
+  };
+  try {
+    return construct();
+  } finally {
+    globalThis.TextDecoder = original;
+  }
+}
+
+/**
  * The embedded database in a folder: one connection, in this process, one process at a time.
  *
  * @throws DataDirectoryInUse when another process has the folder.
@@ -15,7 +33,8 @@ export async function openPglite(folder: string): Promise<Database> {
   const unlock = lockDataDirectory(folder);
   let client: PGlite;
   try {
-    client = await PGlite.create(join(folder, 'pglite'));
+    client = withByteOrderMarks(() => new PGlite(join(folder, 'pglite')));
+    await client.waitReady;
   } catch (error) {
     unlock();
     throw error;

@@ -100,6 +100,7 @@ describeService('view', (service) => {
       '/memories/newline': '\n',
       '/memories/text': 'one\r\n\ttwo \n\nthree\u2028still three\n',
       '/memories/nfd': 'cafe\u0301\ufeff',
+      '/memories/bom': '\ufeffab',
     },
     [
       [cmd.view('/memories/empty'), ok("Here's the content of /memories/empty with line numbers:\n     1\t")],
@@ -116,6 +117,15 @@ describeService('view', (service) => {
       [
         cmd.view('/memories/nfd'),
         ok("Here's the content of /memories/nfd with line numbers:\n     1\tcafe\u0301\ufeff"),
+      ],
+      [
+        cmd.view('/memories/bom'),
+        ok("Here's the content of /memories/bom with line numbers:\n     1\t\ufeffab"),
+      ],
+      [cmd.insert('/memories/bom', 1, 'x'), ok('The file /memories/bom has been edited.')],
+      [
+        cmd.view('/memories/bom'),
+        ok("Here's the content of /memories/bom with line numbers:\n     1\t\ufeffab\n     2\tx"),
       ],
     ],
   );

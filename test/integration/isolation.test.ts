@@ -8,6 +8,7 @@ import { expirationStatements } from '../../src/db/statements/expiration.ts';
 import { keyStatements } from '../../src/db/statements/keys.ts';
 import { memoryStatements } from '../../src/db/statements/memory.ts';
 import { tenantStatements } from '../../src/db/statements/tenants.ts';
+import { transferStatements } from '../../src/db/statements/transfer.ts';
 import { Tenants } from '../../src/db/tenants.ts';
 import { fuzzParameters } from '../support/arbitraries.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -158,7 +159,13 @@ function* scans(plan: Plan): Generator<Plan> {
 }
 
 describe('the plan of every statement', () => {
-  const statements = [...memoryStatements, ...tenantStatements, ...keyStatements, ...expirationStatements];
+  const statements = [
+    ...memoryStatements,
+    ...tenantStatements,
+    ...keyStatements,
+    ...expirationStatements,
+    ...transferStatements,
+  ];
   // A key is found by its hash before its tenant is known, and listed and revoked by operators.
   const withoutTenant = new Set(keyStatements.map(({ name }) => name as string));
   // Operators and background jobs go through all tenants, page by page, and see no entries.

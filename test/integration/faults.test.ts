@@ -1,0 +1,258 @@
+/** The short form of `npm run test:faults`, and clients that are slow or broken. */
+import { once } from 'node:events';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { createTestDatabase } from '../support/database.ts';
+import { TcpProxy } from '../support/faults/proxies.ts';
+import { type Query, Workload, type WorkloadOptions } from '../support/faults/workload.ts';
+import { assertInvariants } from '../support/invariants.ts';
+import { startServer } from '../support/process.ts';
+import { freshTenant, type Service, startService } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+/** A ceiling for what is stuck, not a measurement. */
+const STUCK_MS = 60_000;
+const OFTEN = { RATE_LIMIT_PER_MINUTE: '0', LOG_LEVEL: 'error' };
+
+function workloadOn(url: () => string, options: Partial<WorkloadOptions> = {}): Workload {
+  const tenants = [freshTenant('faults'), freshTenant('faults')];
+  return new Workload({ url, tenants, clientsPerTenant: 2, limitMs: STUCK_MS, ...options });
+}
+
+/** What the database has is what the ledger says, and the store's invariants hold. */
+async function check(query: Query, workload: Workload): Promise<void> {
+  expect(await workload.verify(query)).toStrictEqual({
+    acknowledged: workload.acknowledged,
+    lost: [],
+    doubled: [],
+    wrong: [],
+  });
+  // All that it takes of a service is raw SQL.
+  await assertInvariants({ query } as Pick<Service, 'query'> as Service);
+}
+
+describe('on a database of its own', () => {
+  let database: Awaited<ReturnType<typeof createTestDatabase>>;
+  let pool: pg.Pool;
+  const query: Query = async (sql, parameters) => (await pool.query(sql, parameters)).rows;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    pool = new pg.Pool({ connectionString: database.url, max: 2 });
+    pool.on('error', () => {});
+  });
+  afterAll(async () => {
+    await pool.end();
+    await database.drop();
+  });
+
+  it('kill -9 of the service under writes loses and doubles nothing', async () => {
+    let server = await startServer({ DATABASE_URL: database.url, ...OFTEN });
+    for (let kill = 0; kill < 3; kill++) {
+      const workload = workloadOn(() => server.url, { mayBreak: true });
+      workload.start();
+      await workload.acknowledge(10 + Math.floor(Math.random() * 30));
+      server.child.kill('SIGKILL');
+      await server.exit;
+      server = await startServer({ DATABASE_URL: database.url, ...OFTEN });
+      await workload.acknowledge(10);
+      await workload.stop();
+      await check(query, workload);
+    }
+    server.child.kill('SIGTERM');
+    expect(await server.exit).toBe(0);
+  });
+
+  it('its connections terminated, refused and back: 503 meanwhile, /healthz stays, and no restart is needed', async () => {
+    const { hostname, port } = new URL(database.url);
+    const proxy = new TcpProxy({ host: hostname, port: Number(port) });
+    await proxy.open();
+    const through = new URL(database.url);
+    through.host = `127.0.0.1:${proxy.port}`;
+    const service = await startService('postgres', {
+      DATABASE_URL: through.href,
+      ...OFTEN,
+      DB_POOL_MAX: '3',
+    });
+    const url = await service.app.listen({ host: '127.0.0.1', port: 0 });
+    const get = async (path: string) => (await fetch(url + path)).status;
+    const workload = workloadOn(() => url);
+    workload.start();
+    for (let round = 0; round < 5; round++) {
+      await workload.acknowledge(10);
+      await pool.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'memory-service' AND datname = current_database()`,
+      );
+    }
+    for (let round = 0; round < 2; round++) {
+      await workload.acknowledge(10);
+      await proxy.refuse();
+      while ((await get('/readyz')) !== 503);
+      expect(await get('/healthz')).toBe(200);
+      while (!workload.statuses.has('503')) await get('/healthz');
+      await proxy.open();
+      while ((await get('/readyz')) !== 200);
+    }
+    await workload.acknowledge(10);
+    await workload.stop();
+    await check(query, workload);
+    expect(service.database.pool().total).toBeLessThanOrEqual(3);
+    expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^memory_requests_in_work 0$/m);
+    await service.close();
+    await proxy.refuse();
+  });
+});
+
+it('kill -9 of the service under writes loses and doubles nothing on PGlite', async () => {
+  const folder = await mkdtemp(join(inject('scratch'), 'faults-'));
+  await cp(inject('pglite').template, folder, { recursive: true });
+  let server = await startServer({ DATA_DIR: folder, ...OFTEN });
+  const workload = workloadOn(() => server.url, { mayBreak: true });
+  workload.start();
+  for (let kill = 0; kill < 2; kill++) {
+    await workload.acknowledge(5 + Math.floor(Math.random() * 15));
+    server.child.kill('SIGKILL');
+    await server.exit;
+    server = await startServer({ DATA_DIR: folder, ...OFTEN });
+  }
+  await workload.acknowledge(5);
+  await workload.stop();
+  server.child.kill('SIGKILL');
+  await server.exit;
+  const service = await startService('pglite', { DATA_DIR: folder });
+  await check(service.query, workload);
+  await service.close();
+  await rm(folder, { recursive: true });
+});
+
+describe('slow and broken clients', () => {
+  let service: Service;
+  let port: number;
+  beforeAll(async () => {
+    service = await startService('postgres', { REQUEST_TIMEOUT_MS: '200', DB_POOL_MAX: '3', ...OFTEN });
+    await service.app.listen({ host: '127.0.0.1', port: 0 });
+    port = (service.app.server.address() as AddressInfo).port;
+  });
+  afterAll(() => service.close());
+
+  /** A connection, and all that comes on it until the service ends it. */
+  async function open(options: { allowHalfOpen?: boolean } = {}): Promise<Socket & { all: Promise<string> }> {
+    const socket = connect({ port, host: '127.0.0.1', ...options });
+    let text = '';
+    socket.setEncoding('utf8').on('data', (chunk) => {
+      text += chunk;
+    });
+    const all = new Promise<string>((resolve) => {
+      socket.on('error', () => {});
+      socket.once('end', () => resolve(text)).once('close', () => resolve(text));
+    });
+    await once(socket, 'connect');
+    return Object.assign(socket, { all });
+  }
+
+  function http(input: object, headers: Record<string, string> = {}): string {
+    const body = JSON.stringify(input);
+    const lines = {
+      Host: 'x',
+      'Content-Type': 'application/json',
+      'Content-Length': String(body.length),
+      ...headers,
+    };
+    const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
+    return `POST /execute HTTP/1.1\r\n${head.join('')}\r\n${body}`;
+  }
+  const block = (id: string, input: object) => ({ type: 'tool_use', id, name: 'memory', input });
+  const inWork = async () =>
+    Number(/^memory_requests_in_work (\d+)$/m.exec((await service.app.inject('/metrics')).body)?.[1]);
+  const calm = async () => {
+    while ((await inWork()) > 0);
+  };
+
+  it('headers and bodies that never end are cut off, and give back their places', async () => {
+    const slowHeader = await open();
+    slowHeader.write('POST /execute HTTP/1.1\r\nHost: x\r\nX-Slow: ');
+    const slowBody = await open();
+    slowBody.write(http(cmd.create('/memories/slow', 'x')).slice(0, -5));
+    while ((await inWork()) === 0);
+    expect(await slowHeader.all).toMatch(/^HTTP\/1.1 408 /);
+    expect(await slowBody.all).toMatch(/^HTTP\/1.1 408 /);
+    await calm();
+  });
+
+  it('aborted uploads write nothing, and give back their places', async () => {
+    const tenant = freshTenant();
+    const text = http(cmd.create('/memories/aborted', 'x'.repeat(50_000)), { 'X-Tenant-Id': tenant });
+    for (const length of [200, 30_000, text.length - 1]) {
+      const socket = await open();
+      socket.write(text.slice(0, length));
+      while ((await inWork()) === 0);
+      socket.resetAndDestroy();
+      await calm();
+    }
+    expect((await service.execute(cmd.view('/memories/aborted'), { tenant })).is_error).toBe(true);
+  });
+
+  it('a client that closes its half after the request still gets the answer', async () => {
+    const socket = await open({ allowHalfOpen: true });
+    socket.end(http(cmd.create('/memories/half', 'x'), { 'X-Tenant-Id': freshTenant() }));
+    expect(await socket.all).toContain('File created successfully at: /memories/half');
+    socket.destroy();
+  });
+
+  it('pipelined requests are answered in their order', async () => {
+    const tenant = { 'X-Tenant-Id': freshTenant() };
+    const socket = await open();
+    const requests = [
+      http(cmd.create('/memories/f', '1'), tenant),
+      http(cmd.replace('/memories/f', '1', '2'), tenant),
+      http(cmd.view('/memories/f'), tenant),
+      http(cmd.delete('/memories/f'), { ...tenant, Connection: 'close' }),
+    ];
+    socket.write(requests.join(''));
+    const answers = (await socket.all).match(/\{"content":.*?"is_error":\w+\}/g) ?? [];
+    expect(answers.map((answer) => JSON.parse(answer).content)).toStrictEqual([
+      'File created successfully at: /memories/f',
+      'The memory file has been edited. Here is the snippet showing the change (with line numbers):\n     1\t2',
+      "Here's the content of /memories/f with line numbers:\n     1\t2",
+      'Successfully deleted /memories/f',
+    ]);
+  });
+
+  it('a client that disconnects while its write runs: it is written whole, and the retry gives its answer', async () => {
+    const tenant = freshTenant();
+    await service.execute(cmd.create('/memories/log', ''), { tenant });
+    await service.query('BEGIN');
+    await service.query('SELECT 1 FROM tenants WHERE id = $1 FOR UPDATE', [tenant]);
+    const input = block('toolu_gone', cmd.insert('/memories/log', 0, 'line'));
+    const socket = await open();
+    socket.write(http(input, { 'X-Tenant-Id': tenant }));
+    while ((await inWork()) === 0);
+    const waiting = `SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))`;
+    while ((await service.query(waiting)).length === 0);
+    socket.resetAndDestroy();
+    const retry = service.execute(input, { tenant });
+    await service.query('COMMIT');
+    const answer = await retry;
+    expect([answer.content, answer.headers['idempotency-replayed']]).toStrictEqual([
+      'The file /memories/log has been edited.',
+      'true',
+    ]);
+    const { content } = await service.execute(cmd.view('/memories/log'), { tenant });
+    expect(content.match(/line$/gm)).toHaveLength(1);
+    await calm();
+  });
+
+  it('2,000 idle connections are no hindrance', async () => {
+    const sockets: Socket[] = [];
+    while (sockets.length < 2000)
+      sockets.push(...(await Promise.all(Array.from({ length: 200 }, () => open()))));
+    const answer = await service.execute(cmd.view('/memories'), { tenant: freshTenant() });
+    expect(answer.status).toBe(200);
+    const socket = await open();
+    socket.write(http(cmd.view('/memories'), { Connection: 'close' }));
+    expect(await socket.all).toMatch(/^HTTP\/1.1 200 /);
+    for (const idle of sockets) idle.destroy();
+  });
+});

@@ -1,0 +1,205 @@
+/** The archives that `import` refuses: each with a message to act on, and without leaving anything behind. */
+import { gzipSync } from 'node:zlib';
+import { afterAll, expect, it } from 'vitest';
+import { Tenants } from '../../src/db/tenants.ts';
+import { archiveOf, END, entry, pax } from '../support/archives.ts';
+import { assertInvariants } from '../support/invariants.ts';
+import { describeService } from '../support/service.ts';
+import { refusedImport, tenantWith } from '../support/transfer.ts';
+
+const good = entry({ name: 'memories/good', content: 'good' });
+const after = (...entries: Buffer[]) => Buffer.concat([good, ...entries, END]);
+const file = (name: string | Buffer, content: string | Buffer = 'x') => entry({ name, content });
+const latin1 = Buffer.from('memories/caf\xE9', 'latin1');
+
+const ARCHIVES: [title: string, archive: Buffer, message: string][] = [
+  [
+    'a parent',
+    after(file('memories/../x')),
+    'Cannot import memories/../x: Path memories/../x would escape /memories directory',
+  ],
+  [
+    'a parent at the start',
+    after(file('../memories/x')),
+    'Cannot import ../memories/x: Path ../memories/x would escape /memories directory',
+  ],
+  [
+    'a parent in disguise',
+    after(file('memories/%2e%2e/x')),
+    'Cannot import memories/%2e%2e/x: Path /memories/%2e%2e/x would escape /memories directory',
+  ],
+  [
+    'an absolute path',
+    after(file('/etc/passwd')),
+    'Cannot import /etc/passwd: Path must start with /memories, got: /etc/passwd',
+  ],
+  [
+    'no folder memories',
+    after(file('etc/passwd')),
+    'Cannot import etc/passwd: it is not below memories/. Say where the entries go with --into, for example --into /memories.',
+  ],
+  [
+    'a control character',
+    after(file('memories/\u001b[2J')),
+    'Cannot import memories/\\u001B[2J: Path "/memories/\\u001b[2J" contains a character that is not allowed: U+001B',
+  ],
+  [
+    'a path that is too long',
+    after(pax({ path: `memories/${'n'.repeat(256)}` }), file('x')),
+    `Cannot import memories/${'n'.repeat(256)}: Path is too long: a segment of 256 bytes (limit 255)`,
+  ],
+  [
+    'a path of a megabyte',
+    after(pax({ path: `memories/${'n/'.repeat(300_000)}` }), file('x')),
+    `Cannot import memories/${'n/'.repeat(145)}n…: Path is too long: 600009 bytes (limit 1024)`,
+  ],
+  [
+    'a symbolic link',
+    after(entry({ name: 'memories/link', type: '2', link: '/etc/passwd' })),
+    'Cannot import memories/link: it is a symbolic link, and a memory holds files and directories only. Leave it out, or pack what it points to: tar --dereference.',
+  ],
+  [
+    'a hard link',
+    after(entry({ name: 'memories/link', type: '1', link: 'memories/good' })),
+    'Cannot import memories/link: it is a hard link, and a memory holds files and directories only. Pack the file again instead: tar --hard-dereference.',
+  ],
+  [
+    'a character device',
+    after(entry({ name: 'memories/null', type: '3' })),
+    'Cannot import memories/null: it is a device, and a memory holds files and directories only. Leave it out.',
+  ],
+  [
+    'a block device',
+    after(entry({ name: 'memories/sda', type: '4' })),
+    'Cannot import memories/sda: it is a device, and a memory holds files and directories only. Leave it out.',
+  ],
+  [
+    'a named pipe',
+    after(entry({ name: 'memories/pipe', type: '6' })),
+    'Cannot import memories/pipe: it is a named pipe, and a memory holds files and directories only. Leave it out.',
+  ],
+  [
+    'a type of its own',
+    after(entry({ name: 'memories/new', type: 'S' })),
+    'Cannot import memories/new: it is of a type that is not known here, and a memory holds files and directories only. Leave it out.',
+  ],
+  [
+    'a sparse file',
+    after(pax({ 'GNU.sparse.major': '1', 'GNU.sparse.realsize': '10737418240' }), file('memories/zeros')),
+    'Cannot import memories/zeros: it is stored as a sparse file. Make the archive without --sparse.',
+  ],
+  [
+    'a name not in UTF-8',
+    after(file(latin1)),
+    'Cannot import memories/caf\\xE9: its name is not UTF-8. Rename it, for example with: convmv -f latin1 -t utf-8',
+  ],
+  [
+    'an extended name not in UTF-8',
+    after(pax({ path: latin1 }), file('x')),
+    'Cannot import memories/caf\uFFFD: its name is not UTF-8. Rename it, for example with: convmv -f latin1 -t utf-8',
+  ],
+  [
+    'a GNU long name not in UTF-8',
+    after(
+      entry({ name: '././@LongLink', type: 'L', content: Buffer.concat([latin1, Buffer.alloc(1)]) }),
+      file('x'),
+    ),
+    'Cannot import memories/caf\\xE9: its name is not UTF-8. Rename it, for example with: convmv -f latin1 -t utf-8',
+  ],
+  [
+    'content not in UTF-8',
+    after(file('memories/logo.png', Buffer.from('\x89PNG', 'latin1'))),
+    'Cannot import memories/logo.png: its content is not UTF-8 text, and a memory holds text only. Leave it out.',
+  ],
+  [
+    'content with NUL',
+    after(file('memories/nul', 'a\0b')),
+    'Cannot import memories/nul: its content contains a NUL character (U+0000), which cannot be stored. Leave it out.',
+  ],
+  [
+    'a file twice',
+    after(file('memories/a'), file('./memories//a')),
+    'Cannot import ./memories//a: /memories/a is in the archive twice.',
+  ],
+  [
+    'a file that is a directory',
+    after(file('memories/a/b'), file('memories/a')),
+    'Cannot import memories/a: /memories/a would be both a file and a directory.',
+  ],
+  [
+    'a file below a file',
+    after(file('memories/a'), file('memories/a/b/c')),
+    'Cannot import memories/a/b/c: /memories/a would be both a file and a directory.',
+  ],
+  [
+    'a file instead of the root',
+    after(file('memories')),
+    'Cannot import memories: /memories would be both a file and a directory.',
+  ],
+  [
+    'two names for one path',
+    after(file('memories/\u00e9'), file('memories/e\u0301')),
+    'Cannot import /memories/e\u0301: its path and that of another entry are the same once normalised to Unicode NFC, as paths are kept: /memories/e\\u0301 and /memories/\\u00E9. Rename one of them.',
+  ],
+  [
+    'two names for one directory',
+    after(file('memories/\u00e9/a'), file('memories/e\u0301/b')),
+    'Cannot import /memories/e\u0301: its path and that of another entry are the same once normalised to Unicode NFC, as paths are kept: /memories/e\\u0301 and /memories/\\u00E9. Rename one of them.',
+  ],
+  [
+    'a file that is too large',
+    after(file('memories/large', 'x'.repeat(2049))),
+    'Cannot import memories/large: it has 2049 bytes, and a file of {tenant} may have 2048. Leave it out, or raise the limit with: memory-service tenants set {tenant} --max-file-bytes 2049',
+  ],
+  [
+    'an archive cut short in a file',
+    after(file('memories/b', 'x'.repeat(2000))).subarray(0, 3000),
+    'The archive is cut short: it has no end. Make or copy it again.',
+  ],
+  [
+    'an archive cut short in a header',
+    after(file('memories/b')).subarray(0, 1300),
+    'The archive is cut short: it has no end. Make or copy it again.',
+  ],
+  [
+    'an archive cut short between two files',
+    good,
+    'The archive is cut short: it has no end. Make or copy it again.',
+  ],
+  [
+    'an archive cut short before a name’s file',
+    Buffer.concat([good, pax({ path: 'memories/x' })]),
+    'The archive is cut short: it has no end. Make or copy it again.',
+  ],
+  [
+    'nothing at all',
+    Buffer.alloc(0),
+    'This is no tar archive, or a damaged one. If it is compressed, unpack it first: gunzip -c archive.tar.gz | memory-service import <tenant> -',
+  ],
+  ['an empty archive', END, 'There is nothing to import: the archive is empty.'],
+  [
+    'an archive with a flipped bit',
+    Buffer.from(after(file('memories/b'))).fill(0xff, 1030, 1031),
+    'This is no tar archive, or a damaged one. If it is compressed, unpack it first: gunzip -c archive.tar.gz | memory-service import <tenant> -',
+  ],
+  [
+    'a compressed archive',
+    gzipSync(after()),
+    'This is no tar archive, or a damaged one. If it is compressed, unpack it first: gunzip -c archive.tar.gz | memory-service import <tenant> -',
+  ],
+  [
+    'two archives in one',
+    Buffer.concat([after(), archiveOf({ 'memories/b': 'b' })]),
+    'Cannot import memories/b: it comes after the end of the archive. If these are several archives in one file, import each by itself.',
+  ],
+];
+
+describeService('import refuses', (service) => {
+  afterAll(() => assertInvariants(service()));
+
+  it.each(ARCHIVES)('%s', async (_title, stdin, message) => {
+    const tenant = await tenantWith(service(), { '/memories/old': 'old' });
+    await new Tenants(service().database).set(tenant, { maxFileBytes: 2048 });
+    expect(await refusedImport(service(), tenant, ['-'], { stdin })).toBe(message);
+  });
+});

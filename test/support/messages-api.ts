@@ -1,0 +1,180 @@
+/**
+ * A stand-in for the Messages API that plays a scripted conversation: each request is answered with the next reply, and kept
+ * for the test to look at. What the real API refuses, this refuses as well: the memory tool without its beta header, and
+ * a turn whose tool calls are not all answered.
+ */
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+
+export type Block =
+  | { type: 'text'; text: string }
+  | { type: 'tool_use'; id: string; name: string; input: unknown };
+
+/** A tool's answer, as it arrives: `is_error` and what else is in the block included. */
+export type ToolResult = { type: 'tool_result'; tool_use_id: string; content: unknown; is_error?: boolean };
+
+export interface Message {
+  role: 'user' | 'assistant';
+  content: string | (Block | ToolResult)[];
+}
+
+export interface MessagesRequest {
+  headers: IncomingHttpHeaders;
+  body: {
+    messages: Message[];
+    tools?: { type?: string; name?: string }[];
+    stream?: boolean;
+    context_management?: unknown;
+    /** The Anthropic SDK's tool runner sends a conversation once and then only what is new. */
+    thread?: { type: 'create' } | { type: 'continue'; previous_message_id: string };
+  };
+}
+
+/** An assistant turn; `context_management` is what the API reports to have cleared. */
+export type Reply = Block[] | { content: Block[]; context_management: object };
+
+export interface MessagesApi {
+  /** For `ANTHROPIC_BASE_URL`. */
+  url: string;
+  requests: MessagesRequest[];
+  close(): Promise<void>;
+}
+
+const BETA = 'context-management-2025-06-27';
+
+/** Starts the stand-in on a free port. It plays the replies once, in order. */
+export async function startMessagesApi(replies: readonly Reply[]): Promise<MessagesApi> {
+  const requests: MessagesRequest[] = [];
+  const server = createServer((request, response) => {
+    answer(request, response, replies, requests).catch((error) => response.destroy(error));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    close: async () => {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** The tool results of each request's last message, request by request; in the first there are none. */
+export function resultsSent(api: MessagesApi): ToolResult[][] {
+  return api.requests.map(({ body }) => resultsIn(body.messages.at(-1)));
+}
+
+function resultsIn(message: Message | undefined): ToolResult[] {
+  if (message?.role !== 'user' || typeof message.content === 'string') return [];
+  return message.content.filter((block) => block.type === 'tool_result');
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  replies: readonly Reply[],
+  requests: MessagesRequest[],
+): Promise<void> {
+  const body = (await json(request)) as MessagesRequest['body'];
+  const played = replies[requests.length - 1];
+  const refusal = refuse(request, body, { id: `msg_${requests.length}`, content: contentOf(played) });
+  const reply = replies[requests.length];
+  if (refusal !== undefined || reply === undefined) {
+    const message = refusal ?? 'The script is over.';
+    const error = { type: 'error', error: { type: 'invalid_request_error', message } };
+    response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(error));
+    return;
+  }
+  requests.push({ headers: request.headers, body });
+  const content = contentOf(reply);
+  const message = {
+    id: `msg_${requests.length}`,
+    type: 'message',
+    role: 'assistant',
+    model: 'claude-opus-4-5',
+    stop_reason: content.some(({ type }) => type === 'tool_use') ? 'tool_use' : 'end_turn',
+    stop_sequence: null,
+    usage: { input_tokens: 1, output_tokens: 1 },
+    ...(Array.isArray(reply) ? {} : { context_management: reply.context_management }),
+  };
+  if (body.stream) return stream(response, message, content);
+  response
+    .writeHead(200, { 'content-type': 'application/json' })
+    .end(JSON.stringify({ ...message, content }));
+}
+
+function contentOf(reply: Reply | undefined): Block[] {
+  return (Array.isArray(reply) ? reply : reply?.content) ?? [];
+}
+
+/**
+ * What the real API would answer 400 to, of what matters here.
+ *
+ * @param last the reply before this request
+ */
+function refuse(
+  { url, headers }: IncomingMessage,
+  { messages, thread, tools = [] }: MessagesRequest['body'],
+  last: { id: string; content: Block[] },
+): string | undefined {
+  // The Vercel AI SDK's base URL ends in /v1, the others' does not.
+  if (!/^(\/v1)?\/messages(\?|$)/.test(url ?? '')) return `There is no ${url}.`;
+  // Newer SDKs send the key as a bearer token.
+  if (headers['x-api-key'] === undefined && headers.authorization === undefined) {
+    return 'x-api-key: Field required';
+  }
+  if (tools.some(({ type }) => type === 'memory_20250818') && !betasOf(headers).includes(BETA)) {
+    return "tools.0: Input tag 'memory_20250818' found using 'type' does not match any of the expected tags";
+  }
+  if (thread?.type === 'continue' && thread.previous_message_id !== last.id) {
+    return `thread: there is no message ${thread.previous_message_id} to continue from`;
+  }
+  const before: Message[] = thread?.type === 'continue' ? [{ role: 'assistant', content: last.content }] : [];
+  return findUnanswered([...before, ...messages]);
+}
+
+function findUnanswered(messages: readonly Message[]): string | undefined {
+  for (const [i, { role, content }] of messages.entries()) {
+    if (role !== 'assistant' || typeof content === 'string') continue;
+    const called = content.flatMap((block) => (block.type === 'tool_use' ? [block.id] : []));
+    const answered = resultsIn(messages[i + 1]).map(({ tool_use_id }) => tool_use_id);
+    if (called.length !== answered.length || called.some((id) => !answered.includes(id))) {
+      return `messages.${i + 1}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after`;
+    }
+  }
+  return undefined;
+}
+
+function betasOf(headers: IncomingHttpHeaders): string[] {
+  return String(headers['anthropic-beta'] ?? '').split(/,\s*/);
+}
+
+/** The same message as server-sent events, a block's input in two pieces. */
+function stream(response: ServerResponse, message: object, content: Block[]): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  const send = (type: string, data: object) =>
+    response.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`);
+  const { stop_reason, ...start } = message as { stop_reason: string };
+  send('message_start', { message: { ...start, stop_reason: null, content: [] } });
+  for (const [index, block] of content.entries()) {
+    const empty = block.type === 'text' ? { ...block, text: '' } : { ...block, input: {} };
+    send('content_block_start', { index, content_block: empty });
+    const whole = block.type === 'text' ? block.text : JSON.stringify(block.input);
+    const middle = Math.floor(whole.length / 2);
+    for (const piece of [whole.slice(0, middle), whole.slice(middle)]) {
+      const delta =
+        block.type === 'text'
+          ? { type: 'text_delta', text: piece }
+          : { type: 'input_json_delta', partial_json: piece };
+      send('content_block_delta', { index, delta });
+    }
+    send('content_block_stop', { index });
+  }
+  send('message_delta', { delta: { stop_reason, stop_sequence: null }, usage: { output_tokens: 1 } });
+  send('message_stop', {});
+  response.end();
+}

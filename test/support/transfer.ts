@@ -1,0 +1,92 @@
+import { lstat, mkdtemp, readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { expect, inject } from 'vitest';
+import { Tenants } from '../../src/db/tenants.ts';
+import { runCli } from './cli.ts';
+import { readTree } from './invariants.ts';
+import { freshTenant, type Service } from './service.ts';
+import { cmd } from './table.ts';
+
+/** A folder for one test's files. */
+export const scratchFolder = () => mkdtemp(join(inject('scratch'), 'transfer-'));
+
+const long = (length: number) => 'n'.repeat(length);
+/** Files whose names, sizes and contents are hard to carry. */
+export const FILES: Record<string, string> = {
+  '/memories/a.md': 'one\r\ntwo\n',
+  // Between a directory and what is below it in the order of paths.
+  '/memories/a/x': 'x',
+  '/memories/a-b': '',
+  '/memories/a/deep/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/f': 'deepest',
+  '/memories/.hidden/node_modules/f': 'hidden',
+  '/memories/it\'s 100%/"quoted" {a,b} NULL': '{"a,b",NULL,\\"}',
+  '/memories/日本/é😀': 'Grüße\n',
+  '/memories/\uFFFD.md': 'what is left of bytes that were no UTF-8',
+  [`/memories/${long(255)}`]: 'name of the greatest length',
+  [`/memories/${[250, 250, 250, 250].map(long).join('/')}`]: 'path of nearly the greatest length',
+  ...Object.fromEntries([511, 512, 513].map((bytes) => [`/memories/${bytes}`, 'b'.repeat(bytes)])),
+  '/memories/large': 'a line\n'.repeat(149_000),
+};
+
+async function fill(service: Service, tenant: string, files: Record<string, string>): Promise<void> {
+  for (const [path, text] of Object.entries(files)) {
+    const { content } = await service.execute(cmd.create(path, text), { tenant });
+    expect(content).toBe(`File created successfully at: ${path}`);
+  }
+  await service.execute(cmd.create('/memories/empty/directory/f'), { tenant });
+  await service.execute(cmd.delete('/memories/empty/directory/f'), { tenant });
+  // A time of its own for every entry.
+  await service.query(
+    `UPDATE entries AS e SET updated_at = '2024-02-29T12:34:56.789Z'::timestamptz + n.n * interval '1 minute'
+     FROM (SELECT path, row_number() OVER (ORDER BY path) AS n FROM entries WHERE tenant_id = $1::text) AS n
+     WHERE e.tenant_id = $1::text AND e.path = n.path`,
+    [tenant],
+  );
+}
+
+/** A tenant with files and an empty directory, or with nothing. */
+export async function tenantWith(service: Service, files: Record<string, string> = {}): Promise<string> {
+  const tenant = freshTenant();
+  await new Tenants(service.database).create(tenant);
+  if (Object.keys(files).length > 0) await fill(service, tenant, files);
+  return tenant;
+}
+
+export type Entry = [content: string | null, seconds: number];
+
+/** A tenant's entries as the database has them. */
+export async function rowsOf(service: Service, tenant: string): Promise<Map<string, Entry>> {
+  const rows = await service.query(
+    `SELECT path, content, floor(extract(epoch FROM updated_at))::float8 AS seconds FROM entries
+     WHERE tenant_id = $1::text ORDER BY path`,
+    [tenant],
+  );
+  return new Map(rows.map((row) => [String(row.path), [row.content as string | null, Number(row.seconds)]]));
+}
+
+/** What a folder has, in the same form. */
+export async function treeOf(folder: string): Promise<Map<string, Entry>> {
+  const tree: [string, Entry][] = [];
+  for (const name of await readdir(folder, { recursive: true })) {
+    const path = join(folder, name);
+    const stat = await lstat(path);
+    const content = stat.isDirectory() ? null : await readFile(path, 'utf8');
+    tree.push([`/${name}`, [content, Math.floor(stat.mtimeMs / 1000)]]);
+  }
+  return new Map(tree.sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b))));
+}
+
+/** Tries an import that has to be refused and change nothing; its message, with `{tenant}` for the tenant's id. */
+export async function refusedImport(
+  service: Service,
+  tenant: string,
+  args: string[],
+  options?: { stdin: Readable | Buffer },
+): Promise<string | undefined> {
+  const before = await readTree(service, tenant);
+  const { error, stdout } = await runCli(service, ['import', tenant, ...args], options);
+  expect(stdout.toString()).toBe('');
+  expect(await readTree(service, tenant)).toStrictEqual(before);
+  return error?.replaceAll(tenant, '{tenant}').replace(/\nNothing was imported\.$/, '');
+}
