@@ -15,12 +15,12 @@ import {
   explainRenameStatement,
   explainWriteStatement,
   lookStatement,
-  type Receipt,
   readFileStatement,
   renameStatement,
   type UsageRow,
   writeFileStatement,
 } from './statements/memory.ts';
+import type { Receipt } from './statements/receipts.ts';
 import { type Write, Writer } from './writer.ts';
 
 /** What a tenant may use when nothing else is said for it; 0 means no limit. */

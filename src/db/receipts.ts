@@ -3,7 +3,7 @@ import { ServiceError } from '../errors.ts';
 import type { MemoryResult } from '../memory/result.ts';
 import { AlreadyAnswered } from '../memory/store.ts';
 import type { Run } from './statement.ts';
-import { findAnswerStatement, type Receipt, rememberFailureStatement } from './statements/memory.ts';
+import { findAnswerStatement, type Receipt, rememberFailureStatement } from './statements/receipts.ts';
 
 /** A write's idempotency key and what it asks for, both as hashes. */
 export interface RequestKey {

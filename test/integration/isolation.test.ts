@@ -7,6 +7,7 @@ import { Keys } from '../../src/db/keys.ts';
 import { expirationStatements } from '../../src/db/statements/expiration.ts';
 import { keyStatements } from '../../src/db/statements/keys.ts';
 import { memoryStatements } from '../../src/db/statements/memory.ts';
+import { receiptStatements } from '../../src/db/statements/receipts.ts';
 import { tenantStatements } from '../../src/db/statements/tenants.ts';
 import { transferStatements } from '../../src/db/statements/transfer.ts';
 import { Tenants } from '../../src/db/tenants.ts';
@@ -165,6 +166,7 @@ describe('the plan of every statement', () => {
     ...keyStatements,
     ...expirationStatements,
     ...transferStatements,
+    ...receiptStatements,
   ];
   // A key is found by its hash before its tenant is known, and listed and revoked by operators.
   const withoutTenant = new Set(keyStatements.map(({ name }) => name as string));

@@ -1,0 +1,33 @@
+/** For a tool loop of your own on the Messages API. */
+import type { MemoryClient } from '../client.ts';
+import type { ToolResultBlock, ToolUseBlock } from '../types.ts';
+
+/** An assistant message, as far as it matters here: any of the SDK's, or the JSON of the API. */
+export interface AssistantMessage {
+  readonly content: string | readonly { readonly type: string }[];
+}
+
+/**
+ * Executes every memory call of an assistant message, one after the other in the order in which the model wrote them.
+ * Blocks of other tools are left to the caller.
+ *
+ * @returns a `tool_result` block for each, in the same order; empty when there are none
+ * @throws MemoryServiceError when a call gets no result. What was executed before it stays; running the same message again
+ *   is safe, since each call happens once under its block's id.
+ */
+export async function runMemoryTools(
+  client: Pick<MemoryClient, 'execute'>,
+  message: AssistantMessage,
+  options: { signal?: AbortSignal | undefined } = {},
+): Promise<ToolResultBlock[]> {
+  const results: ToolResultBlock[] = [];
+  if (typeof message.content === 'string') return results;
+  for (const block of message.content) {
+    if (isMemoryCall(block)) results.push(await client.execute(block, options));
+  }
+  return results;
+}
+
+function isMemoryCall(block: { readonly type: string }): block is ToolUseBlock {
+  return block.type === 'tool_use' && 'name' in block && block.name === 'memory';
+}

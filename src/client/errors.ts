@@ -1,0 +1,53 @@
+/** What is known of a call that got no result. */
+export interface Fault {
+  /** HTTP status; undefined when there was no answer. */
+  status?: number | undefined;
+  /**
+   * What went wrong, for programs: the service's own code (`unauthorized`, `database_unavailable`, …), or
+   * `network_error`, `timeout`, `aborted`, `invalid_answer`, or `http_{status}` for an answer that is not the service's.
+   */
+  code: string;
+  /** One sentence or two for people. Holds no credential and nothing of the input. */
+  message: string;
+  /** Finds the request in the service's log. */
+  requestId?: string | undefined;
+  /** Whether the same call can succeed later. */
+  retryable: boolean;
+  /** What `Retry-After` asked for, in milliseconds. */
+  retryAfterMs?: number | undefined;
+  cause?: unknown;
+}
+
+/**
+ * A call that got no result: the service could not be reached, was busy, or refused the request. What the model can put
+ * right is no error but a result with `is_error: true`.
+ */
+export class MemoryServiceError extends Error {
+  override readonly name = 'MemoryServiceError';
+  /** HTTP status; undefined when there was no answer. */
+  readonly status: number | undefined;
+  /** What went wrong, for programs: see `Fault`. */
+  readonly code: string;
+  /** Finds the request in the service's log. */
+  readonly requestId: string | undefined;
+  /** Whether the same call can succeed later: after a network error, a time-out, 429, 502, 503 or 504. */
+  readonly retryable: boolean;
+  /** How long the service asked to wait, in milliseconds; undefined when it did not say. */
+  readonly retryAfterMs: number | undefined;
+  /** What all tries were sent under. With it in `execute`'s options the call can be sent again and happens once. */
+  readonly idempotencyKey: string;
+
+  constructor(fault: Fault, context: { tries: number; idempotencyKey: string }) {
+    const { status, code, message, requestId, retryable, retryAfterMs, cause } = fault;
+    const tries = context.tries > 1 ? `${context.tries} tries` : undefined;
+    const request = requestId === undefined ? undefined : `request ${requestId}`;
+    const details = [tries, request].filter((each) => each !== undefined).join(', ');
+    super(details === '' ? message : `${message} (${details})`, { cause });
+    this.status = status;
+    this.code = code;
+    this.requestId = requestId;
+    this.retryable = retryable;
+    this.retryAfterMs = retryAfterMs;
+    this.idempotencyKey = context.idempotencyKey;
+  }
+}

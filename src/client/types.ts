@@ -1,0 +1,73 @@
+/** The inputs and results of the memory tool (`memory_20250818`), as they go over the wire. */
+
+/** Shows a directory two levels deep with sizes, or a file with line numbers. */
+export interface ViewInput {
+  readonly command: 'view';
+  readonly path: string;
+  /** First and last line, 1-based and inclusive; -1 as the last means the end. Ignored for a directory. */
+  readonly view_range?: readonly [start: number, end: number] | null | undefined;
+}
+
+/** Makes a new file; nothing may be at its path yet. */
+export interface CreateInput {
+  readonly command: 'create';
+  readonly path: string;
+  readonly file_text: string;
+}
+
+/** Replaces a text that occurs exactly once in a file; without `new_str` the text is deleted. */
+export interface StrReplaceInput {
+  readonly command: 'str_replace';
+  readonly path: string;
+  readonly old_str: string;
+  readonly new_str?: string | null | undefined;
+}
+
+/** Puts lines into a file after line `insert_line`; 0 is the start of the file. */
+export interface InsertInput {
+  readonly command: 'insert';
+  readonly path: string;
+  readonly insert_line: number;
+  readonly insert_text: string;
+}
+
+/** Deletes a file, or a directory with everything in it. */
+export interface DeleteInput {
+  readonly command: 'delete';
+  readonly path: string;
+}
+
+/** Renames or moves a file or directory; nothing is overwritten. */
+export interface RenameInput {
+  readonly command: 'rename';
+  readonly old_path: string;
+  readonly new_path: string;
+}
+
+/** An input of the memory tool. */
+export type MemoryInput = ViewInput | CreateInput | StrReplaceInput | InsertInput | DeleteInput | RenameInput;
+
+/**
+ * A `tool_use` block of an assistant message, as the API or an SDK gives it. Its `input` is whatever the model wrote:
+ * the service answers what is wrong with it in words that the model can read.
+ */
+export interface ToolUseBlock {
+  readonly type: 'tool_use';
+  readonly id: string;
+  /** `memory`: the service refuses calls of other tools. */
+  readonly name: string;
+  readonly input: unknown;
+}
+
+/** What a command answered. A failure that the model can put right is a result too, with `is_error: true`. */
+export interface MemoryResult {
+  /** The text for the model, to the byte as documented. */
+  content: string;
+  is_error: boolean;
+}
+
+/** The answer to a `tool_use` block: goes into the next user message as it is. */
+export interface ToolResultBlock extends MemoryResult {
+  type: 'tool_result';
+  tool_use_id: string;
+}
