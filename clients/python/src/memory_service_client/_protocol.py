@@ -1,0 +1,231 @@
+"""What goes over the wire, apart from how: a call as a request, an answer as a result or a fault."""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+
+import httpx2
+from anthropic.types.beta import BetaToolResultBlockParam
+
+from ._version import __version__
+from .errors import MemoryServiceError
+from .types import MemoryResult, ToolUse
+
+_TENANT = re.compile(r"[A-Za-z0-9._:@-]{1,128}")
+_API_KEY = re.compile(r"[\x21-\x7e]+")
+_IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}")
+_BLOCK_FIELDS = ("type", "id", "name", "input")
+# 502 and 504 are how a gateway reports what is a network error without it.
+_RETRYABLE = (429, 502, 503, 504)
+
+
+@dataclass(frozen=True, repr=False)
+class Call:
+    """A call of the service, in the form that all its tries send."""
+
+    body: bytes
+    headers: Mapping[str, str]
+    idempotency_key: str | None
+    tool_use_id: str | None = None
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is known of a try that got no result. Holds no credential and nothing of the input."""
+
+    message: str
+    code: str
+    retryable: bool
+    status: int | None = None
+    request_id: str | None = None
+    retry_after: float | None = None
+
+    def error(self, call: Call, tries: int) -> MemoryServiceError:
+        details = [f"{tries} tries"] if tries > 1 else []
+        if self.request_id is not None:
+            details.append(f"request {self.request_id}")
+        return MemoryServiceError(
+            f"{self.message} ({', '.join(details)})" if details else self.message,
+            status=self.status,
+            code=self.code,
+            request_id=self.request_id,
+            retryable=self.retryable,
+            retry_after=self.retry_after,
+            idempotency_key=call.idempotency_key,
+        )
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where the service is, and as whom it is called."""
+
+    url: str
+    origin: str
+    headers: Mapping[str, str] = field(repr=False)
+
+
+def endpoint(url: str, api_key: str | None, tenant: str | None) -> Endpoint:
+    """Checks a client's options; what cannot be used is refused without showing a key."""
+    try:
+        parsed = httpx2.URL(url)
+    except httpx2.InvalidURL:
+        parsed = httpx2.URL("")
+    if parsed.scheme not in ("http", "https") or not parsed.host:
+        raise ValueError("url has to be that of the memory service, like https://memory.example.com")
+    if parsed.userinfo or parsed.query or parsed.fragment:
+        raise ValueError("url must not hold a user, password, query or fragment: give the key as api_key")
+    headers = {
+        "Accept": "application/json",
+        "Content-Type": "application/json",
+        "User-Agent": f"memory-service-client-python/{__version__}",
+    }
+    if api_key is not None:
+        if not _API_KEY.fullmatch(api_key.strip()):
+            raise ValueError("api_key is empty or holds characters that a header cannot carry")
+        headers["Authorization"] = f"Bearer {api_key.strip()}"
+    if tenant is not None:
+        if not _TENANT.fullmatch(tenant):
+            raise ValueError("tenant has to be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -")
+        headers["X-Tenant-Id"] = tenant
+    origin = f"{parsed.scheme}://{parsed.netloc.decode('ascii')}"
+    path = parsed.raw_path.decode("ascii").partition("?")[0].rstrip("/")
+    return Endpoint(f"{origin}{path}/execute", origin, headers)
+
+
+def prepare(call: Mapping[str, object] | ToolUse, service: Endpoint, idempotency_key: str | None = None) -> Call:
+    """A call's request. A block's id is its idempotency key; an input is given one."""
+    block = _as_block(call)
+    if block is not None:
+        if idempotency_key is not None:
+            raise TypeError("a tool_use block's id is its idempotency key: give no other")
+        given_id = block.get("id")
+        # A block without an id is sent too: the service says what is wrong with it.
+        tool_use_id = given_id if isinstance(given_id, str) else None
+        return Call(_encode(block), service.headers, tool_use_id, tool_use_id)
+    if not isinstance(call, Mapping):
+        raise TypeError(f"a memory tool input or a tool_use block is needed, not {type(call).__name__}")
+    key = str(uuid.uuid4()) if idempotency_key is None else idempotency_key
+    if not _IDEMPOTENCY_KEY.fullmatch(key):
+        raise ValueError("idempotency_key has to be 1 to 255 printable ASCII characters without spaces")
+    return Call(_encode(call), {**service.headers, "Idempotency-Key": key}, key)
+
+
+def _as_block(call: Mapping[str, object] | ToolUse) -> dict[str, object] | None:
+    if isinstance(call, Mapping):
+        if call.get("type") == "tool_use":
+            return {name: call[name] for name in _BLOCK_FIELDS if name in call}
+    elif getattr(call, "type", None) == "tool_use":
+        return {name: getattr(call, name) for name in _BLOCK_FIELDS}
+    return None
+
+
+def _encode(value: Mapping[str, object]) -> bytes:
+    try:
+        return json.dumps(dict(value), ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:
+        # Lone surrogates go as escapes: the service refuses them by name, in words for the model.
+        return json.dumps(dict(value), allow_nan=False, separators=(",", ":")).encode()
+
+
+Result = MemoryResult | BetaToolResultBlockParam
+
+
+def read_answer(
+    call: Call, response: httpx2.Response, body: bytes, request_id: str, now: Callable[[], float]
+) -> Result | Fault:
+    """What the service answered to a try that was sent with `request_id`."""
+    status = response.status_code
+    answer = _json_object(body)
+    request_id = response.headers.get("X-Request-Id", request_id)
+    if status == 200:
+        return _result(call, answer) or Fault(
+            "The answer is not that of a memory service. Check the url.",
+            status=status,
+            code="invalid_answer",
+            retryable=False,
+            request_id=request_id,
+        )
+    # What else may be in the body is not the service's and could be anything, so it is never shown.
+    code, detail = answer.get("code"), answer.get("detail")
+    code = code if isinstance(code, str) else f"http_{status}"
+    detail = f": {detail}" if isinstance(detail, str) else _hint(status)
+    return Fault(
+        f"The memory service answered {status} {code}{detail}",
+        status=status,
+        code=code,
+        retryable=status in _RETRYABLE,
+        request_id=request_id,
+        retry_after=_retry_after(response.headers.get("Retry-After"), now),
+    )
+
+
+def _result(call: Call, answer: Mapping[str, object]) -> Result | None:
+    content, is_error = answer.get("content"), answer.get("is_error")
+    if not isinstance(content, str) or not isinstance(is_error, bool):
+        return None
+    if call.tool_use_id is None:
+        return {"content": content, "is_error": is_error}
+    return {
+        "type": "tool_result",
+        "tool_use_id": call.tool_use_id,
+        "content": content,
+        "is_error": is_error,
+    }
+
+
+def _hint(status: int) -> str:
+    return ": it redirects. Set the url to where it redirects to." if 300 <= status < 400 else "."
+
+
+def _json_object(body: bytes) -> Mapping[str, object]:
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _retry_after(value: str | None, now: Callable[[], float]) -> float | None:
+    """The seconds of a `Retry-After`, which is a number of them or a date."""
+    if value is None:
+        return None
+    if re.fullmatch(r"\d{1,9}", value.strip(), re.ASCII):
+        return float(value)
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - now())
+    except (ValueError, OverflowError):
+        return None
+
+
+def transport_fault(error: httpx2.RequestError, service: Endpoint, request_id: str) -> Fault:
+    """What httpx2 reports: by its name alone, as its exceptions hold the request and can quote it."""
+    if isinstance(error, httpx2.TimeoutException):
+        return timeout_fault(service, request_id)
+    kind = type(error).__name__
+    if isinstance(error, (httpx2.NetworkError, httpx2.RemoteProtocolError, httpx2.ProxyError)):
+        return Fault(
+            f"The memory service at {service.origin} cannot be reached: {kind}. Check the url, and that it runs.",
+            code="network_error",
+            retryable=True,
+            request_id=request_id,
+        )
+    return Fault(
+        f"The memory service at {service.origin} gave an answer that cannot be read: {kind}.",
+        code="invalid_answer",
+        retryable=False,
+        request_id=request_id,
+    )
+
+
+def timeout_fault(service: Endpoint, request_id: str) -> Fault:
+    return Fault(
+        f"The memory service at {service.origin} gave no answer in time.",
+        code="timeout",
+        retryable=True,
+        request_id=request_id,
+    )

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import anyio
+
+from ._protocol import Fault
+
+_FIRST_BOUND = 0.2
+_LAST_BOUND = 5.0
+_SHORTEST_TRY = 0.01
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Time and chance; tests bring their own."""
+
+    clock: Callable[[], float] = time.monotonic
+    now: Callable[[], float] = time.time
+    random: Callable[[], float] = random.random
+    sleep: Callable[[float], None] = time.sleep
+    async_sleep: Callable[[float], Awaitable[None]] = anyio.sleep
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long and how often a call is tried."""
+
+    timeout: float
+    attempt_timeout: float
+    max_retries: int
+
+    def __post_init__(self) -> None:
+        if not (self.timeout > 0 and self.attempt_timeout > 0):
+            raise ValueError("timeout and attempt_timeout have to be above 0 seconds")
+        if self.max_retries < 0:
+            raise ValueError("max_retries has to be at least 0")
+
+
+class Tries:
+    """The tries of one call: how long each may take, and how long to wait after one that failed."""
+
+    def __init__(self, limits: Limits, timing: Timing) -> None:
+        self.failed = 0
+        self._limits = limits
+        self._timing = timing
+        self._deadline = timing.clock() + limits.timeout
+
+    def next_time_limit(self) -> float:
+        return max(_SHORTEST_TRY, min(self._limits.attempt_timeout, self._time_left()))
+
+    def delay_after(self, fault: Fault) -> float | None:
+        """Seconds to wait before the next try; None when there is to be none.
+
+        Full jitter, anything from 0 to a bound that doubles, so that clients that failed together do not come back
+        together; what `Retry-After` asked for comes on top, for the same reason.
+        """
+        bound = min(_LAST_BOUND, _FIRST_BOUND * 2**self.failed)
+        self.failed += 1
+        if not fault.retryable or self.failed > self._limits.max_retries:
+            return None
+        delay = (fault.retry_after or 0.0) + self._timing.random() * bound
+        # What cannot be tried again in time is better known now than at the deadline.
+        return delay if delay + _SHORTEST_TRY <= self._time_left() else None
+
+    def _time_left(self) -> float:
+        return self._deadline - self._timing.clock()

@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Generic, TypeVar, overload
+
+import anyio
+import httpx2
+from anthropic.types.beta import BetaToolResultBlockParam
+from typing_extensions import Self
+
+from ._protocol import Call, Fault, Result, endpoint, prepare, read_answer, timeout_fault, transport_fault
+from ._retry import Limits, Timing, Tries
+from .types import MemoryResult, ToolUse
+
+_log = logging.getLogger(__name__)
+_HttpClient = TypeVar("_HttpClient", httpx2.Client, httpx2.AsyncClient)
+
+
+class _BaseClient(Generic[_HttpClient]):
+    def __init__(
+        self,
+        url: str,
+        *,
+        api_key: str | None = None,
+        tenant: str | None = None,
+        timeout: float = 30.0,
+        attempt_timeout: float = 10.0,
+        max_retries: int = 8,
+        http_client: _HttpClient | None = None,
+        _timing: Timing | None = None,
+    ) -> None:
+        """A client of the service at `url`.
+
+        Args:
+            url: Where the service is, without `/execute`: `https://memory.example.com`.
+            api_key: An API key (`mem_…`) or a JWT; sent as `Authorization: Bearer`.
+            tenant: Whose memory it is: with a service key, or with a service without authentication. Sent as
+                `X-Tenant-Id`.
+            timeout: Seconds that a call may take with all its retries.
+            attempt_timeout: Seconds that one try may take.
+            max_retries: How often a call is tried again, at most.
+            http_client: An httpx2 client to use, with its proxies, certificates and pool; it stays yours to close.
+
+        Raises:
+            ValueError: An option cannot be used; the message never holds the API key.
+        """
+        self._service = endpoint(url, api_key, tenant)
+        self._limits = Limits(timeout, attempt_timeout, max_retries)
+        self._timing = _timing or Timing()
+        self._owns_http = http_client is None
+        self._http: _HttpClient = http_client or self._new_http_client()
+
+    def _new_http_client(self) -> _HttpClient:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._service.origin!r})"
+
+    def _request(self, call: Call, time_limit: float) -> tuple[str, dict[str, Any]]:
+        # Made here, so that a request that is never answered can be found in the service's log as well.
+        request_id = str(uuid.uuid4())
+        return request_id, {
+            "method": "POST",
+            "url": self._service.url,
+            "content": call.body,
+            "headers": {**call.headers, "X-Request-Id": request_id},
+            "timeout": time_limit,
+            # A redirect would send the memory's contents to an address that nobody configured.
+            "follow_redirects": False,
+        }
+
+    def _delay_or_raise(self, call: Call, tries: Tries, fault: Fault) -> float:
+        delay = tries.delay_after(fault)
+        if delay is None:
+            raise fault.error(call, tries.failed)
+        _log.info("trying again in %.2f s: %s", delay, fault.message)
+        return delay
+
+
+class MemoryClient(_BaseClient[httpx2.Client]):
+    """A client of the memory service. One can be shared by threads, and by all conversations of a tenant."""
+
+    def _new_http_client(self) -> httpx2.Client:
+        return httpx2.Client()
+
+    # A block whose static type is only a Mapping gets what it should too: the type then promises less.
+    @overload
+    def execute(self, call: ToolUse) -> BetaToolResultBlockParam: ...  # type: ignore[overload-overlap]
+    @overload
+    def execute(self, call: Mapping[str, object], *, idempotency_key: str | None = None) -> MemoryResult: ...
+    def execute(
+        self, call: Mapping[str, object] | ToolUse, *, idempotency_key: str | None = None
+    ) -> MemoryResult | BetaToolResultBlockParam:
+        """Executes one call of the memory tool.
+
+        Network errors, time-outs, 429 and 502 to 504 are tried again with backoff, within `timeout` and always under
+        one idempotency key, so a write happens once. `timeout` is exact for a service that does not answer; one that
+        sends its answer in bits is given up between two of them.
+
+        Args:
+            call: A whole `tool_use` block, or its input alone.
+            idempotency_key: For an input: 1 to 255 printable ASCII characters, by default a random UUID. A block's
+                id is its key.
+
+        Returns:
+            For a block the `tool_result` block for the next message, else `content` and `is_error`.
+
+        Raises:
+            MemoryServiceError: There is no result.
+        """
+        prepared = prepare(call, self._service, idempotency_key)
+        tries = Tries(self._limits, self._timing)
+        while True:
+            answer = self._try(prepared, tries.next_time_limit())
+            if not isinstance(answer, Fault):
+                return answer
+            self._timing.sleep(self._delay_or_raise(prepared, tries, answer))
+
+    def _try(self, call: Call, time_limit: float) -> Result | Fault:
+        request_id, request = self._request(call, time_limit)
+        until = self._timing.clock() + time_limit
+        chunks = []
+        try:
+            # The time-out in the request is for each wait by itself.
+            with self._http.stream(**request) as response:
+                for chunk in response.iter_bytes():
+                    if self._timing.clock() > until:
+                        return timeout_fault(self._service, request_id)
+                    chunks.append(chunk)
+        except httpx2.RequestError as error:
+            return transport_fault(error, self._service, request_id)
+        return read_answer(call, response, b"".join(chunks), request_id, self._timing.now)
+
+    def close(self) -> None:
+        """Closes the connections."""
+        if self._owns_http:
+            self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class AsyncMemoryClient(_BaseClient[httpx2.AsyncClient]):
+    """A client of the memory service for asyncio. One can be shared by all conversations of a tenant."""
+
+    def _new_http_client(self) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient()
+
+    @overload
+    async def execute(self, call: ToolUse) -> BetaToolResultBlockParam: ...  # type: ignore[overload-overlap]
+    @overload
+    async def execute(self, call: Mapping[str, object], *, idempotency_key: str | None = None) -> MemoryResult: ...
+    async def execute(
+        self, call: Mapping[str, object] | ToolUse, *, idempotency_key: str | None = None
+    ) -> MemoryResult | BetaToolResultBlockParam:
+        """Executes one call of the memory tool, as `MemoryClient.execute` does; `timeout` is exact."""
+        prepared = prepare(call, self._service, idempotency_key)
+        tries = Tries(self._limits, self._timing)
+        while True:
+            answer = await self._try(prepared, tries.next_time_limit())
+            if not isinstance(answer, Fault):
+                return answer
+            await self._timing.async_sleep(self._delay_or_raise(prepared, tries, answer))
+
+    async def _try(self, call: Call, time_limit: float) -> Result | Fault:
+        request_id, request = self._request(call, time_limit)
+        try:
+            with anyio.fail_after(time_limit):
+                response = await self._http.request(**request)
+        except TimeoutError:
+            return timeout_fault(self._service, request_id)
+        except httpx2.RequestError as error:
+            return transport_fault(error, self._service, request_id)
+        return read_answer(call, response, response.content, request_id, self._timing.now)
+
+    async def aclose(self) -> None:
+        """Closes the connections."""
+        if self._owns_http:
+            await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+
+class MemoryServiceError(Exception):
+    """A call that got no result: the service could not be reached, was busy, or refused the request.
+
+    What the model can put right is no error but a result with `is_error`. Text and attributes hold no API key, and
+    nothing of what was sent or stored.
+    """
+
+    status: int | None
+    """The HTTP status; None when there was no answer."""
+
+    code: str
+    """What went wrong, for programs: the service's own code (`unauthorized`, `database_unavailable`, …), or
+    `network_error`, `timeout`, `invalid_answer`, or `http_{status}` for an answer that is not the service's."""
+
+    request_id: str | None
+    """Finds the request in the service's log."""
+
+    retryable: bool
+    """Whether the same call can succeed later: after a network error, a time-out, 429, 502, 503 or 504."""
+
+    retry_after: float | None
+    """Seconds that the service asked to wait; None when it did not say."""
+
+    idempotency_key: str | None
+    """What all tries were sent under. Given to `execute`, the call can be sent again and happens once."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        code: str = "network_error",
+        request_id: str | None = None,
+        retryable: bool = False,
+        retry_after: float | None = None,
+        idempotency_key: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.request_id = request_id
+        self.retryable = retryable
+        self.retry_after = retry_after
+        self.idempotency_key = idempotency_key

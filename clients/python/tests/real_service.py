@@ -1,0 +1,77 @@
+"""The service itself, started from the repository's build."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+CLI = Path(os.environ.get("MEMORY_SERVICE_CLI", REPOSITORY / "dist" / "cli.js"))
+_START_TIMEOUT = 120.0
+
+
+def _environment(data_dir: Path, **settings: str) -> dict[str, str]:
+    base = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    return {**base, "HOST": "127.0.0.1", "PORT": "0", "DATA_DIR": str(data_dir), **settings}
+
+
+@contextmanager
+def running_service(data_dir: Path, **settings: str) -> Iterator[str]:
+    """Runs the service on the embedded database in `data_dir`, and gives its URL."""
+    process = subprocess.Popen(
+        ["node", CLI, "serve"],
+        env=_environment(data_dir, **settings),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert process.stdout is not None
+    log: list[str] = []
+    url: list[str] = []
+    known = threading.Event()
+
+    def follow(lines: Iterator[str]) -> None:
+        for line in lines:
+            log.append(line)
+            found = re.search(r"Server listening at (http://127\.0\.0\.1:\d+)", line)
+            if found:
+                url.append(found[1])
+                known.set()
+        known.set()
+
+    reader = threading.Thread(target=follow, args=[process.stdout])
+    reader.start()
+    try:
+        known.wait(_START_TIMEOUT)
+        assert url, f"The service did not start:\n{''.join(log)}"
+        yield url[0]
+    finally:
+        process.terminate()
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        reader.join()
+        process.stdout.close()
+
+
+def make_service_key(data_dir: Path) -> str:
+    """Makes an API key for all tenants, while the service does not run."""
+    done = subprocess.run(
+        ["node", CLI, "keys", "create", "--service", "--json"],
+        env=_environment(data_dir),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=_START_TIMEOUT,
+    )
+    assert done.returncode == 0, done.stderr
+    key: str = json.loads(done.stdout)["key"]
+    return key
