@@ -37,7 +37,8 @@ export async function buildApp(options: {
     genReqId: requestId,
     bodyLimit: config.MAX_BODY_BYTES,
     requestTimeout: config.REQUEST_TIMEOUT_MS,
-    handlerTimeout: config.HANDLER_TIMEOUT_MS,
+    // Node looks for overdue requests every 30 s unless told otherwise, and gives headers 60 s.
+    http: { headersTimeout: config.REQUEST_TIMEOUT_MS, connectionsCheckingInterval: 1000 },
     trustProxy: config.TRUST_PROXY,
     // Requests on connections that stay open while the service stops are answered, with Connection: close.
     return503OnClosing: false,
@@ -70,7 +71,13 @@ export async function buildApp(options: {
     await Promise.all([memory.close(), authenticator.close()]);
   });
   const admission = await admissionHooks(app, { authenticator, tenancy, load });
-  registerExecute(app, { memory, admission, metrics, scanner: createSecretScanner() });
+  registerExecute(app, {
+    memory,
+    admission,
+    metrics,
+    scanner: createSecretScanner(),
+    timeoutMs: config.HANDLER_TIMEOUT_MS,
+  });
   registerHealth(app, database);
   metrics.register(app);
   await registerDocs(app);

@@ -16,6 +16,11 @@ export interface MemoryClientOptions {
   attemptTimeoutMs?: number | undefined;
   /** How often a call is tried again, at most: 8 by default. */
   maxRetries?: number | undefined;
+  /**
+   * Told of each call that gets no result, before it throws: for logs, and to end a run. The agent SDKs catch what a
+   * tool throws, and show it to nobody but the model.
+   */
+  onError?: ((error: MemoryServiceError) => void) | undefined;
   /** By default the global one. */
   fetch?: typeof globalThis.fetch | undefined;
 }
@@ -40,6 +45,7 @@ export class MemoryClient {
   readonly #url: URL;
   readonly #headers: Headers;
   readonly #fetch: typeof globalThis.fetch;
+  readonly #onError: MemoryClientOptions['onError'];
   readonly #limits: typeof DEFAULTS;
 
   /** @throws TypeError when an option cannot be used; its message never holds the API key. */
@@ -51,6 +57,7 @@ export class MemoryClient {
       attemptTimeoutMs: wholeNumber('attemptTimeoutMs', options.attemptTimeoutMs, 1),
       maxRetries: wholeNumber('maxRetries', options.maxRetries, 0),
     };
+    this.#onError = options.onError;
     // Looked up at each call, so that a global that is replaced later (by a test, by tracing) is used; never called as
     // a method of something else, which some runtimes refuse.
     const { fetch } = options;
@@ -101,11 +108,15 @@ export class MemoryClient {
       body: JSON.stringify(body),
       signal,
     };
-    const failed = (fault: Fault, tries: number) => new MemoryServiceError(fault, { tries, idempotencyKey });
+    const failed = (fault: Fault, tries: number) => {
+      const error = new MemoryServiceError(fault, { tries, idempotencyKey });
+      this.#onError?.(error);
+      return error;
+    };
     if (signal?.aborted) throw failed(abortedFault(signal), 0);
     for (let tries = 1; ; tries++) {
       const left = deadline - performance.now();
-      const answer = await attempt({ ...request, timeoutMs: Math.min(attemptTimeoutMs, left) });
+      const answer = await attempt({ ...request, timeoutMs: Math.max(1, Math.min(attemptTimeoutMs, left)) });
       if ('result' in answer) return answer.result;
       const { fault } = answer;
       if (!fault.retryable || tries > maxRetries) throw failed(fault, tries);

@@ -47,13 +47,6 @@ const FASTIFY_ERRORS: Readonly<Record<string, (request: FastifyRequest) => Servi
     ),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
     new ServiceError(415, 'unsupported_media_type', 'Send the body as Content-Type: application/json.'),
-  FST_ERR_HANDLER_TIMEOUT: () =>
-    new ServiceError(
-      503,
-      'timeout',
-      'The request took too long. A write may still have been done: send it again under the same idempotency key.',
-      { retryAfter: 1 },
-    ),
   FST_ERR_BAD_URL: () => new ServiceError(400, 'invalid_url', 'The URL is not valid.'),
 };
 
@@ -85,7 +78,8 @@ function sendProblem(error: ServiceError, request: FastifyRequest, reply: Fastif
   // Errors of the URL come before the hook that makes it.
   request.call ??= {};
   request.call.outcome = error.code;
-  if (error.status >= 500) logFault(error, request);
+  // Refusals such as `overloaded` have no cause, and the request's own line says enough.
+  if (error.status >= 500 && error.cause !== undefined) logFault(error, request);
   if (error.status === 401) reply.header('WWW-Authenticate', 'Bearer');
   if (error.retryAfter !== undefined) reply.header('Retry-After', String(error.retryAfter));
   return reply

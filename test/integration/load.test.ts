@@ -81,3 +81,31 @@ describe('overload', () => {
     expect(await inWork()).toBe('0');
   });
 });
+
+it('a request that cannot be done in time is answered in time, and its retry gets the answer', async () => {
+  const service = await startService('postgres', { HANDLER_TIMEOUT_MS: '300' });
+  const url = await service.app.listen({ host: '127.0.0.1', port: 0 });
+  // Over a socket: what happens to a request there when its body is read does not happen to an injected one.
+  const send = async () => {
+    const response = await fetch(`${url}/execute`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        type: 'tool_use',
+        id: 'toolu_slow',
+        name: 'memory',
+        input: cmd.create('/memories/slow', 'x'),
+      }),
+    });
+    return { status: response.status, ...((await response.json()) as { code?: string; content?: string }) };
+  };
+  await service.query(`INSERT INTO tenants (id) VALUES ('default')`);
+  await service.query('BEGIN');
+  await service.query(`SELECT 1 FROM tenants WHERE id = 'default' FOR UPDATE`);
+  expect(await send()).toMatchObject({ status: 503, code: 'timeout' });
+  await service.query('ROLLBACK');
+  let answer = await send();
+  while (answer.status === 503) answer = await send();
+  expect(answer).toMatchObject({ status: 200, content: 'File created successfully at: /memories/slow' });
+  await service.close();
+});

@@ -95,7 +95,7 @@ async function answer(
     id: `msg_${requests.length}`,
     type: 'message',
     role: 'assistant',
-    model: 'claude-opus-4-5',
+    model: 'claude-sonnet-5-5',
     stop_reason: content.some(({ type }) => type === 'tool_use') ? 'tool_use' : 'end_turn',
     stop_sequence: null,
     usage: { input_tokens: 1, output_tokens: 1 },

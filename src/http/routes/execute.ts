@@ -14,6 +14,14 @@ interface ExecuteOptions {
   admission: onRequestAsyncHookHandler[];
   metrics: Metrics;
   scanner: SecretScanner;
+  /** How long a request may be worked on, in milliseconds. */
+  timeoutMs: number;
+}
+
+/** What goes back: a body for JSON, and with one call its text for those who want only that. */
+interface Answer {
+  body: object;
+  single?: Executed;
 }
 
 /** `POST /execute`: runs memory commands for the request's tenant. */
@@ -21,29 +29,52 @@ export function registerExecute(app: FastifyInstance, options: ExecuteOptions): 
   app.post('/execute', { schema: executeSchema, onRequest: options.admission }, async (request, reply) => {
     const { place } = request;
     if (place) place.working = true;
-    try {
-      return await answer(request, reply, options);
-    } finally {
-      place?.release();
-    }
+    // The place is given back when the work is done, which may be after the request was given up.
+    const work = answer(request, options).finally(() => place?.release());
+    const { body, single } = await withinTime(work, options.timeoutMs);
+    if (single?.replayed) reply.header('Idempotency-Replayed', 'true');
+    return single && wantsText(request) ? sendText(reply, single) : sendJson(reply, body);
   });
 }
 
-async function answer(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  options: ExecuteOptions,
-): Promise<FastifyReply> {
+async function answer(request: FastifyRequest, options: ExecuteOptions): Promise<Answer> {
   const calls = readToolCalls(request.body);
-  if (Array.isArray(calls)) {
-    const results: object[] = [];
-    // In their order, since a later one may build on an earlier one.
-    for (const call of calls) results.push(answerOf(await execute(request, call, options), call));
-    return sendJson(reply, results);
+  if (!Array.isArray(calls)) {
+    const single = await execute(request, calls, options);
+    return { body: answerOf(single, calls), single };
   }
-  const result = await execute(request, calls, options);
-  if (result.replayed) reply.header('Idempotency-Replayed', 'true');
-  return wantsText(request) ? sendText(reply, result) : sendJson(reply, answerOf(result, calls));
+  const body: object[] = [];
+  // In their order, since a later one may build on an earlier one.
+  for (const call of calls) body.push(answerOf(await execute(request, call, options), call));
+  return { body };
+}
+
+/**
+ * Fastify's own `handlerTimeout` ends when the body has been read (Node closes the request then), so it bounds nothing here.
+ *
+ * @throws ServiceError 503 when the work is not done in time; it goes on, and its outcome is dropped.
+ */
+async function withinTime<T>(work: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(tookTooLong()), ms);
+  });
+  // Once the time is up nobody waits for the work any more, so nobody else handles its failure.
+  work.catch(() => {});
+  try {
+    return await Promise.race([work, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function tookTooLong(): ServiceError {
+  return new ServiceError(
+    503,
+    'timeout',
+    'The request took too long. A write may still have been done: send it again under the same idempotency key.',
+    { retryAfter: 1 },
+  );
 }
 
 async function execute(

@@ -177,7 +177,10 @@ export class PostgresServer {
 
   /** SIGSTOP: connections are taken by the kernel, and nothing is ever answered. */
   freeze(): void {
-    for (const pid of this.pids()) kill(pid, 'SIGSTOP');
+    const postmaster = this.#postmaster?.pid ?? 0;
+    // First, so that it makes no process that is not on the list.
+    kill(postmaster, 'SIGSTOP');
+    for (const pid of childrenOf(postmaster)) kill(pid, 'SIGSTOP');
   }
 
   thaw(): void {

@@ -1,7 +1,13 @@
 /** What stands between a client and a server in the fault tests: a TCP proxy that can fail, and a load balancer. */
 import { once } from 'node:events';
-import { Agent, createServer, request, type Server as HttpServer } from 'node:http';
-import { type AddressInfo, connect, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { Agent, createServer, type Server as HttpServer, request } from 'node:http';
+import {
+  type AddressInfo,
+  connect,
+  createServer as createTcpServer,
+  type Server,
+  type Socket,
+} from 'node:net';
 
 interface Address {
   host: string;
@@ -91,7 +97,14 @@ export class Balancer {
       if (!replica) return void outgoing.writeHead(502).end('no replica is ready');
       const { hostname, port } = replica.url;
       const { connection: _, ...headers } = incoming.headers;
-      const options = { hostname, port, agent: this.#agent, path: incoming.url, method: incoming.method, headers };
+      const options = {
+        hostname,
+        port,
+        agent: this.#agent,
+        path: incoming.url,
+        method: incoming.method,
+        headers,
+      };
       const upstream = request(options, (answer) => {
         const { connection: _closes, ...answered } = answer.headers;
         outgoing.writeHead(answer.statusCode ?? 502, answered);

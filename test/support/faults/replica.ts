@@ -52,11 +52,6 @@ export class Replica {
     }
   }
 
-  /** What it printed last. */
-  get output(): string {
-    return this.#output;
-  }
-
   /** The status of a route, or 0 when it does not answer. */
   async status(path: string): Promise<number> {
     try {

@@ -43,7 +43,8 @@ interface Attempt {
 const BACKOFF_MS = 60;
 
 export class Workload {
-  readonly statuses = new Map<string, number>();
+  /** How often each answer came, and the longest time that it took. */
+  readonly statuses = new Map<string, { count: number; longestMs: number }>();
   readonly problems: string[] = [];
   acknowledged = 0;
   abandoned = 0;
@@ -115,7 +116,8 @@ export class Workload {
     const key = `${tenant} ${line}`;
     this.#lines.set(key, false);
     const input = cmd.insert('/memories/log', 0, line);
-    if (await this.#write(tenant, input, 'The file /memories/log has been edited.')) this.#lines.set(key, true);
+    if (await this.#write(tenant, input, 'The file /memories/log has been edited.'))
+      this.#lines.set(key, true);
   }
 
   /** Sends a block until it is answered or given up (with no expected answer, never); true when it is done for certain. */
@@ -143,9 +145,11 @@ export class Workload {
     const outcome = await post(this.#options.url(), this.#agent, tenant, body, this.#options.limitMs).catch(
       (error: NodeJS.ErrnoException) => error,
     );
-    this.longestMs = Math.max(this.longestMs, performance.now() - started);
+    const ms = performance.now() - started;
+    this.longestMs = Math.max(this.longestMs, ms);
     const name = outcome instanceof Error ? (outcome.code ?? outcome.message) : String(outcome.status);
-    this.statuses.set(name, (this.statuses.get(name) ?? 0) + 1);
+    const { count, longestMs } = this.statuses.get(name) ?? { count: 0, longestMs: 0 };
+    this.statuses.set(name, { count: count + 1, longestMs: Math.max(longestMs, ms) });
     if (outcome instanceof Error) {
       if (name === 'HUNG' || !this.#options.mayBreak) this.problems.push(`a request ended with ${name}`);
       return undefined;

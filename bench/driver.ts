@@ -1,0 +1,40 @@
+/** C2, the limit of the driver: the same SQL on two pipelined connections, with nothing around it. */
+import pg from 'pg';
+import { executeBare, type Query } from './servers/bare.ts';
+import { type Job, type Measured, serveJobs } from './support/job.ts';
+import { Times } from './support/statistics.ts';
+import { callsOf } from './support/workloads.ts';
+
+const CONNECTIONS = 2;
+
+serveJobs(async (job: Job): Promise<Measured> => {
+  const clients = Array.from(
+    { length: CONNECTIONS },
+    () => new pg.Client({ connectionString: job.url, pipeline: true } as pg.ClientConfig),
+  );
+  await Promise.all(clients.map((client) => client.connect()));
+  const from = performance.now() + job.warmUpSeconds * 1000;
+  const to = from + job.seconds * 1000;
+  const times = new Times();
+  let all = 0;
+
+  const work = async (client: number, query: Query) => {
+    const next = callsOf(job.workload, { ...job, client, clients: job.connections });
+    for (let started = performance.now(); started < to; ) {
+      const { tenant, input } = next();
+      await executeBare(query, tenant, input);
+      const now = performance.now();
+      all++;
+      if (now >= from && now < to) times.add(now - started);
+      started = now;
+    }
+  };
+  const inFlight = Array.from({ length: job.connections }, (_, i) => {
+    const client = clients[i % CONNECTIONS] as pg.Client;
+    return work(i, (query) => client.query(query));
+  });
+  await Promise.all(inFlight);
+  await Promise.all(clients.map((client) => client.end()));
+  const [p50 = Number.NaN, p99 = Number.NaN] = times.percentiles(0.5, 0.99);
+  return { rate: times.count / job.seconds, p50, p99, requests: times.count, all, failures: 0 };
+});

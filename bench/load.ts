@@ -1,0 +1,50 @@
+/** The process that makes the load, with autocannon: every answer is checked. */
+import autocannon from 'autocannon';
+import { type Job, type Measured, serveJobs } from './support/job.ts';
+import { Times } from './support/statistics.ts';
+import { type Call, callsOf } from './support/workloads.ts';
+
+serveJobs(async (job: Job): Promise<Measured> => {
+  const { url, headers, connections, warmUpSeconds, seconds } = job;
+  let clients = 0;
+  const times = new Times();
+  const load = autocannon({
+    url: `${url}/execute`,
+    method: 'POST',
+    connections,
+    duration: warmUpSeconds + seconds,
+    headers: { 'content-type': 'application/json', ...headers },
+    verifyBody: (body) => body.includes('"is_error":false'),
+    setupClient: (client) => {
+      const next = callsOf(job.workload, { ...job, client: clients++, clients: connections });
+      client.setRequests([{ setupRequest: (request) => ({ ...request, ...requestOf(next(), job) }) }]);
+    },
+  });
+  let all = 0;
+  const from = performance.now() + warmUpSeconds * 1000;
+  const to = from + seconds * 1000;
+  load.on('response', (_client, _status, _bytes, milliseconds: number) => {
+    const now = performance.now();
+    all++;
+    if (now >= from && now < to) times.add(milliseconds);
+  });
+  const { non2xx, errors, timeouts, mismatches } = await load;
+  const [p50 = Number.NaN, p99 = Number.NaN] = times.percentiles(0.5, 0.99);
+  // An answer that is not 2xx does not say `is_error: false` either.
+  const failures = Math.max(non2xx, mismatches) + errors + timeouts;
+  return { rate: times.count / seconds, p50, p99, requests: times.count, all, failures };
+});
+
+let keys = 0;
+
+function requestOf({ tenant, input }: Call, { headers, keyed, run }: Job) {
+  return {
+    body: JSON.stringify(input),
+    headers: {
+      'content-type': 'application/json',
+      ...headers,
+      'x-tenant-id': tenant,
+      ...(keyed && input.command !== 'view' ? { 'idempotency-key': `${run}-${keys++}` } : {}),
+    },
+  };
+}

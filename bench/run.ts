@@ -1,0 +1,159 @@
+/**
+ * `npm run bench`: the service beside what one would take instead, in one run on one machine. Prints a Markdown table,
+ * or with --json everything; writes both and a chart to bench/results.
+ *
+ * Environment: ROUNDS, SECONDS, WARM_UP (seconds), CONNECTIONS, TENANTS; ONLY and CONTESTANTS (lists with commas) leave out
+ * the rest; LEAN=0 leaves out start-up, memory and sizes; TEST_DATABASE_URL and TEST_POSTGRES as for the tests.
+ */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { cpus, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { progress, setting, withCleanup } from './support/cleanup.ts';
+import {
+  type Contestant,
+  LOAD_SETTINGS,
+  prepare,
+  prepareFolders,
+  startContestants,
+} from './support/contestants.ts';
+import { type Job, Worker } from './support/job.ts';
+import { countDependencies, imageBytes, type Lean, measureInstall, measureStart } from './support/lean.ts';
+import { startPostgres } from './support/postgres.ts';
+import { root } from './support/process.ts';
+import { chart, markdown } from './support/report.ts';
+import { type Cell, cellOf, judge, type Results, type Round } from './support/results.ts';
+import { workloads } from './support/workloads.ts';
+
+const ROUNDS = setting('ROUNDS', 3);
+const SECONDS = setting('SECONDS', 3);
+const WARM_UP = setting('WARM_UP', 1);
+const CONNECTIONS = setting('CONNECTIONS', 32);
+const TENANTS = setting('TENANTS', 1000);
+const list = (name: string, all: readonly string[]) => process.env[name]?.split(',') ?? all;
+const only = list('ONLY', workloads);
+const chosen = list('CONTESTANTS', ['S', 'I', 'N', 'P', 'A', 'B', 'C1', 'C2']);
+const isLean = setting('LEAN', 1) === 1;
+
+await withCleanup(async (scratch, later) => {
+  progress('starting Postgres');
+  const server = await startPostgres(scratch);
+  later(() => server.stop());
+  progress(server.description);
+  const postgres = await server.createDatabase();
+
+  progress(`making ${TENANTS} tenants, three times`);
+  const grounds = {
+    scratch,
+    databaseUrl: postgres.url,
+    pgliteFolder: join(scratch, 'pglite'),
+    filesFolder: join(scratch, 'files'),
+  };
+  await prepare({ DATABASE_URL: postgres.url }, TENANTS);
+  if (chosen.includes('P')) await prepare({ DATA_DIR: grounds.pgliteFolder }, TENANTS);
+  if (chosen.includes('A')) await prepareFolders(grounds.filesFolder, TENANTS);
+
+  const lean = isLean ? await measureLean(scratch, postgres.url) : undefined;
+  progress('starting the contestants');
+  const contestants = await startContestants(grounds, chosen, later);
+  const service = contestants.find(({ id }) => id === 'S')?.server;
+  if (lean && service) {
+    await delay(2000);
+    lean.idleBytes = service.memory();
+  }
+  await postgres.query('CHECKPOINT');
+
+  const cells = await measureAll(contestants, later, () => {
+    if (lean && service) lean.mixBytes = Math.max(lean.mixBytes ?? 0, service.memory());
+  });
+  await write({
+    date: new Date().toISOString().slice(0, 16).replace('T', ' '),
+    machine: `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform}, Node ${process.version}`,
+    postgres: server.description,
+    settings: { ROUNDS, SECONDS, WARM_UP, CONNECTIONS, TENANTS, ...LOAD_SETTINGS },
+    contestants: contestants.map(({ id, name }) => ({ id, name })),
+    cells,
+    targets: judge(cells),
+    lean,
+  });
+});
+
+async function measureLean(scratch: string, databaseUrl: string): Promise<Lean> {
+  progress('measuring start-up and sizes');
+  const folder = join(scratch, 'pglite-start');
+  await prepare({ DATA_DIR: folder }, 0);
+  return {
+    startOnPostgresMs: await measureStart(scratch, { DATABASE_URL: databaseUrl }),
+    startOnPgliteMs: await measureStart(scratch, { DATA_DIR: folder }),
+    idleBytes: undefined,
+    mixBytes: undefined,
+    ...countDependencies(),
+    installedBytes: measureInstall(scratch),
+    imageBytes: imageBytes(),
+  };
+}
+
+/** One contestant has load at a time; they take turns within a round, and each round begins with another. */
+async function measureAll(
+  contestants: readonly Contestant[],
+  later: (undo: () => void) => void,
+  onMix: () => void,
+): Promise<Cell[]> {
+  const http = new Worker('load.ts');
+  const driver = new Worker('driver.ts');
+  later(() => {
+    http.stop();
+    driver.stop();
+  });
+  const measure = (
+    { id, url, headers, keyed }: Contestant,
+    workload: Job['workload'],
+    round: string | number,
+    times: Pick<Job, 'warmUpSeconds' | 'seconds'>,
+  ) => {
+    const job = { workload, url, headers, keyed, ...times, run: `${workload}-${id}-${round}` };
+    return (id === 'C2' ? driver : http).measure({ ...job, connections: CONNECTIONS, tenants: TENANTS });
+  };
+  progress('warming up');
+  for (const each of contestants) {
+    const widest = each.workloads.at(-1) ?? 'view';
+    await measure(each, widest, 'first', { warmUpSeconds: 0, seconds: WARM_UP * 3 });
+  }
+  const cells: Cell[] = [];
+  for (const workload of workloads.filter((each) => only.includes(each))) {
+    const taking = contestants.filter((each) => each.workloads.includes(workload));
+    const rounds = new Map<Contestant, Round[]>(taking.map((each) => [each, []]));
+    for (let round = 0; round < ROUNDS; round++) {
+      for (let turn = 0; turn < taking.length; turn++) {
+        const contestant = taking[(turn + round) % taking.length] as Contestant;
+        const { id } = contestant;
+        const watch = id === 'S' && workload === 'mix' ? setInterval(onMix, 200) : undefined;
+        const used = contestant.server?.processorTime() ?? Number.NaN;
+        const measured = await measure(contestant, workload, round, {
+          warmUpSeconds: WARM_UP,
+          seconds: SECONDS,
+        }).finally(() => clearInterval(watch));
+        const processor = ((contestant.server?.processorTime() ?? Number.NaN) - used) / measured.all;
+        rounds.get(contestant)?.push({ ...measured, processor });
+        const { rate, p50, p99, failures } = measured;
+        progress(
+          `${workload} ${round + 1}/${ROUNDS} ${id.padEnd(2)} ${rate.toFixed(0).padStart(6)}/s, p50 ${p50.toFixed(2)}, p99 ${p99.toFixed(2)} ms, ${processor.toFixed(0)} µs${failures ? `, ${failures} FAILURES` : ''}`,
+        );
+      }
+    }
+    for (const [{ id }, measured] of rounds) cells.push(cellOf(workload, id, measured));
+  }
+  return cells;
+}
+
+async function write(results: Results): Promise<void> {
+  const folder = join(root, 'bench', 'results');
+  await mkdir(folder, { recursive: true });
+  const json = `${JSON.stringify(results, null, 2)}\n`;
+  await writeFile(join(folder, 'bench.json'), json);
+  await writeFile(join(folder, 'bench.md'), `${markdown(results)}\n![Requests a second](bench.svg)\n`);
+  await writeFile(join(folder, 'bench.svg'), chart(results));
+  process.stdout.write(process.argv.includes('--json') ? json : markdown(results));
+  // A table with failures in it is no result.
+  if (results.cells.some(({ failures }) => failures > 0)) process.exitCode = 1;
+}

@@ -1,0 +1,176 @@
+/**
+ * `npm run bench:scale`: whether a call takes as long with a million files as with a thousand, and how fast directories are
+ * moved and deleted. Measures the store, without HTTP around it, one call at a time. Writes bench/results/scale.md,
+ * scale.json (which --json prints), and the statements' plans to explain.txt and, for the thousand files, explain-small.txt.
+ *
+ * Environment: FILES (1000000), CALLS of each kind (400), TEST_DATABASE_URL and TEST_POSTGRES as for the tests.
+ */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { loadConfig } from '../src/config.ts';
+import { openDatabase } from '../src/db/database.ts';
+import { PostgresMemory } from '../src/db/memory-store.ts';
+import type { MemoryPath } from '../src/memory/path.ts';
+import type { MemoryStore } from '../src/memory/store.ts';
+import { progress, setting, withCleanup } from './support/cleanup.ts';
+import { prepare } from './support/contestants.ts';
+import { text } from './support/data.ts';
+import { explainAll } from './support/explain.ts';
+import { measureStart } from './support/lean.ts';
+import { type BenchDatabase, startPostgres } from './support/postgres.ts';
+import { root } from './support/process.ts';
+import { seedLarge } from './support/scale-data.ts';
+import { type Row, scaleMarkdown } from './support/scale-report.ts';
+import { median } from './support/statistics.ts';
+
+const FILES = setting('FILES', 1_000_000);
+const SMALL_FILES = 1000;
+const CALLS = setting('CALLS', 400);
+const COPIES = 3;
+/** Files in the directories that are moved and deleted. */
+const SIZES = [FILES / 1000, FILES / 100, FILES / 20].map(Math.floor);
+
+const DONE = { content: 'done', isError: false };
+const pick = (n: number) => Math.floor(Math.random() * n);
+const filePath = (directories: number) => `/memories/d${pick(directories)}/f${pick(100)}.md` as MemoryPath;
+
+/** A store, and where in it calls go: a tenant at random or always the largest. */
+interface Ground {
+  store(): MemoryStore;
+  directories: number;
+}
+
+const GROUNDS = ['small', 'large', 'largest'] as const;
+
+let made = 0;
+const calls: Record<string, (ground: Ground) => Promise<unknown>> = {
+  'view of a file': ({ store, directories }) => store().look(filePath(directories), 1000),
+  'view of a directory of 100': ({ store, directories }) =>
+    store().look(`/memories/d${pick(directories)}` as MemoryPath, 5000),
+  create: async ({ store }) => {
+    const path = `/memories/new/${made++}.md` as MemoryPath;
+    expect((await store().create(path, text(1024), DONE)).kind, 'created');
+  },
+  edit: async ({ store, directories }) => {
+    const change = (content: string) => ({ content: content.replace('log:', 'log:.'), result: DONE });
+    expect((await store().edit(filePath(directories), change)).kind, 'edited');
+  },
+};
+
+await withCleanup(async (scratch, later) => {
+  const server = await startPostgres(scratch);
+  later(() => server.stop());
+  progress(server.description);
+  const [small, large] = [await server.createDatabase(), await server.createDatabase()];
+  for (const [database, files, sizes] of [
+    [small, SMALL_FILES, []],
+    [large, FILES, SIZES],
+  ] as const) {
+    await prepare({ DATABASE_URL: database.url }, 0);
+    const started = performance.now();
+    await seedLarge(database, { files, large: Math.floor(files / 10), moved: sizes, copies: COPIES });
+    progress(`made ${files} files in ${Math.round((performance.now() - started) / 1000)} s`);
+  }
+  await small.query('CHECKPOINT');
+
+  const openedSmall = await openMemory(small);
+  const openedLarge = await openMemory(large);
+  later(() => openedSmall.close());
+  later(() => openedLarge.close());
+  const any = (memory: PostgresMemory, files: number): Ground => ({
+    store: () => memory.forTenant(`t${pick(Math.floor((files * 0.9) / 100))}`, { autoCreate: false }),
+    directories: 1,
+  });
+  const grounds: Record<'small' | 'large' | 'largest', Ground> = {
+    small: any(openedSmall.memory, SMALL_FILES),
+    large: any(openedLarge.memory, FILES),
+    largest: {
+      store: () => openedLarge.memory.forTenant('large', { autoCreate: false }),
+      directories: Math.floor(FILES / 1000),
+    },
+  };
+
+  const rows: Row[] = [];
+  for (const [name, call] of Object.entries(calls)) rows.push(await compare(name, call, grounds));
+  const moves = [];
+  for (const files of SIZES) {
+    const store = openedLarge.memory.forTenant('moved', { autoCreate: false });
+    moves.push({ files, ...(await measureMoves(store, files)) });
+    progress(`moved and deleted directories of ${files} files`);
+  }
+  const starts = {
+    small: await measureStart(scratch, { DATABASE_URL: small.url }),
+    large: await measureStart(scratch, { DATABASE_URL: large.url }),
+  };
+  const results = {
+    date: new Date().toISOString().slice(0, 16).replace('T', ' '),
+    postgres: server.description,
+    files: FILES,
+    rows,
+    moves,
+    starts,
+  };
+  const folder = join(root, 'bench', 'results');
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'explain.txt'), await explainAll(large, 'large'));
+  await writeFile(join(folder, 'explain-small.txt'), await explainAll(small, 'large'));
+  const json = `${JSON.stringify(results, null, 2)}\n`;
+  await writeFile(join(folder, 'scale.json'), json);
+  await writeFile(join(folder, 'scale.md'), scaleMarkdown(results));
+  process.stdout.write(process.argv.includes('--json') ? json : scaleMarkdown(results));
+});
+
+async function openMemory({
+  url,
+}: BenchDatabase): Promise<{ memory: PostgresMemory; close(): Promise<void> }> {
+  const database = await openDatabase(loadConfig({ DATABASE_URL: url, DB_STATEMENT_TIMEOUT_MS: '0' }));
+  const memory = new PostgresMemory(database, { maxFiles: 0, maxBytes: 0 });
+  return { memory, close: () => memory.close().then(() => database.close()) };
+}
+
+/** Turn by turn, each time beginning with another, so that a change of the machine meets all alike. */
+async function compare(
+  name: string,
+  call: (ground: Ground) => Promise<unknown>,
+  grounds: Record<'small' | 'large' | 'largest', Ground>,
+): Promise<Row> {
+  const times = { small: [] as number[], large: [] as number[], largest: [] as number[] };
+  for (let i = -20; i < CALLS; i++) {
+    for (let turn = 0; turn < GROUNDS.length; turn++) {
+      const key = GROUNDS[(turn + i + 21) % GROUNDS.length] ?? 'small';
+      const started = performance.now();
+      await call(grounds[key]);
+      if (i >= 0) times[key].push(performance.now() - started);
+    }
+  }
+  const row = {
+    name,
+    small: median(times.small),
+    large: median(times.large),
+    largest: median(times.largest),
+  };
+  progress(`${name}: ${row.small.toFixed(2)}, ${row.large.toFixed(2)}, ${row.largest.toFixed(2)} ms`);
+  return row;
+}
+
+/** Files a second, as medians over the copies of the directory. */
+async function measureMoves(store: MemoryStore, files: number): Promise<{ rename: number; delete: number }> {
+  const timed = async (work: () => Promise<unknown>) => {
+    const started = performance.now();
+    await work();
+    return files / ((performance.now() - started) / 1000);
+  };
+  const renames: number[] = [];
+  const deletes: number[] = [];
+  for (let copy = 0; copy < COPIES; copy++) {
+    const from = `/memories/m${files}-${copy}` as MemoryPath;
+    const to = `/memories/moved/m${files}-${copy}` as MemoryPath;
+    renames.push(await timed(async () => expect((await store.rename(from, to, DONE)).kind, 'renamed')));
+    deletes.push(await timed(async () => expect(await store.delete(to, DONE), 'deleted')));
+  }
+  return { rename: median(renames), delete: median(deletes) };
+}
+
+function expect(given: string, wanted: string): void {
+  if (given !== wanted) throw new Error(`It is ${given}, and should be ${wanted}.`);
+}

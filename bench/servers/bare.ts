@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto';
+import type { Placeholder } from 'drizzle-orm';
+import type { Statement } from '../../src/db/statement.ts';
+import {
+  createFileAndTenantStatement,
+  deleteStatement,
+  type LookedRow,
+  lookStatement,
+  readFileStatement,
+  renameStatement,
+  writeFileStatement,
+} from '../../src/db/statements/memory.ts';
+import type { Input } from '../support/workloads.ts';
+
+/** Runs a prepared statement and gives its rows. */
+export type Query = (query: {
+  name: string;
+  text: string;
+  values: unknown[];
+}) => Promise<{ rows: unknown[] }>;
+
+type Values = Record<string, string | number | string[]>;
+type Prepared = (query: Query, values: Values) => Promise<{ rows: unknown[] }>;
+
+// biome-ignore lint/suspicious/noExplicitAny: the types of parameters and rows do not matter here
+function prepared({ name, query: { sql, params } }: Statement<any, any>): Prepared {
+  const names = params.map((param) => (param as Placeholder).name);
+  return (query, values) => query({ name, text: sql, values: names.map((each) => values[each]) });
+}
+
+const look = prepared(lookStatement);
+const read = prepared(readFileStatement);
+const write = prepared(writeFileStatement.plain);
+const create = prepared(createFileAndTenantStatement.plain);
+const move = prepared(renameStatement.plain);
+const remove = prepared(deleteStatement.plain);
+
+const QUOTAS = { maxFiles: 0, maxBytes: 0 };
+
+/** A memory command with the service's SQL and the formatting, and without all else: nothing is checked. */
+export async function executeBare(query: Query, tenant: string, input: Input): Promise<string> {
+  switch (input.command) {
+    case 'view': {
+      const { path } = input;
+      const { rows } = await look(query, { tenant, path, limit: 10_000, accessedBefore: '2000-01-01' });
+      return show(path, rows as LookedRow[]);
+    }
+    case 'create': {
+      const { path, file_text: content } = input;
+      await create(query, {
+        tenant,
+        path,
+        ancestors: ancestorsOf(path),
+        content,
+        version: randomUUID(),
+        ...QUOTAS,
+      });
+      return `File created successfully at: ${path}`;
+    }
+    case 'str_replace':
+      await edit(query, tenant, input.path, (content) => content.replace(input.old_str, () => input.new_str));
+      return 'The memory file has been edited.';
+    case 'insert':
+      await edit(query, tenant, input.path, (content) => {
+        const lines = content.split('\n');
+        lines.splice(input.insert_line, 0, input.insert_text.replace(/\n$/, ''));
+        return lines.join('\n');
+      });
+      return `The file ${input.path} has been edited.`;
+    case 'rename': {
+      const { old_path: from, new_path: to } = input;
+      await move(query, { tenant, from, to, ancestors: ancestorsOf(to) });
+      return `Successfully renamed ${from} to ${to}`;
+    }
+    case 'delete':
+      await remove(query, { tenant, path: input.path });
+      return `Successfully deleted ${input.path}`;
+  }
+}
+
+function show(path: string, rows: LookedRow[]): string {
+  const [self, ...rest] = rows;
+  if (self === undefined) throw new Error(`Nothing is at ${path}.`);
+  if (self.kind === 'file') {
+    const lines = (self.content ?? '').split('\n').map((line, i) => `${String(i + 1).padStart(6)}\t${line}`);
+    return `Here's the content of ${path} with line numbers:\n${lines.join('\n')}`;
+  }
+  const lines = rest.map((row) => `${size(row.bytes ?? 4096)}\t${row.path}${row.kind === 'dir' ? '/' : ''}`);
+  return `Here're the files and directories up to 2 levels deep in ${path}, excluding hidden items and node_modules:\n4.0K\t${path}\n${lines.join('\n')}`;
+}
+
+function size(bytes: number): string {
+  return bytes < 1024 ? `${bytes}B` : `${(bytes / 1024).toFixed(1)}K`;
+}
+
+async function edit(query: Query, tenant: string, path: string, change: (content: string) => string) {
+  const [file] = (await read(query, { tenant, path })).rows as { content: string; version: string }[];
+  if (file === undefined) throw new Error(`No file is at ${path}.`);
+  const content = change(file.content);
+  await write(query, {
+    tenant,
+    path,
+    readVersion: file.version,
+    content,
+    version: randomUUID(),
+    maxBytes: 0,
+  });
+}
+
+function ancestorsOf(path: string): string[] {
+  const names = path.split('/');
+  return names.slice(2).map((_, i) => names.slice(0, i + 2).join('/'));
+}

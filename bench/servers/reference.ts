@@ -1,0 +1,29 @@
+/** A, the reference: the SDK's class on a folder for each tenant, behind a handler. */
+import { join } from 'node:path';
+import { BetaLocalFilesystemMemoryTool } from '@anthropic-ai/sdk/tools/memory/node';
+import fastify from 'fastify';
+import type { Input } from '../support/workloads.ts';
+
+const { FOLDER = '', PORT } = process.env;
+const tools = new Map<string, Promise<BetaLocalFilesystemMemoryTool>>();
+
+function toolOf(tenant: string): Promise<BetaLocalFilesystemMemoryTool> {
+  let tool = tools.get(tenant);
+  if (tool === undefined) {
+    tool = BetaLocalFilesystemMemoryTool.init(join(FOLDER, tenant));
+    tools.set(tenant, tool);
+  }
+  return tool;
+}
+
+const app = fastify();
+app.post('/execute', async (request) => {
+  const input = request.body as Input;
+  const tool = await toolOf(String(request.headers['x-tenant-id']));
+  try {
+    return { content: String(await tool[input.command as 'view'](input as never)), is_error: false };
+  } catch (error) {
+    return { content: error instanceof Error ? error.message : String(error), is_error: true };
+  }
+});
+await app.listen({ host: '127.0.0.1', port: Number(PORT) });

@@ -1,0 +1,37 @@
+/** The part of autocannon that the bench uses; it brings no types. */
+declare module 'autocannon' {
+  import type { EventEmitter } from 'node:events';
+
+  interface Request {
+    method?: string;
+    headers?: Record<string, string>;
+    body?: string;
+    setupRequest?(request: Request): Request;
+  }
+
+  interface Client extends EventEmitter {
+    setRequests(requests: Request[]): void;
+  }
+
+  interface Options {
+    url: string;
+    method: string;
+    connections: number;
+    /** Whole seconds. */
+    duration: number;
+    headers: Record<string, string>;
+    setupClient(client: Client): void;
+    verifyBody(body: string): boolean;
+  }
+
+  export interface Result {
+    non2xx: number;
+    errors: number;
+    timeouts: number;
+    mismatches: number;
+  }
+
+  export interface Instance extends EventEmitter, PromiseLike<Result> {}
+
+  export default function autocannon(options: Options): Instance;
+}

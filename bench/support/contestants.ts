@@ -1,0 +1,159 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { loadConfig } from '../../src/config.ts';
+import { openDatabase } from '../../src/db/database.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import {
+  DIRECTORIES,
+  directoryPath,
+  FILES_PER_DIRECTORY,
+  filePath,
+  LARGE_BYTES,
+  SMALL_BYTES,
+  seed,
+  tenantName,
+  text,
+} from './data.ts';
+import { runCli, SERVICE, type Server, startServer, typescript } from './process.ts';
+import { type Workload, workloads } from './workloads.ts';
+
+/** The one setting beside the defaults: whoever makes load is over any rate. */
+export const LOAD_SETTINGS = { RATE_LIMIT_PER_MINUTE: '0' };
+
+export interface Contestant {
+  id: 'S' | 'I' | 'N' | 'A' | 'B' | 'C1' | 'C2' | 'P';
+  name: string;
+  workloads: readonly Workload[];
+  url: string;
+  headers: Record<string, string>;
+  keyed: boolean;
+  server?: Server;
+}
+
+const READS = ['view', 'directory'] as const;
+const WRITES = ['create', 'str_replace', 'insert'] as const;
+
+/** Brings a database up to date, and fills it. */
+export async function prepare(env: Record<string, string>, tenants: number): Promise<void> {
+  const database = await openDatabase(loadConfig({ AUTH: 'none', DB_STATEMENT_TIMEOUT_MS: '0', ...env }));
+  try {
+    await migrate(database);
+    if (tenants > 0) await seed(database, tenants);
+  } finally {
+    await database.close();
+  }
+}
+
+/** The same files as a folder for each tenant. */
+export async function prepareFolders(folder: string, tenants: number): Promise<void> {
+  const small = text(SMALL_BYTES);
+  const large = text(LARGE_BYTES);
+  for (let t = 0; t < tenants; t++) {
+    const tenant = join(folder, tenantName(t));
+    for (let d = 0; d < DIRECTORIES; d++) {
+      await mkdir(join(tenant, directoryPath(d)), { recursive: true });
+      const files = Array.from({ length: FILES_PER_DIRECTORY }, (_, f) =>
+        writeFile(join(tenant, filePath(d, f)), f === 0 ? large : small),
+      );
+      await Promise.all(files);
+    }
+  }
+}
+
+export interface Grounds {
+  scratch: string;
+  databaseUrl: string;
+  pgliteFolder: string;
+  filesFolder: string;
+}
+
+/** Starts every server; all run all the time, and only one has load. */
+export async function startContestants(
+  grounds: Grounds,
+  only: readonly string[],
+  later: (undo: () => unknown) => void,
+): Promise<Contestant[]> {
+  const { scratch, databaseUrl, pgliteFolder, filesFolder } = grounds;
+  const key = runCli(['keys', 'create', '--service'], { DATABASE_URL: databaseUrl }).trim();
+  const start = async (
+    name: string,
+    args: string[],
+    env: Record<string, string>,
+    ready?: string,
+  ): Promise<Server> => {
+    const server = await startServer(args, { env, scratch, name, ...(ready && { ready }) });
+    later(() => server.stop());
+    return server;
+  };
+  const service = (name: string, env: Record<string, string>) =>
+    start(name, SERVICE, { ...LOAD_SETTINGS, ...env }, '/readyz');
+  const floor = typescript('bench/servers/floor.ts');
+
+  const makers: Record<Contestant['id'], () => Promise<Omit<Contestant, 'id' | 'url'> & { url?: string }>> = {
+    S: async () => ({
+      name: 'the service: Postgres, AUTH=keys',
+      workloads,
+      headers: { authorization: `Bearer ${key}` },
+      keyed: false,
+      server: await service('service', { DATABASE_URL: databaseUrl, AUTH: 'keys' }),
+    }),
+    I: async () => ({
+      name: 'the service, with an Idempotency-Key on each write',
+      workloads: [...WRITES, 'mix'],
+      headers: { authorization: `Bearer ${key}` },
+      keyed: true,
+    }),
+    N: async () => ({
+      name: 'the service, AUTH=none',
+      workloads: ['view', 'mix'],
+      headers: {},
+      keyed: false,
+      server: await service('service-none', { DATABASE_URL: databaseUrl, AUTH: 'none' }),
+    }),
+    P: async () => ({
+      name: 'the service on its embedded database (PGlite), AUTH=none',
+      workloads,
+      headers: {},
+      keyed: false,
+      server: await service('service-pglite', { DATA_DIR: pgliteFolder }),
+    }),
+    A: async () => ({
+      name: 'A, reference: BetaLocalFilesystemMemoryTool behind a Fastify handler',
+      workloads,
+      headers: {},
+      keyed: false,
+      server: await start('reference', typescript('bench/servers/reference.ts'), { FOLDER: filesFolder }),
+    }),
+    B: async () => ({
+      name: 'B, floor: Fastify handler, prepared query on a pg.Pool of 10, formatting',
+      workloads,
+      headers: {},
+      keyed: false,
+      server: await start('floor', floor, { DATABASE_URL: databaseUrl }),
+    }),
+    C1: async () => ({
+      name: 'C1, limit: that handler without a database',
+      workloads: READS,
+      headers: {},
+      keyed: false,
+      server: await start('limit', floor, {}),
+    }),
+    C2: async () => ({
+      name: 'C2, limit: the pg driver alone, 32 in flight on 2 pipelined connections, no HTTP',
+      workloads: [...READS, ...WRITES],
+      headers: {},
+      keyed: false,
+      url: databaseUrl,
+    }),
+  };
+
+  const contestants: Contestant[] = [];
+  for (const id of Object.keys(makers) as Contestant['id'][]) {
+    if (!only.includes(id) && !(id === 'S' && only.includes('I'))) continue;
+    const made = await makers[id]();
+    // The one without a server of its own asks the first.
+    const server = made.server ?? (made.url === undefined ? contestants[0]?.server : undefined);
+    contestants.push({ ...made, id, url: made.url ?? server?.url ?? '', ...(server && { server }) });
+  }
+  return contestants;
+}

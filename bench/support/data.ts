@@ -1,0 +1,69 @@
+import type { Database } from '../../src/db/database.ts';
+import { statement } from '../../src/db/statement.ts';
+
+/** What each tenant has: directories d0 to d4 of 20 files each; the first file of each is large. */
+export const DIRECTORIES = 5;
+export const FILES_PER_DIRECTORY = 20;
+export const SMALL_BYTES = 1024;
+export const LARGE_BYTES = 10_240;
+
+const LARGE_PER_TENANT = DIRECTORIES;
+export const FILES_PER_TENANT = DIRECTORIES * FILES_PER_DIRECTORY;
+export const BYTES_PER_TENANT =
+  LARGE_PER_TENANT * LARGE_BYTES + (FILES_PER_TENANT - LARGE_PER_TENANT) * SMALL_BYTES;
+
+export const tenantName = (i: number) => `t${i}`;
+export const directoryPath = (i: number) => `/memories/d${i}`;
+export const filePath = (directory: number, file: number) => `${directoryPath(directory)}/f${file}.md`;
+
+const WORDS =
+  'user prefers short answers project uses tests before code review deadline moved to friday api key rotated monthly'.split(
+    ' ',
+  );
+
+/** Notes of exactly so many bytes, ASCII, with the one line `log:` that edits replace. */
+export function text(bytes: number): string {
+  const lines = ['# Notes', 'log:'];
+  let length = lines.join('\n').length;
+  for (let i = 0; length < bytes; i++) {
+    const words = Array.from({ length: 9 }, (_, n) => WORDS[(i * 7 + n * 5) % WORDS.length]);
+    const line = `- ${i}: ${words.join(' ')}`;
+    lines.push(line);
+    length += 1 + line.length;
+  }
+  return lines.join('\n').slice(0, bytes);
+}
+
+/** Fills a migrated, empty database with so many tenants. */
+export async function seed(database: Database, tenants: number): Promise<void> {
+  const small = text(SMALL_BYTES);
+  const large = text(LARGE_BYTES);
+  const run = (name: string, sql: string, params: Record<string, string | number>) =>
+    database.run(statement(`seed_${name}`, Object.keys(params), sql), params);
+  const all = `generate_series(0, $1::integer - 1) AS t (i)`;
+  await run(
+    'tenants',
+    `INSERT INTO tenants (id, file_count, byte_count) SELECT 't' || i, $2::bigint, $3::bigint FROM ${all}`,
+    { tenants, files: FILES_PER_TENANT, bytes: BYTES_PER_TENANT },
+  );
+  await run(
+    'roots',
+    `INSERT INTO entries (tenant_id, path, parent_path, kind) SELECT 't' || i, '/memories', NULL, 'dir' FROM ${all}`,
+    { tenants },
+  );
+  await run(
+    'directories',
+    `INSERT INTO entries (tenant_id, path, parent_path, kind)
+     SELECT 't' || i, '/memories/d' || d, '/memories', 'dir' FROM ${all}, generate_series(0, $2::integer - 1) AS d`,
+    { tenants, directories: DIRECTORIES },
+  );
+  await run(
+    'files',
+    `INSERT INTO entries (tenant_id, path, parent_path, kind, content, version)
+     SELECT 't' || i, '/memories/d' || d || '/f' || f || '.md', '/memories/d' || d, 'file',
+            CASE WHEN f = 0 THEN $4::text ELSE $5::text END, gen_random_uuid()
+     FROM ${all}, generate_series(0, $2::integer - 1) AS d, generate_series(0, $3::integer - 1) AS f`,
+    { tenants, directories: DIRECTORIES, files: FILES_PER_DIRECTORY, large, small },
+  );
+  await run('vacuum', 'VACUUM ANALYZE', {});
+}

@@ -1,0 +1,66 @@
+import type { Placeholder } from 'drizzle-orm';
+import { memoryStatements } from '../../src/db/statements/memory.ts';
+import { receiptStatements } from '../../src/db/statements/receipts.ts';
+import type { BenchDatabase } from './postgres.ts';
+
+const statements = [...memoryStatements, ...receiptStatements];
+const FILE = '/memories/d0/f5.md';
+const DIRECTORY = '/memories/d0';
+
+/** The plan of each statement on memory, as it runs for `tenant`; nothing of what they do stays. */
+export async function explainAll({ query }: BenchDatabase, tenant: string): Promise<string> {
+  const [file] = await query('SELECT version FROM entries WHERE tenant_id = $1 AND path = $2', [
+    tenant,
+    FILE,
+  ]);
+  const values: Record<string, unknown> = {
+    tenant,
+    path: FILE,
+    paths: [FILE, DIRECTORY],
+    ancestors: ['/memories', '/memories/new'],
+    content: 'explained',
+    version: crypto.randomUUID(),
+    readVersion: file?.version,
+    limit: 5000,
+    now: new Date().toISOString(),
+    accessedBefore: new Date().toISOString(),
+    from: DIRECTORY,
+    to: '/memories/new/d0',
+    maxFiles: 0,
+    maxBytes: 0,
+    maxDepth: 20,
+    keyHash: 'key',
+    requestHash: 'request',
+    answer: 'answer',
+  };
+  const parts: string[] = [];
+  const explain = async (title: string, index: number, own: Record<string, unknown>) => {
+    const { sql, params } = statements[index]?.query ?? { sql: '', params: [] };
+    const given = params.map((param) => ({ ...values, ...own })[(param as Placeholder).name]);
+    await query('BEGIN');
+    try {
+      const rows = await query(`EXPLAIN (ANALYZE, BUFFERS) ${sql}`, given);
+      parts.push(`## ${title}\n\n${rows.map((row) => row['QUERY PLAN']).join('\n')}`);
+    } catch (error) {
+      parts.push(`## ${title}\n\nfailed: ${String(error)}`);
+    } finally {
+      await query('ROLLBACK');
+    }
+  };
+  for (const [index, { name }] of statements.entries()) {
+    if (name === 'look') {
+      await explain('look: a file', index, {});
+      await explain('look: a directory of 100', index, { path: DIRECTORY });
+      await explain('look: /memories', index, { path: '/memories' });
+    } else if (/create_file/.test(name)) {
+      await explain(name, index, { path: '/memories/new/explained.md' });
+    } else if (/^delete/.test(name)) {
+      await explain(`${name}: a directory of 100`, index, { path: DIRECTORY });
+    } else if (name === 'explain_rename') {
+      await explain(name, index, { maxBytes: 1024 });
+    } else {
+      await explain(name, index, {});
+    }
+  }
+  return `${parts.join('\n\n')}\n`;
+}

@@ -1,0 +1,66 @@
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root, SERVICE, startServer } from './process.ts';
+import { median } from './statistics.ts';
+
+/** How little the service takes; undefined is what could not be found out here. */
+export interface Lean {
+  startOnPostgresMs: number;
+  startOnPgliteMs: number;
+  idleBytes: number | undefined;
+  mixBytes: number | undefined;
+  directDependencies: number;
+  allDependencies: number;
+  installedBytes: number | undefined;
+  imageBytes: number | undefined;
+}
+
+const STARTS = 5;
+
+/** The median time from the start of a process until it says that it is ready, on a database that is there. */
+export async function measureStart(scratch: string, env: Record<string, string>): Promise<number> {
+  const times: number[] = [];
+  for (let i = 0; i < STARTS; i++) {
+    const server = await startServer(SERVICE, { env, scratch, name: 'start', ready: '/readyz' });
+    times.push(server.readyAfterMs);
+    await server.stop();
+  }
+  return median(times);
+}
+
+export function countDependencies(): { directDependencies: number; allDependencies: number } {
+  const read = (name: string) => JSON.parse(readFileSync(join(root, name), 'utf8'));
+  const packages = Object.entries(read('package-lock.json').packages as Record<string, { dev?: boolean }>);
+  return {
+    directDependencies: Object.keys(read('package.json').dependencies).length,
+    allDependencies: packages.filter(([path, { dev }]) => path !== '' && !dev).length,
+  };
+}
+
+/** What `npm ci --omit=dev` puts on the disk, in bytes; undefined when it cannot be run, e.g. without a network. */
+export function measureInstall(scratch: string): number | undefined {
+  const folder = join(scratch, 'install');
+  mkdirSync(folder);
+  for (const file of ['package.json', 'package-lock.json'])
+    copyFileSync(join(root, file), join(folder, file));
+  try {
+    const args = ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund'];
+    execFileSync('npm', args, { cwd: folder, stdio: 'ignore' });
+    return (
+      1024 * Number.parseInt(execFileSync('du', ['-sk', 'node_modules'], { cwd: folder }).toString(), 10)
+    );
+  } catch {
+    return undefined;
+  }
+}
+
+/** The size of the image `memory-service`; undefined when there is none. */
+export function imageBytes(): number | undefined {
+  try {
+    const args = ['image', 'inspect', '--format', '{{.Size}}', 'memory-service'];
+    return Number(execFileSync('docker', args, { stdio: ['ignore', 'pipe', 'ignore'] }).toString());
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,108 @@
+import type { Lean } from './lean.ts';
+import { type Cell, type Results, ratio } from './results.ts';
+import { describeWorkload, workloads } from './workloads.ts';
+
+const number = (value: number, digits = 0) =>
+  value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+const row = (cells: readonly (string | number)[]) => `| ${cells.join(' | ')} |`;
+const table = (head: string[], rows: string[][]) =>
+  [row(head), row(head.map((_, i) => (i === 0 ? '---' : '---:'))), ...rows.map(row)].join('\n');
+
+export function markdown(results: Results): string {
+  const { cells, targets, lean, contestants, settings } = results;
+  const names = contestants.map(({ id, name }) => `- **${id}**: ${name}`);
+  const measured = workloads.flatMap((workload) =>
+    cells
+      .filter((cell) => cell.workload === workload)
+      .map((cell, i) => [
+        i === 0 ? describeWorkload[workload] : '',
+        cell.id,
+        number(cell.rate),
+        number(cell.p50, 2),
+        number(cell.p99, 2),
+        Number.isNaN(cell.processor) ? '' : number(cell.processor),
+        cell.id === 'S' ? '' : number(ratio(cells, workload, ['S', cell.id]) ?? Number.NaN, 2),
+        number(cell.failures),
+      ]),
+  );
+  const described = Object.entries(settings).map(([key, value]) => `${key}=${value}`);
+  const parts = [
+    `# Bench of ${results.date}`,
+    `${results.machine}. ${results.postgres}. ${described.join(', ')}.`,
+    names.join('\n'),
+    'Medians over alternating rounds; S ÷ it is the median of the rounds’ ratios of requests a second. CPU µs: processor time of the server’s process for a request (Postgres not counted). Each connection goes round tenants of its own: the service does one tenant’s writes one after the other by design. Every answer is checked; failures are all that were not 2xx with `is_error: false`. S, I, N and P run with the default configuration and RATE_LIMIT_PER_MINUTE=0, their log goes to a file.',
+    table(
+      ['Workload', 'Contestant', 'Requests/s', 'p50 ms', 'p99 ms', 'CPU µs', 'S ÷ it', 'Failures'],
+      measured.map((line) => line.map(String)),
+    ),
+    table(
+      ['Aim', 'Wanted', 'Reached', ''],
+      targets.map(({ name, aim, reached, met }) => [name, aim, number(reached, 2), met ? 'yes' : '**no**']),
+    ),
+  ];
+  if (lean) parts.push(leanTable(lean));
+  return `${parts.join('\n\n')}\n`;
+}
+
+function leanTable(lean: Lean): string {
+  const megabytes = (bytes: number | undefined) =>
+    bytes === undefined ? 'unknown' : `${number(bytes / 2 ** 20, 1)} MiB`;
+  return table(
+    ['Lean', 'Aim', 'Measured'],
+    [
+      ['Process start to ready, on Postgres', '< 1 s', `${number(lean.startOnPostgresMs)} ms`],
+      ['Process start to ready, on an existing PGlite folder', '< 2 s', `${number(lean.startOnPgliteMs)} ms`],
+      ['Resident memory at idle', '', megabytes(lean.idleBytes)],
+      ['Resident memory under the mix, highest', '< 150 MB', megabytes(lean.mixBytes)],
+      [
+        'Production dependencies, direct (with theirs)',
+        '',
+        `${lean.directDependencies} (${lean.allDependencies})`,
+      ],
+      ['Size of `npm ci --omit=dev`', '', megabytes(lean.installedBytes)],
+      ['Size of the image', '', megabytes(lean.imageBytes)],
+    ],
+  );
+}
+
+const COLOURS: Record<Cell['id'], string> = {
+  S: '#2563eb',
+  I: '#60a5fa',
+  N: '#93c5fd',
+  P: '#a78bfa',
+  A: '#dc2626',
+  B: '#d97706',
+  C1: '#9ca3af',
+  C2: '#6b7280',
+};
+
+/** Requests a second as bars, each workload to its own scale. */
+export function chart({ cells, contestants }: Results): string {
+  const BAR = 14;
+  const WIDTH = 640;
+  const LEFT = 40;
+  const parts: string[] = [];
+  let y = 10;
+  for (const workload of workloads) {
+    const own = cells.filter((cell) => cell.workload === workload);
+    if (own.length === 0) continue;
+    const most = Math.max(...own.map(({ rate }) => rate));
+    parts.push(`<text x="4" y="${y + 12}" font-weight="bold">${describeWorkload[workload]}</text>`);
+    y += 18;
+    for (const { id, rate } of own) {
+      const width = Math.max(1, Math.round(((WIDTH - LEFT - 80) * rate) / most));
+      parts.push(
+        `<text x="${LEFT - 6}" y="${y + 11}" text-anchor="end">${id}</text><rect x="${LEFT}" y="${y}" width="${width}" height="${BAR - 2}" fill="${COLOURS[id]}"/><text x="${LEFT + width + 5}" y="${y + 11}">${number(rate)}</text>`,
+      );
+      y += BAR;
+    }
+    y += 8;
+  }
+  for (const { id, name } of contestants) {
+    parts.push(
+      `<rect x="4" y="${y + 2}" width="10" height="10" fill="${COLOURS[id]}"/><text x="20" y="${y + 11}">${id}: ${name}</text>`,
+    );
+    y += 15;
+  }
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${y + 6}" font-family="sans-serif" font-size="11"><title>Requests a second</title><rect width="100%" height="100%" fill="#fff"/>\n${parts.join('\n')}\n</svg>\n`;
+}

@@ -1,0 +1,52 @@
+import { text } from './data.ts';
+import type { BenchDatabase } from './postgres.ts';
+
+const PER_DIRECTORY = 100;
+
+/**
+ * Fills an empty, migrated database: tenants t0, t1, … of a directory with 100 files of 1 KB each, tenant `large` with a tenth
+ * of all files, and tenant `moved` with directories `m<files>-<copy>` to be moved and deleted.
+ */
+export async function seedLarge(
+  { query }: BenchDatabase,
+  options: { files: number; large: number; moved: readonly number[]; copies: number },
+): Promise<void> {
+  const { files, large, moved, copies } = options;
+  // Spares the checks of foreign keys, where the role may.
+  await query('SET session_replication_role = replica').catch(() => {});
+  const tenants = Math.floor((files - large) / PER_DIRECTORY);
+  const content = text(1024);
+  // Without limits: what is measured is not the quotas.
+  await query(`INSERT INTO tenants (id, max_files, max_bytes)
+    SELECT 't' || i, 0, 0 FROM generate_series(0, ${tenants - 1}) AS i
+    UNION ALL VALUES ('large', 0, 0), ('moved', 0, 0)`);
+  await query(`INSERT INTO entries (tenant_id, path, kind) SELECT id, '/memories', 'dir' FROM tenants`);
+  /** Directories `folder` || d, each of 100 files, for the tenants of a query. */
+  const fill = async (owners: string, parent: string, folder: string, directories: number) => {
+    const all = `(${owners}) AS o (id), generate_series(0, ${directories - 1}) AS d`;
+    await query(`INSERT INTO entries (tenant_id, path, parent_path, kind)
+      SELECT o.id, '${folder}' || d, '${parent}', 'dir' FROM ${all}`);
+    await query(
+      `INSERT INTO entries (tenant_id, path, parent_path, kind, content, version)
+       SELECT o.id, '${folder}' || d || '/f' || f || '.md', '${folder}' || d, 'file', $1::text, gen_random_uuid()
+       FROM ${all}, generate_series(0, ${PER_DIRECTORY - 1}) AS f`,
+      [content],
+    );
+  };
+  await fill(`SELECT id FROM tenants WHERE id LIKE 't%'`, '/memories', '/memories/d', 1);
+  await fill(`VALUES ('large')`, '/memories', '/memories/d', Math.ceil(large / PER_DIRECTORY));
+  for (const size of moved) {
+    for (let copy = 0; copy < copies; copy++) {
+      const top = `/memories/m${size}-${copy}`;
+      await query(
+        `INSERT INTO entries (tenant_id, path, parent_path, kind) VALUES ('moved', '${top}', '/memories', 'dir')`,
+      );
+      await fill(`VALUES ('moved')`, top, `${top}/d`, Math.ceil(size / PER_DIRECTORY));
+    }
+  }
+  await query(`UPDATE tenants AS t SET file_count = used.files, byte_count = used.bytes
+    FROM (SELECT tenant_id, count(*) AS files, sum(size_bytes) AS bytes FROM entries WHERE kind = 'file' GROUP BY 1) AS used
+    WHERE used.tenant_id = t.id`);
+  await query('RESET session_replication_role');
+  await query('VACUUM ANALYZE');
+}

@@ -1,0 +1,48 @@
+/** A call's median time in milliseconds: with a thousand files, with all of them, and of the largest tenant. */
+export interface Row {
+  name: string;
+  small: number;
+  large: number;
+  largest: number;
+}
+
+export interface ScaleResults {
+  date: string;
+  postgres: string;
+  files: number;
+  rows: Row[];
+  /** Files a second, for a directory of so many. */
+  moves: { files: number; rename: number; delete: number }[];
+  starts: { small: number; large: number };
+}
+
+const RATIO = 1.3;
+const FILES_PER_SECOND = 20_000;
+
+export function scaleMarkdown({ date, postgres, files, rows, moves, starts }: ScaleResults): string {
+  const count = (n: number) => Math.round(n).toLocaleString('en-US');
+  const against = (value: number, base: number) =>
+    `${(value / base).toFixed(2)}${value / base <= RATIO ? '' : ' **missed**'}`;
+  const speed = (rate: number) => `${count(rate)}${rate >= FILES_PER_SECOND ? '' : ' **missed**'}`;
+  const largest = count(files / 10);
+  return `# Scale, ${date}
+
+${postgres}. Medians of single calls of the store in milliseconds, without HTTP. Aim: at most ${RATIO} times.
+
+| Call | 1,000 files | ${count(files)} files | times | tenant with ${largest} | times |
+| --- | ---: | ---: | ---: | ---: | ---: |
+${rows
+  .map(({ name, small, large, largest }) => {
+    const cells = [small.toFixed(2), large.toFixed(2), against(large, small), largest.toFixed(2)];
+    return `| ${name} | ${cells.join(' | ')} | ${against(largest, small)} |`;
+  })
+  .join('\n')}
+| start until ready | ${count(starts.small)} | ${count(starts.large)} | ${against(starts.large, starts.small)} | | |
+
+Files a second. Aim: at least ${count(FILES_PER_SECOND)}, whatever the size.
+
+| Directory of | rename | delete |
+| --- | ---: | ---: |
+${moves.map((each) => `| ${count(each.files)} files | ${speed(each.rename)} | ${speed(each.delete)} |`).join('\n')}
+`;
+}

@@ -1,0 +1,28 @@
+/** The middle value, of an even number the mean of the two; NaN of none. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const half = sorted.length / 2;
+  const [low, high] = [sorted[Math.ceil(half) - 1] ?? Number.NaN, sorted[Math.floor(half)] ?? Number.NaN];
+  return (low + high) / 2;
+}
+
+/** Times of single requests, in milliseconds. */
+export class Times {
+  readonly #values: number[] = [];
+
+  add(milliseconds: number): void {
+    this.#values.push(milliseconds);
+  }
+
+  get count(): number {
+    return this.#values.length;
+  }
+
+  /** What so much (0 to 1) of them did not exceed. */
+  percentiles(...shares: number[]): number[] {
+    const sorted = Float64Array.from(this.#values).sort();
+    return shares.map(
+      (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN,
+    );
+  }
+}

@@ -1,0 +1,160 @@
+/** What the faults are tried on: a Postgres server of the run's own, databases on it, and what has to hold afterwards. */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { loadConfig } from '../../src/config.ts';
+import { openDatabase } from '../../src/db/database.ts';
+import { statement, type Value } from '../../src/db/statement.ts';
+import type { PostgresServer } from '../support/faults/postgres.ts';
+import type { Replica } from '../support/faults/replica.ts';
+import { type Query, Workload, type WorkloadOptions } from '../support/faults/workload.ts';
+import { assertInvariants } from '../support/invariants.ts';
+import type { Service } from '../support/service.ts';
+import type { Row } from './report.ts';
+
+export interface Ground {
+  /** Folder for files, open to the unprivileged user. */
+  scratch: string;
+  /** Of the Postgres server's binaries. */
+  binaries: string;
+  postgres: PostgresServer;
+  /** A number from the environment. */
+  option(name: string, otherwise: number): number;
+}
+
+export const POOL = 5;
+
+/** Short limits, so that a run has time for many faults. */
+export const LIMITS = {
+  DB_POOL_MAX: String(POOL),
+  DB_CONNECT_TIMEOUT_MS: '1000',
+  DB_STATEMENT_TIMEOUT_MS: '1500',
+  DB_LOCK_TIMEOUT_MS: '1000',
+  HANDLER_TIMEOUT_MS: '5000',
+};
+
+/** HANDLER_TIMEOUT_MS, and what a busy machine may add. */
+export const LIMIT_MS = 6500;
+
+export function workloadOn(replica: Replica, options: Partial<WorkloadOptions> = {}): Workload {
+  const id = randomUUID().slice(0, 8);
+  return new Workload({
+    url: () => replica.url,
+    tenants: [`${id}-1`, `${id}-2`],
+    clientsPerTenant: 4,
+    limitMs: LIMIT_MS,
+    ...options,
+  });
+}
+
+let databases = 0;
+
+/** An empty database on the server; its name. */
+export async function createDatabase(postgres: PostgresServer): Promise<string> {
+  const name = `faults_${++databases}`;
+  await postgres.query(`CREATE DATABASE ${name}`);
+  return name;
+}
+
+export async function checkPostgres(url: string, workload: Workload, row: Row): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    await check(async (sql, parameters) => (await client.query(sql, parameters)).rows, workload, row);
+  } finally {
+    await client.end();
+  }
+}
+
+/** On a folder that no process has open. */
+export async function checkPglite(folder: string, workload: Workload, row: Row): Promise<void> {
+  const database = await openDatabase(loadConfig({ AUTH: 'none', DATA_DIR: folder }));
+  try {
+    const query: Query = async (sql, parameters = []) => {
+      const names = parameters.map((_, i) => `p${i}`);
+      const values = Object.fromEntries(names.map((name, i) => [name, parameters[i] as Value]));
+      return (
+        await database.run(statement<Record<string, Value>, pg.QueryResultRow>(sql, names, sql), values)
+      ).rows;
+    };
+    await check(query, workload, row);
+  } finally {
+    await database.close();
+  }
+}
+
+async function check(query: Query, workload: Workload, row: Row): Promise<void> {
+  row.add(await workload.verify(query), workload);
+  // All that it takes of a service is raw SQL.
+  await assertInvariants({ query } as Pick<Service, 'query'> as Service).catch((error) =>
+    row.wrong.push(String(error)),
+  );
+}
+
+/** Nothing of the faults is left: no request in work, no more connections than the pool may have. */
+export async function checkNoLeak(
+  replicas: Replica[],
+  postgres: PostgresServer | undefined,
+  database: string,
+  row: Row,
+): Promise<void> {
+  for (const replica of replicas) {
+    const calm = await within(15_000, async () => (await replica.metric('memory_requests_in_work')) === 0);
+    row.expect(calm, `memory_requests_in_work is ${await replica.metric('memory_requests_in_work')}`);
+    row.expect((await replica.status('/readyz')) === 200, '/readyz is not 200 after the fault');
+  }
+  if (!postgres) return;
+  const connections = async () => {
+    const rows = await postgres.query(
+      `SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'memory-service' AND datname = $1`,
+      [database],
+    );
+    return Number(rows[0]?.n);
+  };
+  const few = await within(15_000, async () => (await connections()) <= POOL * replicas.length);
+  row.expect(few, `${await connections()} connections are left`);
+}
+
+/** Whether it comes true in time. */
+export async function within(ms: number, holds: () => Promise<boolean>): Promise<boolean> {
+  for (const deadline = Date.now() + ms; Date.now() < deadline; await delay(20))
+    if (await holds()) return true;
+  return false;
+}
+
+/** Time until the service acknowledges a write. */
+export async function timeToAcknowledge(
+  workload: Workload,
+  row: Row,
+  since = performance.now(),
+): Promise<void> {
+  const acknowledged = workload.acknowledge(1).then(() => true);
+  if (await Promise.race([acknowledged, delay(60_000, false, { ref: false })]))
+    row.recovered(performance.now() - since);
+  else row.wrong.push('no write was acknowledged within a minute of the end of the fault');
+}
+
+/** Asks for /healthz and /readyz until it is stopped. */
+export class Watch {
+  sawUnready = false;
+  sawDead = false;
+  #stopped = false;
+  readonly #done: Promise<void>;
+
+  constructor(replica: Replica) {
+    const look = async () => {
+      while (!this.#stopped) {
+        if ((await replica.status('/readyz')) === 503) this.sawUnready = true;
+        if ((await replica.status('/healthz')) !== 200) this.sawDead = true;
+        await delay(50);
+      }
+    };
+    this.#done = look();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#done;
+  }
+}

@@ -1,0 +1,121 @@
+/** kill -9 of the service, and of Postgres. */
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Replica } from '../support/faults/replica.ts';
+import {
+  checkNoLeak,
+  checkPglite,
+  checkPostgres,
+  createDatabase,
+  type Ground,
+  LIMITS,
+  timeToAcknowledge,
+  Watch,
+  workloadOn,
+} from './ground.ts';
+import { Row } from './report.ts';
+
+/** A moment that nobody chose: after some writes, somewhere in the middle of others. */
+export const atRandom = async (workload: ReturnType<typeof workloadOn>, most = 30) => {
+  await workload.acknowledge(1 + Math.floor(Math.random() * most));
+  await delay(Math.random() * 40);
+};
+
+export async function killServiceOnPostgres({ postgres, option }: Ground): Promise<Row> {
+  const row = new Row('kill -9 of the service, on Postgres');
+  const database = await createDatabase(postgres);
+  const url = postgres.url(postgres.port, database);
+  const replica = await Replica.create({ DATABASE_URL: url, ...LIMITS });
+  await replica.start();
+  for (row.times = 0; row.times < option('KILLS', 200); row.times++) {
+    const workload = workloadOn(replica, { mayBreak: true });
+    workload.start();
+    await atRandom(workload);
+    const killed = performance.now();
+    await replica.end('SIGKILL');
+    await replica.start();
+    await timeToAcknowledge(workload, row, killed);
+    await workload.stop();
+    await checkPostgres(url, workload, row);
+  }
+  await checkNoLeak([replica], postgres, database, row);
+  await replica.end();
+  return row;
+}
+
+export async function killServiceOnPglite({ scratch, option }: Ground): Promise<Row> {
+  const row = new Row('kill -9 of the service, on PGlite');
+  const folder = join(scratch, 'pglite');
+  const replica = await Replica.create({ DATA_DIR: folder, ...LIMITS });
+  await replica.start();
+  for (row.times = 0; row.times < option('PGLITE_KILLS', option('KILLS', 200) / 2); row.times++) {
+    const workload = workloadOn(replica, { mayBreak: true, clientsPerTenant: 2 });
+    workload.start();
+    await atRandom(workload, 15);
+    const killed = performance.now();
+    await replica.end('SIGKILL');
+    await replica.start();
+    await timeToAcknowledge(workload, row, killed);
+    await workload.stop();
+    // Nothing is in work now: that the folder survives being killed in the middle of a write was seen above.
+    await replica.end('SIGKILL');
+    await checkPglite(folder, workload, row);
+    await replica.start();
+  }
+  await checkNoLeak([replica], undefined, '', row);
+  await replica.end();
+  return row;
+}
+
+export const killPostmaster = (ground: Ground) => killPostgres(ground, 'postmaster');
+export const killAllOfPostgres = (ground: Ground) => killPostgres(ground, 'all');
+
+async function killPostgres({ postgres, option }: Ground, which: 'postmaster' | 'all'): Promise<Row> {
+  const row = new Row(
+    which === 'all'
+      ? 'kill -9 of all of Postgres, started again'
+      : 'kill -9 of the postmaster, started again',
+  );
+  const database = await createDatabase(postgres);
+  const url = postgres.url(postgres.port, database);
+  const replica = await Replica.create({ DATABASE_URL: url, ...LIMITS });
+  await replica.start();
+  for (row.times = 0; row.times < option('POSTGRES_KILLS', 20); row.times++) {
+    const workload = workloadOn(replica);
+    const watch = new Watch(replica);
+    workload.start();
+    await atRandom(workload);
+    await postgres.kill(which);
+    await delay(Math.random() * 1000);
+    await postgres.start();
+    await timeToAcknowledge(workload, row);
+    await workload.stop();
+    await watch.stop();
+    row.expect(!watch.sawDead, '/healthz was not 200');
+    await checkPostgres(url, workload, row);
+    await checkNoLeak([replica], postgres, database, row);
+  }
+  await replica.end();
+  return row;
+}
+
+export async function killBackend({ postgres, option }: Ground): Promise<Row> {
+  const row = new Row('kill -9 of one Postgres backend (the server recovers by itself)');
+  const database = await createDatabase(postgres);
+  const url = postgres.url(postgres.port, database);
+  const replica = await Replica.create({ DATABASE_URL: url, ...LIMITS });
+  await replica.start();
+  for (row.times = 0; row.times < option('POSTGRES_KILLS', 20); row.times++) {
+    const workload = workloadOn(replica);
+    workload.start();
+    await atRandom(workload);
+    await postgres.killBackend();
+    await timeToAcknowledge(workload, row);
+    await workload.acknowledge(20);
+    await workload.stop();
+    await checkPostgres(url, workload, row);
+    await checkNoLeak([replica], postgres, database, row);
+  }
+  await replica.end();
+  return row;
+}

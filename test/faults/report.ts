@@ -1,0 +1,77 @@
+import type { Verdict, Workload } from '../support/faults/workload.ts';
+
+/** A line of the table that a run ends with. */
+export class Row {
+  readonly fault: string;
+  times = 0;
+  acknowledged = 0;
+  longestMs = 0;
+  recoverMs: number | undefined;
+  skipped: string | undefined;
+  readonly lost: string[] = [];
+  readonly doubled: string[] = [];
+  readonly wrong: string[] = [];
+  readonly notes: string[] = [];
+  readonly #statuses = new Map<string, { count: number; longestMs: number }>();
+
+  constructor(fault: string) {
+    this.fault = fault;
+  }
+
+  add(verdict: Verdict, workload: Workload): void {
+    this.acknowledged += verdict.acknowledged;
+    this.lost.push(...verdict.lost);
+    this.doubled.push(...verdict.doubled);
+    this.wrong.push(...verdict.wrong);
+    this.longestMs = Math.max(this.longestMs, workload.longestMs);
+    for (const [status, { count, longestMs }] of workload.statuses) {
+      const before = this.#statuses.get(status) ?? { count: 0, longestMs: 0 };
+      this.#statuses.set(status, {
+        count: before.count + count,
+        longestMs: Math.max(before.longestMs, longestMs),
+      });
+    }
+  }
+
+  recovered(ms: number): void {
+    this.recoverMs = Math.max(this.recoverMs ?? 0, ms);
+  }
+
+  /** Notes what does not hold. */
+  expect(holds: boolean, otherwise: string): void {
+    if (!holds) this.wrong.push(otherwise);
+  }
+
+  get failed(): boolean {
+    return this.lost.length + this.doubled.length + this.wrong.length > 0;
+  }
+
+  get statuses(): string {
+    return [...this.#statuses]
+      .map(([status, { count, longestMs }]) => `${status} × ${count} (≤ ${Math.round(longestMs)} ms)`)
+      .join(', ');
+  }
+
+  toString(): string {
+    if (this.skipped) return `| ${this.fault} | skipped: ${this.skipped} | | | | | | |`;
+    const cells = [
+      this.fault,
+      this.times,
+      this.acknowledged,
+      this.lost.length,
+      this.doubled.length,
+      `${Math.round(this.longestMs)} ms`,
+      this.recoverMs === undefined ? '–' : `${Math.round(this.recoverMs)} ms`,
+      [this.statuses, ...this.notes].filter(Boolean).join('; '),
+    ];
+    return `| ${cells.join(' | ')} |`;
+  }
+}
+
+export function table(rows: Row[]): string {
+  return [
+    '| fault | how many times | acknowledged writes | lost | doubled | longest time to answer | time to recover (longest) | answers |',
+    '| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |',
+    ...rows.map(String),
+  ].join('\n');
+}
