@@ -1,0 +1,26 @@
+/**
+ * Claude with shared memory, through the Vercel AI SDK:
+ *
+ *   export MEMORY_URL=http://localhost:8080 MEMORY_API_KEY=mem_… ANTHROPIC_API_KEY=…
+ *   npx tsx examples/ai-sdk.ts "I live in Lyon."
+ */
+import { anthropic } from '@ai-sdk/anthropic';
+import { generateText, stepCountIs } from 'ai';
+import { memoryExecute } from '../src/client/adapters/ai-sdk.ts'; // in your project: memory-service/client/ai-sdk
+import { MemoryClient } from '../src/client/index.ts'; // in your project: memory-service/client
+
+const memory = new MemoryClient({
+  url: process.env.MEMORY_URL ?? 'http://localhost:8080',
+  apiKey: process.env.MEMORY_API_KEY,
+});
+
+const { text } = await generateText({
+  model: anthropic('claude-sonnet-5-5'),
+  tools: { memory: anthropic.tools.memory_20250818({ execute: memoryExecute(memory) }) },
+  stopWhen: stepCountIs(20),
+  prompt: process.argv[2] ?? 'I live in Lyon. Please remember that.',
+  onStepFinish: ({ toolCalls }) => {
+    for (const { input } of toolCalls) console.log('>', JSON.stringify(input));
+  },
+});
+console.log(text);

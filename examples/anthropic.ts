@@ -1,0 +1,29 @@
+/**
+ * Claude with shared memory, through the tool runner of the Anthropic SDK:
+ *
+ *   export MEMORY_URL=http://localhost:8080 MEMORY_API_KEY=mem_… ANTHROPIC_API_KEY=…
+ *   npx tsx examples/anthropic.ts "I live in Lyon."
+ */
+import Anthropic from '@anthropic-ai/sdk';
+import { memoryTool } from '../src/client/adapters/anthropic.ts'; // in your project: memory-service/client/anthropic
+import { MemoryClient } from '../src/client/index.ts'; // in your project: memory-service/client
+
+const memory = new MemoryClient({
+  url: process.env.MEMORY_URL ?? 'http://localhost:8080',
+  apiKey: process.env.MEMORY_API_KEY,
+});
+
+const runner = new Anthropic().beta.messages.toolRunner({
+  model: 'claude-sonnet-5-5',
+  max_tokens: 2048,
+  betas: ['context-management-2025-06-27'],
+  tools: [memoryTool(memory)],
+  messages: [{ role: 'user', content: process.argv[2] ?? 'I live in Lyon. Please remember that.' }],
+});
+
+for await (const { content } of runner) {
+  for (const block of content) {
+    if (block.type === 'text') console.log(block.text);
+    if (block.type === 'tool_use') console.log('>', JSON.stringify(block.input));
+  }
+}

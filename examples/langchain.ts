@@ -1,0 +1,32 @@
+/**
+ * Claude with shared memory, through LangChain:
+ *
+ *   export MEMORY_URL=http://localhost:8080 MEMORY_API_KEY=mem_… ANTHROPIC_API_KEY=…
+ *   npx tsx examples/langchain.ts "I live in Lyon."
+ */
+import { ChatAnthropic, tools } from '@langchain/anthropic';
+import { type BaseMessage, HumanMessage } from '@langchain/core/messages';
+import { memoryExecute } from '../src/client/adapters/langchain.ts'; // in your project: memory-service/client/langchain
+import { MemoryClient } from '../src/client/index.ts'; // in your project: memory-service/client
+
+const client = new MemoryClient({
+  url: process.env.MEMORY_URL ?? 'http://localhost:8080',
+  apiKey: process.env.MEMORY_API_KEY,
+});
+
+const memory = tools.memory_20250818({ execute: memoryExecute(client) });
+const model = new ChatAnthropic({ model: 'claude-sonnet-5-5' }).bindTools([memory]);
+
+const messages: BaseMessage[] = [
+  new HumanMessage(process.argv[2] ?? 'I live in Lyon. Please remember that.'),
+];
+for (;;) {
+  const answer = await model.invoke(messages);
+  messages.push(answer);
+  if (answer.text !== '') console.log(answer.text);
+  if (!answer.tool_calls?.length) break;
+  for (const call of answer.tool_calls) {
+    console.log('>', JSON.stringify(call.args));
+    messages.push(await memory.invoke(call));
+  }
+}

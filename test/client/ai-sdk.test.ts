@@ -1,0 +1,83 @@
+import { createAnthropic } from '@ai-sdk/anthropic';
+import { generateText, stepCountIs } from 'ai';
+import { expect, it } from 'vitest';
+import { memoryExecute } from '../../src/client/adapters/ai-sdk.ts';
+import { resultsSent } from '../support/messages-api.ts';
+import { failure, result, text, use, useWorld } from './world.ts';
+
+const world = useWorld();
+
+/** Plays a conversation with `generateText`. */
+async function play(url: string, memory: ReturnType<typeof world.client>) {
+  const anthropic = createAnthropic({ baseURL: `${url}/v1`, apiKey: 'test' });
+  return generateText({
+    model: anthropic('claude-sonnet-5-5'),
+    tools: { memory: anthropic.tools.memory_20250818({ execute: memoryExecute(memory) }) },
+    stopWhen: stepCountIs(10),
+    prompt: 'Hello',
+    maxRetries: 0,
+  });
+}
+
+it('the model reads the documented strings, failures with is_error', async () => {
+  const api = await world.messagesApi([
+    [
+      use('toolu_1', { command: 'create', path: '/memories/f', file_text: 'one\ntwo\n' }),
+      use('toolu_2', { command: 'create', path: '/memories/f', file_text: '' }),
+      use('toolu_3', { command: 'view', path: '/memories/f', view_range: [2, -1] }),
+      use('toolu_4', { command: 'view', path: '/memories/g' }),
+    ],
+    [use('toolu_5', { command: 'delete', path: '/memories/f' })],
+    [text('Done.')],
+  ]);
+  const answer = await play(api.url, world.client());
+  expect(answer.text).toBe('Done.');
+  expect(resultsSent(api)).toStrictEqual([
+    [],
+    [
+      result('toolu_1', 'File created successfully at: /memories/f'),
+      failure('toolu_2', 'Error: File /memories/f already exists'),
+      result('toolu_3', "Here's the content of /memories/f with line numbers:\n     2\ttwo\n     3\t"),
+      failure('toolu_4', 'The path /memories/g does not exist. Please provide a valid path.'),
+    ],
+    [result('toolu_5', 'Successfully deleted /memories/f')],
+  ]);
+});
+
+it('the id of the call is carried through: a conversation sent again writes once', async () => {
+  const memory = world.client();
+  for (let times = 0; times < 2; times++) {
+    const api = await world.messagesApi([
+      [use('toolu_1', { command: 'create', path: '/memories/f', file_text: 'x' })],
+      [text('Done.')],
+    ]);
+    await play(api.url, memory);
+    expect(resultsSent(api)[1]).toStrictEqual([
+      result('toolu_1', 'File created successfully at: /memories/f'),
+    ]);
+  }
+});
+
+it('a service that gives no result: the model reads why', async () => {
+  const api = await world.messagesApi([
+    [use('toolu_1', { command: 'view', path: '/memories' })],
+    [text('My memory is away.')],
+  ]);
+  await play(api.url, world.client({ apiKey: 'mem_wrong' }));
+  const [sent] = resultsSent(api)[1] ?? [];
+  expect(sent).toMatchObject({ is_error: true });
+  expect(sent?.content).toMatch(
+    /^The memory service answered 401 unauthorized: .* \(request [0-9a-f-]{36}\)$/,
+  );
+});
+
+it("an input that the AI SDK's own schema refuses: the model reads why, and the conversation goes on", async () => {
+  const api = await world.messagesApi([
+    [use('toolu_1', { command: 'str_replace', path: '/memories/f', old_str: 'x' })],
+    [text('Done.')],
+  ]);
+  expect((await play(api.url, world.client())).text).toBe('Done.');
+  const [sent] = resultsSent(api)[1] ?? [];
+  expect(sent).toMatchObject({ tool_use_id: 'toolu_1', is_error: true });
+  expect(sent?.content).toMatch(/^Invalid input for tool memory: /);
+});

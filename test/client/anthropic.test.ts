@@ -1,0 +1,92 @@
+/** What the end-to-end conversations do not show of the adapter for the Anthropic SDK. */
+import Anthropic from '@anthropic-ai/sdk';
+import { ToolError } from '@anthropic-ai/sdk/lib/tools/ToolError';
+import { expect, it } from 'vitest';
+import { memoryTool } from '../../src/client/adapters/anthropic.ts';
+import { resultsSent } from '../support/messages-api.ts';
+import { result, text, use, useWorld } from './world.ts';
+
+const world = useWorld();
+const VIEW = { command: 'view', path: '/memories' } as const;
+
+const run = (url: string, tool: ReturnType<typeof memoryTool>, options = {}) =>
+  new Anthropic({ baseURL: url, apiKey: 'test', maxRetries: 0 }).beta.messages.toolRunner(
+    {
+      model: 'claude-sonnet-5-5',
+      max_tokens: 2048,
+      betas: ['context-management-2025-06-27'],
+      messages: [{ role: 'user', content: 'Hello' }],
+      tools: [tool],
+    },
+    options,
+  );
+
+it("the rest of the tool's definition reaches the API", async () => {
+  const api = await world.messagesApi([[text('Hello.')]]);
+  await run(api.url, memoryTool(world.client(), { cache_control: { type: 'ephemeral' } }));
+  expect(api.requests[0]?.body.tools).toStrictEqual([
+    { type: 'memory_20250818', name: 'memory', cache_control: { type: 'ephemeral' } },
+  ]);
+});
+
+it('a service that gives no result: the model reads why, onError is told, and the conversation goes on', async () => {
+  const api = await world.messagesApi([[use('toolu_1', VIEW)], [text('My memory is away.')]]);
+  const told: string[] = [];
+  const memory = world.client({ apiKey: 'mem_wrong', onError: ({ code }) => told.push(code) });
+  const answer = await run(api.url, memoryTool(memory));
+  expect(answer.content).toMatchObject([{ text: 'My memory is away.' }]);
+  expect(told).toStrictEqual(['unauthorized']);
+  const [sent] = resultsSent(api)[1] ?? [];
+  expect(sent).toMatchObject({ tool_use_id: 'toolu_1', is_error: true });
+  expect(sent?.content).toMatch(
+    /^Error: The memory service answered 401 unauthorized: .* \(request [0-9a-f-]{36}\)$/,
+  );
+});
+
+it('a conversation that is sent again from its start: each write happens once', async () => {
+  const memory = world.client();
+  await memory.execute({ command: 'create', path: '/memories/log', file_text: 'start' });
+  const replies = [
+    [use('toolu_1', { command: 'insert', path: '/memories/log', insert_line: 1, insert_text: 'step 1' })],
+    [use('toolu_2', { command: 'insert', path: '/memories/log', insert_line: 2, insert_text: 'step 2' })],
+    [text('Done.')],
+  ];
+  for (let times = 0; times < 2; times++) {
+    const api = await world.messagesApi(replies);
+    await run(api.url, memoryTool(memory));
+    expect(resultsSent(api)).toStrictEqual([
+      [],
+      [result('toolu_1', 'The file /memories/log has been edited.')],
+      [result('toolu_2', 'The file /memories/log has been edited.')],
+    ]);
+  }
+  expect((await memory.execute({ command: 'view', path: '/memories/log' })).content).toBe(
+    "Here's the content of /memories/log with line numbers:\n     1\tstart\n     2\tstep 1\n     3\tstep 2",
+  );
+});
+
+it("the runner's signal ends the call", async () => {
+  const controller = new AbortController();
+  const memory = world.client({
+    fetch: (_url, init) =>
+      new Promise((_, reject) => {
+        init?.signal?.addEventListener('abort', () => reject(init.signal?.reason));
+        controller.abort();
+      }),
+  });
+  const api = await world.messagesApi([[use('toolu_1', VIEW)], [text('never')]]);
+  const runner = run(api.url, memoryTool(memory), { signal: controller.signal });
+  await expect(runner.runUntilDone()).rejects.toThrow('Request was aborted.');
+  expect(api.requests).toHaveLength(1);
+});
+
+it('without a context, as in a call of one’s own, there is no id and no block', async () => {
+  const tool = memoryTool(world.client());
+  expect(await tool.run(VIEW)).toBe(
+    "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:\n4.0K\t/memories",
+  );
+  const missing = { command: 'delete', path: '/memories/f' } as const;
+  await expect(tool.run(missing)).rejects.toThrow(
+    new ToolError('Error: The path /memories/f does not exist'),
+  );
+});

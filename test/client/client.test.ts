@@ -1,0 +1,151 @@
+/** What the client sends, what it refuses, and how a signal ends a call. */
+import { describe, expect, it, vi } from 'vitest';
+import { MemoryClient, MemoryServiceError } from '../../src/client/index.ts';
+import {
+  BLOCK,
+  busy,
+  errorOf,
+  network,
+  ok,
+  problem,
+  scripted,
+  UUID,
+  useScriptedTime,
+  VIEW,
+} from './scripted-fetch.ts';
+
+useScriptedTime();
+
+describe('a call', () => {
+  it('of an input: sends it under a random key, and gives the content and the flag', async () => {
+    const { client, sent } = scripted([ok()], { apiKey: 'mem_secret', tenant: 'acme' });
+    expect(await client.execute(VIEW)).toStrictEqual({ content: 'text', is_error: false });
+    expect(sent).toStrictEqual([
+      {
+        at: 0,
+        url: 'http://memory.test:8080/execute',
+        headers: {
+          accept: 'application/json',
+          'content-type': 'application/json',
+          authorization: 'Bearer mem_secret',
+          'x-tenant-id': 'acme',
+          'idempotency-key': expect.stringMatching(UUID),
+          'x-request-id': expect.stringMatching(UUID),
+        },
+        body: { command: 'view', path: '/memories' },
+      },
+    ]);
+  });
+
+  it('of a block: sends the block, whose id is the key, and gives the tool_result block', async () => {
+    const { client, sent } = scripted([ok({ content: 'Error: no', is_error: true })]);
+    // As an SDK gives it, with fields that the service does not know.
+    const block = { ...BLOCK, caller: { type: 'direct' } };
+    expect(await client.execute(block)).toStrictEqual({
+      type: 'tool_result',
+      tool_use_id: 'toolu_1',
+      content: 'Error: no',
+      is_error: true,
+    });
+    expect(sent).toMatchObject([{ body: BLOCK }]);
+    expect(sent[0]?.body).toStrictEqual(BLOCK);
+    expect(sent[0]?.headers).not.toHaveProperty('idempotency-key');
+  });
+
+  it.each([
+    ['http://memory.test', 'http://memory.test/execute'],
+    ['https://memory.test/', 'https://memory.test/execute'],
+    ['https://memory.test/team/memory/?a=b#c', 'https://memory.test/team/memory/execute'],
+  ])('to the url %s goes to %s', async (url, expected) => {
+    const { client, sent } = scripted([ok()], { url });
+    await client.execute(VIEW);
+    expect(sent[0]?.url).toBe(expected);
+  });
+
+  it("uses the caller's key, and the global fetch as it is when called", async () => {
+    const { client, sent } = scripted([ok()]);
+    await client.execute(VIEW, { idempotencyKey: 'job-7' });
+    expect(sent[0]?.headers).toMatchObject({ 'idempotency-key': 'job-7' });
+
+    const plain = new MemoryClient({ url: 'http://memory.test' });
+    vi.stubGlobal('fetch', async () => ok({ content: 'stubbed', is_error: false }));
+    expect(await plain.execute(VIEW)).toStrictEqual({ content: 'stubbed', is_error: false });
+    vi.unstubAllGlobals();
+  });
+});
+
+describe('options that cannot be used', () => {
+  it.each([
+    [{ url: '' }, '`url` has to be that of the memory service, like https://memory.example.com'],
+    [
+      { url: 'localhost:8080' },
+      '`url` has to be that of the memory service, like https://memory.example.com',
+    ],
+    [{ url: 'http://u:p@h' }, '`url` must not hold a user or a password: give the key as `apiKey`'],
+    [{ apiKey: 'mem_\nsecret' }, '`apiKey` is empty or holds characters that a header cannot carry'],
+    [{ apiKey: '' }, '`apiKey` is empty or holds characters that a header cannot carry'],
+    [{ tenant: 'añb' }, '`tenant` is empty or holds characters that a header cannot carry'],
+    [{ timeoutMs: 0 }, '`timeoutMs` has to be a whole number, at least 1 and below 2 ** 31'],
+    [
+      { attemptTimeoutMs: 2 ** 31 },
+      '`attemptTimeoutMs` has to be a whole number, at least 1 and below 2 ** 31',
+    ],
+    [{ maxRetries: -1 }, '`maxRetries` has to be a whole number, at least 0 and below 2 ** 31'],
+  ])('%o', (options, message) => {
+    expect(() => new MemoryClient({ url: 'http://memory.test', ...options })).toThrow(new TypeError(message));
+  });
+
+  it('a key that is no header', async () => {
+    const { client } = scripted([ok()]);
+    await expect(client.execute(VIEW, { idempotencyKey: 'two words' })).rejects.toThrow(
+      '`idempotencyKey` has to be 1 to 255 printable ASCII characters without spaces',
+    );
+  });
+
+  it('a trailing newline in the key, as from a file, is dropped', async () => {
+    const { client, sent } = scripted([ok()], { apiKey: 'mem_secret\n' });
+    await client.execute(VIEW);
+    expect(sent[0]?.headers.authorization).toBe('Bearer mem_secret');
+  });
+});
+
+describe('a signal', () => {
+  it('that has aborted already: nothing is sent', async () => {
+    const { client, sent } = scripted([ok()]);
+    const error = await errorOf(client, { signal: AbortSignal.abort('stop') });
+    expect(sent).toStrictEqual([]);
+    expect(error).toMatchObject({
+      message: 'The call of the memory service was aborted by its signal.',
+      code: 'aborted',
+      retryable: false,
+      cause: 'stop',
+    });
+  });
+
+  it.each([
+    ['a try', 'hang'],
+    ['the wait between two', network()],
+  ] as const)('that aborts during %s ends the call there', async (_, step) => {
+    const { client, sent } = scripted([step]);
+    const controller = new AbortController();
+    const caught = client.execute(VIEW, { signal: controller.signal }).catch((error: unknown) => error);
+    await vi.advanceTimersByTimeAsync(100);
+    controller.abort('stop');
+    expect(await caught).toMatchObject({ code: 'aborted', cause: 'stop' });
+    expect(sent).toHaveLength(1);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+it('no error holds the key, or anything of the input', async () => {
+  const input = { command: 'create', path: '/memories/secret-path', file_text: 'secret-text' } as const;
+  for (const step of [network(), busy(), problem(401, 'unauthorized', 'No.'), 'hang'] as const) {
+    const { client } = scripted([step], { apiKey: 'mem_secret', timeoutMs: 100, maxRetries: 0 });
+    const caught = client.execute(input).catch((error: unknown) => error);
+    await vi.runAllTimersAsync();
+    const error = await caught;
+    expect(error).toBeInstanceOf(MemoryServiceError);
+    const { stack, message, cause } = error as MemoryServiceError;
+    expect(`${stack} ${message} ${cause} ${JSON.stringify(error)}`).not.toMatch(/secret/);
+  }
+});

@@ -1,0 +1,91 @@
+import { ChatAnthropic, tools } from '@langchain/anthropic';
+import { type BaseMessage, HumanMessage, ToolMessage } from '@langchain/core/messages';
+import { expect, it } from 'vitest';
+import { memoryExecute } from '../../src/client/adapters/langchain.ts';
+import { MemoryServiceError } from '../../src/client/index.ts';
+import { resultsSent } from '../support/messages-api.ts';
+import { result, text, use, useWorld } from './world.ts';
+
+const world = useWorld();
+
+/** Plays a conversation; like LangChain's agents, it starts all calls of a turn at once. */
+async function play(url: string, client: ReturnType<typeof world.client>): Promise<BaseMessage[]> {
+  const memory = tools.memory_20250818({ execute: memoryExecute(client) });
+  const options = { model: 'claude-sonnet-5-5', apiKey: 'test', anthropicApiUrl: url, maxRetries: 0 };
+  const model = new ChatAnthropic(options).bindTools([memory]);
+  const messages: BaseMessage[] = [new HumanMessage('Hello')];
+  for (;;) {
+    const answer = await model.invoke(messages);
+    messages.push(answer);
+    if (!answer.tool_calls?.length) return messages;
+    messages.push(...(await Promise.all(answer.tool_calls.map((call) => memory.invoke(call)))));
+  }
+}
+
+it('the model reads the documented strings; failures have the status, which LangChain does not send', async () => {
+  const api = await world.messagesApi([
+    [
+      use('toolu_1', { command: 'create', path: '/memories/f', file_text: 'one\ntwo\n' }),
+      use('toolu_2', { command: 'create', path: '/memories/f', file_text: '' }),
+      // LangChain's schema of the tool drops `view_range`.
+      use('toolu_3', { command: 'view', path: '/memories/f', view_range: [2, -1] }),
+      use('toolu_4', { command: 'view', path: '/memories/g' }),
+    ],
+    [use('toolu_5', { command: 'delete', path: '/memories/f' })],
+    [text('Done.')],
+  ]);
+  const messages = await play(api.url, world.client());
+  expect(resultsSent(api)).toStrictEqual([
+    [],
+    [
+      result('toolu_1', 'File created successfully at: /memories/f'),
+      result('toolu_2', 'Error: File /memories/f already exists'),
+      result('toolu_3', "Here's the content of /memories/f with line numbers:\n     2\ttwo\n     3\t"),
+      result('toolu_4', 'The path /memories/g does not exist. Please provide a valid path.'),
+    ],
+    [result('toolu_5', 'Successfully deleted /memories/f')],
+  ]);
+  expect(
+    messages.filter((message) => ToolMessage.isInstance(message)).map(({ name, status }) => [name, status]),
+  ).toStrictEqual([
+    ['memory', 'success'],
+    ['memory', 'error'],
+    ['memory', 'success'],
+    ['memory', 'error'],
+    ['memory', 'success'],
+  ]);
+});
+
+it('the id of the call is carried through: a conversation sent again writes once', async () => {
+  const client = world.client();
+  for (let times = 0; times < 2; times++) {
+    const api = await world.messagesApi([
+      [use('toolu_1', { command: 'create', path: '/memories/f', file_text: 'x' })],
+      [text('Done.')],
+    ]);
+    await play(api.url, client);
+    expect(resultsSent(api)[1]).toStrictEqual([
+      result('toolu_1', 'File created successfully at: /memories/f'),
+    ]);
+  }
+});
+
+it('invoked with an input alone it gives the content', async () => {
+  const memory = tools.memory_20250818({ execute: memoryExecute(world.client()) });
+  expect(await memory.invoke({ command: 'delete', path: '/memories/f' })).toBe(
+    'Error: The path /memories/f does not exist',
+  );
+});
+
+it('a service that gives no result: the call throws', async () => {
+  const api = await world.messagesApi([[use('toolu_1', { command: 'view', path: '/memories' })]]);
+  const conversation = play(api.url, world.client({ apiKey: 'mem_wrong' }));
+  await expect(conversation).rejects.toBeInstanceOf(MemoryServiceError);
+});
+
+it("an input that LangChain's own schema refuses: invoke throws", async () => {
+  const memory = tools.memory_20250818({ execute: memoryExecute(world.client()) });
+  const args = { command: 'str_replace', path: '/memories/f', old_str: 'x' };
+  const call = { type: 'tool_call', id: 'toolu_1', name: 'memory', args } as const;
+  await expect(memory.invoke(call)).rejects.toThrow('Received tool input did not match expected schema');
+});

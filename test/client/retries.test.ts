@@ -1,0 +1,182 @@
+/** When the client tries again, when it gives up, and what it throws then. */
+import { describe, expect, it, vi } from 'vitest';
+import {
+  BLOCK,
+  busy,
+  errorOf,
+  network,
+  ok,
+  problem,
+  scripted,
+  useScriptedTime,
+  VIEW,
+} from './scripted-fetch.ts';
+
+useScriptedTime();
+
+describe('tries again', () => {
+  it('after network errors, cut answers, 429, 502, 503 and 504, under one key', async () => {
+    const cut = ok();
+    vi.spyOn(cut, 'clone').mockReturnValue(
+      new Response(new ReadableStream({ start: (c) => c.error(new TypeError('terminated')) })),
+    );
+    const gateway = (status: number) => new Response('<html>', { status });
+    const { client, sent } = scripted([
+      network(),
+      cut,
+      problem(429, 'rate_limited', 'Too many.'),
+      gateway(502),
+      busy(),
+      gateway(504),
+      ok(),
+    ]);
+    const answer = client.execute(VIEW);
+    await vi.runAllTimersAsync();
+    expect(await answer).toStrictEqual({ content: 'text', is_error: false });
+    expect(sent.map(({ at }) => at)).toStrictEqual([0, 200, 600, 1400, 3000, 6200, 11_200]);
+    expect(new Set(sent.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
+    expect(new Set(sent.map(({ headers }) => headers['x-request-id'])).size).toBe(7);
+  });
+
+  it('with full jitter: anything from at once to the whole wait', async () => {
+    vi.mocked(Math.random).mockReturnValueOnce(0).mockReturnValueOnce(0.5).mockReturnValueOnce(0.25);
+    const { client, sent } = scripted([busy(), busy(), busy(), ok()]);
+    const answer = client.execute(VIEW);
+    await vi.runAllTimersAsync();
+    await answer;
+    expect(sent.map(({ at }) => at)).toStrictEqual([0, 0, 200, 400]);
+  });
+
+  it.each([
+    ['seconds', '3'],
+    ['an HTTP date', 'Thu, 01 Jan 2026 00:00:03 GMT'],
+  ])('not before what Retry-After says in %s', async (_, value) => {
+    const { client, sent } = scripted([busy({ 'retry-after': value }), ok()]);
+    const answer = client.execute(VIEW);
+    await vi.runAllTimersAsync();
+    await answer;
+    expect(sent.map(({ at }) => at)).toStrictEqual([0, 3200]);
+  });
+
+  it.each(['soon', '-1', '1.5', ''])('as without a Retry-After when it says %j', async (value) => {
+    const { client, sent } = scripted([busy({ 'retry-after': value }), ok()]);
+    const answer = client.execute(VIEW);
+    await vi.runAllTimersAsync();
+    await answer;
+    expect(sent.map(({ at }) => at)).toStrictEqual([0, 200]);
+  });
+
+  it('a block as well, with the same id', async () => {
+    const { client, sent } = scripted([network(), ok()]);
+    const answer = client.execute(BLOCK);
+    await vi.runAllTimersAsync();
+    await answer;
+    expect(sent.map(({ body }) => body)).toStrictEqual([BLOCK, BLOCK]);
+  });
+
+  it('after a try that takes too long', async () => {
+    const { client, sent } = scripted(['hang', ok()], { attemptTimeoutMs: 1000 });
+    const answer = client.execute(VIEW);
+    await vi.runAllTimersAsync();
+    expect(await answer).toStrictEqual({ content: 'text', is_error: false });
+    expect(sent.map(({ at }) => at)).toStrictEqual([0, 1200]);
+  });
+});
+
+describe('gives up', () => {
+  it('after maxRetries', async () => {
+    const { client, sent } = scripted([busy()], { maxRetries: 2 });
+    const error = await errorOf(client);
+    expect(sent).toHaveLength(3);
+    expect({ ...error, message: error.message }).toStrictEqual({
+      name: 'MemoryServiceError',
+      message:
+        'The memory service answered 503 database_unavailable: The database is not available. Try again shortly. (3 tries, request request-1)',
+      status: 503,
+      code: 'database_unavailable',
+      requestId: 'request-1',
+      retryable: true,
+      retryAfterMs: undefined,
+      idempotencyKey: sent[0]?.headers['idempotency-key'],
+    });
+  });
+
+  it('at the deadline, also in the middle of a try', async () => {
+    const { client, sent } = scripted(['hang'], { timeoutMs: 2500, attemptTimeoutMs: 1000 });
+    const error = await errorOf(client);
+    expect(sent.map(({ at }) => at)).toStrictEqual([0, 1200]);
+    expect([error.status, error.code, error.retryable]).toStrictEqual([undefined, 'timeout', true]);
+    expect(error.message).toBe(
+      `The memory service at http://memory.test:8080 gave no answer within 1000 ms. (2 tries, request ${sent[1]?.headers['x-request-id']})`,
+    );
+    const single = scripted(['hang'], { timeoutMs: 500 });
+    expect((await errorOf(single.client)).message).toMatch(/ gave no answer within 500 ms\. \(request /);
+  });
+
+  it('at once when Retry-After is past the deadline', async () => {
+    const { client, sent } = scripted([problem(429, 'rate_limited', 'Too many.', { 'retry-after': '60' })]);
+    const error = await errorOf(client);
+    expect(sent).toHaveLength(1);
+    expect([error.status, error.code, error.retryable, error.retryAfterMs]).toStrictEqual([
+      429,
+      'rate_limited',
+      true,
+      60_000,
+    ]);
+  });
+
+  it.each([
+    [400, 'not_a_memory_input'],
+    [401, 'unauthorized'],
+    [403, 'tenant_suspended'],
+    [404, 'route_not_found'],
+    [413, 'body_too_large'],
+    [422, 'idempotency_key_reused'],
+    [500, 'internal_error'],
+  ])('at once on %i %s', async (status, code) => {
+    const { client, sent } = scripted([problem(status, code, 'What to do.')]);
+    const error = await errorOf(client);
+    expect(sent).toHaveLength(1);
+    expect(error).toMatchObject({ status, code, requestId: 'request-1', retryable: false });
+    expect(error.message).toBe(
+      `The memory service answered ${status} ${code}: What to do. (request request-1)`,
+    );
+  });
+
+  it('on what is no answer of a memory service, without showing it', async () => {
+    const page = new Response('<html>secret</html>', { headers: { 'x-request-id': 'request-2' } });
+    expect(await errorOf(scripted([page]).client)).toMatchObject({
+      message: 'The answer is not that of a memory service. Check the url. (request request-2)',
+      status: 200,
+      code: 'invalid_answer',
+      retryable: false,
+    });
+    const moved = new Response(null, {
+      status: 301,
+      headers: { location: 'https://memory.test/', 'x-request-id': 'request-3' },
+    });
+    expect(await errorOf(scripted([moved]).client)).toMatchObject({
+      message:
+        'The memory service answered 301 http_301: it redirects. Set the url to where it redirects to. (request request-3)',
+      code: 'http_301',
+      retryable: false,
+    });
+    const proxy = new Response(JSON.stringify({ code: 'secret', detail: 'secret' }), {
+      status: 403,
+      headers: { 'content-type': 'application/json', 'x-request-id': 'request-4' },
+    });
+    expect((await errorOf(scripted([proxy]).client)).message).toBe(
+      'The memory service answered 403 http_403. (request request-4)',
+    );
+  });
+
+  it('when nobody listens, and says where', async () => {
+    const { client, sent } = scripted([network()], { maxRetries: 0 });
+    const error = await errorOf(client);
+    expect(error.message).toBe(
+      `The memory service at http://memory.test:8080 cannot be reached: ECONNREFUSED. Check the url, and that it runs. (request ${sent[0]?.headers['x-request-id']})`,
+    );
+    expect([error.code, error.retryable]).toStrictEqual(['network_error', true]);
+    expect(error.cause).toBeInstanceOf(TypeError);
+  });
+});

@@ -1,0 +1,88 @@
+/** A `fetch` that a test scripts, with fake timers. */
+import { afterEach, beforeEach, vi } from 'vitest';
+import {
+  type ExecuteOptions,
+  MemoryClient,
+  type MemoryClientOptions,
+  MemoryServiceError,
+} from '../../src/client/index.ts';
+
+export interface Sent {
+  /** Milliseconds since the start of the test. */
+  at: number;
+  url: string;
+  headers: Record<string, string>;
+  body: unknown;
+}
+
+/** What `fetch` does: an answer, a rejection, or (`'hang'`) nothing until it is aborted. */
+export type Step = Response | Error | 'hang';
+
+export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+export const VIEW = { command: 'view', path: '/memories' } as const;
+export const BLOCK = { type: 'tool_use', id: 'toolu_1', name: 'memory', input: VIEW } as const;
+
+export const ok = (
+  body: object = { content: 'text', is_error: false },
+  headers: Record<string, string> = {},
+) =>
+  new Response(JSON.stringify(body), {
+    headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
+  });
+
+export const problem = (status: number, code: string, detail: string, headers: Record<string, string> = {}) =>
+  new Response(JSON.stringify({ type: 'about:blank', status, code, detail, request_id: 'request-1' }), {
+    status,
+    headers: { 'content-type': 'application/problem+json', 'x-request-id': 'request-1', ...headers },
+  });
+export const busy = (headers: Record<string, string> = {}) =>
+  problem(503, 'database_unavailable', 'The database is not available. Try again shortly.', headers);
+
+/** A client whose `fetch` takes the steps one by one, the last one over and over. */
+export function scripted(steps: Step[], options: Partial<MemoryClientOptions> = {}) {
+  const sent: Sent[] = [];
+  const start = performance.now();
+  const fetch: typeof globalThis.fetch = async (url, init = {}) => {
+    const headers = Object.fromEntries(new Headers(init.headers));
+    sent.push({
+      at: performance.now() - start,
+      url: String(url),
+      headers,
+      body: JSON.parse(String(init.body)),
+    });
+    const step = steps[Math.min(sent.length, steps.length) - 1];
+    if (step instanceof Response) return step.clone();
+    if (step instanceof Error) throw step;
+    const { signal } = init;
+    return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+  };
+  const client = new MemoryClient({ url: 'http://memory.test:8080', fetch, ...options });
+  return { client, sent };
+}
+
+/** The error of a call, all of whose waits are over at once. */
+export async function errorOf(
+  client: MemoryClient,
+  options: ExecuteOptions = {},
+): Promise<MemoryServiceError> {
+  const caught = client.execute(VIEW, options).catch((error: unknown) => error);
+  await vi.runAllTimersAsync();
+  const error = await caught;
+  if (error instanceof MemoryServiceError) return error;
+  throw new Error(`not a MemoryServiceError: ${error}`);
+}
+
+export const network = () =>
+  new TypeError('fetch failed', { cause: Object.assign(new Error(), { code: 'ECONNREFUSED' }) });
+
+/** Fake timers and the longest waits that the jitter allows, for each test of a file. */
+export function useScriptedTime(): void {
+  beforeEach(() => {
+    vi.useFakeTimers({ now: Date.UTC(2026, 0, 1) });
+    vi.spyOn(Math, 'random').mockReturnValue(1);
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+    vi.restoreAllMocks();
+  });
+}

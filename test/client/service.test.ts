@@ -1,0 +1,140 @@
+/** The client against the real service. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, it, vi } from 'vitest';
+import { MemoryClient, type MemoryServiceError } from '../../src/client/index.ts';
+import { useWorld } from './world.ts';
+
+const world = useWorld();
+
+const create = { command: 'create', path: '/memories/f', file_text: 'x' } as const;
+const insert = { command: 'insert', path: '/memories/f', insert_line: 0, insert_text: 'y' } as const;
+const view = { command: 'view', path: '/memories/f' } as const;
+
+const errorOf = (call: Promise<unknown>) =>
+  call.then(
+    () => undefined,
+    (error: MemoryServiceError) => error,
+  );
+
+it('executes inputs and blocks, and tells failures by is_error', async () => {
+  const memory = world.client();
+  expect(await memory.execute(create)).toStrictEqual({
+    content: 'File created successfully at: /memories/f',
+    is_error: false,
+  });
+  expect(
+    await memory.execute({ type: 'tool_use', id: 'toolu_1', name: 'memory', input: create }),
+  ).toStrictEqual({
+    type: 'tool_result',
+    tool_use_id: 'toolu_1',
+    content: 'Error: File /memories/f already exists',
+    is_error: true,
+  });
+});
+
+it('an answer that is lost on the way: the write happens once, and its answer comes with the next try', async () => {
+  vi.spyOn(Math, 'random').mockReturnValue(0);
+  let lost = 0;
+  const memory = world.client({
+    fetch: async (url, init) => {
+      const response = await fetch(url, init);
+      lost++;
+      if (lost % 3 !== 0) throw new TypeError('fetch failed');
+      return response;
+    },
+  });
+  expect((await memory.execute(create)).content).toBe('File created successfully at: /memories/f');
+  expect((await memory.execute(insert)).content).toBe('The file /memories/f has been edited.');
+  expect((await memory.execute(insert)).content).toBe('The file /memories/f has been edited.');
+  expect((await memory.execute(view)).content).toBe(
+    "Here's the content of /memories/f with line numbers:\n     1\ty\n     2\ty\n     3\tx",
+  );
+  expect(lost).toBe(12);
+});
+
+it("after giving up, the error's key makes the same call safe to send again", async () => {
+  const tenant = 'gave-up';
+  await world.client({ tenant }).execute(create);
+  const dropping = world.client({
+    tenant,
+    maxRetries: 0,
+    fetch: async (url, init) => {
+      await fetch(url, init);
+      throw new TypeError('fetch failed');
+    },
+  });
+  const error = await errorOf(dropping.execute(insert));
+  expect(error).toMatchObject({ code: 'network_error', retryable: true });
+  const memory = world.client({ tenant });
+  const idempotencyKey = error?.idempotencyKey;
+  expect((await memory.execute(insert, { idempotencyKey })).content).toBe(
+    'The file /memories/f has been edited.',
+  );
+  expect((await memory.execute(view)).content).toBe(
+    "Here's the content of /memories/f with line numbers:\n     1\ty\n     2\tx",
+  );
+});
+
+it('tells the problems of the service with status, code and request id', async () => {
+  const problems = await Promise.all([
+    errorOf(world.client({ apiKey: 'mem_wrong' }).execute(view)),
+    errorOf(world.client({ tenant: 'not-a-tenant!' }).execute(view)),
+    errorOf(world.client({ tenant: undefined }).execute(view)),
+    errorOf(new MemoryClient({ url: `${world.url}/execute` }).execute(view)),
+    errorOf(world.client().execute({ type: 'tool_use', id: 'toolu_1', name: 'bash', input: {} })),
+  ]);
+  expect(problems.map((error) => [error?.status, error?.code, error?.retryable])).toStrictEqual([
+    [401, 'unauthorized', false],
+    [400, 'invalid_tenant', false],
+    [400, 'tenant_required', false],
+    [404, 'route_not_found', false],
+    [400, 'not_a_memory_input', false],
+  ]);
+  for (const error of problems) expect(error?.message).toContain(`(request ${error?.requestId})`);
+});
+
+it('the same key with another input is refused', async () => {
+  const memory = world.client();
+  await memory.execute(create, { idempotencyKey: 'one' });
+  const error = await errorOf(memory.execute(insert, { idempotencyKey: 'one' }));
+  expect([error?.status, error?.code]).toStrictEqual([422, 'idempotency_key_reused']);
+});
+
+it('a port where nobody listens: says so', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  const error = await errorOf(
+    new MemoryClient({ url: `http://127.0.0.1:${port}`, maxRetries: 0 }).execute(view),
+  );
+  expect(error?.message).toBe(
+    `The memory service at http://127.0.0.1:${port} cannot be reached: ECONNREFUSED. Check the url, and that it runs. (request ${error?.requestId})`,
+  );
+});
+
+it('a redirect is not followed: what is written goes nowhere else', async () => {
+  const visits: string[] = [];
+  const server = createServer((request, response) => {
+    visits.push(request.url ?? '');
+    response.writeHead(307, { location: '/elsewhere' }).end();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const error = await errorOf(world.client({ url: `http://127.0.0.1:${port}` }).execute(create));
+  expect([error?.status, error?.code, error?.retryable]).toStrictEqual([307, 'http_307', false]);
+  expect(visits).toStrictEqual(['/execute']);
+  server.close();
+  server.closeAllConnections();
+});
+
+it('a read-only key: what the model reads', async () => {
+  const memory = new MemoryClient({ url: world.url, apiKey: await world.tenantKey('read_only') });
+  expect(await memory.execute(create)).toStrictEqual({
+    content: 'Error: This memory is read-only',
+    is_error: true,
+  });
+});

@@ -1,0 +1,87 @@
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll } from 'vitest';
+import { newApiKey } from '../../src/auth/api-key.ts';
+import { MemoryClient, type MemoryClientOptions } from '../../src/client/index.ts';
+import { Keys } from '../../src/db/keys.ts';
+import { Tenants } from '../../src/db/tenants.ts';
+import {
+  type Block,
+  type MessagesApi,
+  type Reply,
+  startMessagesApi,
+  type ToolResult,
+} from '../support/messages-api.ts';
+import { freshTenant, type Service, startService } from '../support/service.ts';
+
+/** What an agent needs: the service on a socket with keys and real Postgres, and the Messages API. */
+export interface World {
+  /** The service's URL. */
+  readonly url: string;
+  /** Starts a stand-in for the Messages API, which ends with the tests. */
+  messagesApi(replies: readonly Reply[]): Promise<MessagesApi>;
+  /** A client with a service key, by default for a tenant that no other test has. */
+  client(options?: Partial<MemoryClientOptions>): MemoryClient;
+  /** Makes a tenant, and a key of its own. */
+  tenantKey(access?: 'read_write' | 'read_only'): Promise<string>;
+}
+
+/** Makes a world for the tests of a file. */
+export function useWorld(): World {
+  let service: Service | undefined;
+  let apiKey = '';
+  const apis: MessagesApi[] = [];
+
+  const makeKey = async (tenant: string | null, access: 'read_write' | 'read_only') => {
+    if (!service) throw new Error('the service is started in beforeAll');
+    const { key, hash, id } = newApiKey();
+    await new Keys(service.database).create({ hash, id, tenant, access, label: '', expiresAt: null });
+    return key;
+  };
+  const world = {
+    url: '',
+    messagesApi: async (replies: readonly Reply[]) => {
+      const api = await startMessagesApi(replies);
+      apis.push(api);
+      return api;
+    },
+    client: (options: Partial<MemoryClientOptions> = {}) =>
+      new MemoryClient({ url: world.url, apiKey, tenant: freshTenant(), ...options }),
+    tenantKey: async (access: 'read_write' | 'read_only' = 'read_write') => {
+      const tenant = freshTenant();
+      if (service) await new Tenants(service.database).create(tenant);
+      return makeKey(tenant, access);
+    },
+  };
+  beforeAll(async () => {
+    service = await startService('postgres', { AUTH: 'keys' });
+    await service.app.listen({ host: '127.0.0.1', port: 0 });
+    world.url = `http://127.0.0.1:${(service.app.server.address() as AddressInfo).port}`;
+    apiKey = await makeKey(null, 'read_write');
+  });
+  afterAll(async () => {
+    for (const api of apis) await api.close();
+    await service?.close();
+  });
+  return world;
+}
+
+export const text = (words: string): Block => ({ type: 'text', text: words });
+
+/** A call of the memory tool, or of another. */
+export const use = (id: string, input: unknown, name = 'memory'): Block => ({
+  type: 'tool_use',
+  id,
+  name,
+  input,
+});
+
+/** A `tool_result` as the Anthropic SDK sends it: without `is_error` for a success. */
+export const result = (id: string, content: string): ToolResult => ({
+  type: 'tool_result',
+  tool_use_id: id,
+  content,
+});
+export const failure = (id: string, content: string): ToolResult => ({
+  ...result(id, content),
+  is_error: true,
+});
