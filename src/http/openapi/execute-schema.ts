@@ -127,7 +127,7 @@ export const executeSchema: FastifySchema = {
     ...problemResponse(429, 'Too many requests; `Retry-After` says when to try again.', {
       rate_limited: 'The tenant has used its 6000 requests a minute. Retry-After says when there are more.',
       too_many_at_once:
-        'The tenant has 64 requests in work, which is as many as it may. Wait for their answers.',
+        'The tenant has 32 requests in work, which is as many as it may. Wait for their answers.',
       too_many_failed_attempts: 'Too many failed attempts from this address.',
     }),
     ...problemResponse(500, 'The service failed.', {
