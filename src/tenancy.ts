@@ -10,6 +10,8 @@ import type { MemoryLimits } from './memory/commands/command.ts';
 export interface TenantPolicy {
   limits: MemoryLimits;
   ratePerMinute: number;
+  /** Of a request's body, within the service's own limit. */
+  maxBodyBytes: number;
   redact: 'off' | 'mask' | 'reject';
 }
 
@@ -24,6 +26,7 @@ export class Tenancy {
     this.#defaults = {
       limits: { maxFileBytes: config.MAX_FILE_BYTES, maxViewChars: config.MAX_VIEW_CHARS },
       ratePerMinute: config.RATE_LIMIT_PER_MINUTE,
+      maxBodyBytes: config.MAX_BODY_BYTES,
       redact: config.REDACT,
     };
     this.#cache = new LRUCache({
@@ -53,13 +56,14 @@ export class Tenancy {
 
   #policyOf(row: TenantRow | undefined): TenantPolicy {
     if (row === undefined) return this.#defaults;
-    const { limits, ratePerMinute, redact } = this.#defaults;
+    const { limits, ratePerMinute, maxBodyBytes, redact } = this.#defaults;
     return {
       limits: {
         maxFileBytes: row.maxFileBytes ?? limits.maxFileBytes,
         maxViewChars: row.maxViewChars ?? limits.maxViewChars,
       },
       ratePerMinute: row.ratePerMinute ?? ratePerMinute,
+      maxBodyBytes: row.maxBodyBytes ?? maxBodyBytes,
       redact: row.redact ?? redact,
     };
   }

@@ -26,6 +26,7 @@ interface LimitOptions {
   maxFiles?: number | 'default';
   maxViewChars?: number | 'default';
   ratePerMinute?: number | 'default';
+  maxBodyBytes?: number | 'default';
   ttlDays?: number | 'default';
   redact?: 'off' | 'mask' | 'reject' | 'default';
 }
@@ -37,6 +38,7 @@ function withLimitOptions(command: Command): Command {
     .option('--max-files <n>', 'number of files', limit)
     .option('--max-view-chars <n>', 'longest result of view', limit)
     .option('--rate-per-minute <n>', 'requests a minute', limit)
+    .option('--max-body-bytes <n>', 'largest request body, within the limit of the service', limit)
     .option('--ttl-days <n>', 'days after which a file that is not used is removed', limit)
     .addOption(
       new Option('--redact <mode>', 'what happens to secrets').choices(['off', 'mask', 'reject', 'default']),

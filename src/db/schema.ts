@@ -37,6 +37,7 @@ export const tenants = pgTable(
     maxFiles: bigint('max_files', { mode: 'number' }),
     maxViewChars: bigint('max_view_chars', { mode: 'number' }),
     ratePerMinute: bigint('rate_per_minute', { mode: 'number' }),
+    maxBodyBytes: bigint('max_body_bytes', { mode: 'number' }),
     ttlDays: bigint('ttl_days', { mode: 'number' }),
     redact: key('redact').$type<'off' | 'mask' | 'reject'>(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),

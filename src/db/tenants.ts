@@ -54,11 +54,21 @@ export class Tenants {
         await run(lockTenantStatement, { tenant });
         const current = (await run(findTenantStatement, { tenant })).rows[0];
         if (current === undefined) return false;
-        const { maxFileBytes, maxBytes, maxFiles, maxViewChars, ratePerMinute, ttlDays, redact } = {
+        const {
+          maxFileBytes,
+          maxBytes,
+          maxFiles,
+          maxViewChars,
+          ratePerMinute,
+          maxBodyBytes,
+          ttlDays,
+          redact,
+        } = {
           ...current,
           ...changes,
         };
-        const settings = { maxFileBytes, maxBytes, maxFiles, maxViewChars, ratePerMinute, ttlDays, redact };
+        const limits = { maxFileBytes, maxBytes, maxFiles, maxViewChars, ratePerMinute, maxBodyBytes };
+        const settings = { ...limits, ttlDays, redact };
         return (await run(setTenantStatement, { tenant, ...settings })).count === 1;
       }),
     );

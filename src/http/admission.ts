@@ -1,5 +1,5 @@
 import rateLimit from '@fastify/rate-limit';
-import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
+import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import type { Authenticator, Principal } from '../auth/principal.ts';
 import { ServiceError } from '../errors.ts';
 import type { Tenancy, TenantPolicy } from '../tenancy.ts';
@@ -52,9 +52,21 @@ export async function admissionHooks(
       const principal = await authenticator.authenticate(request);
       request.call.tenant = principal.tenant;
       const policy = await tenancy.policyFor(principal.tenant, principal.autoCreate);
+      checkBody(request, policy);
       request.admission = { principal, policy };
       if (request.place) load.enterTenant(request.place, principal.tenant);
     },
     app.rateLimit() as onRequestAsyncHookHandler,
   ];
+}
+
+/** @throws ServiceError 413 for a body over the tenant's own limit, by what its Content-Length says. */
+function checkBody({ headers }: FastifyRequest, { maxBodyBytes }: TenantPolicy): void {
+  if (maxBodyBytes > 0 && Number(headers['content-length'] ?? 0) > maxBodyBytes) {
+    throw new ServiceError(
+      413,
+      'body_too_large',
+      `The body is larger than ${maxBodyBytes} bytes, the limit of this tenant.`,
+    );
+  }
 }

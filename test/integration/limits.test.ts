@@ -131,6 +131,22 @@ describeService(
   { RATE_LIMIT_PER_MINUTE: '3' },
 );
 
+describeService('the request body', (service) => {
+  it('can be smaller for one tenant', async () => {
+    const tenant = freshTenant();
+    const tenants = new Tenants(service().database);
+    await tenants.create(tenant);
+    await tenants.set(tenant, { maxBodyBytes: 200 });
+    const big = await service().execute(cmd.create('/memories/f', 'x'.repeat(300)), { tenant });
+    expect([big.status, big.body.code, big.body.detail]).toStrictEqual([
+      413,
+      'body_too_large',
+      'The body is larger than 200 bytes, the limit of this tenant.',
+    ]);
+    expect((await service().execute(cmd.create('/memories/f', 'x'), { tenant })).status).toBe(200);
+  });
+});
+
 describeService('expiration', (service) => {
   const DAY = 86_400_000;
   const ago = (days: number) => new Date(Date.now() - days * DAY).toISOString();

@@ -7,6 +7,7 @@ export type TenantSettings = {
   maxFiles: number | null;
   maxViewChars: number | null;
   ratePerMinute: number | null;
+  maxBodyBytes: number | null;
   ttlDays: number | null;
   redact: 'off' | 'mask' | 'reject' | null;
 };
@@ -23,7 +24,8 @@ export interface TenantRow extends TenantSettings {
 const COLUMNS = `
   id, file_count::float8 AS files, byte_count::float8 AS bytes, created_at AS "createdAt", suspended_at AS "suspendedAt",
   max_file_bytes::float8 AS "maxFileBytes", max_bytes::float8 AS "maxBytes", max_files::float8 AS "maxFiles",
-  max_view_chars::float8 AS "maxViewChars", rate_per_minute::float8 AS "ratePerMinute", ttl_days::float8 AS "ttlDays", redact`;
+  max_view_chars::float8 AS "maxViewChars", rate_per_minute::float8 AS "ratePerMinute",
+  max_body_bytes::float8 AS "maxBodyBytes", ttl_days::float8 AS "ttlDays", redact`;
 
 export const findTenantStatement = statement<{ tenant: string }, TenantRow>(
   'find_tenant',
@@ -48,10 +50,21 @@ export const createTenantStatement = statement<{ tenant: string }>(
 /** Sets all of a tenant's own settings; counts 1, or 0 when there is no such tenant. */
 export const setTenantStatement = statement<{ tenant: string } & TenantSettings>(
   'set_tenant',
-  ['tenant', 'maxFileBytes', 'maxBytes', 'maxFiles', 'maxViewChars', 'ratePerMinute', 'ttlDays', 'redact'],
+  [
+    'tenant',
+    'maxFileBytes',
+    'maxBytes',
+    'maxFiles',
+    'maxViewChars',
+    'ratePerMinute',
+    'ttlDays',
+    'redact',
+    'maxBodyBytes',
+  ],
   `
 UPDATE tenants SET max_file_bytes = $2::bigint, max_bytes = $3::bigint, max_files = $4::bigint,
-  max_view_chars = $5::bigint, rate_per_minute = $6::bigint, ttl_days = $7::bigint, redact = $8::text
+  max_view_chars = $5::bigint, rate_per_minute = $6::bigint, ttl_days = $7::bigint, redact = $8::text,
+  max_body_bytes = $9::bigint
 WHERE id = $1
 `,
 );

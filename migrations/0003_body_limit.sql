@@ -1,0 +1,1 @@
+ALTER TABLE "tenants" ADD COLUMN "max_body_bytes" bigint;
