@@ -5,6 +5,7 @@ import {
   createFileAndTenantStatement,
   deleteStatement,
   type LookedRow,
+  lookAtFileStatement,
   lookStatement,
   readFileStatement,
   renameStatement,
@@ -28,6 +29,7 @@ function prepared({ name, query: { sql, params } }: Statement<any, any>): Prepar
   return (query, values) => query({ name, text: sql, values: names.map((each) => values[each]) });
 }
 
+const lookAtFile = prepared(lookAtFileStatement);
 const look = prepared(lookStatement);
 const read = prepared(readFileStatement);
 const write = prepared(writeFileStatement.plain);
@@ -42,7 +44,10 @@ export async function executeBare(query: Query, tenant: string, input: Input): P
   switch (input.command) {
     case 'view': {
       const { path } = input;
-      const { rows } = await look(query, { tenant, path, limit: 10_000, accessedBefore: '2000-01-01' });
+      const accessedBefore = '2000-01-01';
+      const { rows } = path.endsWith('.md')
+        ? await lookAtFile(query, { tenant, path, accessedBefore })
+        : await look(query, { tenant, path, limit: 10_000, accessedBefore });
       return show(path, rows as LookedRow[]);
     }
     case 'create': {

@@ -14,6 +14,8 @@ import {
   explainCreateStatement,
   explainRenameStatement,
   explainWriteStatement,
+  type LookedRow,
+  lookAtFileStatement,
   lookStatement,
   readFileStatement,
   renameStatement,
@@ -79,27 +81,33 @@ class TenantMemory implements MemoryStore {
   }
 
   async look(path: MemoryPath, maxEntries: number): Promise<Looked> {
-    const { tenant, writer, accessTimes } = this.#context;
-    const { rows } = await writer.read(lookStatement, {
-      tenant,
-      path,
-      limit: maxEntries,
-      accessedBefore: accessedBefore(),
-    });
+    const { tenant, writer } = this.#context;
+    if (isNamedLikeFile(path)) {
+      const params = { tenant, path, accessedBefore: accessedBefore() };
+      const [entry] = (await writer.read(lookAtFileStatement, params)).rows;
+      if (entry === undefined) return { kind: 'missing' };
+      if (entry.kind === 'file') return this.#file(path, entry);
+      // A directory after all: it is looked at again with what is below it, so that both are as at one moment.
+    }
+    const params = { tenant, path, limit: maxEntries, accessedBefore: accessedBefore() };
+    const { rows } = await writer.read(lookStatement, params);
     const self = rows.find((row) => row.path === path);
     if (self === undefined) {
       return path === ROOT ? { kind: 'dir', entries: [], total: 0 } : { kind: 'missing' };
     }
-    if (self.kind === 'file') {
-      if (self.stale) accessTimes.note(tenant, path);
-      return { kind: 'file', content: self.content ?? '' };
-    }
+    if (self.kind === 'file') return this.#file(path, self);
     const listed = rows.filter((row) => row !== self);
     return {
       kind: 'dir',
       entries: listed.map((row) => ({ path: row.path as MemoryPath, kind: row.kind, bytes: row.bytes ?? 0 })),
       total: listed[0]?.total ?? 0,
     };
+  }
+
+  #file(path: MemoryPath, { content, stale }: Pick<LookedRow, 'content' | 'stale'>): Looked {
+    const { tenant, accessTimes } = this.#context;
+    if (stale) accessTimes.note(tenant, path);
+    return { kind: 'file', content: content ?? '' };
   }
 
   create(path: MemoryPath, content: string, answer: MemoryResult): Promise<Created> {
@@ -225,6 +233,11 @@ class TenantMemory implements MemoryStore {
         : await run(keyed, { ...params, ...receiptOf(request, answer) });
     return count;
   }
+}
+
+/** A guess, by the extension, that costs a directory called so one more statement. */
+function isNamedLikeFile(path: MemoryPath): boolean {
+  return path.lastIndexOf('.') > path.lastIndexOf('/');
 }
 
 function fileAmong(paths: MemoryPath[], kinds: Map<string, string>) {

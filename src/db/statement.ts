@@ -8,6 +8,8 @@ export type Value = string | number | null | string[];
 export interface Statement<Params extends Record<string, Value>, Row> {
   readonly name: string;
   readonly query: Query;
+  /** Whether it reads at most one entry by its key, so that it may share a connection with others like it. */
+  readonly isQuickRead: boolean;
   /** Only types: ties parameters and rows to the statement. */
   readonly types?: { params: Params; row: Row };
 }
@@ -35,8 +37,10 @@ export function statement<Params extends Record<string, Value>, Row = never>(
   name: string,
   parameters: readonly (keyof Params & string)[],
   text: string,
+  { isQuickRead = false } = {},
 ): Statement<Params, Row> {
-  return { name, query: { sql: text.trim(), params: parameters.map((key) => sql.placeholder(key)) } };
+  const query = { sql: text.trim(), params: parameters.map((key) => sql.placeholder(key)) };
+  return { name, query, isQuickRead };
 }
 
 type DriverResult = { rows: unknown[]; rowCount?: number | null; affectedRows?: number };

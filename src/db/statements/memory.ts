@@ -55,6 +55,19 @@ UNION ALL
 `,
 );
 
+/** The entry at a path, without what is below it: half the work of `look`. */
+export const lookAtFileStatement = statement<
+  { tenant: string; path: string; accessedBefore: string },
+  Pick<LookedRow, 'kind' | 'content' | 'stale'>
+>(
+  'look_at_file',
+  ['tenant', 'path', 'accessedBefore'],
+  `
+SELECT kind, content, accessed_at < $3::timestamptz AS stale FROM entries WHERE tenant_id = $1 AND path = $2
+`,
+  { isQuickRead: true },
+);
+
 export interface FileRow {
   content: string;
   version: string;
@@ -64,6 +77,7 @@ export const readFileStatement = statement<{ tenant: string; path: string }, Fil
   'read_file',
   ['tenant', 'path'],
   `SELECT content, version FROM entries WHERE tenant_id = $1 AND path = $2 AND kind = 'file'`,
+  { isQuickRead: true },
 );
 
 /** What a tenant uses and may use, as columns of a row; a limit of 0 is none. Parameters: the service's defaults. */
@@ -292,6 +306,7 @@ WHERE e.tenant_id = $1 AND e.path = ANY ($2::text[]) AND e.kind = 'file' AND e.a
 );
 
 export const memoryStatements = [
+  lookAtFileStatement,
   lookStatement,
   readFileStatement,
   explainCreateStatement,
