@@ -33,6 +33,8 @@ export async function buildApp(options: {
   const { config, database, log = createLogger(config.LOG_LEVEL) } = options;
   const app: FastifyInstance = fastify({
     loggerInstance: log as FastifyBaseLogger,
+    // A logger for each request would cost more than its one line, which names the request itself.
+    childLoggerFactory: (logger) => logger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: requestId,
     bodyLimit: config.MAX_BODY_BYTES,
@@ -50,17 +52,17 @@ export async function buildApp(options: {
   app.setSerializerCompiler(() => JSON.stringify);
   app.setErrorHandler(handleError);
   app.setNotFoundHandler(handleNotFound);
-  registerCallLog(app);
-  registerJsonBody(app);
-  await app.register(accepts);
-  await registerOpenApi(app);
-
   const load = new Load({
     maxRequests: config.MAX_IN_FLIGHT,
     maxRequestsPerTenant: config.MAX_IN_FLIGHT_PER_TENANT,
     maxBytes: config.MAX_IN_FLIGHT_BYTES,
   });
   const metrics = new Metrics(database, load);
+  registerCallLog(app, (route, status) => metrics.observeResponse(route, status));
+  registerJsonBody(app);
+  await app.register(accepts);
+  await registerOpenApi(app);
+
   const authenticator = createAuthenticator(config, database);
   const tenancy = new Tenancy(new Tenants(database), config);
   const memory = new PostgresMemory(database, {

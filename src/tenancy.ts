@@ -47,7 +47,7 @@ export class Tenancy {
    * @throws ServiceError 403 when it is suspended, or does not exist and is not to be made.
    */
   async policyFor(tenant: string, autoCreate: boolean): Promise<TenantPolicy> {
-    const found = await this.#cache.fetch(tenant);
+    const found = this.#cache.get(tenant) ?? (await this.#cache.fetch(tenant));
     if (found?.row === undefined && !autoCreate) throw unknownTenant(tenant);
     if (found?.row?.suspendedAt) {
       throw new ServiceError(403, 'tenant_suspended', `The tenant ${tenant} is suspended.`);

@@ -71,8 +71,10 @@ export class KeyAuthenticator implements Authenticator {
   }
 
   async #find(hash: string, ip: string): Promise<KeyRow | undefined> {
+    const known = this.#known.get(hash);
+    if (known !== undefined) return known;
     if (this.#unknown.has(hash)) return undefined;
-    if (!this.#known.has(hash)) this.#failures.check(ip);
+    this.#failures.check(ip);
     const key = await this.#known.fetch(hash);
     if (key === undefined) this.#unknown.set(hash, true);
     return key;

@@ -1,7 +1,7 @@
 import { Socket } from 'node:net';
-import { drizzle } from 'drizzle-orm/node-postgres';
 import pg from 'pg';
-import { type Run, runnerFor } from './statement.ts';
+import { runnerOn, sendOn } from './prepared.ts';
+import type { Run } from './statement.ts';
 
 /** More than so many wait for one connection's answers only when every other way is as full. */
 const MAX_DEPTH = 64;
@@ -32,7 +32,6 @@ export class Pipeline {
 
   /** @param config of the connections, as for a pool; they are made when they are first wanted. */
   constructor(config: pg.ClientConfig, size: number) {
-    // A stream would take away the choice of TLS before the first byte, but not after: pg asks the server on it first.
     this.#connect = () =>
       new pg.Client({ ...config, pipeline: true, stream: () => new BatchingSocket() } as pg.ClientConfig);
     this.#slots = Array.from({ length: size });
@@ -86,7 +85,7 @@ export class Pipeline {
 }
 
 function connectionOf(client: pg.Client): Connection {
-  const run = runnerFor(drizzle(client)._.session);
+  const run = runnerOn(sendOn(client));
   const connection: Connection = {
     client,
     inFlight: 0,

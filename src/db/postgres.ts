@@ -5,7 +5,8 @@ import pg from 'pg';
 import type { Config } from '../config.ts';
 import type { Database } from './database.ts';
 import { Pipeline } from './pipeline.ts';
-import { type Run, runnerFor } from './statement.ts';
+import { runnerOn, sendOn, types } from './prepared.ts';
+import type { Run } from './statement.ts';
 
 /** Any number, the same in each replica: only one process at a time migrates a database. */
 const MIGRATION_LOCK = 7_236_105_551;
@@ -25,6 +26,7 @@ export function openPostgres(url: string, config: Config): Database {
     // The server's own limits do nothing when the server is frozen or the network swallows packets.
     query_timeout: config.DB_STATEMENT_TIMEOUT_MS > 0 ? config.DB_STATEMENT_TIMEOUT_MS + GRACE_MS : undefined,
     keepAlive: true,
+    types,
     // Postgres would plan the listing anew for each call (0.3 ms, three times what it takes to run it): it compares costs, and a
     // generic plan's look higher to it. Every statement here goes by a primary key, so one plan fits all values.
     options: '-c plan_cache_mode=force_generic_plan',
@@ -34,7 +36,7 @@ export function openPostgres(url: string, config: Config): Database {
   pool.on('error', () => {});
 
   const pipeline = new Pipeline(connection, config.DB_PIPELINE_CONNECTIONS);
-  const runOnPool = runnerFor(drizzle(pool)._.session);
+  const runOnPool = runnerOn((query) => pool.query(query as never));
   return {
     kind: 'postgres',
     run: (statement, params) => {
@@ -67,7 +69,7 @@ async function transaction<T>(pool: pg.Pool, snapshot: boolean, work: (run: Run)
   const client = await pool.connect();
   let broken = true;
   try {
-    const run = runnerFor(drizzle(client)._.session);
+    const run = runnerOn(sendOn(client));
     await client.query(snapshot ? 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' : 'BEGIN');
     try {
       const result = await work(run);

@@ -1,5 +1,10 @@
 import rateLimit from '@fastify/rate-limit';
-import type { FastifyInstance, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
+import type {
+  FastifyInstance,
+  FastifyRequest,
+  onRequestAsyncHookHandler,
+  onRequestHookHandler,
+} from 'fastify';
 import type { Authenticator, Principal } from '../auth/principal.ts';
 import { ServiceError } from '../errors.ts';
 import type { Tenancy, TenantPolicy } from '../tenancy.ts';
@@ -28,7 +33,7 @@ const COUNTED_TENANTS = 100_000;
 export async function admissionHooks(
   app: FastifyInstance,
   { authenticator, tenancy, load }: { authenticator: Authenticator; tenancy: Tenancy; load: Load },
-): Promise<onRequestAsyncHookHandler[]> {
+): Promise<Array<onRequestHookHandler | onRequestAsyncHookHandler>> {
   app.decorateRequest('admission', undefined);
   await app.register(rateLimit, {
     global: false,
@@ -36,7 +41,6 @@ export async function admissionHooks(
     timeWindow: '1 minute',
     enableDraftSpec: true,
     keyGenerator: (request) => request.admission?.principal.tenant ?? '',
-    allowList: (request) => request.admission?.policy.ratePerMinute === 0,
     max: (request) => request.admission?.policy.ratePerMinute ?? 0,
     errorResponseBuilder: (_request, { max, ttl }) =>
       new ServiceError(
@@ -46,18 +50,17 @@ export async function admissionHooks(
         { retryAfter: Math.max(1, Math.ceil(ttl / 1000)) },
       ),
   });
-  return [
-    loadHook(app, load),
-    async (request) => {
-      const principal = await authenticator.authenticate(request);
-      request.call.tenant = principal.tenant;
-      const policy = await tenancy.policyFor(principal.tenant, principal.autoCreate);
-      checkBody(request, policy);
-      request.admission = { principal, policy };
-      if (request.place) load.enterTenant(request.place, principal.tenant);
-    },
-    app.rateLimit() as onRequestAsyncHookHandler,
-  ];
+  const limitRate = app.rateLimit() as onRequestAsyncHookHandler;
+  const admit: onRequestAsyncHookHandler = async (request, reply) => {
+    const principal = await authenticator.authenticate(request);
+    request.call.tenant = principal.tenant;
+    const policy = await tenancy.policyFor(principal.tenant, principal.autoCreate);
+    checkBody(request, policy);
+    request.admission = { principal, policy };
+    if (request.place) load.enterTenant(request.place, principal.tenant);
+    if (policy.ratePerMinute > 0) await limitRate.call(app, request, reply);
+  };
+  return [loadHook(app, load), admit];
 }
 
 /** @throws ServiceError 413 for a body over the tenant's own limit, by what its Content-Length says. */

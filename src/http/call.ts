@@ -16,21 +16,32 @@ declare module 'fastify' {
   }
 }
 
-/** Gives each request its `call`, and writes one log line for it: never contents, paths only at debug. */
-export function registerCallLog(app: FastifyInstance): void {
+/**
+ * Gives each request its `call`, and writes one log line for it: never contents, paths only at debug.
+ *
+ * @param onCall is told each response, for the metrics
+ */
+export function registerCallLog(app: FastifyInstance, onCall: (route: string, status: number) => void): void {
   app.decorateRequest('call');
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     request.call = {};
-    reply.header('X-Request-Id', request.id);
-    reply.header('Cache-Control', 'no-store');
-    reply.header('X-Content-Type-Options', 'nosniff');
+    reply.headers({
+      'X-Request-Id': request.id,
+      'Cache-Control': 'no-store',
+      'X-Content-Type-Options': 'nosniff',
+    });
+    done();
   });
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     const { tenant, command, outcome, paths } = request.call;
+    const route = request.routeOptions.url ?? 'none';
+    const status = reply.statusCode;
+    onCall(route, status);
     const line = {
+      reqId: request.id,
       method: request.method,
-      route: request.routeOptions.url ?? 'none',
-      status: reply.statusCode,
+      route,
+      status,
       tenant,
       command,
       outcome,
@@ -39,6 +50,7 @@ export function registerCallLog(app: FastifyInstance): void {
     // Probes come every few seconds and say nothing while all is well.
     if (tenant === undefined && reply.statusCode < 400) request.log.debug(line, 'request');
     else request.log.info(line, 'request');
-    if (paths) request.log.debug({ paths }, 'paths');
+    if (paths) request.log.debug({ reqId: request.id, paths }, 'paths');
+    done();
   });
 }

@@ -1,4 +1,4 @@
-import type { FastifyInstance, onRequestAsyncHookHandler } from 'fastify';
+import type { FastifyInstance, onRequestHookHandler } from 'fastify';
 import { ServiceError } from '../errors.ts';
 
 /** How much may be in work and waiting at once; 0 means no limit. */
@@ -94,9 +94,9 @@ export class Place {
 }
 
 /** The hook that takes a place for a request, to run before all others of its route. */
-export function loadHook(app: FastifyInstance, load: Load): onRequestAsyncHookHandler {
+export function loadHook(app: FastifyInstance, load: Load): onRequestHookHandler {
   app.decorateRequest('place', undefined);
-  return async (request, reply) => {
+  return (request, reply, done) => {
     const declared = Number(request.headers['content-length']);
     // A body that does not say its length may be as long as any.
     const place = load.enter(Number.isFinite(declared) ? declared : request.routeOptions.bodyLimit);
@@ -105,6 +105,7 @@ export function loadHook(app: FastifyInstance, load: Load): onRequestAsyncHookHa
     reply.raw.once('close', () => {
       if (!place.working) place.release();
     });
+    done();
   };
 }
 

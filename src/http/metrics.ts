@@ -59,11 +59,12 @@ export class Metrics {
     this.#durations.observe({ command }, seconds);
   }
 
-  /** Counts every response, and serves `GET /metrics`. */
+  observeResponse(route: string, status: number): void {
+    this.#responses.inc({ route, status });
+  }
+
+  /** Serves `GET /metrics`. */
   register(app: FastifyInstance): void {
-    app.addHook('onResponse', async (request, reply) => {
-      this.#responses.inc({ route: request.routeOptions.url ?? 'none', status: reply.statusCode });
-    });
     app.get(
       '/metrics',
       {

@@ -113,5 +113,5 @@ function logFault({ code, cause }: ServiceError, request: FastifyRequest): void 
     cause instanceof Error
       ? { errorName: cause.name, stack: cause.stack?.split('\n').filter((line) => /^\s+at /.test(line)) }
       : cause;
-  request.log.error({ code, fault }, 'request failed');
+  request.log.error({ reqId: request.id, code, fault }, 'request failed');
 }

@@ -1,17 +1,18 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { PostgresMemory } from '../../db/memory-store.ts';
 import { requestKey } from '../../db/receipts.ts';
 import { ServiceError } from '../../errors.ts';
 import { type Executed, executeCommand, findCommand } from '../../memory/commands/index.ts';
 import { type Language, languages } from '../../memory/messages.ts';
 import type { SecretScanner } from '../../memory/redactor.ts';
+import type { admissionHooks } from '../admission.ts';
 import type { Metrics } from '../metrics.ts';
 import { executeSchema } from '../openapi/execute-schema.ts';
 import { readToolCalls, type ToolCall } from '../tool-call.ts';
 
 interface ExecuteOptions {
   memory: PostgresMemory;
-  admission: onRequestAsyncHookHandler[];
+  admission: Awaited<ReturnType<typeof admissionHooks>>;
   metrics: Metrics;
   scanner: SecretScanner;
   /** How long a request may be worked on, in milliseconds. */

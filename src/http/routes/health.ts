@@ -21,8 +21,9 @@ export function registerHealth(app: FastifyInstance, database: Database): void {
     draining = true;
   });
   // A client that keeps its connection would keep the server from closing: it is told to open another one elsewhere.
-  app.addHook('onSend', async (_request, reply) => {
+  app.addHook('onSend', (_request, reply, _payload, done) => {
     if (draining) reply.header('Connection', 'close');
+    done();
   });
   app.decorate('drain', () => {
     draining = true;
