@@ -16,6 +16,7 @@ import { handleError, handleNotFound } from './http/problem.ts';
 import { requestId } from './http/request-id.ts';
 import { registerExecute } from './http/routes/execute.ts';
 import { registerHealth } from './http/routes/health.ts';
+import { sheddingServer } from './http/shedding.ts';
 import { createLogger } from './log.ts';
 import { createSecretScanner } from './redact/scanner.ts';
 import { Tenancy } from './tenancy.ts';
@@ -31,7 +32,14 @@ export async function buildApp(options: {
   log?: Logger;
 }): Promise<FastifyInstance> {
   const { config, database, log = createLogger(config.LOG_LEVEL) } = options;
+  const load = new Load({
+    maxRequests: config.MAX_IN_FLIGHT,
+    maxRequestsPerTenant: config.MAX_IN_FLIGHT_PER_TENANT,
+    maxBytes: config.MAX_IN_FLIGHT_BYTES,
+  });
+  const metrics = new Metrics(database, load);
   const app: FastifyInstance = fastify({
+    serverFactory: sheddingServer({ load, metrics, log }),
     loggerInstance: log as FastifyBaseLogger,
     // A logger for each request would cost more than its one line, which names the request itself.
     childLoggerFactory: (logger) => logger,
@@ -52,12 +60,6 @@ export async function buildApp(options: {
   app.setSerializerCompiler(() => JSON.stringify);
   app.setErrorHandler(handleError);
   app.setNotFoundHandler(handleNotFound);
-  const load = new Load({
-    maxRequests: config.MAX_IN_FLIGHT,
-    maxRequestsPerTenant: config.MAX_IN_FLIGHT_PER_TENANT,
-    maxBytes: config.MAX_IN_FLIGHT_BYTES,
-  });
-  const metrics = new Metrics(database, load);
   registerCallLog(app, (route, status) => metrics.observeResponse(route, status));
   registerJsonBody(app);
   await app.register(accepts);

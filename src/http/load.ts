@@ -36,10 +36,16 @@ export class Load {
     return { requests: this.#requests, bytes: this.#bytes };
   }
 
+  /** Whether as many requests are in work as may be. */
+  get isFull(): boolean {
+    const { maxRequests } = this.#limits;
+    return maxRequests > 0 && this.#requests >= maxRequests;
+  }
+
   /** @throws ServiceError 503 when there is no place. */
   enter(bytes: number): Place {
-    const { maxRequests, maxBytes } = this.#limits;
-    if (maxRequests > 0 && this.#requests >= maxRequests) throw overloaded();
+    if (this.isFull) throw overloaded();
+    const { maxBytes } = this.#limits;
     // One request is always let in, whatever its size: the body limit judges it.
     if (maxBytes > 0 && this.#requests > 0 && this.#bytes + bytes > maxBytes) throw overloaded();
     this.#requests++;
@@ -109,7 +115,7 @@ export function loadHook(app: FastifyInstance, load: Load): onRequestHookHandler
   };
 }
 
-function overloaded(): ServiceError {
+export function overloaded(): ServiceError {
   return new ServiceError(
     503,
     'overloaded',

@@ -59,6 +59,53 @@ describe('overload', () => {
     expect((await write('c', '/memories/1')).status).toBe(200);
   });
 
+  it('is refused at the door, before Fastify sees it, with the same answer', async () => {
+    const url = await service.app.listen({ host: '127.0.0.1', port: 0 });
+    const send = () =>
+      fetch(`${url}/execute`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-tenant-id': 'c', 'x-request-id': 'at-the-door' },
+        body: JSON.stringify(cmd.view('/memories/f')),
+      });
+    const responses = async () =>
+      Number(
+        /^http_responses_total\{route="\/execute",status="503"\} (\d+)$/m.exec(
+          (await service.app.inject('/metrics')).body,
+        )?.[1] ?? 0,
+      );
+    const before = await responses();
+    const release = await hold('a', 'b');
+    const accepted = [write('a', '/memories/4'), write('a', '/memories/5'), write('b', '/memories/4')];
+    await until('3');
+    const refused = await send();
+    expect(refused.status).toBe(503);
+    expect(Object.fromEntries(refused.headers)).toStrictEqual({
+      'cache-control': 'no-store',
+      connection: 'keep-alive',
+      'content-length': '199',
+      'content-type': 'application/problem+json',
+      date: expect.any(String),
+      'keep-alive': 'timeout=72',
+      'retry-after': '1',
+      'x-content-type-options': 'nosniff',
+      'x-request-id': 'at-the-door',
+    });
+    expect(await refused.json()).toStrictEqual({
+      type: 'about:blank',
+      title: 'Service Unavailable',
+      status: 503,
+      code: 'overloaded',
+      detail: 'The service has as many requests in work as it can take. Try again shortly.',
+      request_id: 'at-the-door',
+    });
+    expect(await responses()).toBe(before + 1);
+    // Other routes are served all the same.
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    await release();
+    await Promise.all(accepted);
+    expect((await send()).status).toBe(200);
+  });
+
   it('also by the bytes of the bodies; one body alone is let in whatever its size', async () => {
     const big = { ...cmd.create('/memories/big', 'x'.repeat(2000)) };
     expect((await service.execute(big, { tenant: 'd' })).content).toBe(
