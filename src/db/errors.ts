@@ -97,6 +97,15 @@ export function toServiceError(error: unknown): ServiceError {
   });
 }
 
+/** Does some work on the database; its faults come out as `ServiceError`. */
+export async function withFaultsMapped<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw toServiceError(error);
+  }
+}
+
 /** True when the database, or the way to it, was at fault, and not the statement. */
 export function isAway(error: unknown): boolean {
   const state = sqlState(error);

@@ -1,5 +1,5 @@
 import type { Database } from './database.ts';
-import { toServiceError } from './errors.ts';
+import { withFaultsMapped } from './errors.ts';
 import type { Outcome, Statement, Value } from './statement.ts';
 import {
   createKeyStatement,
@@ -53,10 +53,6 @@ export class Keys {
     statement: Statement<Params, Row>,
     params: Params,
   ): Promise<Outcome<Row>> {
-    try {
-      return await this.#database.run(statement, params);
-    } catch (error) {
-      throw toServiceError(error);
-    }
+    return withFaultsMapped(() => this.#database.run(statement, params));
   }
 }

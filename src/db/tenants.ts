@@ -1,5 +1,5 @@
 import type { Database } from './database.ts';
-import { toServiceError } from './errors.ts';
+import { withFaultsMapped } from './errors.ts';
 import { lockTenantStatement } from './statements/memory.ts';
 import {
   createTenantStatement,
@@ -26,7 +26,7 @@ export class Tenants {
   }
 
   async find(tenant: string): Promise<TenantRow | undefined> {
-    return guarded(async () => (await this.#database.run(findTenantStatement, { tenant })).rows[0]);
+    return withFaultsMapped(async () => (await this.#database.run(findTenantStatement, { tenant })).rows[0]);
   }
 
   /** All tenants in the order of their ids, read page by page. */
@@ -34,7 +34,7 @@ export class Tenants {
     let after = '';
     for (;;) {
       const params = { after, limit: PAGE };
-      const { rows } = await guarded(() => this.#database.run(listTenantsStatement, params));
+      const { rows } = await withFaultsMapped(() => this.#database.run(listTenantsStatement, params));
       yield* rows;
       const last = rows.at(-1);
       if (last === undefined || rows.length < PAGE) return;
@@ -44,12 +44,14 @@ export class Tenants {
 
   /** False when there is such a tenant already. */
   async create(tenant: string): Promise<boolean> {
-    return guarded(async () => (await this.#database.run(createTenantStatement, { tenant })).count === 1);
+    return withFaultsMapped(
+      async () => (await this.#database.run(createTenantStatement, { tenant })).count === 1,
+    );
   }
 
   /** Changes some of a tenant's settings; false when there is no such tenant. */
   async set(tenant: string, changes: Partial<TenantSettings>): Promise<boolean> {
-    return guarded(() =>
+    return withFaultsMapped(() =>
       this.#database.transaction(async (run) => {
         await run(lockTenantStatement, { tenant });
         const current = (await run(findTenantStatement, { tenant })).rows[0];
@@ -77,14 +79,14 @@ export class Tenants {
   /** Suspends or resumes a tenant; false when there is no such tenant. */
   async suspend(tenant: string, suspended: boolean): Promise<boolean> {
     const since = suspended ? new Date().toISOString() : null;
-    return guarded(
+    return withFaultsMapped(
       async () => (await this.#database.run(suspendTenantStatement, { tenant, since })).count === 1,
     );
   }
 
   /** Erases a tenant and everything of it, at once; how many rows of what, or undefined when there is none. */
   async delete(tenant: string): Promise<{ entries: number; answers: number; keys: number } | undefined> {
-    return guarded(() =>
+    return withFaultsMapped(() =>
       this.#database.transaction(async (run) => {
         await run(lockTenantStatement, { tenant });
         const entries = (await run(deleteTenantEntriesStatement, { tenant })).count;
@@ -94,13 +96,5 @@ export class Tenants {
         return count === 1 ? { entries, answers, keys } : undefined;
       }),
     );
-  }
-}
-
-async function guarded<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw toServiceError(error);
   }
 }

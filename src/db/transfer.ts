@@ -1,6 +1,6 @@
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { Database } from './database.ts';
-import { toServiceError } from './errors.ts';
+import { toServiceError, withFaultsMapped } from './errors.ts';
 import { BATCH, type Imported, type ImportSource, importInto } from './import.ts';
 import { type Quotas, unknownTenant } from './memory-store.ts';
 import type { Run } from './statement.ts';
@@ -119,13 +119,7 @@ export class Transfer {
 }
 
 function faultsMapped(run: Run): Run {
-  return async (statement, params) => {
-    try {
-      return await run(statement, params);
-    } catch (error) {
-      throw toServiceError(error);
-    }
-  };
+  return (statement, params) => withFaultsMapped(() => run(statement, params));
 }
 
 async function* filesOf(run: Run, tenant: string) {

@@ -1,6 +1,6 @@
 import { AlreadyAnswered } from '../memory/store.ts';
 import type { Database } from './database.ts';
-import { CONFLICTS, sqlState, toServiceError, UNIQUE_VIOLATION } from './errors.ts';
+import { CONFLICTS, sqlState, toServiceError, UNIQUE_VIOLATION, withFaultsMapped } from './errors.ts';
 import { checkUnanswered, type RequestKey } from './receipts.ts';
 import { retrying } from './retry.ts';
 import { SerialQueue } from './serial-queue.ts';
@@ -32,11 +32,7 @@ export class Writer {
     statement: Statement<Params, Row>,
     params: Params,
   ): Promise<Outcome<Row>> {
-    try {
-      return await retrying(true, () => this.#database.run(statement, params));
-    } catch (error) {
-      throw toServiceError(error);
-    }
+    return withFaultsMapped(() => retrying(true, () => this.#database.run(statement, params)));
   }
 
   /**

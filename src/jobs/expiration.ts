@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts';
-import { toServiceError } from '../db/errors.ts';
+import { withFaultsMapped } from '../db/errors.ts';
 import {
   countExpiredStatement,
   expireStatement,
@@ -38,8 +38,8 @@ export async function expireFiles(
 ): Promise<Expired | undefined> {
   const { defaultTtlDays, dryRun = false, now = new Date(), onTenant } = options;
   const total: Expired = { tenants: 0, files: 0, bytes: 0 };
-  try {
-    const ran = await database.withJobLock(EXPIRATION_LOCK, async () => {
+  const ran = await withFaultsMapped(() =>
+    database.withJobLock(EXPIRATION_LOCK, async () => {
       for await (const { id, ttlDays } of tenantsWithTtl(database, defaultTtlDays)) {
         const before = new Date(now.getTime() - ttlDays * DAY_MS).toISOString();
         const expired = dryRun ? await countIn(database, id, before) : await expireIn(database, id, before);
@@ -49,11 +49,9 @@ export async function expireFiles(
         total.bytes += expired.bytes;
         onTenant?.(id, expired);
       }
-    });
-    return ran ? total : undefined;
-  } catch (error) {
-    throw toServiceError(error);
-  }
+    }),
+  );
+  return ran ? total : undefined;
 }
 
 async function* tenantsWithTtl(database: Database, defaultTtlDays: number) {

@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts';
-import { toServiceError } from '../db/errors.ts';
+import { withFaultsMapped } from '../db/errors.ts';
 import { nextTenantWithAnswersStatement, pruneAnswersStatement } from '../db/statements/expiration.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
@@ -18,8 +18,8 @@ export async function pruneAnswers(
   const { hours, now = new Date() } = options;
   const before = new Date(now.getTime() - hours * HOUR_MS).toISOString();
   let pruned = 0;
-  try {
-    const ran = await database.withJobLock(PRUNING_LOCK, async () => {
+  const ran = await withFaultsMapped(() =>
+    database.withJobLock(PRUNING_LOCK, async () => {
       let after = '';
       for (;;) {
         const next = (await database.run(nextTenantWithAnswersStatement, { after })).rows[0];
@@ -27,9 +27,7 @@ export async function pruneAnswers(
         pruned += (await database.run(pruneAnswersStatement, { tenant: next.tenant, before })).count;
         after = next.tenant;
       }
-    });
-    return ran ? pruned : undefined;
-  } catch (error) {
-    throw toServiceError(error);
-  }
+    }),
+  );
+  return ran ? pruned : undefined;
 }
