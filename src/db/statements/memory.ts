@@ -12,9 +12,17 @@ import { withAndWithoutReceipt } from './receipts.ts';
 
 export const LOCK_TENANT = 'SELECT id FROM tenants WHERE id = $1 FOR NO KEY UPDATE';
 
-// Missing directories of $n (root first), each with the one before it as its parent.
-const directories = (paths: string) =>
-  `unnest(${paths}::text[], NULL::text || trim_array(${paths}::text[], 1)) AS d (path, parent_path)`;
+/**
+ * Makes the missing ones of the directories in $n (root first), each with the one before it as its parent, when there is
+ * a row in `source`. What is there already is left out beforehand: ON CONFLICT alone makes each row, and checks it, first,
+ * which was a quarter of a create's time. It is there for those that come in between.
+ */
+const makeDirectories = (paths: string, source: string) => `
+  INSERT INTO entries AS e (tenant_id, path, parent_path, kind)
+  SELECT $1, d.path, d.parent_path, 'dir'
+  FROM ${source}, unnest(${paths}::text[], NULL::text || trim_array(${paths}::text[], 1)) AS d (path, parent_path)
+  WHERE NOT EXISTS (SELECT 1 FROM entries AS there WHERE there.tenant_id = $1 AND there.path = d.path)
+  ON CONFLICT (tenant_id, path) DO NOTHING`;
 
 const VISIBLE = "NOT starts_with(path, parent_path || '/.') AND path <> parent_path || '/node_modules'";
 
@@ -130,10 +138,7 @@ const createFile = (name: string, tenant: string) =>
     'tenant',
     (receipt) => `
 WITH tenant AS (${tenant}
-), parents AS (
-  INSERT INTO entries AS e (tenant_id, path, parent_path, kind)
-  SELECT $1, d.path, d.parent_path, 'dir' FROM tenant, ${directories('$3')}
-  ON CONFLICT (tenant_id, path) DO NOTHING
+), parents AS (${makeDirectories('$3', 'tenant')}
 )${receipt}
 INSERT INTO entries AS e (tenant_id, path, parent_path, kind, content, version)
 SELECT $1, $2, ($3::text[])[cardinality($3::text[])], 'file', $4, $5::uuid FROM tenant
@@ -247,10 +252,7 @@ export const renameStatement = withAndWithoutReceipt<{
 WITH tenant AS MATERIALIZED (${LOCK_TENANT}
 ), source AS MATERIALIZED (
   SELECT e.path FROM tenant, entries AS e WHERE e.tenant_id = $1 AND e.path = $2 FOR UPDATE OF e
-), parents AS (
-  INSERT INTO entries AS e (tenant_id, path, parent_path, kind)
-  SELECT $1, d.path, d.parent_path, 'dir' FROM source, ${directories('$4')}
-  ON CONFLICT (tenant_id, path) DO NOTHING
+), parents AS (${makeDirectories('$4', 'source')}
 )${receipt}
 UPDATE entries AS e SET
   path = $3::text || substr(e.path, length($2::text) + 1),
