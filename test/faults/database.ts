@@ -221,7 +221,7 @@ async function fullDisk({ scratch, binaries, option }: Ground, which: 'data' | '
       },
       away: false,
       // Text that does not compress, so that it needs new pages soon.
-      workload: { filler: () => Array.from({ length: 400 }, () => Math.random().toString(36)).join('') },
+      workload: { text: () => Array.from({ length: 400 }, () => Math.random().toString(36)).join('') },
     });
   } finally {
     await postgres?.stop('immediate');

@@ -7,7 +7,7 @@ import { openDatabase } from '../../src/db/database.ts';
 import { statement, type Value } from '../../src/db/statement.ts';
 import type { PostgresServer } from '../support/faults/postgres.ts';
 import type { Replica } from '../support/faults/replica.ts';
-import { type Query, Workload, type WorkloadOptions } from '../support/faults/workload.ts';
+import { type Moment, type Query, Workload, type WorkloadOptions } from '../support/faults/workload.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import type { Service } from '../support/service.ts';
 import type { Row } from './report.ts';
@@ -56,12 +56,18 @@ export async function createDatabase(postgres: PostgresServer): Promise<string> 
   return name;
 }
 
-export async function checkPostgres(url: string, workload: Workload, row: Row): Promise<void> {
+/** @param moment of which the database is a copy, when it is one */
+export async function checkPostgres(
+  url: string,
+  workload: Workload,
+  row: Row,
+  moment?: Moment,
+): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   client.on('error', () => {});
   await client.connect();
   try {
-    await check(async (sql, parameters) => (await client.query(sql, parameters)).rows, workload, row);
+    await check(async (sql, parameters) => (await client.query(sql, parameters)).rows, workload, row, moment);
   } finally {
     await client.end();
   }
@@ -84,8 +90,8 @@ export async function checkPglite(folder: string, workload: Workload, row: Row):
   }
 }
 
-async function check(query: Query, workload: Workload, row: Row): Promise<void> {
-  row.add(await workload.verify(query), workload);
+async function check(query: Query, workload: Workload, row: Row, moment?: Moment): Promise<void> {
+  row.add(await workload.verify(query, moment), workload);
   // All that it takes of a service is raw SQL.
   await assertInvariants({ query } as Pick<Service, 'query'> as Service).catch((error) =>
     row.wrong.push(String(error)),

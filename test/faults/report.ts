@@ -12,6 +12,7 @@ export class Row {
   readonly doubled: string[] = [];
   readonly wrong: string[] = [];
   readonly notes: string[] = [];
+  readonly #counts = new Map<string, number>();
   readonly #statuses = new Map<string, { count: number; longestMs: number }>();
 
   constructor(fault: string) {
@@ -35,6 +36,11 @@ export class Row {
 
   recovered(ms: number): void {
     this.recoverMs = Math.max(this.recoverMs ?? 0, ms);
+  }
+
+  /** Adds to a number that the line ends with. */
+  count(what: string, n: number): void {
+    this.#counts.set(what, (this.#counts.get(what) ?? 0) + n);
   }
 
   /** Notes what does not hold. */
@@ -62,7 +68,9 @@ export class Row {
       this.doubled.length,
       `${Math.round(this.longestMs)} ms`,
       this.recoverMs === undefined ? '–' : `${Math.round(this.recoverMs)} ms`,
-      [this.statuses, ...this.notes].filter(Boolean).join('; '),
+      [this.statuses, ...this.notes, ...[...this.#counts].map(([what, n]) => `${n} ${what}`)]
+        .filter(Boolean)
+        .join('; '),
     ];
     return `| ${cells.join(' | ')} |`;
   }

@@ -4,12 +4,19 @@
  *
  * The environment says how often each fault comes: KILLS (200), PGLITE_KILLS (half of them), POSTGRES_KILLS (20),
  * TERMINATIONS (50), FREEZES (5), STOPS (10), FAILOVERS (5), CROWDS (5), FULL_DISKS (5), CONFLICTS (100), RESTARTS (20),
- * STARTS (5), IDLE_CONNECTIONS (10000). ONLY has the names of the faults to try, as in `faults` below, with commas.
+ * STARTS (5), IDLE_CONNECTIONS (10000), BACKUPS (1). ONLY has the names of the faults to try, as in `faults` below, with
+ * commas. PG_BIN is the folder with PostgreSQL's own tools (and its server, if that is there too), for the backups.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { installBinaries, PostgresServer } from '../support/faults/postgres.ts';
+import {
+  backupByDump,
+  backupOfPglite,
+  backupToAPointInTime,
+  backupToAPointInTimeAfterACrash,
+} from './backup.ts';
 import { idleConnections } from './clients.ts';
 import {
   deadlocks,
@@ -33,7 +40,9 @@ import {
 import { rollingRestarts, startsAtOnce } from './replicas.ts';
 import { Row, table } from './report.ts';
 
-const faults: Record<string, (ground: Ground) => Promise<Row>> = {
+type Fault = (ground: Ground) => Promise<Row>;
+
+const faults: Record<string, Fault | Fault[]> = {
   killServiceOnPostgres,
   killServiceOnPglite,
   killPostmaster,
@@ -51,6 +60,7 @@ const faults: Record<string, (ground: Ground) => Promise<Row>> = {
   rollingRestarts,
   startsAtOnce,
   idleConnections,
+  backup: [backupByDump, backupToAPointInTime, backupToAPointInTimeAfterACrash, backupOfPglite],
 };
 
 const only = process.env.ONLY?.split(',');
@@ -70,8 +80,10 @@ try {
     postgres,
     option: (name, otherwise) => Number(process.env[name] ?? otherwise),
   };
-  for (const [name, fault] of Object.entries(faults)) {
-    if (only && !only.includes(name)) continue;
+  const chosen = Object.entries(faults)
+    .filter(([name]) => !only || only.includes(name))
+    .flatMap(([name, parts]) => [parts].flat().map((fault) => ({ name, fault })));
+  for (const { name, fault } of chosen) {
     const started = performance.now();
     const row = await fault(ground).catch((error) => {
       const failed = new Row(name);
@@ -80,7 +92,7 @@ try {
     });
     rows.push(row);
     const seconds = Math.round((performance.now() - started) / 1000);
-    console.log(`${row.failed ? 'FAILED' : 'ok'} ${name} (${seconds} s) ${row}`);
+    console.log(`${row.failed ? 'FAILED' : row.skipped ? 'skipped' : 'ok'} ${name} (${seconds} s) ${row}`);
     for (const what of new Set([...row.lost, ...row.doubled, ...row.wrong].slice(0, 10)))
       console.log(`  ${what}`);
   }

@@ -15,7 +15,7 @@ const run = promisify(execFile);
 
 // As in test/support/postgres/embedded.ts: Postgres refuses to run as root.
 const NOBODY = 65534;
-const asNobody = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : undefined;
+export const asNobody = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : undefined;
 
 const running = new Set<ChildProcess>();
 process.once('exit', () => {

@@ -1,13 +1,26 @@
 /** Clients that write under idempotency keys until they are answered, and a ledger of what has to be there afterwards. */
 import { randomUUID } from 'node:crypto';
-import { Agent, request } from 'node:http';
+import { Agent } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { cmd } from '../table.ts';
+import { type Attempt, post } from './post.ts';
 
 export type Query = (sql: string, parameters?: unknown[]) => Promise<Record<string, unknown>[]>;
 
 /** What the files of one slot may be: paths below the slot, and their contents. */
 type Files = Readonly<Record<string, string>>;
+
+/** When a write was sent first, and when it was acknowledged: never, if it was given up. As `performance.now()` has it. */
+interface Write {
+  sent: number;
+  acknowledged: number;
+}
+
+/** A time at which the database was looked at, or copied, known to lie between these two. */
+export interface Moment {
+  from: number;
+  until: number;
+}
 
 export interface WorkloadOptions {
   /** Where the service is; asked before each attempt. */
@@ -20,8 +33,8 @@ export interface WorkloadOptions {
   mayBreak?: boolean;
   /** How often a client gives a write up after a failed attempt, instead of retrying it. */
   abandon?: number;
-  /** Text in each file. */
-  filler?: () => string;
+  /** What a new file contains, which is to be deleted or to stay. */
+  text?: (deletes: boolean) => string;
 }
 
 export interface Verdict {
@@ -30,13 +43,6 @@ export interface Verdict {
   doubled: string[];
   /** Whatever else is not as it has to be. */
   wrong: string[];
-}
-
-interface Attempt {
-  status: number;
-  retryAfter: string | undefined;
-  content: string;
-  isError: boolean;
 }
 
 /** How long clients wait before they try again: less than Retry-After says, to press harder. */
@@ -49,10 +55,13 @@ export class Workload {
   acknowledged = 0;
   abandoned = 0;
   longestMs = 0;
+  /** Files that `verify` has compared. */
+  compared = { files: 0, bytes: 0 };
   readonly #options: WorkloadOptions;
   readonly #agent: Agent;
-  readonly #slots = new Map<string, Files[]>();
-  readonly #lines = new Map<string, boolean>();
+  /** What each slot became, write by write. */
+  readonly #slots = new Map<string, (Write & { files: Files })[]>();
+  readonly #lines = new Map<string, Write>();
   readonly #acknowledging = new Set<() => void>();
   #stopping = false;
   #running: Promise<unknown> | undefined;
@@ -95,29 +104,33 @@ export class Workload {
 
   /** Creates a file, renames it, deletes it or not, and inserts lines into a file that all clients of the tenant share. */
   async #slot(tenant: string, slot: string, deletes: boolean): Promise<void> {
-    const text = `${slot} ${this.#options.filler?.() ?? 'text'}`;
+    const text = this.#options.text?.(deletes) ?? `${slot} text`;
     const [a, b] = [`/memories/${slot}/a`, `/memories/${slot}/b`];
-    const key = `${tenant} ${slot}`;
-    const step = async (input: object, expected: string, before: Files, after: Files) => {
-      this.#slots.set(key, [before, after]);
-      const done = await this.#write(tenant, input, expected);
-      if (done) this.#slots.set(key, [after]);
-      return done;
+    const states: (Write & { files: Files })[] = [];
+    this.#slots.set(`${tenant} ${slot}`, states);
+    const step = (input: object, expected: string, files: Files) => {
+      const write = { ...sentNow(), files };
+      states.push(write);
+      return this.#noted(write, tenant, input, expected);
     };
-    if (!(await step(cmd.create(a, text), `File created successfully at: ${a}`, {}, { a: text }))) return;
+    if (!(await step(cmd.create(a, text), `File created successfully at: ${a}`, { a: text }))) return;
     await this.#line(tenant, slot);
-    const renamed = `Successfully renamed ${a} to ${b}`;
-    if (!(await step(cmd.rename(a, b), renamed, { a: text }, { b: text }))) return;
+    if (!(await step(cmd.rename(a, b), `Successfully renamed ${a} to ${b}`, { b: text }))) return;
     if (!deletes) return;
-    await step(cmd.delete(b), `Successfully deleted ${b}`, { b: text }, {});
+    await step(cmd.delete(b), `Successfully deleted ${b}`, {});
   }
 
   async #line(tenant: string, line: string): Promise<void> {
-    const key = `${tenant} ${line}`;
-    this.#lines.set(key, false);
+    const write = sentNow();
+    this.#lines.set(`${tenant} ${line}`, write);
     const input = cmd.insert('/memories/log', 0, line);
-    if (await this.#write(tenant, input, 'The file /memories/log has been edited.'))
-      this.#lines.set(key, true);
+    await this.#noted(write, tenant, input, 'The file /memories/log has been edited.');
+  }
+
+  async #noted(write: Write, tenant: string, input: object, expected: string): Promise<boolean> {
+    const done = await this.#write(tenant, input, expected);
+    if (done) write.acknowledged = performance.now();
+    return done;
   }
 
   /** Sends a block until it is answered or given up (with no expected answer, never); true when it is done for certain. */
@@ -160,8 +173,8 @@ export class Workload {
     return outcome;
   }
 
-  /** Compares the ledger with the database. Only while no client runs. */
-  async verify(query: Query): Promise<Verdict> {
+  /** Compares the ledger with the database: as it is, while no client runs, or with a copy of it, as it was at a moment. */
+  async verify(query: Query, moment: Moment = now()): Promise<Verdict> {
     const verdict: Verdict = {
       acknowledged: this.acknowledged,
       lost: [],
@@ -175,6 +188,8 @@ export class Workload {
     const found = new Map<string, Record<string, string>>();
     const lines = new Map<string, number>();
     for (const { tenant_id: tenant, path, content } of rows) {
+      this.compared.files++;
+      this.compared.bytes += Buffer.byteLength(String(content));
       const [, , slot = '', file = ''] = String(path).split('/');
       if (slot === 'log') {
         for (const line of String(content).split('\n').filter(Boolean)) {
@@ -186,54 +201,37 @@ export class Workload {
         found.set(key, { ...found.get(key), [file]: String(content) });
       }
     }
-    for (const [slot, allowed] of this.#slots) {
+    for (const [slot, states] of this.#slots) {
       const files = found.get(slot) ?? {};
       found.delete(slot);
-      if (allowed.some((each) => JSON.stringify(each) === JSON.stringify(files))) continue;
-      const what = `${slot}: ${Object.keys(files).join(' and ') || 'nothing'} is there`;
+      if (allowed(states, moment).some((each) => JSON.stringify(each) === JSON.stringify(files))) continue;
+      const what = `${slot}: ${Object.keys(files).join(' and ') || 'nothing'} is there, which no write left so`;
       (Object.keys(files).length > 1 ? verdict.doubled : verdict.lost).push(what);
     }
     for (const slot of found.keys()) verdict.wrong.push(`${slot}: nobody wrote it`);
-    for (const [line, acknowledged] of this.#lines) {
+    for (const [line, { sent, acknowledged }] of this.#lines) {
       const times = lines.get(line) ?? 0;
       lines.delete(line);
       if (times > 1) verdict.doubled.push(`the line ${line} is there ${times} times`);
-      if (times === 0 && acknowledged) verdict.lost.push(`the line ${line}`);
+      if (times === 0 && acknowledged <= moment.from) verdict.lost.push(`the line ${line}`);
+      if (times > 0 && sent > moment.until)
+        verdict.wrong.push(`the line ${line} is there before it was written`);
     }
     for (const line of lines.keys()) verdict.wrong.push(`the line ${line}: nobody wrote it`);
     return verdict;
   }
 }
 
-function post(url: string, agent: Agent, tenant: string, body: string, limitMs: number): Promise<Attempt> {
-  return new Promise((resolve, reject) => {
-    const headers = {
-      'content-type': 'application/json',
-      'content-length': Buffer.byteLength(body),
-      'x-tenant-id': tenant,
-    };
-    const sent = request(`${url}/execute`, { agent, method: 'POST', headers }, async (answer) => {
-      try {
-        const text = Buffer.concat(await answer.toArray()).toString();
-        const parsed = JSON.parse(text) as { content?: string; is_error?: boolean };
-        resolve({
-          status: answer.statusCode ?? 0,
-          retryAfter: answer.headers['retry-after'],
-          content: parsed.content ?? text,
-          isError: parsed.is_error ?? false,
-        });
-      } catch (error) {
-        reject(error);
-      } finally {
-        clearTimeout(timer);
-      }
-    });
-    const hung = Object.assign(new Error('hung'), { code: 'HUNG' });
-    const timer = setTimeout(() => sent.destroy(hung), limitMs);
-    sent.on('error', (error) => {
-      clearTimeout(timer);
-      reject(error);
-    });
-    sent.end(body);
-  });
+const sentNow = (): Write => ({ sent: performance.now(), acknowledged: Number.POSITIVE_INFINITY });
+
+function now(): Moment {
+  const time = performance.now();
+  return { from: time, until: time };
+}
+
+/** What a slot may have been at a moment: as the last acknowledged write left it, or any that was under way. */
+function allowed(states: (Write & { files: Files })[], { from, until }: Moment): Files[] {
+  const settled = states.findLastIndex(({ acknowledged }) => acknowledged <= from);
+  const underWay = states.slice(settled + 1).filter(({ sent }) => sent <= until);
+  return [states[settled]?.files ?? {}, ...underWay.map(({ files }) => files)];
 }

@@ -1,0 +1,228 @@
+/**
+ * Backups made while clients write, and restored, by the commands of docs/operations.md: each file is as it was, byte for
+ * byte, and the service runs on what was restored.
+ */
+import { appendFile, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { oddText } from '../support/faults/odd-texts.ts';
+import { documented, findTools, Operator, type Tools } from '../support/faults/operator.ts';
+import { asNobody, PostgresServer } from '../support/faults/postgres.ts';
+import { Replica } from '../support/faults/replica.ts';
+import type { Moment, Workload } from '../support/faults/workload.ts';
+import { post } from '../support/process.ts';
+import { cmd } from '../support/table.ts';
+import { checkPglite, checkPostgres, type Ground, LIMITS, within, workloadOn } from './ground.ts';
+import { Row } from './report.ts';
+
+const DATABASE = 'memory';
+const TENANTS = ['acme', 'globex'];
+
+/** A server of its own, the service on it, clients that write, and an operator. */
+interface Site {
+  postgres: PostgresServer;
+  replica: Replica;
+  workload: Workload;
+  operator: Operator;
+}
+
+/** What has to be there again. */
+interface Backup {
+  /** Of which it is. */
+  moment: Moment;
+  /** How many writes had been acknowledged by then. */
+  written: number;
+}
+
+export const backupByDump = (ground: Ground) =>
+  onSite(ground, 'backup: pg_dump under writes, restored', async (site, row) => {
+    const { replica, workload, operator } = site;
+    const [dump = '', ...restore] = commands(documented('A dump')[0]);
+    await workload.acknowledge(800);
+    const backup = await takeWhileWriting(site, row, () => operator.run(dump));
+    await workload.acknowledge(100);
+    await workload.stop();
+    await replica.end();
+    const started = performance.now();
+    await operator.run(restore.join('\n'));
+    await checkRestored(site, 'restored', backup, row, started);
+  });
+
+export const backupToAPointInTime = (ground: Ground) => toAPointInTime(ground, 'stopped');
+export const backupToAPointInTimeAfterACrash = (ground: Ground) => toAPointInTime(ground, 'killed');
+
+function toAPointInTime(ground: Ground, end: 'stopped' | 'killed'): Promise<Row> {
+  const name = `backup: pg_basebackup under writes, the server ${end}, restored to a point in time`;
+  return onSite(ground, name, async (site, row) => {
+    const { postgres, replica, workload, operator } = site;
+    const [, copy = '', recovery = ''] = documented('To a point in time');
+    await workload.acknowledge(400);
+    await takeWhileWriting(site, row, () => operator.run(copy));
+    await workload.acknowledge(200);
+    const [written, from] = [workload.acknowledged, performance.now()];
+    const [noted] = await postgres.query('SELECT clock_timestamp()::text AS time');
+    const backup = { written, moment: { from, until: performance.now() } };
+    row.count('acknowledged before the time', written);
+    // So few that much of this is not archived yet.
+    await workload.acknowledge(20);
+    await workload.stop();
+    await deleteAll(site, row);
+    const started = performance.now();
+    await replica.end();
+    await (end === 'stopped' ? postgres.stop() : postgres.kill('all'));
+    const lines = recovery.replace(/(recovery_target_time = ).*/, `$1'${noted?.time}'`).split('\n');
+    const isInRecovery = lines.pop() ?? '';
+    try {
+      await operator.run(lines.join('\n'));
+      const done = await within(60_000, async () => (await operator.run(isInRecovery)) === 'f');
+      row.expect(done, 'the recovery did not end');
+      await checkRestored(site, DATABASE, backup, row, started);
+    } finally {
+      await operator.run('pg_ctl -D /backup/full -m immediate -w stop').catch(() => {});
+    }
+  });
+}
+
+export async function backupOfPglite({ scratch, option }: Ground): Promise<Row> {
+  const row = new Row('backup: the folder of PGlite, copied');
+  const copying = commands(documented('PGlite')[0]).join('\n');
+  for (row.times = 0; row.times < option('BACKUPS', 1); row.times++) {
+    const folder = join(scratch, `backup-pglite-${row.times}`);
+    await mkdir(folder);
+    const replica = await Replica.create({ DATA_DIR: join(folder, 'data'), ...LIMITS });
+    await replica.start();
+    // The service ends in the midst of writes; whoever is refused then does not come again.
+    const how = { tenants: TENANTS, clientsPerTenant: 2, text: oddText };
+    const workload = workloadOn(replica, { ...how, mayBreak: true, abandon: 1 });
+    workload.start();
+    await workload.acknowledge(200);
+    const [code] = await Promise.all([replica.end(), workload.stop()]);
+    row.expect(code === 0, `the service ended with ${code}`);
+    const started = performance.now();
+    await new Operator(folder, { DATA_DIR: 'data' }).run(copying);
+    const copy = join(folder, 'copy');
+    const second = await Replica.create({ DATA_DIR: copy, ...LIMITS });
+    await second.start();
+    row.recovered(performance.now() - started);
+    const more = workloadOn(second, { clientsPerTenant: 2, text: oddText });
+    more.start();
+    await more.acknowledge(40);
+    await more.stop();
+    await second.end();
+    await checkPglite(copy, workload, row);
+    await checkPglite(copy, more, row);
+    countCompared(workload, row);
+  }
+  return row;
+}
+
+/** Does it BACKUPS times, each on a new server that archives. */
+async function onSite(
+  { scratch, binaries, option }: Ground,
+  name: string,
+  work: (site: Site, row: Row) => Promise<void>,
+): Promise<Row> {
+  const row = new Row(name);
+  const tools = await findTools(binaries);
+  if (typeof tools === 'string') {
+    row.skipped = tools;
+    return row;
+  }
+  row.notes.push(`PostgreSQL ${tools.version}`);
+  for (row.times = 0; row.times < option('BACKUPS', 1); row.times++) {
+    const folder = join(scratch, `${name.replace(/\W+/g, '-')}-${row.times}`);
+    const postgres = await PostgresServer.create({ binaries: tools.server, folder });
+    const operator = operatorOf(postgres, folder, tools);
+    try {
+      await configure(postgres, operator);
+      await postgres.query(`CREATE DATABASE ${DATABASE}`);
+      const url = postgres.url(postgres.port, DATABASE);
+      const replica = await Replica.create({ DATABASE_URL: url, ...LIMITS });
+      await replica.start();
+      const workload = workloadOn(replica, { tenants: TENANTS, text: oddText });
+      workload.start();
+      await work({ postgres, replica, workload, operator }, row);
+    } finally {
+      await postgres.stop('immediate');
+    }
+  }
+  return row;
+}
+
+function operatorOf(postgres: PostgresServer, folder: string, { path }: Tools): Operator {
+  const { password, port } = new URL(postgres.url());
+  const url = postgres.url(postgres.port, DATABASE);
+  const meanings = {
+    'postgres://postgres:…@HOST/': postgres.url(postgres.port, ''),
+    HOST: '127.0.0.1',
+    '/archive': join(folder, 'archive'),
+    '/backup': join(folder, 'backup'),
+    '/data': postgres.data,
+  };
+  const env = { PATH: path, PGPORT: port, PGPASSWORD: password, DATABASE_URL: url };
+  return new Operator(folder, env, meanings, asNobody);
+}
+
+/** The commands of a block, without those that start the service: a `Replica` does. */
+const commands = (block = '') => block.split('\n').filter((line) => !line.includes('memory-service'));
+
+/** In its file, because a base backup has that: the document's settings, and what our servers have on their command line. */
+async function configure(postgres: PostgresServer, operator: Operator): Promise<void> {
+  const [settings = ''] = documented('To a point in time');
+  const ours = `port = ${postgres.port}\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = ''`;
+  await operator.run('mkdir /archive /backup');
+  await appendFile(join(postgres.data, 'postgresql.conf'), `\n${operator.translate(settings)}\n${ours}\n`);
+  await postgres.stop();
+  await postgres.start();
+}
+
+async function takeWhileWriting({ workload }: Site, row: Row, take: () => Promise<unknown>): Promise<Backup> {
+  const written = workload.acknowledged;
+  const from = performance.now();
+  await take();
+  const until = performance.now();
+  row.expect(workload.acknowledged > written, 'nothing was written meanwhile');
+  row.count('acknowledged before the backup', written);
+  row.count('while it was made', workload.acknowledged - written);
+  return { moment: { from, until }, written };
+}
+
+/** The accident: somebody deletes all that a tenant has. */
+async function deleteAll({ postgres, replica }: Site, row: Row): Promise<void> {
+  const [tenant = ''] = TENANTS;
+  const rest = async () => {
+    const sql = `SELECT path FROM entries WHERE tenant_id = $1 AND parent_path = '/memories'`;
+    return await postgres.query(sql, [tenant], DATABASE);
+  };
+  for (const { path } of await rest()) await post(replica.url, cmd.delete(path), { 'x-tenant-id': tenant });
+  row.expect((await rest()).length === 0, 'the accident did not happen');
+}
+
+/** The service starts on what was restored; that is as it was at its moment, and can be written to. */
+async function checkRestored(
+  { postgres, workload }: Site,
+  database: string,
+  { moment, written }: Backup,
+  row: Row,
+  started: number,
+): Promise<void> {
+  const url = postgres.url(postgres.port, database);
+  const replica = await Replica.create({ DATABASE_URL: url, ...LIMITS });
+  await replica.start();
+  row.recovered(performance.now() - started);
+  await checkPostgres(url, workload, row, moment);
+  countCompared(workload, row);
+  // So that whoever sends one of these writes again does not have it done twice.
+  const [keys] = await postgres.query('SELECT count(*)::int AS n FROM idempotency_keys', [], database);
+  row.expect(keys?.n >= written, `${keys?.n} idempotency keys of ${written} writes`);
+  const more = workloadOn(replica, { text: oddText });
+  more.start();
+  await more.acknowledge(50);
+  await more.stop();
+  await checkPostgres(url, more, row);
+  await replica.end();
+}
+
+function countCompared({ compared: { files, bytes } }: Workload, row: Row): void {
+  row.count('files compared', files);
+  row.count('bytes in them', bytes);
+}
