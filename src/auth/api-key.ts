@@ -16,13 +16,14 @@ export function newApiKey(): { key: string; hash: string; id: string } {
   return { key, hash: hashOf(key), id: `key_${randomBytes(6).toString('hex')}` };
 }
 
-/** The hash of a well-formed key; undefined for anything else. */
-export function parseApiKey(given: string): string | undefined {
+/** Whether a text is a key without a typo. */
+export function isApiKey(given: string): boolean {
   const [, body, sum] = KEY.exec(given) ?? [];
-  return body !== undefined && sum === checksum(body) ? hashOf(given) : undefined;
+  return body !== undefined && sum === checksum(body);
 }
 
-function hashOf(key: string): string {
+/** By what a key is kept and looked up. */
+export function hashOf(key: string): string {
   return hash('sha256', key, 'hex');
 }
 

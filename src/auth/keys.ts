@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Keys } from '../db/keys.ts';
 import type { KeyRow } from '../db/statements/keys.ts';
 import { ServiceError } from '../errors.ts';
-import { parseApiKey } from './api-key.ts';
+import { hashOf, isApiKey } from './api-key.ts';
 import { FailedAttempts } from './failed-attempts.ts';
 import {
   type Authenticator,
@@ -44,9 +44,11 @@ export class KeyAuthenticator implements Authenticator {
   }
 
   async authenticate(credentials: Credentials): Promise<Principal> {
-    const hash = parseApiKey(bearerToken(credentials) ?? '');
-    const key = hash === undefined ? undefined : await this.#find(hash, credentials.ip);
-    if (hash === undefined || key === undefined || !isValid(key)) {
+    const given = bearerToken(credentials) ?? '';
+    const hash = hashOf(given);
+    const key =
+      this.#known.get(hash) ?? (isApiKey(given) ? await this.#find(hash, credentials.ip) : undefined);
+    if (key === undefined || !isValid(key)) {
       this.#failures.note(credentials.ip);
       throw unauthorized();
     }
@@ -71,8 +73,6 @@ export class KeyAuthenticator implements Authenticator {
   }
 
   async #find(hash: string, ip: string): Promise<KeyRow | undefined> {
-    const known = this.#known.get(hash);
-    if (known !== undefined) return known;
     if (this.#unknown.has(hash)) return undefined;
     this.#failures.check(ip);
     const key = await this.#known.fetch(hash);

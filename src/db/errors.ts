@@ -98,12 +98,10 @@ export function toServiceError(error: unknown): ServiceError {
 }
 
 /** Does some work on the database; its faults come out as `ServiceError`. */
-export async function withFaultsMapped<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
+export function withFaultsMapped<T>(work: () => Promise<T>): Promise<T> {
+  return work().catch((error: unknown) => {
     throw toServiceError(error);
-  }
+  });
 }
 
 /** True when the database, or the way to it, was at fault, and not the statement. */

@@ -85,19 +85,19 @@ export class Pipeline {
 }
 
 function connectionOf(client: pg.Client): Connection {
-  const run = runnerOn(sendOn(client));
+  const run = runnerOn(
+    sendOn(client, () => {
+      connection.inFlight--;
+      connection.progressAt = performance.now();
+    }),
+  );
   const connection: Connection = {
     client,
     inFlight: 0,
     progressAt: 0,
-    run: async (statement, params) => {
+    run: (statement, params) => {
       if (connection.inFlight++ === 0) connection.progressAt = performance.now();
-      try {
-        return await run(statement, params);
-      } finally {
-        connection.inFlight--;
-        connection.progressAt = performance.now();
-      }
+      return run(statement, params);
     },
   };
   return connection;

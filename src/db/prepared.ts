@@ -34,12 +34,19 @@ export function runnerOn(send: Send): Run {
   };
 }
 
-/** Sends on a connection, which would not answer with a promise. */
-export function sendOn(client: pg.ClientBase): Send {
+/**
+ * Sends on a connection, which would not answer with a promise.
+ *
+ * @param onAnswer called at each answer and each fault
+ */
+export function sendOn(client: pg.ClientBase, onAnswer?: () => void): Send {
   return (query) =>
     new Promise((resolve, reject) => {
-      const answered = (error: Error | null, result: pg.QueryResult) =>
-        error === null ? resolve(result) : reject(error);
-      client.query(Object.assign(query, { callback: answered }));
+      const callback = (error: Error | null, result: pg.QueryResult) => {
+        onAnswer?.();
+        if (error === null) resolve(result);
+        else reject(error);
+      };
+      client.query(Object.assign(query, { callback }));
     });
 }

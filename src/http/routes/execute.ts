@@ -31,8 +31,9 @@ export function registerExecute(app: FastifyInstance, options: ExecuteOptions): 
     const { place } = request;
     if (place) place.working = true;
     // The place is given back when the work is done, which may be after the request was given up.
-    const work = answer(request, options).finally(() => place?.release());
-    const { body, single } = await withinTime(work, options.timeoutMs);
+    const { body, single } = await withinTime(answer(request, options), options.timeoutMs, () =>
+      place?.release(),
+    );
     if (single?.replayed) reply.header('Idempotency-Replayed', 'true');
     return single && wantsText(request) ? sendText(reply, single) : sendJson(reply, body);
   });
@@ -53,20 +54,27 @@ async function answer(request: FastifyRequest, options: ExecuteOptions): Promise
 /**
  * Fastify's own `handlerTimeout` ends when the body has been read (Node closes the request then), so it bounds nothing here.
  *
+ * @param onEnd called when the work has ended, in time or not
  * @throws ServiceError 503 when the work is not done in time; it goes on, and its outcome is dropped.
  */
-async function withinTime<T>(work: Promise<T>, ms: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(tookTooLong()), ms);
+function withinTime<T>(work: Promise<T>, ms: number, onEnd: () => void): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(tookTooLong()), ms);
+    const end = () => {
+      clearTimeout(timer);
+      onEnd();
+    };
+    work.then(
+      (value) => {
+        end();
+        resolve(value);
+      },
+      (error) => {
+        end();
+        reject(error);
+      },
+    );
   });
-  // Once the time is up nobody waits for the work any more, so nobody else handles its failure.
-  work.catch(() => {});
-  try {
-    return await Promise.race([work, timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 function tookTooLong(): ServiceError {
