@@ -9,7 +9,8 @@ import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
-export const SERVICE = ['dist/cli.js', 'serve'];
+/** As `npm start` runs it. */
+export const SERVICE = ['--max-old-space-size=1000', 'dist/cli.js', 'serve'];
 export const typescript = (script: string) => ['--import', 'tsx', script];
 
 /** A server in a process of its own. */
