@@ -1,4 +1,5 @@
 import type { Placeholder } from 'drizzle-orm';
+import pg from 'pg';
 import { memoryStatements } from '../../src/db/statements/memory.ts';
 import { receiptStatements } from '../../src/db/statements/receipts.ts';
 import type { BenchDatabase } from './postgres.ts';
@@ -36,15 +37,18 @@ export async function explainAll({ query }: BenchDatabase, tenant: string): Prom
   const parts: string[] = [];
   const explain = async (title: string, index: number, own: Record<string, unknown>) => {
     const { sql, params } = statements[index]?.query ?? { sql: '', params: [] };
-    const given = params.map((param) => ({ ...values, ...own })[(param as Placeholder).name]);
+    const given = params.map((param) => literal({ ...values, ...own }[(param as Placeholder).name]));
     await query('BEGIN');
     try {
-      const rows = await query(`EXPLAIN (ANALYZE, BUFFERS) ${sql}`, given);
+      // Prepared, since the service's statements are, and have one plan for all values.
+      await query(`PREPARE explained AS ${sql}`);
+      const rows = await query(`EXPLAIN (ANALYZE, BUFFERS) EXECUTE explained (${given.join(', ')})`);
       parts.push(`## ${title}\n\n${rows.map((row) => row['QUERY PLAN']).join('\n')}`);
     } catch (error) {
       parts.push(`## ${title}\n\nfailed: ${String(error)}`);
     } finally {
       await query('ROLLBACK');
+      await query('DEALLOCATE ALL');
     }
   };
   for (const [index, { name }] of statements.entries()) {
@@ -63,4 +67,12 @@ export async function explainAll({ query }: BenchDatabase, tenant: string): Prom
     }
   }
   return `${parts.join('\n\n')}\n`;
+}
+
+function literal(value: unknown): string {
+  if (value === null || value === undefined) return 'NULL';
+  if (typeof value === 'number') return String(value);
+  return pg.escapeLiteral(
+    Array.isArray(value) ? `{${value.map((each) => `"${each}"`).join(',')}}` : String(value),
+  );
 }

@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { PLANNER } from '../../src/db/postgres.ts';
 import { startEmbedded } from '../../test/support/postgres/embedded.ts';
 import {
   databaseUrl,
@@ -15,12 +17,15 @@ import {
 
 const IMAGE = 'postgres:18';
 
-/** As a server in production runs: nothing is lost in a crash, and memory for more than a toy. */
+/**
+ * As a server in production runs: nothing is lost in a crash, and a quarter of the memory for its buffers
+ * (https://www.postgresql.org/docs/current/runtime-config-resource.html#GUC-SHARED-BUFFERS).
+ */
 const SETTINGS = [
   'fsync=on',
   'full_page_writes=on',
   'synchronous_commit=on',
-  'shared_buffers=1GB',
+  `shared_buffers=${Math.floor(totalmem() / 4 / 2 ** 20)}MB`,
   'max_wal_size=4GB',
   'checkpoint_timeout=15min',
   'max_connections=200',
@@ -112,7 +117,7 @@ async function startDurableEmbedded(scratch: string): Promise<TestServer> {
 }
 
 async function connect(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url });
+  const client = new pg.Client({ connectionString: url, options: PLANNER });
   client.on('error', () => {});
   await client.connect();
   return client;

@@ -11,6 +11,14 @@ import type { Run } from './statement.ts';
 /** Any number, the same in each replica: only one process at a time migrates a database. */
 const MIGRATION_LOCK = 7_236_105_551;
 
+/**
+ * Every statement here goes by a key to a few rows, so one plan fits all values. Left alone, Postgres plans the listing anew for each
+ * call (0.3 ms, three times what it takes to run it), since a generic plan's costs look higher to it. And where it expects many more
+ * rows than there are, as it does in large tables, it starts workers or compiles the plan (8 ms for a listing of 100).
+ */
+export const PLANNER =
+  '-c plan_cache_mode=force_generic_plan -c max_parallel_workers_per_gather=0 -c jit=off';
+
 /** How much longer the client waits for an answer than the server may take for it. */
 const GRACE_MS = 1000;
 
@@ -27,9 +35,7 @@ export function openPostgres(url: string, config: Config): Database {
     query_timeout: config.DB_STATEMENT_TIMEOUT_MS > 0 ? config.DB_STATEMENT_TIMEOUT_MS + GRACE_MS : undefined,
     keepAlive: true,
     types,
-    // Postgres would plan the listing anew for each call (0.3 ms, three times what it takes to run it): it compares costs, and a
-    // generic plan's look higher to it. Every statement here goes by a primary key, so one plan fits all values.
-    options: '-c plan_cache_mode=force_generic_plan',
+    options: PLANNER,
   };
   const pool = new pg.Pool({ ...connection, max: config.DB_POOL_MAX });
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.

@@ -15,13 +15,14 @@ export const LOCK_TENANT = 'SELECT id FROM tenants WHERE id = $1 FOR NO KEY UPDA
 /**
  * Makes the missing ones of the directories in $n (root first), each with the one before it as its parent, when there is
  * a row in `source`. What is there already is left out beforehand: ON CONFLICT alone makes each row, and checks it, first,
- * which was a quarter of a create's time. It is there for those that come in between.
+ * which was a quarter of a create's time. It is there for those that come in between. (A subquery for a value and not
+ * NOT EXISTS, of which Postgres may make a join with the whole tenant.)
  */
 const makeDirectories = (paths: string, source: string) => `
   INSERT INTO entries AS e (tenant_id, path, parent_path, kind)
   SELECT $1, d.path, d.parent_path, 'dir'
   FROM ${source}, unnest(${paths}::text[], NULL::text || trim_array(${paths}::text[], 1)) AS d (path, parent_path)
-  WHERE NOT EXISTS (SELECT 1 FROM entries AS there WHERE there.tenant_id = $1 AND there.path = d.path)
+  WHERE (SELECT there.path FROM entries AS there WHERE there.tenant_id = $1 AND there.path = d.path) IS NULL
   ON CONFLICT (tenant_id, path) DO NOTHING`;
 
 const VISIBLE = "NOT starts_with(path, parent_path || '/.') AND path <> parent_path || '/node_modules'";
