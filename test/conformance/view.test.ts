@@ -21,6 +21,28 @@ describeService('view', (service) => {
 
   script(
     service,
+    'a directory that is named like a file, and a file that is not',
+    { '/memories/v1.0/notes': 'x' },
+    [
+      [
+        cmd.view('/memories/v1.0'),
+        ok(
+          "Here're the files and directories up to 2 levels deep in /memories/v1.0, excluding hidden items and node_modules:\n4.0K\t/memories/v1.0\n1B\t/memories/v1.0/notes",
+        ),
+      ],
+      [
+        cmd.view('/memories/v1.0/notes'),
+        ok("Here's the content of /memories/v1.0/notes with line numbers:\n     1\tx"),
+      ],
+      [
+        cmd.view('/memories/v1.0/notes.md'),
+        error('The path /memories/v1.0/notes.md does not exist. Please provide a valid path.'),
+      ],
+    ],
+  );
+
+  script(
+    service,
     'two levels, depth first, hidden items and node_modules left out with all below them',
     {
       '/memories/b.txt': 'bb',

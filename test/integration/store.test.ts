@@ -140,6 +140,10 @@ describe('round trips to Postgres', () => {
     [cmd.rename('/memories/a', '/memories/c/d'), 1],
     [cmd.delete('/memories/c'), 1],
     [cmd.view('/memories/missing'), 1],
+    [cmd.create('/memories/v1.0/notes', ''), 1],
+    [cmd.view('/memories/v1.0/notes'), 1],
+    // A directory that is named like a file.
+    [cmd.view('/memories/v1.0'), 2],
     [cmd.create('/memories/c', ''), 1],
     [cmd.create('/memories/c', ''), 2],
     [cmd.rename('/memories/missing', '/memories/e'), 2],
