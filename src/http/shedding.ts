@@ -49,6 +49,9 @@ export function sheddingServer(options: { load: Load; metrics: Metrics; log: Log
     server.keepAliveTimeout = keepAliveTimeout as number;
     server.requestTimeout = requestTimeout as number;
     server.setTimeout(connectionTimeout as number);
+    // A client that has sent all it has to send may close its half and still gets its answer. Node's types do not have this
+    // (lib/_http_server.js, socketOnEnd); by default it closes the other half too, in the middle of the work.
+    Object.assign(server, { httpAllowHalfOpen: true });
     return server;
   };
 }

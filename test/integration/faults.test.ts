@@ -198,20 +198,33 @@ describe('slow and broken clients', () => {
     expect((await service.execute(cmd.view('/memories/aborted'), { tenant })).is_error).toBe(true);
   });
 
-  it('a client that closes its half after the request: the connection ends, and the write is whole', async () => {
+  it('a client that closes its half after the request gets its answer, and the connection ends', async () => {
     const tenant = freshTenant();
     const socket = await open({ allowHalfOpen: true });
     const input = block('toolu_half', cmd.create('/memories/half', 'whole'));
     socket.end(http(input, { 'X-Tenant-Id': tenant }));
-    // Node gives up a request whose client can send no more: the answer may be lost, and the retry brings it.
-    await socket.all;
-    socket.destroy();
-    await calm();
-    expect((await service.execute(input, { tenant })).content).toBe(
-      'File created successfully at: /memories/half',
-    );
+    const [head = '', body = ''] = (await socket.all).split('\r\n\r\n');
+    expect(head.split('\r\n')[0]).toBe('HTTP/1.1 200 OK');
+    expect(JSON.parse(body)).toStrictEqual({
+      type: 'tool_result',
+      tool_use_id: 'toolu_half',
+      content: 'File created successfully at: /memories/half',
+      is_error: false,
+    });
     const { content } = await service.execute(cmd.view('/memories/half'), { tenant });
     expect(content.split('\n')[1]).toBe('     1\twhole');
+  });
+
+  it('a client that closes its half in the middle of the request: the connection ends, and nothing is written', async () => {
+    const tenant = freshTenant();
+    const socket = await open({ allowHalfOpen: true });
+    const whole = http(cmd.create('/memories/half', 'whole'), { 'X-Tenant-Id': tenant });
+    socket.end(whole.slice(0, -5));
+    expect((await socket.all).split('\r\n')[0]).toMatch(/^(HTTP\/1\.1 400 Bad Request)?$/);
+    await calm();
+    expect((await service.execute(cmd.view('/memories/half'), { tenant })).content).toBe(
+      'The path /memories/half does not exist. Please provide a valid path.',
+    );
   });
 
   it('pipelined requests are answered in their order', async () => {
