@@ -16,6 +16,11 @@ declare module 'fastify' {
   }
 }
 
+/** What each answer has. */
+export function headersOfAll(requestId: string): Record<string, string> {
+  return { 'X-Request-Id': requestId, 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
+}
+
 /**
  * Gives each request its `call`, and writes one log line for it: never contents, paths only at debug.
  *
@@ -25,11 +30,7 @@ export function registerCallLog(app: FastifyInstance, onCall: (route: string, st
   app.decorateRequest('call');
   app.addHook('onRequest', (request, reply, done) => {
     request.call = {};
-    reply.headers({
-      'X-Request-Id': request.id,
-      'Cache-Control': 'no-store',
-      'X-Content-Type-Options': 'nosniff',
-    });
+    reply.headers(headersOfAll(request.id));
     done();
   });
   app.addHook('onResponse', (request, reply, done) => {

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { FastifyServerFactory } from 'fastify';
 import type { Logger } from 'pino';
+import { headersOfAll } from './call.ts';
 import { type Load, overloaded } from './load.ts';
 import type { Metrics } from './metrics.ts';
 import { PROBLEM_JSON, problemOf } from './problem.ts';
@@ -26,9 +27,7 @@ export function sheddingServer(options: { load: Load; metrics: Metrics; log: Log
     const id = requestId(request);
     const body = JSON.stringify(problemOf(refusal, id));
     response.writeHead(refusal.status, {
-      'X-Request-Id': id,
-      'Cache-Control': 'no-store',
-      'X-Content-Type-Options': 'nosniff',
+      ...headersOfAll(id),
       'Retry-After': String(refusal.retryAfter),
       'Content-Type': PROBLEM_JSON,
       'Content-Length': Buffer.byteLength(body),
