@@ -3,7 +3,7 @@ import pg from 'pg';
 import { runnerOn, sendOn } from './prepared.ts';
 import type { Run } from './statement.ts';
 
-/** More than so many wait for one connection's answers only when every other way is as full. */
+/** So many at the most wait for one connection's answers. */
 const MAX_DEPTH = 64;
 /** A connection that has not answered for so long is held up by something: what comes next goes another way. */
 const STALLED_AFTER_MS = 20;
@@ -20,7 +20,7 @@ interface Connection {
 
 /**
  * A few connections that many quick reads share: each is sent without waiting for the answers to those before it, which
- * takes the client and the server half the processor time of a connection each (docs/design.md has the numbers). Since answers
+ * takes the client and the server half the processor time of a connection each. Since answers
  * come in order, only statements that are quick whatever the data belong here; what is not, and whatever would have to wait
  * here, is for the pool.
  */
@@ -43,8 +43,8 @@ export class Pipeline {
     return { total: open.length, idle: open.filter(({ inFlight }) => inFlight === 0).length };
   }
 
-  /** Runs statements on the connection that answers soonest; undefined when none would answer soon. */
-  get run(): Run | undefined {
+  /** What runs statements on the connection with the least to do; undefined when none would answer soon. Opens what is missing. */
+  pick(): Run | undefined {
     const now = performance.now();
     let best: Connection | undefined;
     for (const [i, slot] of this.#slots.entries()) {
@@ -67,13 +67,14 @@ export class Pipeline {
     const client = this.#connect();
     // Its statements are told as well, and the next one opens another connection.
     client.on('error', () => {});
-    client.once('end', () => {
-      this.#slots[i] = undefined;
-    });
     client.connect().then(
       () => {
         if (this.#closed) return client.end();
-        this.#slots[i] = connectionOf(client);
+        const connection = connectionOf(client);
+        this.#slots[i] = connection;
+        client.once('end', () => {
+          if (this.#slots[i] === connection) this.#slots[i] = undefined;
+        });
       },
       () => {
         // The pool meets the same fault, and reports it.

@@ -42,11 +42,12 @@ export function openPostgres(url: string, config: Config): Database {
   pool.on('error', () => {});
 
   const pipeline = new Pipeline(connection, config.DB_PIPELINE_CONNECTIONS);
+  // A pool answers with a promise whatever it is given; its types say so of configurations only.
   const runOnPool = runnerOn((query) => pool.query(query as never));
   return {
     kind: 'postgres',
     run: (statement, params) => {
-      const run = (statement.isQuickRead ? pipeline.run : undefined) ?? runOnPool;
+      const run = (statement.isQuickRead ? pipeline.pick() : undefined) ?? runOnPool;
       return run(statement, params);
     },
     transaction: (work, options) => transaction(pool, options?.snapshot ?? false, work),

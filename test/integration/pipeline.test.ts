@@ -32,13 +32,13 @@ describe('a pipeline', () => {
   const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
   const opened = async (count: number) => {
     while (pipeline.state.total < count) {
-      void pipeline.run;
+      pipeline.pick();
       await nextTurn();
     }
   };
   const run = async (): Promise<Run> => {
     for (;;) {
-      const found = pipeline.run;
+      const found = pipeline.pick();
       if (found) return found;
       await nextTurn();
     }
@@ -77,7 +77,7 @@ describe('a pipeline', () => {
     expect((await other(echo, { text: 'not held up' })).rows).toStrictEqual([{ text: 'not held up' }]);
     held.push(other(wait, {}));
     // Nothing is left that would answer soon: the caller goes to the pool.
-    while (pipeline.run !== undefined) await nextTurn();
+    while (pipeline.pick() !== undefined) await nextTurn();
     await admin.query('SELECT pg_advisory_unlock(1)');
     await Promise.all(held);
     expect((await (await run())(echo, { text: 'again' })).rows).toStrictEqual([{ text: 'again' }]);
@@ -104,7 +104,7 @@ describe('a pipeline', () => {
 
 it('a pipeline that reaches no server has no connection, and says so at once', async () => {
   const pipeline = new Pipeline({ connectionString: 'postgres://nobody@127.0.0.1:1/none' }, 2);
-  expect(pipeline.run).toBeUndefined();
+  expect(pipeline.pick()).toBeUndefined();
   expect(pipeline.state).toStrictEqual({ total: 0, idle: 0 });
   await pipeline.close();
 });
