@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { Placeholder } from 'drizzle-orm';
 import type { Statement } from '../../src/db/statement.ts';
 import {
   createFileAndTenantStatement,
@@ -24,9 +23,8 @@ type Values = Record<string, string | number | string[]>;
 type Prepared = (query: Query, values: Values) => Promise<{ rows: unknown[] }>;
 
 // biome-ignore lint/suspicious/noExplicitAny: the types of parameters and rows do not matter here
-function prepared({ name, query: { sql, params } }: Statement<any, any>): Prepared {
-  const names = params.map((param) => (param as Placeholder).name);
-  return (query, values) => query({ name, text: sql, values: names.map((each) => values[each]) });
+function prepared({ name, sql, parameters }: Statement<any, any>): Prepared {
+  return (query, values) => query({ name, text: sql, values: parameters.map((each) => values[each]) });
 }
 
 const lookAtFile = prepared(lookAtFileStatement);

@@ -1,4 +1,3 @@
-import type { Placeholder } from 'drizzle-orm';
 import pg from 'pg';
 import { memoryStatements } from '../../src/db/statements/memory.ts';
 import { receiptStatements } from '../../src/db/statements/receipts.ts';
@@ -36,8 +35,8 @@ export async function explainAll({ query }: BenchDatabase, tenant: string): Prom
   };
   const parts: string[] = [];
   const explain = async (title: string, index: number, own: Record<string, unknown>) => {
-    const { sql, params } = statements[index]?.query ?? { sql: '', params: [] };
-    const given = params.map((param) => literal({ ...values, ...own }[(param as Placeholder).name]));
+    const { sql, parameters } = statements[index] ?? { sql: '', parameters: [] };
+    const given = parameters.map((parameter) => literal({ ...values, ...own }[parameter]));
     await query('BEGIN');
     try {
       // Prepared, since the service's statements are, and have one plan for all values.

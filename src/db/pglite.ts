@@ -1,10 +1,12 @@
 import { join } from 'node:path';
-import { PGlite } from '@electric-sql/pglite';
+import { PGlite, type Results } from '@electric-sql/pglite';
+import { sql } from 'drizzle-orm';
+import type { PgSession } from 'drizzle-orm/pg-core';
 import { drizzle } from 'drizzle-orm/pglite';
 import { migrate } from 'drizzle-orm/pglite/migrator';
 import { lockDataDirectory } from './data-directory-lock.ts';
 import { type Database, SNAPSHOT } from './database.ts';
-import { runnerFor } from './statement.ts';
+import type { Run, Statement, Value } from './statement.ts';
 
 /**
  * PGlite reads text with `new TextDecoder()`, which drops a U+FEFF at its start: contents would come back changed. It makes
@@ -83,5 +85,24 @@ export async function openPglite(folder: string): Promise<Database> {
       await client.close();
       unlock();
     },
+  };
+}
+
+/** Binds statements to a drizzle session; each is prepared once for the session. */
+// biome-ignore lint/suspicious/noExplicitAny: the session's type parameters do not matter here
+function runnerFor(session: PgSession<any, any, any>): Run {
+  const prepared = new Map<string, { execute(params: Record<string, Value>): Promise<unknown> }>();
+  return async <Params extends Record<string, Value>, Row>(
+    { name, sql: text, parameters }: Statement<Params, Row>,
+    params: Params,
+  ) => {
+    let ready = prepared.get(name);
+    if (ready === undefined) {
+      const query = { sql: text, params: parameters.map((parameter) => sql.placeholder(parameter)) };
+      ready = session.prepareQuery(query, undefined, name, false);
+      prepared.set(name, ready);
+    }
+    const { rows, affectedRows = 0 } = (await ready.execute(params)) as Results<Row>;
+    return { rows, count: affectedRows };
   };
 }

@@ -1,4 +1,3 @@
-import type { Placeholder } from 'drizzle-orm';
 import pg from 'pg';
 import type { Run } from './statement.ts';
 
@@ -27,9 +26,9 @@ type Send = (query: pg.Query) => Promise<pg.QueryResult>;
 
 /** Runs statements by `send`. */
 export function runnerOn(send: Send): Run {
-  return async ({ name, query }, params) => {
-    const values = query.params.map((parameter) => params[(parameter as Placeholder).name]);
-    const { rows, rowCount } = await send(new PreparedQuery(name, query.sql, values));
+  return async ({ name, sql, parameters }, params) => {
+    const values = parameters.map((parameter) => params[parameter]);
+    const { rows, rowCount } = await send(new PreparedQuery(name, sql, values));
     return { rows, count: rowCount ?? 0 };
   };
 }

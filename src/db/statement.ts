@@ -1,13 +1,12 @@
-import { type Query, sql } from 'drizzle-orm';
-import type { PgSession } from 'drizzle-orm/pg-core';
-
 /** A parameter's value. */
 export type Value = string | number | null | string[];
 
 /** One SQL statement of the service: its text, and its parameters `$1…` by name. */
 export interface Statement<Params extends Record<string, Value>, Row> {
   readonly name: string;
-  readonly query: Query;
+  readonly sql: string;
+  /** The names of `$1`, `$2`, … */
+  readonly parameters: readonly string[];
   /** Whether it reads at most one entry by its key, so that it may share a connection with others like it. */
   readonly isQuickRead: boolean;
   /** Only types: ties parameters and rows to the statement. */
@@ -31,7 +30,7 @@ export type Run = <Params extends Record<string, Value>, Row>(
  * `tenant_id = $1` (or `tenants.id = $1`) for each table it touches, which is what makes it fit for sharding.
  *
  * Written as text and not with drizzle's builder, because the builder numbers each use of a parameter anew, and
- * because it is the SQL that a reviewer has to judge. Drizzle still prepares and runs it.
+ * because it is the SQL that a reviewer has to judge.
  */
 export function statement<Params extends Record<string, Value>, Row = never>(
   name: string,
@@ -39,26 +38,5 @@ export function statement<Params extends Record<string, Value>, Row = never>(
   text: string,
   { isQuickRead = false } = {},
 ): Statement<Params, Row> {
-  const query = { sql: text.trim(), params: parameters.map((key) => sql.placeholder(key)) };
-  return { name, query, isQuickRead };
-}
-
-type DriverResult = { rows: unknown[]; rowCount?: number | null; affectedRows?: number };
-
-/** Binds statements to a drizzle session; each is prepared once for the session. */
-// biome-ignore lint/suspicious/noExplicitAny: the session's type parameters differ by driver and do not matter here
-export function runnerFor(session: PgSession<any, any, any>): Run {
-  const prepared = new Map<string, { execute(params: Record<string, Value>): Promise<unknown> }>();
-  return async <Params extends Record<string, Value>, Row>(
-    { name, query }: Statement<Params, Row>,
-    params: Params,
-  ) => {
-    let ready = prepared.get(name);
-    if (ready === undefined) {
-      ready = session.prepareQuery(query, undefined, name, false);
-      prepared.set(name, ready);
-    }
-    const result = (await ready.execute(params)) as DriverResult;
-    return { rows: result.rows as Row[], count: result.rowCount ?? result.affectedRows ?? 0 };
-  };
+  return { name, sql: text.trim(), parameters, isQuickRead };
 }

@@ -185,7 +185,7 @@ describe('the plan of every statement', () => {
     await own.drop();
   });
 
-  it.each(statements.map((each) => [each.name, each.query.sql] as const))(
+  it.each(statements.map((each) => [each.name, each.sql] as const))(
     '%s is bound to one tenant',
     async (name, text) => {
       const { rows } = await client.query(`EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${text}`);
