@@ -90,7 +90,7 @@ const environment = z.object({
     })
     .default('info'),
   DB_POOL_MAX: integer(1, 1000).default(10),
-  DB_PIPELINE_CONNECTIONS: integer(0, 100).default(2),
+  DB_BATCH_SIZE: integer(1, 1000).default(32),
   DB_CONNECT_TIMEOUT_MS: integer(1).default(5000),
   DB_STATEMENT_TIMEOUT_MS: integer(0).default(10_000),
   DB_LOCK_TIMEOUT_MS: integer(0).default(5000),

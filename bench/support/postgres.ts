@@ -5,7 +5,7 @@ import { totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { PLANNER } from '../../src/db/postgres.ts';
+import { plannerOptions } from '../../src/db/postgres.ts';
 import { startEmbedded } from '../../test/support/postgres/embedded.ts';
 import {
   databaseUrl,
@@ -117,7 +117,7 @@ async function startDurableEmbedded(scratch: string): Promise<TestServer> {
 }
 
 async function connect(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url, options: PLANNER });
+  const client = new pg.Client({ connectionString: url, options: plannerOptions });
   client.on('error', () => {});
   await client.connect();
   return client;

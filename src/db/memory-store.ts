@@ -117,7 +117,8 @@ class TenantMemory implements MemoryStore {
     return this.#write<Created>({
       execute: async (run) => {
         const version = randomUUID();
-        const file = { tenant, path, ancestors, content, version, ...quotas };
+        const parent = ancestors.at(-1) ?? ROOT;
+        const file = { tenant, path, ancestors, parent, content, version, ...quotas };
         const count = await this.#change(run, statement, file, answer);
         return count === 1 ? { kind: 'created' } : undefined;
       },

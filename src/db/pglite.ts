@@ -4,8 +4,9 @@ import { sql } from 'drizzle-orm';
 import type { PgSession } from 'drizzle-orm/pg-core';
 import { drizzle } from 'drizzle-orm/pglite';
 import { migrate } from 'drizzle-orm/pglite/migrator';
+import { Batches } from './batches.ts';
 import { lockDataDirectory } from './data-directory-lock.ts';
-import { type Database, SNAPSHOT } from './database.ts';
+import { type Database, PLANNER, SNAPSHOT } from './database.ts';
 import type { Run, Statement, Value } from './statement.ts';
 
 /**
@@ -29,9 +30,10 @@ function withByteOrderMarks<T>(construct: () => T): T {
 /**
  * The embedded database in a folder: one connection, in this process, one process at a time.
  *
+ * @param batchSize how many calls at the most go together
  * @throws DataDirectoryInUse when another process has the folder.
  */
-export async function openPglite(folder: string): Promise<Database> {
+export async function openPglite(folder: string, batchSize: number): Promise<Database> {
   const unlock = lockDataDirectory(folder);
   let client: PGlite;
   try {
@@ -41,6 +43,7 @@ export async function openPglite(folder: string): Promise<Database> {
     unlock();
     throw error;
   }
+  for (const [name, value] of Object.entries(PLANNER)) await client.exec(`SET ${name} = ${value}`);
   const db = drizzle(client);
   const run = runnerFor(db._.session);
   let running = 0;
@@ -57,9 +60,10 @@ export async function openPglite(folder: string): Promise<Database> {
     }
   }
 
+  const batches = new Batches({ together: run, alone: run }, batchSize);
   return {
     kind: 'pglite',
-    run: (statement, params) => counted(() => run(statement, params)),
+    run: (statement, params) => counted(() => batches.run(statement, params)),
     transaction: (work, options) =>
       counted(() =>
         db.transaction((tx) => work(runnerFor(tx._.session)), options?.snapshot ? SNAPSHOT : undefined),

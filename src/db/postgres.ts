@@ -3,21 +3,19 @@ import { drizzle } from 'drizzle-orm/node-postgres';
 import { migrate } from 'drizzle-orm/node-postgres/migrator';
 import pg from 'pg';
 import type { Config } from '../config.ts';
-import type { Database } from './database.ts';
-import { Pipeline } from './pipeline.ts';
+import { Batches } from './batches.ts';
+import { type Database, PLANNER } from './database.ts';
 import { runnerOn, sendOn, types } from './prepared.ts';
 import type { Run } from './statement.ts';
+import { batchStatements } from './statements/batches.ts';
 
 /** Any number, the same in each replica: only one process at a time migrates a database. */
 const MIGRATION_LOCK = 7_236_105_551;
 
-/**
- * Every statement here goes by a key to a few rows, so one plan fits all values. Left alone, Postgres plans the listing anew for each
- * call (0.3 ms, three times what it takes to run it), since a generic plan's costs look higher to it. And where it expects many more
- * rows than there are, as it does in large tables, it starts workers or compiles the plan (8 ms for a listing of 100).
- */
-export const PLANNER =
-  '-c plan_cache_mode=force_generic_plan -c max_parallel_workers_per_gather=0 -c jit=off';
+/** `PLANNER` for the start of a connection. */
+export const plannerOptions = Object.entries(PLANNER)
+  .map(([name, value]) => `-c ${name}=${value}`)
+  .join(' ');
 
 /** How much longer the client waits for an answer than the server may take for it. */
 const GRACE_MS = 1000;
@@ -35,37 +33,41 @@ export function openPostgres(url: string, config: Config): Database {
     query_timeout: config.DB_STATEMENT_TIMEOUT_MS > 0 ? config.DB_STATEMENT_TIMEOUT_MS + GRACE_MS : undefined,
     keepAlive: true,
     types,
-    options: PLANNER,
+    options: plannerOptions,
   };
-  const pool = new pg.Pool({ ...connection, max: config.DB_POOL_MAX });
-  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
-  pool.on('error', () => {});
-
-  const pipeline = new Pipeline(connection, config.DB_PIPELINE_CONNECTIONS);
-  // A pool answers with a promise whatever it is given; its types say so of configurations only.
-  const runOnPool = runnerOn((query) => pool.query(query as never));
+  const pool = openPool({ ...connection, max: config.DB_POOL_MAX });
+  // One for each kind, so that what holds up all other connections does not hold up batches, which wait for nothing.
+  const forBatches = openPool({ ...connection, max: batchStatements.length });
+  const alone = runnerOnPool(pool);
+  const batches = new Batches({ together: runnerOnPool(forBatches), alone }, config.DB_BATCH_SIZE);
   return {
     kind: 'postgres',
-    run: (statement, params) => {
-      const run = (statement.isQuickRead ? pipeline.pick() : undefined) ?? runOnPool;
-      return run(statement, params);
-    },
+    run: batches.run,
     transaction: (work, options) => transaction(pool, options?.snapshot ?? false, work),
     withJobLock: (lock, job) => withAdvisoryLock(pool, lock, job),
     migrate: (folder) => migrateOnOneConnection(url, config, folder),
-    pool: () => {
-      const { total, idle } = pipeline.state;
-      return {
-        total: pool.totalCount + total,
-        idle: pool.idleCount + idle,
-        waiting: pool.waitingCount,
-        max: config.DB_POOL_MAX + config.DB_PIPELINE_CONNECTIONS,
-      };
-    },
+    pool: () => ({
+      total: pool.totalCount + forBatches.totalCount,
+      idle: pool.idleCount + forBatches.idleCount,
+      waiting: pool.waitingCount + forBatches.waitingCount,
+      max: pool.options.max + forBatches.options.max,
+    }),
     close: async () => {
-      await Promise.all([pipeline.close(), pool.end()]);
+      await Promise.all([pool.end(), forBatches.end()]);
     },
   };
+}
+
+function openPool(config: pg.PoolConfig): pg.Pool {
+  const pool = new pg.Pool(config);
+  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+  pool.on('error', () => {});
+  return pool;
+}
+
+function runnerOnPool(pool: pg.Pool): Run {
+  // A pool answers with a promise whatever it is given; its types say so of configurations only.
+  return runnerOn((query) => pool.query(query as never));
 }
 
 /**

@@ -1,5 +1,5 @@
 /** A parameter's value. */
-export type Value = string | number | null | string[];
+export type Value = string | number | null | (string | number | null)[];
 
 /** One SQL statement of the service: its text, and its parameters `$1…` by name. */
 export interface Statement<Params extends Record<string, Value>, Row> {
@@ -7,11 +7,17 @@ export interface Statement<Params extends Record<string, Value>, Row> {
   readonly sql: string;
   /** The names of `$1`, `$2`, … */
   readonly parameters: readonly string[];
-  /** Whether it reads at most one entry by its key, so that it may share a connection with others like it. */
-  readonly isQuickRead: boolean;
+  /** Does many calls of it at once. */
+  readonly batch?: BatchStatement | undefined;
   /** Only types: ties parameters and rows to the statement. */
   readonly types?: { params: Params; row: Row };
 }
+
+/**
+ * Does the work of many calls at once, of any tenants. Its parameters are arrays with an element a call, each called as in
+ * the single statement; it gives a row for each call it did, and leaves the others to the single statement.
+ */
+export type BatchStatement = Statement<Record<string, Value>, { /** Which call, from 1. */ item: number }>;
 
 /** What a statement gave: its rows, and how many rows it wrote where it returns none. */
 export interface Outcome<Row> {
@@ -36,7 +42,7 @@ export function statement<Params extends Record<string, Value>, Row = never>(
   name: string,
   parameters: readonly (keyof Params & string)[],
   text: string,
-  { isQuickRead = false } = {},
+  batch?: BatchStatement,
 ): Statement<Params, Row> {
-  return { name, sql: text.trim(), parameters, isQuickRead };
+  return { name, sql: text.trim(), parameters, batch };
 }

@@ -1,4 +1,10 @@
 import { statement } from '../statement.ts';
+import {
+  createFilesStatement,
+  lookAtFilesStatement,
+  readFilesStatement,
+  writeFilesStatement,
+} from './batches.ts';
 import { withAndWithoutReceipt } from './receipts.ts';
 
 /*
@@ -74,7 +80,7 @@ export const lookAtFileStatement = statement<
   `
 SELECT kind, content, accessed_at < $3::timestamptz AS stale FROM entries WHERE tenant_id = $1 AND path = $2
 `,
-  { isQuickRead: true },
+  lookAtFilesStatement,
 );
 
 export interface FileRow {
@@ -86,7 +92,7 @@ export const readFileStatement = statement<{ tenant: string; path: string }, Fil
   'read_file',
   ['tenant', 'path'],
   `SELECT content, version FROM entries WHERE tenant_id = $1 AND path = $2 AND kind = 'file'`,
-  { isQuickRead: true },
+  readFilesStatement,
 );
 
 /** What a tenant uses and may use, as columns of a row; a limit of 0 is none. Parameters: the service's defaults. */
@@ -125,6 +131,7 @@ type CreateFile = {
   tenant: string;
   path: string;
   ancestors: string[];
+  parent: string;
   content: string;
   version: string;
   maxFiles: number;
@@ -135,15 +142,16 @@ type CreateFile = {
 const createFile = (name: string, tenant: string) =>
   withAndWithoutReceipt<CreateFile>(
     name,
-    ['tenant', 'path', 'ancestors', 'content', 'version', 'maxFiles', 'maxBytes'],
+    ['tenant', 'path', 'ancestors', 'content', 'version', 'maxFiles', 'maxBytes', 'parent'],
     'tenant',
     (receipt) => `
 WITH tenant AS (${tenant}
 ), parents AS (${makeDirectories('$3', 'tenant')}
 )${receipt}
 INSERT INTO entries AS e (tenant_id, path, parent_path, kind, content, version)
-SELECT $1, $2, ($3::text[])[cardinality($3::text[])], 'file', $4, $5::uuid FROM tenant
+SELECT $1, $2, $8, 'file', $4, $5::uuid FROM tenant
 `,
+    createFilesStatement,
   );
 
 /**
@@ -203,6 +211,7 @@ WITH tenant AS MATERIALIZED (
 UPDATE entries AS e SET content = $4, version = $5::uuid, updated_at = now()
 FROM file WHERE e.tenant_id = $1 AND e.path = $2
 `,
+  writeFilesStatement,
 );
 
 /** Why a file could not be written: what it holds now, and what its tenant uses. */

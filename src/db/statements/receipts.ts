@@ -1,4 +1,4 @@
-import { type Statement, statement, type Value } from '../statement.ts';
+import { type BatchStatement, type Statement, statement, type Value } from '../statement.ts';
 
 /** What a write under an idempotency key is remembered by. */
 export type Receipt = { keyHash: string; requestHash: string; answer: string };
@@ -9,12 +9,14 @@ type WithReceipt<Params> = Params & Receipt;
  * when the key has one already.
  *
  * @param text makes the statement from a part for its WITH list; the part's row comes from `source`
+ * @param batch does many of both at once
  */
 export function withAndWithoutReceipt<Params extends Record<string, Value>>(
   name: string,
   parameters: readonly (keyof Params & string)[],
   source: string,
   text: (receipt: string) => string,
+  batch?: BatchStatement,
 ): { plain: Statement<Params, never>; keyed: Statement<WithReceipt<Params>, never> } {
   const n = parameters.length;
   const receipt = `, receipt AS (
@@ -22,11 +24,12 @@ export function withAndWithoutReceipt<Params extends Record<string, Value>>(
   SELECT $1, $${n + 1}, $${n + 2}, $${n + 3}, false FROM ${source}
 )`;
   return {
-    plain: statement<Params>(name, parameters, text('')),
+    plain: statement<Params>(name, parameters, text(''), batch),
     keyed: statement<WithReceipt<Params>>(
       `${name}_keyed`,
       [...parameters, 'keyHash', 'requestHash', 'answer'],
       text(receipt),
+      batch,
     ),
   };
 }

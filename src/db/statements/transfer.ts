@@ -99,8 +99,8 @@ export const importDirectoriesStatement = statement<
   ['tenant', 'paths', 'modified'],
   `
 INSERT INTO entries AS e (tenant_id, path, parent_path, kind, updated_at)
-SELECT $1, d.path, ${parent('d.path')}, 'dir', d.modified
-FROM unnest($2::text[], $3::timestamptz[]) AS d (path, modified)
+SELECT $1, d.path, ${parent('d.path')}, 'dir', d.modified::timestamptz
+FROM unnest($2::text[], $3::text[]) AS d (path, modified)
 ON CONFLICT (tenant_id, path) DO NOTHING
 RETURNING e.path
 `,
@@ -118,8 +118,8 @@ export const importFilesStatement = statement<{
   ['tenant', 'paths', 'contents', 'versions', 'modified'],
   `
 INSERT INTO entries AS e (tenant_id, path, parent_path, kind, content, version, updated_at)
-SELECT $1, f.path, ${parent('f.path')}, 'file', f.content, f.version, f.modified
-FROM unnest($2::text[], $3::text[], $4::uuid[], $5::timestamptz[]) AS f (path, content, version, modified)
+SELECT $1, f.path, ${parent('f.path')}, 'file', f.content, f.version::uuid, f.modified::timestamptz
+FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) AS f (path, content, version, modified)
 `,
 );
 

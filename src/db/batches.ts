@@ -1,0 +1,115 @@
+import { isAway, sqlState } from './errors.ts';
+import type { BatchStatement, Outcome, Run, Statement, Value } from './statement.ts';
+
+/** Of a call's parameters, in characters. A larger one goes alone: gathering saves it nothing, and others would wait for it. */
+const MAX_CHARACTERS = 32 * 1024;
+
+// biome-ignore lint/suspicious/noExplicitAny: calls of different statements wait in one place
+type AnyStatement = Statement<any, any>;
+
+interface Call {
+  readonly statement: AnyStatement;
+  readonly params: Record<string, Value>;
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  resolve(outcome: Outcome<any>): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Runs calls that come at about the same time in one statement, where theirs has a `batch`: for the server that is a quarter of
+ * the work and one commit for all, for the client one message. Nobody waits for others to come: while one batch is at work the
+ * next one of its kind gathers, so batches grow with the load, and at rest each call goes at once.
+ *
+ * A batch does what is plain, waits for no lock, and says which calls it did. The others, and all of a batch that
+ * failed on the server and so did nothing, go alone, and get their outcome or their error from that.
+ */
+export class Batches {
+  readonly #together: Run;
+  readonly #alone: Run;
+  readonly #size: number;
+  readonly #gatherings = new Map<BatchStatement, Gathering>();
+
+  /** @param size so many calls at the most go together */
+  constructor(runs: { together: Run; alone: Run }, size: number) {
+    this.#together = runs.together;
+    this.#alone = runs.alone;
+    this.#size = size;
+  }
+
+  readonly run: Run = <Params extends Record<string, Value>, Row>(
+    statement: Statement<Params, Row>,
+    params: Params,
+  ) => {
+    const { batch } = statement;
+    if (batch === undefined || this.#size === 1 || isLarge(params)) return this.#alone(statement, params);
+    return new Promise<Outcome<Row>>((resolve, reject) => {
+      this.#gatheringFor(batch).add({ statement, params, resolve, reject });
+    });
+  };
+
+  #gatheringFor(batch: BatchStatement): Gathering {
+    let gathering = this.#gatherings.get(batch);
+    if (gathering === undefined) {
+      gathering = new Gathering(this.#size, (calls) => this.#execute(batch, calls));
+      this.#gatherings.set(batch, gathering);
+    }
+    return gathering;
+  }
+
+  async #execute(batch: BatchStatement, calls: Call[]): Promise<void> {
+    const params: Record<string, Value> = {};
+    for (const name of batch.parameters)
+      params[name] = calls.map((call) => (call.params[name] ?? null) as string);
+    const left = new Set(calls);
+    try {
+      for (const row of (await this.#together(batch, params)).rows) {
+        const call = calls[row.item - 1];
+        if (call && left.delete(call)) call.resolve({ rows: [row], count: 1 });
+      }
+    } catch (error) {
+      // Whether it was done is not known, or it cannot be done now: each call's own rules for trying again hold.
+      if (sqlState(error) === undefined || isAway(error)) {
+        for (const call of left) call.reject(error);
+        return;
+      }
+    }
+    for (const call of left) this.#alone(call.statement, call.params).then(call.resolve, call.reject);
+  }
+}
+
+/** Calls of one kind that wait for their batch. */
+class Gathering {
+  readonly #size: number;
+  readonly #execute: (calls: Call[]) => Promise<void>;
+  #waiting: Call[] = [];
+  #isBusy = false;
+
+  constructor(size: number, execute: (calls: Call[]) => Promise<void>) {
+    this.#size = size;
+    this.#execute = execute;
+  }
+
+  add(call: Call): void {
+    this.#waiting.push(call);
+    if (!this.#isBusy) this.#start();
+  }
+
+  /** When all requests that have come in are read. */
+  #start(): void {
+    this.#isBusy = true;
+    setImmediate(async () => {
+      await this.#execute(this.#waiting.splice(0, this.#size));
+      this.#isBusy = false;
+      if (this.#waiting.length > 0) this.#start();
+    });
+  }
+}
+
+function isLarge(params: Record<string, Value>): boolean {
+  let characters = 0;
+  for (const name in params) {
+    const value = params[name];
+    if (typeof value === 'string') characters += value.length;
+  }
+  return characters > MAX_CHARACTERS;
+}

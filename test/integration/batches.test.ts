@@ -1,0 +1,349 @@
+/** Calls that come at the same time go to the database together, and none feels the others. */
+import pg from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Batches } from '../../src/db/batches.ts';
+import { isAway } from '../../src/db/errors.ts';
+import { plannerOptions } from '../../src/db/postgres.ts';
+import { runnerOn } from '../../src/db/prepared.ts';
+import {
+  type BatchStatement,
+  type Run,
+  type Statement,
+  statement,
+  type Value,
+} from '../../src/db/statement.ts';
+import { batchStatements } from '../../src/db/statements/batches.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { assertInvariants, readTree } from '../support/invariants.ts';
+import { describeService, freshTenant, type Service, startService } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+/** Both name the text, so that an answer shows by which statement and for which call it came. */
+type Echo = Statement<{ text: string }, { by: string; text: string }>;
+
+const echoWith = (sql: string, name = 'many'): Echo => {
+  const batch: BatchStatement = statement<Record<string, Value>, { item: number }>(name, ['text'], sql);
+  return statement('one', ['text'], "SELECT 'one' AS by, $1::text AS text", batch);
+};
+const CALLS = 'unnest($1::text[]) WITH ORDINALITY AS c (text, item)';
+const echo = echoWith(`SELECT item::integer, 'many' AS by, text FROM ${CALLS}`);
+
+describe('batches', () => {
+  let database: Awaited<ReturnType<typeof createTestDatabase>>;
+  let pool: pg.Pool;
+  let sent: string[] = [];
+  let run: Run;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    pool = new pg.Pool({ connectionString: database.url });
+    pool.on('error', () => {});
+    const onPool = runnerOn((query) => pool.query(query as never));
+    const counted: Run = (each, params) => {
+      sent.push(each.name);
+      return onPool(each, params);
+    };
+    ({ run } = new Batches({ together: counted, alone: counted }, 8));
+  });
+  beforeEach(() => {
+    sent = [];
+  });
+  afterAll(async () => {
+    await pool.end();
+    await database.drop();
+  });
+
+  const answersTo = async (which: Echo, texts: string[]) =>
+    (await Promise.all(texts.map((text) => run(which, { text })))).map(({ rows, count }) => [
+      rows[0]?.by,
+      rows[0]?.text,
+      count,
+    ]);
+
+  it('give each its own answer, in no larger numbers than they may', async () => {
+    const texts = Array.from({ length: 20 }, (_, i) => `"text", {${i}} \\ ${'é😀'.repeat(i)}`);
+    expect(await answersTo(echo, texts)).toStrictEqual(texts.map((text) => ['many', text, 1]));
+    expect(sent).toStrictEqual(['many', 'many', 'many']);
+  });
+
+  it('keep nobody waiting for others to come', async () => {
+    expect(await answersTo(echo, ['alone'])).toStrictEqual([['many', 'alone', 1]]);
+    expect(sent).toStrictEqual(['many']);
+  });
+
+  it('leave what they do not answer to the statement for one call', async () => {
+    const left = echoWith(
+      `SELECT item::integer, 'many' AS by, text FROM ${CALLS} WHERE text <> 'left' ORDER BY item DESC`,
+      'some',
+    );
+    expect(await answersTo(left, ['a', 'left', 'b', 'left'])).toStrictEqual([
+      ['many', 'a', 1],
+      ['one', 'left', 1],
+      ['many', 'b', 1],
+      ['one', 'left', 1],
+    ]);
+    expect(sent).toStrictEqual(['some', 'one', 'one']);
+  });
+
+  it('that fail on the server have done nothing: each call goes alone, and only what is wrong fails', async () => {
+    const quotients = `SELECT item::integer, (100 / length(text))::text AS text FROM ${CALLS}`;
+    const wrong = statement<{ text: string }, { by: string; text: string }>(
+      'quotient',
+      ['text'],
+      'SELECT (100 / length($1::text))::text AS text',
+      echoWith(quotients, 'quotients').batch,
+    );
+    const outcomes = await Promise.allSettled(['a', '', 'bb'].map((text) => run(wrong, { text })));
+    expect(outcomes).toMatchObject([
+      { status: 'fulfilled', value: { rows: [{ text: '100' }] } },
+      { status: 'rejected', reason: { code: '22012' } },
+      { status: 'fulfilled', value: { rows: [{ text: '50' }] } },
+    ]);
+  });
+
+  it('whose connection is lost may have been done: nothing is sent again', async () => {
+    const lost = echoWith(
+      `SELECT item::integer FROM ${CALLS}, pg_terminate_backend(pg_backend_pid())`,
+      'lost',
+    );
+    const outcomes = await Promise.allSettled(['a', 'b'].map((text) => run(lost, { text })));
+    for (const outcome of outcomes) {
+      expect(outcome.status).toBe('rejected');
+      expect(isAway((outcome as PromiseRejectedResult).reason)).toBe(true);
+    }
+    expect(sent).toStrictEqual(['lost']);
+    expect(await answersTo(echo, ['after'])).toStrictEqual([['many', 'after', 1]]);
+  });
+
+  it('do without what is large', async () => {
+    const large = 'x'.repeat(100_000);
+    expect(await answersTo(echo, ['a', large, 'b'])).toStrictEqual([
+      ['many', 'a', 1],
+      ['one', large, 1],
+      ['many', 'b', 1],
+    ]);
+  });
+
+  it('come to an end with arrays that hold null, or nothing but null', async () => {
+    const nulls = statement<{ text: string; more: string | null }, { more: string | null }>(
+      'one',
+      [],
+      'SELECT 1',
+      statement<Record<string, Value>, { item: number }>(
+        'nulls',
+        ['text', 'more'],
+        'SELECT item::integer, more FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS c (text, more, item)',
+      ),
+    );
+    for (const all of [[null, 'b', null], [null]]) {
+      const outcomes = await Promise.all(all.map((more) => run(nulls, { text: '', more })));
+      expect(outcomes.map(({ rows }) => rows[0]?.more)).toStrictEqual(all);
+    }
+  });
+});
+
+describeService('commands at once', (service, kind) => {
+  const many = Array.from({ length: 24 }, (_, i) => i);
+
+  it('of many tenants, each on its own files', async () => {
+    const tenants = many.map(() => freshTenant('batch'));
+    const all = async (make: (i: number) => object) => {
+      const answers = await Promise.all(tenants.map((tenant, i) => service().execute(make(i), { tenant })));
+      return answers.map(({ content }) => content);
+    };
+    // The second create finds its directory there, the third its file.
+    await all((i) => cmd.create('/memories/d/first.md', `first of ${i}`));
+    expect(await all((i) => cmd.create('/memories/d/f.md', `secret ${i}\nend`))).toStrictEqual(
+      many.map(() => 'File created successfully at: /memories/d/f.md'),
+    );
+    expect(await all((i) => cmd.create('/memories/d/f.md', `other ${i}`))).toStrictEqual(
+      many.map(() => 'Error: File /memories/d/f.md already exists'),
+    );
+    await all((i) => cmd.replace('/memories/d/f.md', `secret ${i}`, `changed ${i}`));
+    expect(await all(() => cmd.view('/memories/d/f.md'))).toStrictEqual(
+      many.map(
+        (i) => `Here's the content of /memories/d/f.md with line numbers:\n     1\tchanged ${i}\n     2\tend`,
+      ),
+    );
+    await assertInvariants(service());
+  });
+
+  it('of which some cannot be done', async () => {
+    const answers = many.map(async (i) => {
+      const tenant = freshTenant('batch');
+      await service().execute(cmd.create('/memories/f.md', `text ${i}`), { tenant });
+      switch (i % 4) {
+        case 0:
+          return service().execute(cmd.replace('/memories/f.md', 'text', 'changed'), { tenant });
+        case 1:
+          return service().execute(cmd.replace('/memories/none.md', 'text', 'changed'), { tenant });
+        case 2:
+          return service().execute(cmd.create('/memories/f.md/g.md', 'below a file'), { tenant });
+        default:
+          return service().execute(cmd.create('/memories/g.md', 'beside it'), { tenant });
+      }
+    });
+    const expected = [
+      'The memory file has been edited. Here is the snippet showing the change (with line numbers):\n     1\tchanged ',
+      'Error: The path /memories/none.md does not exist. Please provide a valid path.',
+      'Error: /memories/f.md is not a directory',
+      'File created successfully at: /memories/g.md',
+    ];
+    for (const [i, { content }] of (await Promise.all(answers)).entries()) {
+      expect(content).toBe(i % 4 === 0 ? `${expected[0]}${i}` : expected[i % 4]);
+    }
+    await assertInvariants(service());
+  });
+
+  it('under idempotency keys, some of which were used before', async () => {
+    const tenants = many.map(() => freshTenant('batch'));
+    const create = (round: number) =>
+      Promise.all(
+        tenants.map((tenant, i) =>
+          service().execute(cmd.create(`/memories/${i % 2 === 0 ? 'same' : round}.md`, 'x'), {
+            tenant,
+            headers: { 'idempotency-key': `key-${i % 2 === 0 ? 'same' : round}` },
+          }),
+        ),
+      );
+    await create(0);
+    const again = await create(1);
+    expect(again.map(({ is_error, headers }) => [is_error, headers['idempotency-replayed']])).toStrictEqual(
+      many.map((i) => [false, i % 2 === 0 ? 'true' : undefined]),
+    );
+    for (const [i, tenant] of tenants.entries()) {
+      const tree = await readTree(service(), tenant);
+      expect([...tree.keys()].sort()).toStrictEqual(
+        i % 2 === 0 ? ['/memories', '/memories/same.md'] : ['/memories', '/memories/0.md', '/memories/1.md'],
+      );
+    }
+    await assertInvariants(service());
+  });
+
+  it('within the quota of each', async () => {
+    const full = freshTenant('batch');
+    const tenants = [full, ...many.map(() => freshTenant('batch'))];
+    for (const tenant of tenants) await service().execute(cmd.create('/memories/f.md', 'x'), { tenant });
+    await service().query('UPDATE tenants SET max_files = 1, max_bytes = 3 WHERE id = $1', [full]);
+    const create = await Promise.all(
+      tenants.map((tenant) => service().execute(cmd.create('/memories/g.md', 'y'), { tenant })),
+    );
+    expect(create.map(({ is_error }) => is_error)).toStrictEqual([true, ...many.map(() => false)]);
+    const edit = (text: string) =>
+      Promise.all(
+        tenants.map((tenant) => service().execute(cmd.insert('/memories/f.md', 0, text), { tenant })),
+      );
+    expect((await edit('four')).map(({ is_error }) => is_error)).toStrictEqual([
+      true,
+      ...many.map(() => false),
+    ]);
+    // `y` and a newline beside the `x`: exactly what it may have.
+    expect((await edit('y')).map(({ is_error }) => is_error)).toStrictEqual([
+      false,
+      ...many.map(() => false),
+    ]);
+    await assertInvariants(service());
+  });
+
+  if (kind === 'postgres') {
+    it('of one tenant that another session has locked hold up no other', async () => {
+      const [locked, ...others] = [freshTenant('batch'), ...many.map(() => freshTenant('batch'))] as [
+        string,
+        ...string[],
+      ];
+      const all = [locked, ...others];
+      for (const tenant of all) await service().execute(cmd.create('/memories/f.md', 'x'), { tenant });
+      let release = () => {};
+      const released = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      const holding = service().database.transaction(async (run) => {
+        const lock = 'SELECT id FROM tenants WHERE id = $1 FOR UPDATE';
+        await run(statement<{ tenant: string }>('lock', ['tenant'], lock), { tenant: locked });
+        const answers = all.map((tenant) =>
+          service().execute(cmd.replace('/memories/f.md', 'x', 'y'), { tenant }),
+        );
+        // Those of the others come while the lock is held.
+        const done = await Promise.all(answers.slice(1));
+        expect(done.map(({ is_error }) => is_error)).toStrictEqual(others.map(() => false));
+        void answers[0]?.then(release);
+      });
+      await holding;
+      await released;
+      expect((await readTree(service(), locked)).get('/memories/f.md')).toBe('y');
+    });
+  }
+});
+
+it('two replicas that write for the same tenants lose no edit and wait for no deadlock', async () => {
+  const database = await createTestDatabase();
+  const start = () => startService('postgres', { DATABASE_URL: database.url, DB_LOCK_TIMEOUT_MS: '5000' });
+  const replicas: Service[] = [await start(), await start()];
+  try {
+    const tenants = Array.from({ length: 8 }, () => freshTenant('batch'));
+    const on = (n: number) => replicas[n % 2] as Service;
+    for (const tenant of tenants) await on(0).execute(cmd.create('/memories/f.md', ''), { tenant });
+    const edits = Array.from({ length: 12 }, (_, n) =>
+      // Each replica comes by the tenants in another order.
+      (n % 2 === 0 ? tenants : tenants.toReversed()).map((tenant) =>
+        on(n).execute(cmd.insert('/memories/f.md', 0, `edit ${n}`), { tenant }),
+      ),
+    );
+    for (const { status, is_error } of await Promise.all(edits.flat()))
+      expect([status, is_error]).toStrictEqual([200, false]);
+    for (const tenant of tenants) {
+      const lines = (await readTree(on(0), tenant)).get('/memories/f.md')?.split('\n').sort();
+      expect(lines).toStrictEqual(['', ...edits.map((_, n) => `edit ${n}`).sort()]);
+    }
+    await assertInvariants(on(0));
+  } finally {
+    for (const replica of replicas) await replica.close();
+    await database.drop();
+  }
+});
+
+interface Plan {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Index Cond'?: string;
+  Plans?: Plan[];
+}
+
+function* nodes(plan: Plan): Generator<Plan> {
+  yield plan;
+  for (const child of plan.Plans ?? []) yield* nodes(child);
+}
+
+describe('the plan of every batch', () => {
+  let database: Awaited<ReturnType<typeof createTestDatabase>>;
+  let client: pg.Client;
+  beforeAll(async () => {
+    // As the service has it, and on tables that nothing is known of.
+    database = await createTestDatabase();
+    client = new pg.Client({ connectionString: database.url, options: plannerOptions });
+    await client.connect();
+  });
+  afterAll(async () => {
+    await client.end();
+    await database.drop();
+  });
+
+  it.each(batchStatements.map(({ name, sql }) => [name, sql]))(
+    '%s finds each row by the tenant of the call it is for, in an index',
+    async (_, sql) => {
+      const { rows } = await client.query(`EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${sql}`);
+      const plan = rows[0]['QUERY PLAN'][0].Plan as Plan;
+      const scans = [...nodes(plan)].filter(
+        (node) => node['Relation Name'] !== undefined && node['Node Type'] !== 'ModifyTable',
+      );
+      expect(scans.length).toBeGreaterThan(0);
+      for (const scan of scans) {
+        const column = scan['Relation Name'] === 'tenants' ? 'id' : 'tenant_id';
+        expect(scan).toMatchObject({
+          'Node Type': expect.stringMatching(/^Index (Only )?Scan$/),
+          'Index Cond': expect.stringMatching(new RegExp(`\\b${column} = \\(?(c|c_\\d)\\.tenant\\b|\\bid = e\\.tenant_id\\b`)),
+        });
+      }
+    },
+  );
+});
