@@ -341,7 +341,9 @@ describe('the plan of every batch', () => {
         const column = scan['Relation Name'] === 'tenants' ? 'id' : 'tenant_id';
         expect(scan).toMatchObject({
           'Node Type': expect.stringMatching(/^Index (Only )?Scan$/),
-          'Index Cond': expect.stringMatching(new RegExp(`\\b${column} = \\(?(c|c_\\d)\\.tenant\\b|\\bid = e\\.tenant_id\\b`)),
+          'Index Cond': expect.stringMatching(
+            new RegExp(`\\b${column} = \\(?(c|c_\\d)\\.tenant\\b|\\bid = e\\.tenant_id\\b`),
+          ),
         });
       }
     },
