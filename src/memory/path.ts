@@ -20,6 +20,9 @@ export const MAX_DEPTH = 20;
 // Control (Cc), format (Cf) and lone surrogate (Cs) characters, the two Unicode line separators, the backslash.
 const FORBIDDEN_CHARACTER = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029\\]/u;
 
+/** Canonical as they are, without a look at each rule: what nearly all calls name. */
+const PLAIN_PATH = /^\/memories(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}){0,14}$/;
+
 export type ParsedPath = { ok: true; path: MemoryPath } | { ok: false; refusal: string };
 
 /**
@@ -28,6 +31,7 @@ export type ParsedPath = { ok: true; path: MemoryPath } | { ok: false; refusal: 
  * The order of the checks (start, escape, characters, length) and their texts are the contract's section 1.
  */
 export function parsePath(given: string): ParsedPath {
+  if (PLAIN_PATH.test(given)) return { ok: true, path: given as MemoryPath };
   const segments = given.split('/').filter((segment) => segment !== '' && segment !== '.');
   if (!given.startsWith('/') || segments[0] !== 'memories') {
     return refuse(pathMustStartWithMemories(given));

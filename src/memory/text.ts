@@ -33,15 +33,6 @@ export function linesOfOffsets(content: string, offsets: readonly number[]): num
   });
 }
 
-/** Numbered lines from 2 above `firstLine` to 2 below `lastLine` (1-based, inclusive), as far as there are any. */
-function snippet(content: string, firstLine: number, lastLine: number): string {
-  const start = Math.max(1, firstLine - 2);
-  return splitLines(content)
-    .slice(start - 1, lastLine + 2)
-    .map((line, i) => numberedLine(start + i, line))
-    .join('\n');
-}
-
 /** A content after a change, and which part of it is new: UTF-16 offsets, `end` exclusive. */
 export interface Change {
   content: string;
@@ -67,10 +58,27 @@ export function insertLines(content: string, after: number, text: string): Chang
   return splice(content, offset, 0, `${text}\n`);
 }
 
-/** The snippet that shows a change: its lines, with two above and two below. */
+/** The snippet that shows a change: its lines, numbered, with up to two above and two below. */
 export function snippetOf({ content, start, end }: Change): string {
-  const firstLine = countNewlines(content, 0, start) + 1;
-  return snippet(content, firstLine, firstLine + countNewlines(content, start, end));
+  let from = lineStart(content, start);
+  let number = countNewlines(content, 0, from) + 1;
+  for (let above = 0; above < 2 && from > 0; above++, number--) from = lineStart(content, from - 1);
+  let to = lineEnd(content, end);
+  for (let below = 0; below < 2 && to < content.length; below++) to = lineEnd(content, to + 1);
+  return splitLines(content.slice(from, to))
+    .map((line, i) => numberedLine(number + i, line))
+    .join('\n');
+}
+
+/** Where the line begins that `offset` is in. */
+function lineStart(content: string, offset: number): number {
+  return offset === 0 ? 0 : content.lastIndexOf('\n', offset - 1) + 1;
+}
+
+/** Where the line ends that `offset` is in. */
+function lineEnd(content: string, offset: number): number {
+  const at = content.indexOf('\n', offset);
+  return at === -1 ? content.length : at;
 }
 
 /** The largest prefix of `text` of at most `length` UTF-16 units that does not end within a surrogate pair. */
