@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Config } from './config.ts';
-import { unknownTenant } from './db/memory-store.ts';
+import { unknownTenant } from './db/obstacles.ts';
 import type { TenantRow } from './db/statements/tenants.ts';
 import type { Tenants } from './db/tenants.ts';
 import { ServiceError } from './errors.ts';

@@ -1,15 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import type { Statement } from '../../src/db/statement.ts';
 import {
-  createFileAndTenantStatement,
-  deleteStatement,
   type LookedRow,
   lookAtFileStatement,
   lookStatement,
   readFileStatement,
+} from '../../src/db/statements/reading.ts';
+import {
+  createFileAndTenantStatement,
+  deleteStatement,
   renameStatement,
   writeFileStatement,
-} from '../../src/db/statements/memory.ts';
+} from '../../src/db/statements/writing.ts';
 import type { Input } from '../support/workloads.ts';
 
 /** Runs a prepared statement and gives its rows. */

@@ -1,9 +1,11 @@
 import pg from 'pg';
-import { memoryStatements } from '../../src/db/statements/memory.ts';
+import { obstacleStatements } from '../../src/db/statements/obstacles.ts';
+import { readingStatements } from '../../src/db/statements/reading.ts';
 import { receiptStatements } from '../../src/db/statements/receipts.ts';
+import { writingStatements } from '../../src/db/statements/writing.ts';
 import type { BenchDatabase } from './postgres.ts';
 
-const statements = [...memoryStatements, ...receiptStatements];
+const statements = [...readingStatements, ...writingStatements, ...obstacleStatements, ...receiptStatements];
 const FILE = '/memories/d0/f5.md';
 const DIRECTORY = '/memories/d0';
 

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { BackgroundNotes } from '../db/background-notes.ts';
 import type { Keys } from '../db/keys.ts';
 import type { KeyRow } from '../db/statements/keys.ts';
 import { ServiceError } from '../errors.ts';
@@ -16,26 +17,24 @@ import {
 } from './principal.ts';
 
 const CACHED_KEYS = 10_000;
-/** How old a key's last-used time may get before it is written again, and how long such writes are gathered. */
+/** How old a key's last-used time may get before it is written again. */
 const LAST_USED_RESOLUTION_MS = 5 * 60_000;
-const FLUSH_INTERVAL_MS = 10_000;
 
 /**
  * API keys. Look-ups are cached for `cacheSeconds`, which is the longest that a revoked key goes on working; unknown
  * keys are remembered apart, so that guesses cannot push out those in use.
  */
 export class KeyAuthenticator implements Authenticator {
-  readonly #keys: Keys;
   readonly #autoCreate: boolean;
   readonly #failures: FailedAttempts;
   readonly #known: LRUCache<string, KeyRow>;
   readonly #unknown: LRUCache<string, true>;
-  readonly #used = new Set<string>();
-  #timer: NodeJS.Timeout | undefined;
+  /** Only a hint for operators. */
+  readonly #used: BackgroundNotes<string>;
 
   constructor(keys: Keys, options: { cacheSeconds: number; failuresPerMinute: number; autoCreate: boolean }) {
     const ttl = options.cacheSeconds * 1000;
-    this.#keys = keys;
+    this.#used = new BackgroundNotes((hashes) => keys.noteUse(hashes), CACHED_KEYS);
     this.#autoCreate = options.autoCreate;
     this.#failures = new FailedAttempts(options.failuresPerMinute);
     this.#unknown = new LRUCache({ max: CACHED_KEYS, ttl });
@@ -68,8 +67,8 @@ export class KeyAuthenticator implements Authenticator {
     return { tenant: named, access: key.access, autoCreate: this.#autoCreate };
   }
 
-  async close(): Promise<void> {
-    await this.#flush();
+  close(): Promise<void> {
+    return this.#used.flush();
   }
 
   async #find(hash: string, ip: string): Promise<KeyRow | undefined> {
@@ -80,26 +79,11 @@ export class KeyAuthenticator implements Authenticator {
     return key;
   }
 
-  /** Coarse and in the background: a use costs no write of its own. */
   #noteUse(hash: string, key: KeyRow): void {
     const last = key.lastUsedAt === null ? 0 : new Date(key.lastUsedAt).getTime();
     if (Date.now() - last < LAST_USED_RESOLUTION_MS) return;
     key.lastUsedAt = new Date();
-    this.#used.add(hash);
-    this.#timer ??= setTimeout(() => void this.#flush(), FLUSH_INTERVAL_MS).unref();
-  }
-
-  async #flush(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    const hashes = [...this.#used];
-    this.#used.clear();
-    if (hashes.length === 0) return;
-    try {
-      await this.#keys.noteUse(hashes);
-    } catch {
-      // Only a hint for operators: the next use of the key after some minutes writes it again.
-    }
+    this.#used.add(hash, hash);
   }
 }
 

@@ -1,12 +1,16 @@
-import { touchStatement } from './statements/memory.ts';
+import { BackgroundNotes } from './background-notes.ts';
+import { touchStatement } from './statements/writing.ts';
 import type { Writer } from './writer.ts';
 
 /** An access is noted when the last note is older than this, so a file costs at most one such write a day. */
 const RESOLUTION_MS = 24 * 60 * 60 * 1000;
-/** How long accesses are gathered. What was gathered is lost when the process is killed, and nothing else. */
-const FLUSH_INTERVAL_MS = 10_000;
 /** More than this are not gathered: the next access of the file is noted instead. */
 const MAX_GATHERED = 50_000;
+
+interface Access {
+  tenant: string;
+  path: string;
+}
 
 let bound = { madeAt: Number.NEGATIVE_INFINITY, text: '' };
 
@@ -23,9 +27,7 @@ export function accessedBefore(): string {
 /** Writes down which files were read: in the background, in batches, to the day. */
 export class AccessTimes {
   readonly #writer: Writer;
-  #gathered = new Map<string, Set<string>>();
-  #count = 0;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #notes = new BackgroundNotes<Access>((accesses) => this.#write(accesses), MAX_GATHERED);
 
   constructor(writer: Writer) {
     this.#writer = writer;
@@ -33,33 +35,30 @@ export class AccessTimes {
 
   /** A file with an old access time was read. */
   note(tenant: string, path: string): void {
-    if (this.#count >= MAX_GATHERED) return;
-    const paths = this.#gathered.get(tenant) ?? new Set();
-    if (paths.has(path)) return;
-    this.#gathered.set(tenant, paths.add(path));
-    this.#count++;
-    this.#timer ??= setTimeout(() => void this.flush(), FLUSH_INTERVAL_MS).unref();
+    // A tenant's id has no slash, a path begins with one.
+    this.#notes.add(tenant + path, { tenant, path });
   }
 
-  /** Writes what was gathered. A tenant whose write fails is left for its next access. */
-  async flush(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    const gathered = this.#gathered;
-    this.#gathered = new Map();
-    this.#count = 0;
+  /** Writes what was gathered. */
+  close(): Promise<void> {
+    return this.#notes.flush();
+  }
+
+  async #write(accesses: Access[]): Promise<void> {
+    const pathsOf = new Map<string, string[]>();
+    for (const { tenant, path } of accesses) {
+      const paths = pathsOf.get(tenant);
+      if (paths) paths.push(path);
+      else pathsOf.set(tenant, [path]);
+    }
     const now = new Date().toISOString();
-    for (const [tenant, paths] of gathered) {
-      const params = { tenant, paths: [...paths], now, accessedBefore: accessedBefore() };
+    for (const [tenant, paths] of pathsOf) {
+      const params = { tenant, paths, now, accessedBefore: accessedBefore() };
       try {
         await this.#writer.write(tenant, { execute: (run) => run(touchStatement, params) });
       } catch {
-        // Not worth an error: the file's access time stays old, so its next reader notes it again.
+        // Not worth an error, and the other tenants' are written: the next reader of these files notes them again.
       }
     }
-  }
-
-  close(): Promise<void> {
-    return this.flush();
   }
 }

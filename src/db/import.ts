@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { OverQuota } from '../memory/store.ts';
-import { type Quotas, unknownTenant } from './memory-store.ts';
+import { type Quotas, unknownTenant } from './obstacles.ts';
 import type { Run } from './statement.ts';
-import { lockTenantStatement } from './statements/memory.ts';
 import { findTenantStatement, type TenantRow } from './statements/tenants.ts';
 import {
   countImportedStatement,
@@ -11,6 +10,7 @@ import {
   importDirectoriesStatement,
   importFilesStatement,
 } from './statements/transfer.ts';
+import { lockTenantStatement } from './statements/writing.ts';
 
 /** What a batch (and a page) holds at most; one file alone may have more bytes. */
 export const BATCH = { rows: 500, bytes: 4 * 1024 * 1024 } as const;

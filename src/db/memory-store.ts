@@ -1,35 +1,27 @@
 import { randomUUID } from 'node:crypto';
-import { ServiceError } from '../errors.ts';
-import { ancestorsOf, isBelow, MAX_DEPTH, MAX_PATH_BYTES, type MemoryPath, ROOT } from '../memory/path.ts';
+import { ancestorsOf, isBelow, type MemoryPath, ROOT } from '../memory/path.ts';
 import type { MemoryResult } from '../memory/result.ts';
-import type { Created, Edit, Edited, Looked, MemoryStore, OverQuota, Renamed } from '../memory/store.ts';
+import type { Created, Edit, Edited, Looked, MemoryStore, Renamed } from '../memory/store.ts';
 import { AccessTimes, accessedBefore } from './access-times.ts';
 import type { Database } from './database.ts';
+import { type Quotas, whyNotCreated, whyNotEdited, whyNotRenamed } from './obstacles.ts';
 import { type RequestKey, receiptOf, rememberFailure } from './receipts.ts';
 import type { Run, Statement, Value } from './statement.ts';
 import {
-  createFileAndTenantStatement,
-  createFileStatement,
-  deleteStatement,
-  explainCreateStatement,
-  explainRenameStatement,
-  explainWriteStatement,
   type LookedRow,
   lookAtFileStatement,
   lookStatement,
   readFileStatement,
-  renameStatement,
-  type UsageRow,
-  writeFileStatement,
-} from './statements/memory.ts';
+} from './statements/reading.ts';
 import type { Receipt } from './statements/receipts.ts';
+import {
+  createFileAndTenantStatement,
+  createFileStatement,
+  deleteStatement,
+  renameStatement,
+  writeFileStatement,
+} from './statements/writing.ts';
 import { type Write, Writer } from './writer.ts';
-
-/** What a tenant may use when nothing else is said for it; 0 means no limit. */
-export interface Quotas {
-  maxFiles: number;
-  maxBytes: number;
-}
 
 /** The memory of all tenants in one database. */
 export class PostgresMemory {
@@ -122,20 +114,7 @@ class TenantMemory implements MemoryStore {
         const count = await this.#change(run, statement, file, answer);
         return count === 1 ? { kind: 'created' } : undefined;
       },
-      explain: async (run) => {
-        const { rows } = await run(explainCreateStatement, {
-          tenant,
-          paths: [path, ...ancestors],
-          ...quotas,
-        });
-        const kinds = new Map(rows.map((row) => [row.path, row.kind]));
-        if (kinds.has(path)) return { kind: 'exists' };
-        const file = fileAmong(ancestors, kinds);
-        if (file) return file;
-        const usage = rows.find((row) => row.kind === 'tenant');
-        if (usage === undefined && !autoCreate) throw unknownTenant(tenant);
-        return overQuota(usage ?? { files: 0, bytes: 0, ...quotas }, 1, Buffer.byteLength(content));
-      },
+      explain: (run) => whyNotCreated(run, { tenant, path, ancestors, content }, { quotas, autoCreate }),
     });
   }
 
@@ -152,13 +131,7 @@ class TenantMemory implements MemoryStore {
         const count = await this.#change(run, writeFileStatement, written, result);
         return count === 1 ? { kind: 'edited', result } : undefined;
       },
-      explain: async (run) => {
-        const found = (await run(explainWriteStatement, { tenant, path, ...quotas })).rows[0];
-        if (found === undefined) return { kind: 'missing' };
-        const { content, result } = await change(found.content);
-        if (content === undefined) return { kind: 'refused', result };
-        return overQuota(found, 0, Buffer.byteLength(content) - Buffer.byteLength(found.content));
-      },
+      explain: (run) => whyNotEdited(run, { tenant, path }, change, quotas),
     });
   }
 
@@ -182,22 +155,7 @@ class TenantMemory implements MemoryStore {
         const count = await this.#change(run, renameStatement, { tenant, from, to, ancestors }, answer);
         return count > 0 ? { kind: 'renamed' } : undefined;
       },
-      explain: async (run) => {
-        const { rows } = await run(explainRenameStatement, {
-          tenant,
-          from,
-          to,
-          paths: [from, to, ...ancestors],
-          maxBytes: MAX_PATH_BYTES,
-          maxDepth: MAX_DEPTH,
-        });
-        const tooLong = rows.find(({ kind }) => kind === 'too_long');
-        const kinds = new Map(rows.filter((row) => row !== tooLong).map(({ path, kind }) => [path, kind]));
-        if (kinds.has(to)) return { kind: 'destination_exists' };
-        if (!kinds.has(from)) return { kind: 'source_missing' };
-        if (intoItself) return { kind: 'inside_itself' };
-        return fileAmong(ancestors, kinds) ?? (tooLong && { kind: 'too_long', path: tooLong.path });
-      },
+      explain: (run) => whyNotRenamed(run, { tenant, from, to, ancestors, intoItself }),
     });
   }
 
@@ -239,30 +197,4 @@ class TenantMemory implements MemoryStore {
 /** A guess, by the extension, that costs a directory called so one more statement. */
 function isNamedLikeFile(path: MemoryPath): boolean {
   return path.lastIndexOf('.') > path.lastIndexOf('/');
-}
-
-function fileAmong(paths: MemoryPath[], kinds: Map<string, string>) {
-  const path = paths.find((each) => kinds.get(each) === 'file');
-  return path && ({ kind: 'not_a_directory', path } as const);
-}
-
-/** What is exceeded by so many more files and bytes; undefined when there is room. Less than before always has room. */
-function overQuota(usage: UsageRow, files: number, bytes: number): OverQuota | undefined {
-  const { maxFiles, maxBytes } = usage;
-  if (files > 0 && maxFiles > 0 && usage.files + files > maxFiles) {
-    return { kind: 'over_quota', of: 'files', used: usage.files, limit: maxFiles, needed: files };
-  }
-  if (bytes > 0 && maxBytes > 0 && usage.bytes + bytes > maxBytes) {
-    return { kind: 'over_quota', of: 'bytes', used: usage.bytes, limit: maxBytes, needed: bytes };
-  }
-  return undefined;
-}
-
-/** The tenant is not there, and nothing here makes it. */
-export function unknownTenant(tenant: string): ServiceError {
-  return new ServiceError(
-    403,
-    'unknown_tenant',
-    `There is no tenant ${tenant}. Create it with: memory-service tenants create ${tenant}`,
-  );
 }

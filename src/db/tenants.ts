@@ -1,6 +1,5 @@
 import type { Database } from './database.ts';
 import { withFaultsMapped } from './errors.ts';
-import { lockTenantStatement } from './statements/memory.ts';
 import {
   createTenantStatement,
   deleteTenantAnswersStatement,
@@ -14,6 +13,7 @@ import {
   type TenantRow,
   type TenantSettings,
 } from './statements/tenants.ts';
+import { lockTenantStatement } from './statements/writing.ts';
 
 const PAGE = 500;
 

@@ -2,7 +2,7 @@ import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { Database } from './database.ts';
 import { toServiceError, withFaultsMapped } from './errors.ts';
 import { BATCH, type Imported, type ImportSource, importInto } from './import.ts';
-import { type Quotas, unknownTenant } from './memory-store.ts';
+import { type Quotas, unknownTenant } from './obstacles.ts';
 import type { Run } from './statement.ts';
 import { findTenantStatement } from './statements/tenants.ts';
 import {

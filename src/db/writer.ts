@@ -5,7 +5,7 @@ import { checkUnanswered, type RequestKey } from './receipts.ts';
 import { retrying } from './retry.ts';
 import { SerialQueue } from './serial-queue.ts';
 import type { Outcome, Run, Statement, Value } from './statement.ts';
-import { lockTenantStatement } from './statements/memory.ts';
+import { lockTenantStatement } from './statements/writing.ts';
 
 /** How often a write is tried before it locks the tenant's other writers out, after which it cannot lose a race. */
 const OPTIMISTIC_TRIES = 3;

