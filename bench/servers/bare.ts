@@ -52,10 +52,12 @@ export async function executeBare(query: Query, tenant: string, input: Input): P
     }
     case 'create': {
       const { path, file_text: content } = input;
+      const ancestors = ancestorsOf(path);
       await create(query, {
         tenant,
         path,
-        ancestors: ancestorsOf(path),
+        ancestors,
+        parent: ancestors.at(-1) ?? '',
         content,
         version: randomUUID(),
         ...QUOTAS,
