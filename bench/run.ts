@@ -93,7 +93,7 @@ async function measureLean(scratch: string, databaseUrl: string): Promise<Lean> 
   };
 }
 
-/** One contestant has load at a time; they take turns within a round, and each round begins with another. */
+/** One contestant has load at a time; each round begins with another, and every second one goes backwards: none always follows the same. */
 async function measureAll(
   contestants: readonly Contestant[],
   later: (undo: () => void) => void,
@@ -125,7 +125,8 @@ async function measureAll(
     const rounds = new Map<Contestant, Round[]>(taking.map((each) => [each, []]));
     for (let round = 0; round < ROUNDS; round++) {
       for (let turn = 0; turn < taking.length; turn++) {
-        const contestant = taking[(turn + round) % taking.length] as Contestant;
+        const place = round + (round % 2 === 0 ? turn : -turn);
+        const contestant = taking.at(place % taking.length) as Contestant;
         const { id } = contestant;
         const watch = id === 'S' && workload === 'mix' ? setInterval(onMix, 200) : undefined;
         const used = contestant.server?.processorTime() ?? Number.NaN;

@@ -86,13 +86,16 @@ export async function executeBare(query: Query, tenant: string, input: Input): P
 }
 
 function show(path: string, rows: LookedRow[]): string {
-  const [self, ...rest] = rows;
-  if (self === undefined) throw new Error(`Nothing is at ${path}.`);
-  if (self.kind === 'file') {
-    const lines = (self.content ?? '').split('\n').map((line, i) => `${String(i + 1).padStart(6)}\t${line}`);
+  const [found] = rows;
+  if (found === undefined) throw new Error(`Nothing is at ${path}.`);
+  if (found.kind === 'file') {
+    const lines = (found.content ?? '').split('\n').map((line, i) => `${String(i + 1).padStart(6)}\t${line}`);
     return `Here's the content of ${path} with line numbers:\n${lines.join('\n')}`;
   }
-  const lines = rest.map((row) => `${size(row.bytes ?? 4096)}\t${row.path}${row.kind === 'dir' ? '/' : ''}`);
+  const lines = (found.entries ?? '').split('\n').map((line) => {
+    const [entry, bytes] = line.split('\t');
+    return bytes === undefined ? `${size(4096)}\t${entry}/` : `${size(Number(bytes))}\t${entry}`;
+  });
   return `Here're the files and directories up to 2 levels deep in ${path}, excluding hidden items and node_modules:\n4.0K\t${path}\n${lines.join('\n')}`;
 }
 

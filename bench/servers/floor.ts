@@ -32,8 +32,7 @@ function fromMemory(): Query {
     }));
     for (const entry of entries) rows.set(entry.path, [entry]);
     rows.set(directoryPath(d), [
-      { kind: 'dir' },
-      ...entries.map(({ path }) => ({ path, kind: 'file', bytes: 1024 })),
+      { kind: 'dir', entries: entries.map(({ path }) => `${path}\t${SMALL_BYTES}`).join('\n') },
     ]);
   }
   return async ({ values }) => ({ rows: rows.get(values[1]) ?? [] });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ancestorsOf, isBelow, type MemoryPath, ROOT } from '../memory/path.ts';
 import type { MemoryResult } from '../memory/result.ts';
-import type { Created, Edit, Edited, Looked, MemoryStore, Renamed } from '../memory/store.ts';
+import type { Created, Edit, Edited, ListedEntry, Looked, MemoryStore, Renamed } from '../memory/store.ts';
 import { AccessTimes, accessedBefore } from './access-times.ts';
 import type { Database } from './database.ts';
 import { type Quotas, whyNotCreated, whyNotEdited, whyNotRenamed } from './obstacles.ts';
@@ -82,18 +82,12 @@ class TenantMemory implements MemoryStore {
       // A directory after all: it is looked at again with what is below it, so that both are as at one moment.
     }
     const params = { tenant, path, limit: maxEntries, accessedBefore: accessedBefore() };
-    const { rows } = await writer.read(lookStatement, params);
-    const self = rows.find((row) => row.path === path);
-    if (self === undefined) {
+    const [entry] = (await writer.read(lookStatement, params)).rows;
+    if (entry === undefined) {
       return path === ROOT ? { kind: 'dir', entries: [], total: 0 } : { kind: 'missing' };
     }
-    if (self.kind === 'file') return this.#file(path, self);
-    const listed = rows.filter((row) => row !== self);
-    return {
-      kind: 'dir',
-      entries: listed.map((row) => ({ path: row.path as MemoryPath, kind: row.kind, bytes: row.bytes ?? 0 })),
-      total: listed[0]?.total ?? 0,
-    };
+    if (entry.kind === 'file') return this.#file(path, entry);
+    return { kind: 'dir', entries: entriesOf(entry), total: entry.total ?? 0 };
   }
 
   #file(path: MemoryPath, { content, stale }: Pick<LookedRow, 'content' | 'stale'>): Looked {
@@ -192,6 +186,18 @@ class TenantMemory implements MemoryStore {
         : await run(keyed, { ...params, ...receiptOf(request, answer) });
     return count;
   }
+}
+
+function entriesOf({ entries }: LookedRow): ListedEntry[] {
+  if (entries === null) return [];
+  return entries.split('\n').map((line) => {
+    const [path, bytes] = line.split('\t');
+    return {
+      path: path as MemoryPath,
+      kind: bytes === undefined ? 'dir' : 'file',
+      bytes: Number(bytes ?? 0),
+    };
+  });
 }
 
 /** A guess, by the extension, that costs a directory called so one more statement. */
