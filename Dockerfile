@@ -24,7 +24,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends tini
 FROM node:24-bookworm-slim
 ENV NODE_ENV=production HOST=0.0.0.0
 # V8 lets garbage pile up in proportion to the heap that it may have, and glibc keeps pools of memory for each core.
-ENV NODE_OPTIONS=--max-old-space-size=1000 MALLOC_ARENA_MAX=2
+ENV NODE_OPTIONS="--max-old-space-size=1000 --max-semi-space-size=8" MALLOC_ARENA_MAX=2
 WORKDIR /app
 COPY --from=init /usr/bin/tini /usr/bin/tini
 COPY --from=dependencies /app/node_modules ./node_modules

@@ -1,11 +1,19 @@
 import pg from 'pg';
+import { batchStatements } from '../../src/db/statements/batches.ts';
 import { obstacleStatements } from '../../src/db/statements/obstacles.ts';
 import { readingStatements } from '../../src/db/statements/reading.ts';
 import { receiptStatements } from '../../src/db/statements/receipts.ts';
 import { writingStatements } from '../../src/db/statements/writing.ts';
 import type { BenchDatabase } from './postgres.ts';
 
-const statements = [...readingStatements, ...writingStatements, ...obstacleStatements, ...receiptStatements];
+const statements = [
+  ...readingStatements,
+  ...writingStatements,
+  ...obstacleStatements,
+  ...receiptStatements,
+  ...batchStatements,
+];
+const batches: ReadonlySet<unknown> = new Set(batchStatements);
 const FILE = '/memories/d0/f5.md';
 const DIRECTORY = '/memories/d0';
 
@@ -20,6 +28,7 @@ export async function explainAll({ query }: BenchDatabase, tenant: string): Prom
     path: FILE,
     paths: [FILE, DIRECTORY],
     ancestors: ['/memories', '/memories/new'],
+    parent: '/memories/new',
     content: 'explained',
     version: crypto.randomUUID(),
     readVersion: file?.version,
@@ -37,8 +46,13 @@ export async function explainAll({ query }: BenchDatabase, tenant: string): Prom
   };
   const parts: string[] = [];
   const explain = async (title: string, index: number, own: Record<string, unknown>) => {
-    const { sql, parameters } = statements[index] ?? { sql: '', parameters: [] };
-    const given = parameters.map((parameter) => literal({ ...values, ...own }[parameter]));
+    const statement = statements[index];
+    const { sql, parameters } = statement ?? { sql: '', parameters: [] };
+    const given = parameters.map((parameter) => {
+      const value = { ...values, ...own }[parameter];
+      // Of a batch with one call.
+      return literal(batches.has(statement) ? [value] : value);
+    });
     await query('BEGIN');
     try {
       // Prepared, since the service's statements are, and have one plan for all values.
@@ -57,6 +71,8 @@ export async function explainAll({ query }: BenchDatabase, tenant: string): Prom
       await explain('look: a file', index, {});
       await explain('look: a directory of 100', index, { path: DIRECTORY });
       await explain('look: /memories', index, { path: '/memories' });
+    } else if (name === 'create_files') {
+      await explain(name, index, { path: `${DIRECTORY}/explained.md`, parent: DIRECTORY });
     } else if (/create_file/.test(name)) {
       await explain(name, index, { path: '/memories/new/explained.md' });
     } else if (/^delete/.test(name)) {
