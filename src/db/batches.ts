@@ -1,4 +1,4 @@
-import { isAway, sqlState } from './errors.ts';
+import { isAway, neverSent, sqlState } from './errors.ts';
 import type { BatchStatement, Outcome, Run, Statement, Value } from './statement.ts';
 
 /** Of a call's parameters, in characters. A larger one goes alone: gathering saves it nothing, and others would wait for it. */
@@ -21,7 +21,7 @@ interface Call {
  * next one of its kind gathers, so batches grow with the load, and at rest each call goes at once.
  *
  * A batch does what is plain, waits for no lock, and says which calls it did. The others, and all of a batch that
- * failed on the server and so did nothing, go alone, and get their outcome or their error from that.
+ * was never sent, or failed on the server and so did nothing, go alone, and get their outcome or their error from that.
  */
 export class Batches {
   readonly #together: Run;
@@ -68,7 +68,7 @@ export class Batches {
       }
     } catch (error) {
       // Whether it was done is not known, or it cannot be done now: each call's own rules for trying again hold.
-      if (sqlState(error) === undefined || isAway(error)) {
+      if (!neverSent(error) && (sqlState(error) === undefined || isAway(error))) {
         for (const call of left) call.reject(error);
         return;
       }

@@ -115,6 +115,17 @@ describe('batches', () => {
     expect(await answersTo(echo, ['after'])).toStrictEqual([['many', 'after', 1]]);
   });
 
+  it('that get no connection go by the others', async () => {
+    const full = Object.assign(new Error('sorry, too many clients already'), { code: '53300' });
+    const alone: Run = runnerOn((query) => pool.query(query as never));
+    const crowded = new Batches({ together: () => Promise.reject(full), alone }, 8);
+    const answers = await Promise.all(['a', 'b'].map((text) => crowded.run(echo, { text })));
+    expect(answers.map(({ rows }) => rows[0])).toStrictEqual([
+      { by: 'one', text: 'a' },
+      { by: 'one', text: 'b' },
+    ]);
+  });
+
   it('do without what is large', async () => {
     const large = 'x'.repeat(100_000);
     expect(await answersTo(echo, ['a', large, 'b'])).toStrictEqual([
