@@ -20,6 +20,13 @@ const CACHED_KEYS = 10_000;
 /** How old a key's last-used time may get before it is written again. */
 const LAST_USED_RESOLUTION_MS = 5 * 60_000;
 
+/** What is kept of a key that is in use; times in milliseconds. */
+interface KnownKey extends Pick<KeyRow, 'tenant' | 'access'> {
+  isRevoked: boolean;
+  expiresAt: number;
+  lastUsedAt: number;
+}
+
 /**
  * API keys. Look-ups are cached for `cacheSeconds`, which is the longest that a revoked key goes on working; unknown
  * keys are remembered apart, so that guesses cannot push out those in use.
@@ -27,7 +34,7 @@ const LAST_USED_RESOLUTION_MS = 5 * 60_000;
 export class KeyAuthenticator implements Authenticator {
   readonly #autoCreate: boolean;
   readonly #failures: FailedAttempts;
-  readonly #known: LRUCache<string, KeyRow>;
+  readonly #known: LRUCache<string, KnownKey>;
   readonly #unknown: LRUCache<string, true>;
   /** Only a hint for operators. */
   readonly #used: BackgroundNotes<string>;
@@ -39,7 +46,11 @@ export class KeyAuthenticator implements Authenticator {
     this.#failures = new FailedAttempts(options.failuresPerMinute);
     this.#unknown = new LRUCache({ max: CACHED_KEYS, ttl });
     // `fetch` gives requests that come while a look-up is under way the same one.
-    this.#known = new LRUCache({ max: CACHED_KEYS, ttl, fetchMethod: (hash) => keys.find(hash) });
+    this.#known = new LRUCache({
+      max: CACHED_KEYS,
+      ttl,
+      fetchMethod: async (hash) => knownKey(await keys.find(hash)),
+    });
   }
 
   async authenticate(credentials: Credentials): Promise<Principal> {
@@ -71,7 +82,7 @@ export class KeyAuthenticator implements Authenticator {
     return this.#used.flush();
   }
 
-  async #find(hash: string, ip: string): Promise<KeyRow | undefined> {
+  async #find(hash: string, ip: string): Promise<KnownKey | undefined> {
     if (this.#unknown.has(hash)) return undefined;
     this.#failures.check(ip);
     const key = await this.#known.fetch(hash);
@@ -79,14 +90,26 @@ export class KeyAuthenticator implements Authenticator {
     return key;
   }
 
-  #noteUse(hash: string, key: KeyRow): void {
-    const last = key.lastUsedAt === null ? 0 : new Date(key.lastUsedAt).getTime();
-    if (Date.now() - last < LAST_USED_RESOLUTION_MS) return;
-    key.lastUsedAt = new Date();
+  #noteUse(hash: string, key: KnownKey): void {
+    const now = Date.now();
+    if (now - key.lastUsedAt < LAST_USED_RESOLUTION_MS) return;
+    key.lastUsedAt = now;
     this.#used.add(hash, hash);
   }
 }
 
-function isValid({ revokedAt, expiresAt }: KeyRow): boolean {
-  return revokedAt === null && (expiresAt === null || new Date(expiresAt).getTime() > Date.now());
+function knownKey(row: KeyRow | undefined): KnownKey | undefined {
+  if (row === undefined) return undefined;
+  const { tenant, access, revokedAt, expiresAt, lastUsedAt } = row;
+  return {
+    tenant,
+    access,
+    isRevoked: revokedAt !== null,
+    expiresAt: expiresAt === null ? Number.POSITIVE_INFINITY : new Date(expiresAt).getTime(),
+    lastUsedAt: lastUsedAt === null ? 0 : new Date(lastUsedAt).getTime(),
+  };
+}
+
+function isValid({ isRevoked, expiresAt }: KnownKey): boolean {
+  return !isRevoked && expiresAt > Date.now();
 }
