@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { ServiceError } from '../errors.ts';
 import type { MemoryResult } from '../memory/result.ts';
 import { AlreadyAnswered } from '../memory/store.ts';
@@ -59,5 +59,5 @@ export async function rememberFailure(
 }
 
 function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('base64url');
+  return hash('sha256', text, 'base64url');
 }

@@ -32,7 +32,7 @@ export type Run = <Params extends Record<string, Value>, Row>(
 ) => Promise<Outcome<Row>>;
 
 /**
- * Declares a statement. `parameters` are its `$1`, `$2`, … in order; the first is always the tenant, and the text says
+ * Declares a statement. `parameters` are its `$1`, `$2`, … in order; but for batches the first is always the tenant, and the text says
  * `tenant_id = $1` (or `tenants.id = $1`) for each table it touches, which is what makes it fit for sharding.
  *
  * Written as text and not with drizzle's builder, because the builder numbers each use of a parameter anew, and
