@@ -1,18 +1,17 @@
 import { isAway, neverSent, sqlState } from './errors.ts';
-import type { BatchStatement, Outcome, Run, Statement, Value } from './statement.ts';
+import type { BatchStatement, Outcome, Run, Scalar, Statement, Value } from './statement.ts';
 
 /** Of a call's parameters, in characters. A larger one goes alone: gathering saves it nothing, and others would wait for it. */
 const MAX_CHARACTERS = 32 * 1024;
 
-// biome-ignore lint/suspicious/noExplicitAny: calls of different statements wait in one place
-type AnyStatement = Statement<any, any>;
-
+/** A call that waits, whatever its statement: only what made it knows the type of its row. */
 interface Call {
-  readonly statement: AnyStatement;
   readonly params: Record<string, Value>;
-  // biome-ignore lint/suspicious/noExplicitAny: as above
-  resolve(outcome: Outcome<any>): void;
-  reject(error: unknown): void;
+  /** It was done, and this is its row. */
+  done(row: unknown): void;
+  /** It is to go by itself. */
+  goAlone(): void;
+  fail(error: unknown): void;
 }
 
 /**
@@ -43,7 +42,12 @@ export class Batches {
     const { batch } = statement;
     if (batch === undefined || this.#size === 1 || isLarge(params)) return this.#alone(statement, params);
     return new Promise<Outcome<Row>>((resolve, reject) => {
-      this.#gatheringFor(batch).add({ statement, params, resolve, reject });
+      this.#gatheringFor(batch).add({
+        params,
+        done: (row) => resolve({ rows: [row as Row], count: 1 }),
+        goAlone: () => this.#alone(statement, params).then(resolve, reject),
+        fail: reject,
+      });
     });
   };
 
@@ -59,21 +63,21 @@ export class Batches {
   async #execute(batch: BatchStatement, calls: Call[]): Promise<void> {
     const params: Record<string, Value> = {};
     for (const name of batch.parameters)
-      params[name] = calls.map((call) => (call.params[name] ?? null) as string);
+      params[name] = calls.map((call) => (call.params[name] ?? null) as Scalar);
     const left = new Set(calls);
     try {
       for (const row of (await this.#together(batch, params)).rows) {
         const call = calls[row.item - 1];
-        if (call && left.delete(call)) call.resolve({ rows: [row], count: 1 });
+        if (call && left.delete(call)) call.done(row);
       }
     } catch (error) {
       // Whether it was done is not known, or it cannot be done now: each call's own rules for trying again hold.
       if (!neverSent(error) && (sqlState(error) === undefined || isAway(error))) {
-        for (const call of left) call.reject(error);
+        for (const call of left) call.fail(error);
         return;
       }
     }
-    for (const call of left) this.#alone(call.statement, call.params).then(call.resolve, call.reject);
+    for (const call of left) call.goAlone();
   }
 }
 

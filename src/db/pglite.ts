@@ -39,11 +39,12 @@ export async function openPglite(folder: string, batchSize: number): Promise<Dat
   try {
     client = withByteOrderMarks(() => new PGlite(join(folder, 'pglite')));
     await client.waitReady;
+    const settings = Object.entries(PLANNER).map(([name, value]) => `SET ${name} = ${value};`);
+    await client.exec(settings.join('\n'));
   } catch (error) {
     unlock();
     throw error;
   }
-  for (const [name, value] of Object.entries(PLANNER)) await client.exec(`SET ${name} = ${value}`);
   const db = drizzle(client);
   const run = runnerFor(db._.session);
   let running = 0;

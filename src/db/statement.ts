@@ -1,5 +1,7 @@
+export type Scalar = string | number | null;
+
 /** A parameter's value. */
-export type Value = string | number | null | (string | number | null)[];
+export type Value = Scalar | Scalar[];
 
 /** One SQL statement of the service: its text, and its parameters `$1…` by name. */
 export interface Statement<Params extends Record<string, Value>, Row> {

@@ -1,8 +1,9 @@
 import { type BatchStatement, statement, type Value } from '../statement.ts';
+import { roomForBytes, roomForFile } from './quota.ts';
 
 /*
  * The statements for many calls at once (see `Batches`). The rules they keep:
- * - Each row of a table is found by the tenant of the call it is for: every join says `tenant_id = c.tenant_id`.
+ * - Each row of a table is found by the tenant of the call it is for: every join says `tenant_id = c.tenant`.
  * - They do what is plain and leave the rest: files that are there, writes into directories that are there, with room in the
  *   quota, under keys without an answer. Why the others cannot be done, or how, the single statements know.
  * - A tenant that another writer has locked is left too (SKIP LOCKED), so none waits, and none can deadlock.
@@ -30,9 +31,9 @@ const RECEIPT = { keyHash: 'text', requestHash: 'text', answer: 'text' };
 const UNANSWERED =
   '(SELECT i.tenant_id FROM idempotency_keys AS i WHERE i.tenant_id = c.tenant AND i.key_hash = c.key_hash) IS NULL';
 
-const receiptsFrom = (source: string) => `
+const RECEIPTS = `
   INSERT INTO idempotency_keys AS i (tenant_id, key_hash, request_hash, content, is_error)
-  SELECT c.tenant, c.key_hash, c.request_hash, c.answer, false FROM ${source} AS c WHERE c.key_hash IS NOT NULL`;
+  SELECT c.tenant, c.key_hash, c.request_hash, c.answer, false FROM ready AS c WHERE c.key_hash IS NOT NULL`;
 
 export const lookAtFilesStatement = batch(
   'look_at_files',
@@ -67,8 +68,7 @@ WITH call AS MATERIALIZED (
   SELECT c.*, octet_length(c.content) AS bytes FROM ${calls}
 ), ready AS MATERIALIZED (
   SELECT c.* FROM call AS c JOIN tenants AS t ON t.id = c.tenant
-  WHERE COALESCE(NULLIF(COALESCE(t.max_files, c.max_files), 0) > t.file_count, true)
-    AND COALESCE(NULLIF(COALESCE(t.max_bytes, c.max_bytes), 0) >= t.byte_count + c.bytes, true)
+  WHERE ${roomForFile('c.bytes', 'c.max_files', 'c.max_bytes')}
     AND (SELECT e.kind FROM entries AS e WHERE e.tenant_id = c.tenant AND e.path = c.parent) = 'dir'
     AND (SELECT e.path FROM entries AS e WHERE e.tenant_id = c.tenant AND e.path = c.path) IS NULL
     AND ${UNANSWERED}
@@ -76,7 +76,7 @@ WITH call AS MATERIALIZED (
 ), usage AS (
   UPDATE tenants AS t SET file_count = t.file_count + 1, byte_count = t.byte_count + c.bytes
   FROM ready AS c WHERE t.id = c.tenant
-), receipt AS (${receiptsFrom('ready')}
+), receipt AS (${RECEIPTS}
 ), file AS (
   INSERT INTO entries AS e (tenant_id, path, parent_path, kind, content, version)
   SELECT c.tenant, c.path, c.parent, 'file', c.content, c.version::uuid FROM ready AS c
@@ -100,13 +100,12 @@ WITH call AS MATERIALIZED (
   SELECT c.*, c.bytes - e.size_bytes AS more FROM call AS c
   JOIN tenants AS t ON t.id = c.tenant
   JOIN entries AS e ON e.tenant_id = c.tenant AND e.path = c.path AND e.version = c.read_version::uuid
-  WHERE (c.bytes <= e.size_bytes
-         OR COALESCE(NULLIF(COALESCE(t.max_bytes, c.max_bytes), 0) >= t.byte_count + c.bytes - e.size_bytes, true))
+  WHERE (c.bytes <= e.size_bytes OR ${roomForBytes('c.bytes - e.size_bytes', 'c.max_bytes')})
     AND ${UNANSWERED}
   FOR NO KEY UPDATE OF t, e SKIP LOCKED
 ), usage AS (
   UPDATE tenants AS t SET byte_count = t.byte_count + c.more FROM ready AS c WHERE t.id = c.tenant
-), receipt AS (${receiptsFrom('ready')}
+), receipt AS (${RECEIPTS}
 ), file AS (
   UPDATE entries AS e SET content = c.content, version = c.version::uuid, updated_at = now()
   FROM ready AS c WHERE e.tenant_id = c.tenant AND e.path = c.path

@@ -1,5 +1,6 @@
 import { statement } from '../statement.ts';
 import { createFilesStatement, writeFilesStatement } from './batches.ts';
+import { roomForFile } from './quota.ts';
 import { withAndWithoutReceipt } from './receipts.ts';
 
 /*
@@ -25,11 +26,6 @@ const makeDirectories = (paths: string, source: string) => `
   FROM ${source}, unnest(${paths}::text[], NULL::text || trim_array(${paths}::text[], 1)) AS d (path, parent_path)
   WHERE (SELECT there.path FROM entries AS there WHERE there.tenant_id = $1 AND there.path = d.path) IS NULL
   ON CONFLICT (tenant_id, path) DO NOTHING`;
-
-/** Room for `files` more files with `bytes` more bytes, for a row `t` of tenants; expressions, defaults as parameters. */
-const room = (bytes: string, maxFiles: string, maxBytes: string) =>
-  `(COALESCE(t.max_files, ${maxFiles}) = 0 OR t.file_count < COALESCE(t.max_files, ${maxFiles}))
-     AND (COALESCE(t.max_bytes, ${maxBytes}) = 0 OR t.byte_count + ${bytes} <= COALESCE(t.max_bytes, ${maxBytes}))`;
 
 type CreateFile = {
   tenant: string;
@@ -66,7 +62,7 @@ export const createFileStatement = createFile(
   'create_file',
   `
   UPDATE tenants AS t SET file_count = t.file_count + 1, byte_count = t.byte_count + octet_length($4::text)
-  WHERE t.id = $1 AND ${room('octet_length($4::text)', '$6::bigint', '$7::bigint')}
+  WHERE t.id = $1 AND ${roomForFile('octet_length($4::text)', '$6::bigint', '$7::bigint')}
   RETURNING t.id`,
 );
 
@@ -79,7 +75,7 @@ export const createFileAndTenantStatement = createFile(
   WHERE $7::bigint = 0 OR octet_length($4::text) <= $7::bigint OR EXISTS (SELECT 1 FROM tenants WHERE id = $1)
   ON CONFLICT (id) DO UPDATE
     SET file_count = t.file_count + excluded.file_count, byte_count = t.byte_count + excluded.byte_count
-    WHERE ${room('excluded.byte_count', '$6::bigint', '$7::bigint')}
+    WHERE ${roomForFile('excluded.byte_count', '$6::bigint', '$7::bigint')}
   RETURNING t.id`,
 );
 
