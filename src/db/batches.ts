@@ -60,35 +60,43 @@ export class Batches {
     return gathering;
   }
 
-  async #execute(batch: BatchStatement, calls: Call[]): Promise<void> {
+  /** Gives what is to be called to tell the calls what came of them. */
+  async #execute(batch: BatchStatement, calls: Call[]): Promise<() => void> {
     const params: Record<string, Value> = {};
     for (const name of batch.parameters)
       params[name] = calls.map((call) => (call.params[name] ?? null) as Scalar);
-    const left = new Set(calls);
     try {
-      for (const row of (await this.#together(batch, params)).rows) {
-        const call = calls[row.item - 1];
-        if (call && left.delete(call)) call.done(row);
-      }
+      const { rows } = await this.#together(batch, params);
+      return () => settle(calls, rows);
     } catch (error) {
       // Whether it was done is not known, or it cannot be done now: each call's own rules for trying again hold.
-      if (!neverSent(error) && (sqlState(error) === undefined || isAway(error))) {
-        for (const call of left) call.fail(error);
-        return;
-      }
+      const isOpen = !neverSent(error) && (sqlState(error) === undefined || isAway(error));
+      return () => {
+        if (isOpen) for (const call of calls) call.fail(error);
+        else settle(calls, []);
+      };
     }
-    for (const call of left) call.goAlone();
   }
+}
+
+/** Those that have a row were done, the others are still to be done. */
+function settle(calls: Call[], rows: { item: number }[]): void {
+  const left = new Set(calls);
+  for (const row of rows) {
+    const call = calls[row.item - 1];
+    if (call && left.delete(call)) call.done(row);
+  }
+  for (const call of left) call.goAlone();
 }
 
 /** Calls of one kind that wait for their batch. */
 class Gathering {
   readonly #size: number;
-  readonly #execute: (calls: Call[]) => Promise<void>;
+  readonly #execute: (calls: Call[]) => Promise<() => void>;
   #waiting: Call[] = [];
   #isBusy = false;
 
-  constructor(size: number, execute: (calls: Call[]) => Promise<void>) {
+  constructor(size: number, execute: (calls: Call[]) => Promise<() => void>) {
     this.#size = size;
     this.#execute = execute;
   }
@@ -101,11 +109,15 @@ class Gathering {
   /** When all requests that have come in are read. */
   #start(): void {
     this.#isBusy = true;
-    setImmediate(async () => {
-      await this.#execute(this.#waiting.splice(0, this.#size));
-      this.#isBusy = false;
-      if (this.#waiting.length > 0) this.#start();
-    });
+    setImmediate(() => this.#next());
+  }
+
+  async #next(): Promise<void> {
+    const tell = await this.#execute(this.#waiting.splice(0, this.#size));
+    // The server gets what waits before the answers of this batch are made: it works on the one while they take their time.
+    if (this.#waiting.length > 0) void this.#next();
+    else this.#isBusy = false;
+    setImmediate(tell);
   }
 }
 

@@ -1,17 +1,29 @@
 import { randomUUID } from 'node:crypto';
 import { ancestorsOf, isBelow, type MemoryPath, ROOT } from '../memory/path.ts';
-import type { MemoryResult } from '../memory/result.ts';
-import type { Created, Edit, Edited, ListedEntry, Looked, MemoryStore, Renamed } from '../memory/store.ts';
+import { type MemoryResult, success } from '../memory/result.ts';
+import type {
+  Created,
+  Edit,
+  Edited,
+  ListedEntry,
+  Looked,
+  MemoryStore,
+  PlainEdit,
+  Renamed,
+} from '../memory/store.ts';
 import { AccessTimes, accessedBefore } from './access-times.ts';
 import type { Database } from './database.ts';
 import { type Quotas, whyNotCreated, whyNotEdited, whyNotRenamed } from './obstacles.ts';
 import { type RequestKey, receiptOf, rememberFailure } from './receipts.ts';
 import type { Run, Statement, Value } from './statement.ts';
 import {
+  type FileRow,
+  insertIntoFileStatement,
   type LookedRow,
   lookAtFileStatement,
   lookStatement,
   readFileStatement,
+  replaceInFileStatement,
 } from './statements/reading.ts';
 import type { Receipt } from './statements/receipts.ts';
 import {
@@ -112,21 +124,49 @@ class TenantMemory implements MemoryStore {
     });
   }
 
-  edit(path: MemoryPath, change: (content: string) => Edit | Promise<Edit>): Promise<Edited> {
+  edit(
+    path: MemoryPath,
+    change: (content: string) => Edit | Promise<Edit>,
+    plain?: PlainEdit,
+  ): Promise<Edited> {
     const { tenant, quotas } = this.#context;
+    const { maxBytes } = quotas;
     return this.#write<Edited>({
       execute: async (run) => {
-        const file = (await run(readFileStatement, { tenant, path })).rows[0];
+        const file = plain ? await this.#editOrRead(run, path, plain) : await this.#read(run, path);
         if (file === undefined) return { kind: 'missing' };
+        if ('answer' in file) return { kind: 'edited', result: success(file.answer) };
         const { content, result } = await change(file.content);
         if (content === undefined) return { kind: 'refused', result };
-        const { maxBytes } = quotas;
         const written = { tenant, path, readVersion: file.version, content, version: randomUUID(), maxBytes };
         const count = await this.#change(run, writeFileStatement, written, result);
         return count === 1 ? { kind: 'edited', result } : undefined;
       },
       explain: (run) => whyNotEdited(run, { tenant, path }, change, quotas),
     });
+  }
+
+  async #read(run: Run, path: MemoryPath): Promise<FileRow | undefined> {
+    const { tenant } = this.#context;
+    return (await run(readFileStatement, { tenant, path })).rows[0];
+  }
+
+  /** Does the edit if that is plain, and answers what to answer; else the file. */
+  async #editOrRead(
+    run: Run,
+    path: MemoryPath,
+    plain: PlainEdit,
+  ): Promise<FileRow | { answer: string } | undefined> {
+    const { tenant, quotas, request } = this.#context;
+    const params = {
+      ...{ tenant, path, version: randomUUID(), maxBytes: quotas.maxBytes },
+      ...{ keyHash: request?.keyHash ?? null, requestHash: request?.requestHash ?? null },
+    };
+    const { rows } =
+      'line' in plain
+        ? await run(insertIntoFileStatement, { ...params, ...plain })
+        : await run(replaceInFileStatement, { ...params, ...plain });
+    return rows[0];
   }
 
   delete(path: MemoryPath, answer: MemoryResult): Promise<'deleted' | 'missing'> {

@@ -3,7 +3,7 @@
  * silent, the SDK's reference implementation (docs/contract.md). Tests spell these out as literals.
  */
 
-const LINE_NUMBER_WIDTH = 6;
+export const LINE_NUMBER_WIDTH = 6;
 
 /** A line as `view` and the snippet of `str_replace` show it: number right-aligned in 6 columns, tab, line. */
 export function numberedLine(number: number, line: string): string {

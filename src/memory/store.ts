@@ -32,6 +32,14 @@ export type Created =
 /** What an edit wants done with the content it was given: write this instead, or leave it and answer that. */
 export type Edit = { content: string; result: MemoryResult } | { content?: never; result: MemoryResult };
 
+/** An edit as data, so that a store may do it where the file is. */
+export type PlainEdit = {
+  /** The answer of its success; of a replacement, what comes before the snippet. */
+  reply: string;
+  /** Largest content, in UTF-8 bytes, unless the file shrinks; 0 means no limit. */
+  maxFileBytes: number;
+} & ({ oldStr: string; newStr: string } | { line: number; text: string });
+
 export type Edited = { kind: 'edited' | 'refused'; result: MemoryResult } | { kind: 'missing' } | OverQuota;
 
 export type Renamed =
@@ -63,8 +71,14 @@ export interface MemoryStore {
   /**
    * Applies `change` to a file's content so that no other edit is lost. `change` must be pure: it is called again
    * with newer content when another edit came first. A directory counts as missing.
+   *
+   * @param plain the same change as data, where it can be said so: a store may do that instead where it succeeds
    */
-  edit(path: MemoryPath, change: (content: string) => Edit | Promise<Edit>): Promise<Edited>;
+  edit(
+    path: MemoryPath,
+    change: (content: string) => Edit | Promise<Edit>,
+    plain?: PlainEdit,
+  ): Promise<Edited>;
 
   /** Deletes a file, or a directory with all below it. Not for the root. */
   delete(path: MemoryPath, answer: MemoryResult): Promise<'deleted' | 'missing'>;

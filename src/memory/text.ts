@@ -58,13 +58,17 @@ export function insertLines(content: string, after: number, text: string): Chang
   return splice(content, offset, 0, `${text}\n`);
 }
 
-/** The snippet that shows a change: its lines, numbered, with up to two above and two below. */
+/** So many lines above a change and below it a snippet shows, where there are as many. */
+export const LINES_AROUND = 2;
+
+/** The snippet that shows a change: its lines, numbered, with those around it. */
 export function snippetOf({ content, start, end }: Change): string {
   let from = lineStart(content, start);
   let number = countNewlines(content, 0, from) + 1;
-  for (let above = 0; above < 2 && from > 0; above++, number--) from = lineStart(content, from - 1);
+  for (let above = 0; above < LINES_AROUND && from > 0; above++, number--)
+    from = lineStart(content, from - 1);
   let to = lineEnd(content, end);
-  for (let below = 0; below < 2 && to < content.length; below++) to = lineEnd(content, to + 1);
+  for (let below = 0; below < LINES_AROUND && to < content.length; below++) to = lineEnd(content, to + 1);
   return splitLines(content.slice(from, to))
     .map((line, i) => numberedLine(number + i, line))
     .join('\n');

@@ -353,7 +353,9 @@ describe('the plan of every batch', () => {
         expect(scan).toMatchObject({
           'Node Type': expect.stringMatching(/^Index (Only )?Scan$/),
           'Index Cond': expect.stringMatching(
-            new RegExp(`\\b${column} = \\(?(c|c_\\d)\\.tenant\\b|\\bid = e\\.tenant_id\\b`),
+            new RegExp(
+              `\\b${column} = \\(?(c|c_\\d)\\.tenant\\b|\\bid = e\\.tenant_id\\b|\\btenant_id = t\\.id\\b`,
+            ),
           ),
         });
       }

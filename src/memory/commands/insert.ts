@@ -4,7 +4,7 @@ import { parsePath } from '../path.ts';
 import { failure } from '../result.ts';
 import { countLines, insertLines } from '../text.ts';
 import { defineCommand, integerField, pathField, textField } from './command.ts';
-import { judgeChange } from './edit.ts';
+import { judgeChange, plainly } from './edit.ts';
 import { overQuota } from './quota.ts';
 
 export const insert = defineCommand({
@@ -24,12 +24,15 @@ export const insert = defineCommand({
     const parsed = parsePath(given);
     if (!parsed.ok) return failure(parsed.refusal);
     const { path } = parsed;
-    const outcome = await context.store.edit(path, async (content) => {
+    const lines = text.replace(/\n$/, '');
+    const change = async (content: string) => {
       const lineCount = countLines(content);
       if (line < 0 || line > lineCount) return { result: failure(invalidInsertLine(line, lineCount)) };
-      const change = insertLines(content, line, text.replace(/\n$/, ''));
-      return judgeChange(path, content, change, () => inserted(path), context);
-    });
+      const insertion = insertLines(content, line, lines);
+      return judgeChange(path, content, insertion, () => inserted(path), context);
+    };
+    const plain = plainly(inserted(path), context);
+    const outcome = await context.store.edit(path, change, plain && { ...plain, line, text: lines });
     if (outcome.kind === 'missing') return failure(missing(path));
     return outcome.kind === 'over_quota' ? overQuota(outcome) : outcome.result;
   },

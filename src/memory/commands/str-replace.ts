@@ -4,7 +4,7 @@ import { parsePath } from '../path.ts';
 import { failure } from '../result.ts';
 import { linesOfOffsets, occurrencesOf, snippetOf, splice } from '../text.ts';
 import { defineCommand, pathField, textField } from './command.ts';
-import { judgeChange } from './edit.ts';
+import { judgeChange, plainly } from './edit.ts';
 import { overQuota } from './quota.ts';
 
 export const strReplace = defineCommand({
@@ -25,16 +25,22 @@ export const strReplace = defineCommand({
     if (!parsed.ok) return failure(parsed.refusal);
     if (oldStr === '') return failure(emptyOldStr);
     const { path } = parsed;
-    const outcome = await context.store.edit(path, async (content) => {
+    const change = async (content: string) => {
       const offsets = occurrencesOf(oldStr, content);
       const offset = offsets[0];
       if (offset === undefined) return { result: failure(noOccurrence(oldStr, path)) };
       if (offsets.length > 1) {
         return { result: failure(severalOccurrences(oldStr, linesOfOffsets(content, offsets))) };
       }
-      const change = splice(content, offset, oldStr.length, newStr ?? '');
-      return judgeChange(path, content, change, (written) => replaced(snippetOf(written)), context);
-    });
+      const replacement = splice(content, offset, oldStr.length, newStr ?? '');
+      return judgeChange(path, content, replacement, (written) => replaced(snippetOf(written)), context);
+    };
+    const plain = plainly(replaced(''), context);
+    const outcome = await context.store.edit(
+      path,
+      change,
+      plain && { ...plain, oldStr, newStr: newStr ?? '' },
+    );
     if (outcome.kind === 'missing') return failure(replaceMissing(path));
     return outcome.kind === 'over_quota' ? overQuota(outcome) : outcome.result;
   },
