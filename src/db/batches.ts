@@ -113,11 +113,18 @@ class Gathering {
   }
 
   async #next(): Promise<void> {
-    const tell = await this.#execute(this.#waiting.splice(0, this.#size));
-    // The server gets what waits before the answers of this batch are made: it works on the one while they take their time.
-    if (this.#waiting.length > 0) void this.#next();
-    else this.#isBusy = false;
-    setImmediate(tell);
+    const calls = this.#waiting.splice(0, this.#size);
+    const tell = await this.#execute(calls);
+    if (this.#waiting.length >= calls.length / 2) {
+      // The server gets the next batch before the answers of this one are made, and works meanwhile.
+      void this.#next();
+      setImmediate(tell);
+    } else {
+      // What would be a small batch grows meanwhile.
+      tell();
+      if (this.#waiting.length > 0) this.#start();
+      else this.#isBusy = false;
+    }
   }
 }
 

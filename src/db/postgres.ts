@@ -7,7 +7,6 @@ import { Batches } from './batches.ts';
 import { type Database, PLANNER } from './database.ts';
 import { runnerOn, sendOn, types } from './prepared.ts';
 import type { Run } from './statement.ts';
-import { batchStatements } from './statements/batches.ts';
 
 /** Any number, the same in each replica: only one process at a time migrates a database. */
 const MIGRATION_LOCK = 7_236_105_551;
@@ -19,6 +18,12 @@ export const plannerOptions = Object.entries(PLANNER)
 
 /** How much longer the client waits for an answer than the server may take for it. */
 const GRACE_MS = 1000;
+
+/**
+ * Batches have connections of their own, so that what holds up all others does not hold them up. They wait for nothing themselves,
+ * so there are fewer than kinds of them: more at once were slower.
+ */
+const BATCH_CONNECTIONS = 4;
 
 /** A database server, through a pool of connections. */
 export function openPostgres(url: string, config: Config): Database {
@@ -36,8 +41,7 @@ export function openPostgres(url: string, config: Config): Database {
     options: plannerOptions,
   };
   const pool = openPool({ ...connection, max: config.DB_POOL_MAX });
-  // One for each kind, so that what holds up all other connections does not hold up batches, which wait for nothing.
-  const forBatches = openPool({ ...connection, max: batchStatements.length });
+  const forBatches = openPool({ ...connection, max: BATCH_CONNECTIONS });
   const alone = runnerOnPool(pool);
   const batches = new Batches({ together: runnerOnPool(forBatches), alone }, config.DB_BATCH_SIZE);
   return {

@@ -231,6 +231,32 @@ describeService('commands at once', (service, kind) => {
     await assertInvariants(service());
   });
 
+  it('of tenants not heard of for a while, each by what holds for it', async () => {
+    const tenants = many.map(() => freshTenant('batch'));
+    // Every third is suspended, and every third there is not.
+    for (const [i, tenant] of tenants.entries()) {
+      if (i % 3 === 2) continue;
+      const since = i % 3 === 0 ? new Date().toISOString() : null;
+      await service().query('INSERT INTO tenants (id, suspended_at, max_view_chars) VALUES ($1, $2, $3)', [
+        tenant,
+        since,
+        200 + i,
+      ]);
+    }
+    await Promise.all(
+      tenants.map((tenant) => service().execute(cmd.create('/memories/f.md', 'x\n'.repeat(99)), { tenant })),
+    );
+    const answers = await Promise.all(
+      tenants.map((tenant) => service().execute(cmd.view('/memories/f.md'), { tenant })),
+    );
+    for (const [i, { status, content }] of answers.entries()) {
+      expect(status).toBe(i % 3 === 0 ? 403 : 200);
+      if (i % 3 === 1) expect(content.length).toBeLessThanOrEqual(200 + i);
+      if (i % 3 === 2) expect(content.length).toBeGreaterThan(800);
+    }
+    await assertInvariants(service());
+  });
+
   it('within the quota of each', async () => {
     const full = freshTenant('batch');
     const tenants = [full, ...many.map(() => freshTenant('batch'))];

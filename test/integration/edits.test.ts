@@ -99,7 +99,7 @@ describeService('an edit', (service) => {
       executed(content, edit, { inDatabase: false, maxFileBytes }),
     ]);
 
-  it.each(CASES)('%# answers and writes the same wherever it is done', async (content, edit) => {
+  it.concurrent.each(CASES)('%# answers and writes the same wherever it is done', async (content, edit) => {
     const [there, here] = await bothWays(content, edit);
     expect(there).toStrictEqual(here);
   });

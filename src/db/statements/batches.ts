@@ -1,6 +1,7 @@
 import { batch, MAX_BYTES, RECEIPTS, REQUEST, UNANSWERED } from './batch.ts';
 import { insertIntoFilesStatement, replaceInFilesStatement } from './edits.ts';
 import { roomForBytes, roomForFile } from './quota.ts';
+import { findTenantsStatement } from './tenants.ts';
 
 /* What single statements do, for many calls at once. */
 
@@ -90,4 +91,5 @@ export const batchStatements = [
   writeFilesStatement,
   replaceInFilesStatement,
   insertIntoFilesStatement,
+  findTenantsStatement,
 ] as const;

@@ -1,4 +1,5 @@
 import { statement } from '../statement.ts';
+import { batch } from './batch.ts';
 
 /** A tenant's own settings as stored: null means the service's default, 0 no limit. */
 export type TenantSettings = {
@@ -27,10 +28,17 @@ const COLUMNS = `
   max_view_chars::float8 AS "maxViewChars", rate_per_minute::float8 AS "ratePerMinute",
   max_body_bytes::float8 AS "maxBodyBytes", ttl_days::float8 AS "ttlDays", redact`;
 
+export const findTenantsStatement = batch(
+  'find_tenants',
+  { tenant: 'text' },
+  (calls) => `SELECT c.item::integer, ${COLUMNS} FROM ${calls} JOIN tenants AS t ON t.id = c.tenant`,
+);
+
 export const findTenantStatement = statement<{ tenant: string }, TenantRow>(
   'find_tenant',
   ['tenant'],
   `SELECT ${COLUMNS} FROM tenants WHERE id = $1`,
+  findTenantsStatement,
 );
 
 /** The tenants in the order of their ids, a page at a time. */
