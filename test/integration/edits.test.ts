@@ -2,12 +2,17 @@
  * Edits are done in the database where that is plain, and here where their content has to be looked at. Both ways answer and
  * write the same.
  */
+import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import { beforeAll, expect, it } from 'vitest';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PostgresMemory } from '../../src/db/memory-store.ts';
+import { plannerOptions } from '../../src/db/postgres.ts';
 import { requestKey } from '../../src/db/receipts.ts';
+import { insertIntoFilesStatement, replaceInFilesStatement } from '../../src/db/statements/edits.ts';
 import { executeCommand } from '../../src/memory/commands/index.ts';
 import { fuzzParameters } from '../support/arbitraries.ts';
+import { createTestDatabase } from '../support/database.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -154,4 +159,56 @@ describeService('an edit', (service) => {
       ]),
     ).toStrictEqual([{ content: snippet }]);
   });
+});
+
+describe('an edit in the database', () => {
+  let database: Awaited<ReturnType<typeof createTestDatabase>>;
+  let pool: pg.Pool;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    pool = new pg.Pool({ connectionString: database.url, options: plannerOptions });
+    await pool.query("INSERT INTO tenants (id) VALUES ('t')");
+    await pool.query("INSERT INTO entries (tenant_id, path, kind) VALUES ('t', '/memories', 'dir')");
+  });
+  afterAll(async () => {
+    await pool.end();
+    await database.drop();
+  });
+
+  it.each([
+    ['/memories/a', replaceInFilesStatement, { oldStr: 'two', newStr: 'TWO' }, 'zero\none\nTWO'],
+    ['/memories/b', insertIntoFilesStatement, { line: 1, text: 'half' }, 'zero\nhalf\none\ntwo'],
+  ])(
+    'is one of the content that another edit left meanwhile: %s',
+    async (path, statement, edit, expected) => {
+      await pool.query(
+        `INSERT INTO entries (tenant_id, path, parent_path, kind, content, version)
+       VALUES ('t', $1, '/memories', 'file', $2, gen_random_uuid())`,
+        [path, 'one\ntwo'],
+      );
+      const params: Record<string, unknown> = {
+        ...{ tenant: 't', path, version: randomUUID(), reply: '', maxFileBytes: 0, maxBytes: 0, ...edit },
+      };
+      const values = statement.parameters.map((name) => [params[name] ?? null]);
+      // It sees the file as it is at its start, and comes to lock it when this session lets it.
+      const gated = statement.sql.replace(
+        'FROM unnest(',
+        'FROM (SELECT pg_advisory_xact_lock(1)) AS gate, unnest(',
+      );
+      const other = await pool.connect();
+      try {
+        await other.query('SELECT pg_advisory_lock(1)');
+        const editing = pool.query(gated, values);
+        const waiting = 'SELECT 1 FROM pg_locks WHERE locktype = $1 AND NOT granted';
+        while ((await other.query(waiting, ['advisory'])).rows.length === 0);
+        await other.query("UPDATE entries SET content = 'zero\n' || content WHERE path = $1", [path]);
+        await other.query('SELECT pg_advisory_unlock(1)');
+        expect((await editing).rows.map(({ item }) => item)).toStrictEqual([1]);
+      } finally {
+        other.release(true);
+      }
+      const { rows } = await pool.query('SELECT content FROM entries WHERE path = $1', [path]);
+      expect(rows).toStrictEqual([{ content: expected }]);
+    },
+  );
 });
