@@ -54,7 +54,8 @@ const calls: Record<string, (ground: Ground) => Promise<unknown>> = {
   },
   edit: async ({ store, directories }) => {
     const change = (content: string) => ({ content: content.replace('log:', 'log:.'), result: DONE });
-    expect((await store().edit(filePath(directories), change)).kind, 'edited');
+    const plain = { oldStr: 'log:', newStr: 'log:.', reply: DONE.content, maxFileBytes: 0 };
+    expect((await store().edit(filePath(directories), change, plain)).kind, 'edited');
   },
 };
 

@@ -43,6 +43,12 @@ export async function explainAll({ query }: BenchDatabase, tenant: string): Prom
     keyHash: 'key',
     requestHash: 'request',
     answer: 'answer',
+    reply: 'answer',
+    maxFileBytes: 0,
+    oldStr: 'log:',
+    newStr: 'log:.',
+    line: 1,
+    text: 'inserted',
   };
   const parts: string[] = [];
   const explain = async (title: string, index: number, own: Record<string, unknown>) => {
