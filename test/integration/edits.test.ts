@@ -142,9 +142,9 @@ describeService('an edit', (service) => {
 
   it('under an idempotency key is done once, and its snippet answered again', async () => {
     const tenant = freshTenant('edit');
-    const send = (input: ReturnType<typeof replace>, key: string) =>
+    const send = (input: object, key: string) =>
       service().execute(input, { tenant, headers: { 'idempotency-key': key } });
-    await send(cmd.create(FILE, 'a\nb\nc\nd') as never, 'create');
+    await send(cmd.create(FILE, 'a\nb\nc\nd'), 'create');
     const snippet =
       'The memory file has been edited. Here is the snippet showing the change (with line numbers):\n     1\ta\n     2\tbb\n     3\tc\n     4\td';
     for (const replayed of [undefined, 'true']) {

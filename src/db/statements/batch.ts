@@ -41,3 +41,12 @@ export const UNANSWERED =
 export const RECEIPTS = `
   INSERT INTO idempotency_keys AS i (tenant_id, key_hash, request_hash, content, is_error)
   SELECT c.tenant, c.key_hash, c.request_hash, c.answer, false FROM ready AS c WHERE c.key_hash IS NOT NULL`;
+
+/** Writes the `content` of each row of `ready` to its file, which gets `more` bytes by that, and its receipt: the end of a WITH list. */
+export const WRITES = `usage AS (
+  UPDATE tenants AS t SET byte_count = t.byte_count + c.more FROM ready AS c WHERE t.id = c.tenant
+), receipt AS (${RECEIPTS}
+), file AS (
+  UPDATE entries AS e SET content = c.content, version = c.version::uuid, updated_at = now()
+  FROM ready AS c WHERE e.tenant_id = c.tenant AND e.path = c.path
+)`;

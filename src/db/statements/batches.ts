@@ -1,4 +1,4 @@
-import { batch, MAX_BYTES, RECEIPTS, REQUEST, UNANSWERED } from './batch.ts';
+import { batch, MAX_BYTES, RECEIPTS, REQUEST, UNANSWERED, WRITES } from './batch.ts';
 import { insertIntoFilesStatement, replaceInFilesStatement } from './edits.ts';
 import { roomForBytes, roomForFile } from './quota.ts';
 import { findTenantsStatement } from './tenants.ts';
@@ -73,13 +73,7 @@ WITH call AS MATERIALIZED (
   WHERE (c.bytes <= e.size_bytes OR ${roomForBytes('c.bytes - e.size_bytes', 'c.max_bytes')})
     AND ${UNANSWERED}
   FOR NO KEY UPDATE OF t, e SKIP LOCKED
-), usage AS (
-  UPDATE tenants AS t SET byte_count = t.byte_count + c.more FROM ready AS c WHERE t.id = c.tenant
-), receipt AS (${RECEIPTS}
-), file AS (
-  UPDATE entries AS e SET content = c.content, version = c.version::uuid, updated_at = now()
-  FROM ready AS c WHERE e.tenant_id = c.tenant AND e.path = c.path
-)
+), ${WRITES}
 SELECT item::integer FROM ready
 `,
 );

@@ -1,6 +1,6 @@
 import { LINE_NUMBER_WIDTH } from '../../memory/messages.ts';
 import { LINES_AROUND } from '../../memory/text.ts';
-import { batch, MAX_BYTES, RECEIPTS, REQUEST, UNANSWERED } from './batch.ts';
+import { batch, MAX_BYTES, REQUEST, UNANSWERED, WRITES } from './batch.ts';
 
 /*
  * Edits that are done where the file is: its content stays on the server, and one statement does what takes a read and a write
@@ -45,13 +45,7 @@ WITH found AS MATERIALIZED (
   WHERE c.content <> '' AND ${edit.canAnswer} AND (octet_length(c.content) <= c.size_bytes
     OR (c.max_file_bytes = 0 OR octet_length(c.content) <= c.max_file_bytes)
       AND (c.room = 0 OR c.byte_count + octet_length(c.content) - c.size_bytes <= c.room))
-), usage AS (
-  UPDATE tenants AS t SET byte_count = t.byte_count + c.more FROM ready AS c WHERE t.id = c.tenant
-), receipt AS (${RECEIPTS}
-), file AS (
-  UPDATE entries AS e SET content = c.content, version = c.version::uuid, updated_at = now()
-  FROM ready AS c WHERE e.tenant_id = c.tenant AND e.path = c.path
-)
+), ${WRITES}
 SELECT item::integer, answer FROM ready
 `,
   );
