@@ -1,20 +1,48 @@
-import { type Logger, pino } from 'pino';
+import { type DestinationStream, type Logger, pino } from 'pino';
 
-/** Lines are gathered up to so many bytes, and for so many milliseconds: a system call each would cost more than the line. */
-const BUFFER_BYTES = 4096;
+/** Lines are gathered up to so many characters, and for so many milliseconds: a system call each would cost more than the line. */
+const MAX_CHARACTERS = 4096;
 const FLUSH_INTERVAL_MS = 100;
 
-let output: ReturnType<typeof pino.destination> | undefined;
+/**
+ * Gathers lines for a destination of pino's, which has `minLength` for that, but measures all that it has gathered again at each
+ * line: that cost more than the rest of the line.
+ */
+class LineBuffer implements DestinationStream {
+  readonly #destination: DestinationStream;
+  #lines: string[] = [];
+  #characters = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(destination: DestinationStream) {
+    this.#destination = destination;
+  }
+
+  write(line: string): void {
+    this.#lines.push(line);
+    this.#characters += line.length;
+    if (this.#characters >= MAX_CHARACTERS) this.flushSync();
+    else this.#timer ??= setTimeout(() => this.flushSync(), FLUSH_INTERVAL_MS).unref();
+  }
+
+  /** Called by pino too, after a line at `fatal`. */
+  flushSync(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#lines.length === 0) return;
+    const text = this.#lines.join('');
+    this.#lines = [];
+    this.#characters = 0;
+    this.#destination.write(text);
+  }
+}
+
+let output: LineBuffer | undefined;
 
 /** Standard output, one for the whole process. What is still gathered when the process ends is written; kill -9 loses it. */
-function standardOutput() {
+function standardOutput(): LineBuffer {
   if (output === undefined) {
-    const opened = pino.destination({
-      dest: 1,
-      sync: true,
-      minLength: BUFFER_BYTES,
-      periodicFlush: FLUSH_INTERVAL_MS,
-    });
+    const opened = new LineBuffer(pino.destination({ dest: 1, sync: true }));
     process.once('exit', () => opened.flushSync());
     output = opened;
   }

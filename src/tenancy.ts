@@ -15,12 +15,18 @@ export interface TenantPolicy {
   redact: 'off' | 'mask' | 'reject';
 }
 
+/** What a look-up found, and what follows from it. */
+interface Known {
+  row: TenantRow | undefined;
+  policy: TenantPolicy;
+}
+
 const CACHED_TENANTS = 50_000;
 
 /** Finds tenants and what holds for them; look-ups are cached, so a change takes effect within `AUTH_CACHE_SECONDS`. */
 export class Tenancy {
   readonly #defaults: TenantPolicy;
-  readonly #cache: LRUCache<string, { row: TenantRow | undefined; policy: TenantPolicy }>;
+  readonly #cache: LRUCache<string, Known>;
 
   constructor(tenants: Pick<Tenants, 'find'>, config: Config) {
     this.#defaults = {
@@ -41,13 +47,18 @@ export class Tenancy {
   }
 
   /**
-   * What holds for a tenant.
+   * What holds for a tenant; without a promise where it is cached.
    *
    * @param autoCreate whether it may be one that does not exist yet
    * @throws ServiceError 403 when it is suspended, or does not exist and is not to be made.
    */
-  async policyFor(tenant: string, autoCreate: boolean): Promise<TenantPolicy> {
-    const found = this.#cache.get(tenant) ?? (await this.#cache.fetch(tenant));
+  policyFor(tenant: string, autoCreate: boolean): TenantPolicy | Promise<TenantPolicy> {
+    const cached = this.#cache.get(tenant);
+    if (cached !== undefined) return this.#check(cached, tenant, autoCreate);
+    return this.#cache.fetch(tenant).then((found) => this.#check(found, tenant, autoCreate));
+  }
+
+  #check(found: Known | undefined, tenant: string, autoCreate: boolean): TenantPolicy {
     if (found?.row === undefined && !autoCreate) throw unknownTenant(tenant);
     if (found?.row?.suspendedAt) {
       throw new ServiceError(403, 'tenant_suspended', `The tenant ${tenant} is suspended.`);

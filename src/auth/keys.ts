@@ -53,11 +53,15 @@ export class KeyAuthenticator implements Authenticator {
     });
   }
 
-  async authenticate(credentials: Credentials): Promise<Principal> {
+  authenticate(credentials: Credentials): Principal | Promise<Principal> {
     const given = bearerToken(credentials) ?? '';
     const hash = hashOf(given);
-    const key =
-      this.#known.get(hash) ?? (isApiKey(given) ? await this.#find(hash, credentials.ip) : undefined);
+    const known = this.#known.get(hash);
+    if (known !== undefined || !isApiKey(given)) return this.#principalOf(known, hash, credentials);
+    return this.#find(hash, credentials.ip).then((key) => this.#principalOf(key, hash, credentials));
+  }
+
+  #principalOf(key: KnownKey | undefined, hash: string, credentials: Credentials): Principal {
     if (key === undefined || !isValid(key)) {
       this.#failures.note(credentials.ip);
       throw unauthorized();

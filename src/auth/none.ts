@@ -5,7 +5,7 @@ const DEFAULT_TENANT = 'default';
 /** No authentication: the tenant is the one that the request names, else `default`. */
 export function noAuthentication(options: { autoCreate: boolean }): Authenticator {
   return {
-    authenticate: async (credentials) => ({
+    authenticate: (credentials) => ({
       tenant: namedTenant(credentials) ?? DEFAULT_TENANT,
       access: 'read_write',
       autoCreate: options.autoCreate,

@@ -1,6 +1,7 @@
 import rateLimit from '@fastify/rate-limit';
 import type {
   FastifyInstance,
+  FastifyReply,
   FastifyRequest,
   onRequestAsyncHookHandler,
   onRequestHookHandler,
@@ -51,16 +52,29 @@ export async function admissionHooks(
       ),
   });
   const limitRate = app.rateLimit() as onRequestAsyncHookHandler;
-  const admit: onRequestAsyncHookHandler = async (request, reply) => {
-    const principal = await authenticator.authenticate(request);
+  const policyOf = (request: FastifyRequest, principal: Principal) => {
     request.call.tenant = principal.tenant;
-    const policy = await tenancy.policyFor(principal.tenant, principal.autoCreate);
-    checkBody(request, policy);
-    request.admission = { principal, policy };
-    if (request.place) load.enterTenant(request.place, principal.tenant);
-    if (policy.ratePerMinute > 0) await limitRate.call(app, request, reply);
+    return tenancy.policyFor(principal.tenant, principal.autoCreate);
+  };
+  const enter = (request: FastifyRequest, reply: FastifyReply, admission: Admission) => {
+    checkBody(request, admission.policy);
+    request.admission = admission;
+    if (request.place) load.enterTenant(request.place, admission.principal.tenant);
+    return admission.policy.ratePerMinute > 0 ? limitRate.call(app, request, reply) : undefined;
+  };
+  const admit: onRequestHookHandler = (request, reply, done) => {
+    const admitted = then(authenticator.authenticate(request), (principal) =>
+      then(policyOf(request, principal), (policy) => enter(request, reply, { principal, policy })),
+    );
+    if (admitted instanceof Promise) admitted.then(() => done(), done);
+    else done();
   };
   return [loadHook(app, load), admit];
+}
+
+/** What follows from a value: at once where it is there, since most requests need no look-up and a promise takes its time. */
+function then<T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<R>): R | Promise<R> {
+  return value instanceof Promise ? value.then(next) : next(value);
 }
 
 /** @throws ServiceError 413 for a body over the tenant's own limit, by what its Content-Length says. */

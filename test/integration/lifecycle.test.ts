@@ -185,6 +185,19 @@ describe('log', () => {
     expect(server.output().match(/log-tenant/g)).toHaveLength(2);
   });
 
+  it('has a whole line for each of many requests, when it ends right after them too', async () => {
+    const server = await startServer({ DATABASE_URL: database.url });
+    const ids = Array.from({ length: 100 }, (_, i) => `many-${i}`);
+    await Promise.all(ids.map((id) => post(server.url, cmd.view('/memories'), { 'x-request-id': id })));
+    server.child.kill('SIGTERM');
+    await server.exit;
+    const lines = server
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('many-'));
+    expect(lines.map((line) => JSON.parse(line).reqId).sort()).toEqual(ids.sort());
+  });
+
   it('at debug has paths, and still no contents', async () => {
     const server = await startServer({ DATABASE_URL: database.url, LOG_LEVEL: 'debug' });
     await post(server.url, cmd.create('/memories/shown-path', 'private-content'));
