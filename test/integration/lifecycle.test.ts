@@ -59,6 +59,17 @@ describe('start', () => {
       'The database is up to date.',
     ]);
   });
+
+  it('has contents compressed with LZ4 where the server can', async () => {
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    const { rows } = await client.query(`
+      SELECT 'lz4' = ANY (enumvals) AS can, attcompression = 'l' AS does FROM pg_settings, pg_attribute
+      WHERE name = 'default_toast_compression' AND attrelid = 'entries'::regclass AND attname = 'content'`);
+    await client.end();
+    expect(rows).toHaveLength(1);
+    expect(rows[0].does).toBe(rows[0].can);
+  });
 });
 
 describe('embedded database', () => {
