@@ -97,6 +97,28 @@ function processorMicroseconds(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * 10_000;
 }
 
+/**
+ * Starts to watch the processors: what it returns gives the share (0 to 1) of their time since then in which the hypervisor let others run,
+ * 0 where that cannot be found out.
+ */
+export function watchSteal(): () => number {
+  const before = processorTicks();
+  return () => {
+    const ticks = processorTicks().map((each, i) => each - (before[i] ?? 0));
+    const all = ticks.reduce((sum, each) => sum + each, 0);
+    return all > 0 ? (ticks[STEAL] ?? 0) / all : 0;
+  };
+}
+
+/** Of the first eight numbers of /proc/stat, which are times of all processors (proc_stat(5)); those after them are counted in them. */
+const STEAL = 7;
+
+function processorTicks(): number[] {
+  if (process.platform !== 'linux') return [];
+  const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n');
+  return line.split(/\s+/).slice(1, 9).map(Number);
+}
+
 function statusOf(url: string): Promise<number | undefined> {
   return new Promise((resolve) => {
     get(url, { agent: false }, (response) => {

@@ -6,13 +6,15 @@ import type { Workload } from './workloads.ts';
 
 export type Id = Contestant['id'];
 
-/** A contestant in a workload: the medians of its rounds, and all of these. */
 /** What was measured of a contestant in a round. */
 export interface Round extends Measured {
   /** Processor time of its process for a request, in microseconds: noise of the machine hardly changes it. */
   processor: number;
+  /** How often it was measured: again after a turn that the hypervisor disturbed. */
+  attempts: number;
 }
 
+/** A contestant in a workload: the medians of its rounds, and all of these. */
 export interface Cell extends Round {
   workload: Workload;
   id: Id;
@@ -46,6 +48,7 @@ export function cellOf(workload: Workload, id: Id, rounds: Round[]): Cell {
     p50: median(of('p50')),
     p99: median(of('p99')),
     processor: median(of('processor')),
+    attempts: of('attempts').reduce((sum, n) => sum + n, 0),
     all: of('all').reduce((sum, n) => sum + n, 0),
     requests: of('requests').reduce((sum, n) => sum + n, 0),
     failures: of('failures').reduce((sum, n) => sum + n, 0),
