@@ -198,7 +198,7 @@ describe('log', () => {
 
   it('has a whole line for each of many requests, when it ends right after them too', async () => {
     const server = await startServer({ DATABASE_URL: database.url });
-    const ids = Array.from({ length: 100 }, (_, i) => `many-${i}`);
+    const ids = Array.from({ length: 32 }, (_, i) => `many-${i}`); // as many as one tenant may have at once
     await Promise.all(ids.map((id) => post(server.url, cmd.view('/memories'), { 'x-request-id': id })));
     server.child.kill('SIGTERM');
     await server.exit;
