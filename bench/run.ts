@@ -76,7 +76,7 @@ await withCleanup(async (scratch, later) => {
     date: new Date().toISOString().slice(0, 16).replace('T', ' '),
     machine: `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform}, Node ${process.version}`,
     postgres: server.description,
-    settings: { ROUNDS, SECONDS, WARM_UP, CONNECTIONS, TENANTS, ...LOAD_SETTINGS },
+    settings: { ROUNDS, SECONDS, WARM_UP, CONNECTIONS, TENANTS, MAX_STEAL, MAX_ATTEMPTS, ...LOAD_SETTINGS },
     contestants: contestants.map(({ id, name }) => ({ id, name })),
     cells,
     targets: judge(cells),
@@ -120,7 +120,8 @@ async function measureAll(
     const job = { workload, url, headers, keyed, ...times, run: `${workload}-${id}-${round}` };
     return (id === 'C2' ? driver : http).measure({ ...job, connections: CONNECTIONS, tenants: TENANTS });
   };
-  /** A turn that was disturbed as little as can be had. */
+  const times = { warmUpSeconds: WARM_UP, seconds: SECONDS };
+  /** A turn that was disturbed as little as can be had. One with failures counts in any case. */
   const takeTurn = async (
     contestant: Contestant,
     workload: Job['workload'],
@@ -129,10 +130,9 @@ async function measureAll(
     for (let attempt = 1; ; attempt++) {
       const used = contestant.server?.processorTime() ?? Number.NaN;
       const steal = watchSteal();
-      const times = { warmUpSeconds: WARM_UP, seconds: SECONDS };
       const measured = await measure(contestant, workload, `${round}.${attempt}`, times);
       const processor = ((contestant.server?.processorTime() ?? Number.NaN) - used) / measured.all;
-      if (steal() <= MAX_STEAL || attempt === MAX_ATTEMPTS)
+      if (steal() <= MAX_STEAL || attempt === MAX_ATTEMPTS || measured.failures > 0)
         return { ...measured, processor, attempts: attempt };
     }
   };

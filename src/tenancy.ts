@@ -5,6 +5,7 @@ import type { TenantRow } from './db/statements/tenants.ts';
 import type { Tenants } from './db/tenants.ts';
 import { ServiceError } from './errors.ts';
 import type { MemoryLimits } from './memory/commands/command.ts';
+import { whenKnown } from './when-known.ts';
 
 /** What holds for a tenant's requests: its own settings, else the service's. 0 means no limit. */
 export interface TenantPolicy {
@@ -15,18 +16,12 @@ export interface TenantPolicy {
   redact: 'off' | 'mask' | 'reject';
 }
 
-/** What a look-up found, and what follows from it. */
-interface Known {
-  row: TenantRow | undefined;
-  policy: TenantPolicy;
-}
-
 const CACHED_TENANTS = 50_000;
 
 /** Finds tenants and what holds for them; look-ups are cached, so a change takes effect within `AUTH_CACHE_SECONDS`. */
 export class Tenancy {
   readonly #defaults: TenantPolicy;
-  readonly #cache: LRUCache<string, Known>;
+  readonly #cache: LRUCache<string, { row: TenantRow | undefined; policy: TenantPolicy }>;
 
   constructor(tenants: Pick<Tenants, 'find'>, config: Config) {
     this.#defaults = {
@@ -53,17 +48,13 @@ export class Tenancy {
    * @throws ServiceError 403 when it is suspended, or does not exist and is not to be made.
    */
   policyFor(tenant: string, autoCreate: boolean): TenantPolicy | Promise<TenantPolicy> {
-    const cached = this.#cache.get(tenant);
-    if (cached !== undefined) return this.#check(cached, tenant, autoCreate);
-    return this.#cache.fetch(tenant).then((found) => this.#check(found, tenant, autoCreate));
-  }
-
-  #check(found: Known | undefined, tenant: string, autoCreate: boolean): TenantPolicy {
-    if (found?.row === undefined && !autoCreate) throw unknownTenant(tenant);
-    if (found?.row?.suspendedAt) {
-      throw new ServiceError(403, 'tenant_suspended', `The tenant ${tenant} is suspended.`);
-    }
-    return found?.policy ?? this.#defaults;
+    return whenKnown(this.#cache.get(tenant) ?? this.#cache.fetch(tenant), (found) => {
+      if (found?.row === undefined && !autoCreate) throw unknownTenant(tenant);
+      if (found?.row?.suspendedAt) {
+        throw new ServiceError(403, 'tenant_suspended', `The tenant ${tenant} is suspended.`);
+      }
+      return found?.policy ?? this.#defaults;
+    });
   }
 
   #policyOf(row: TenantRow | undefined): TenantPolicy {

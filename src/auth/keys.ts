@@ -3,6 +3,7 @@ import { BackgroundNotes } from '../db/background-notes.ts';
 import type { Keys } from '../db/keys.ts';
 import type { KeyRow } from '../db/statements/keys.ts';
 import { ServiceError } from '../errors.ts';
+import { whenKnown } from '../when-known.ts';
 import { hashOf, isApiKey } from './api-key.ts';
 import { FailedAttempts } from './failed-attempts.ts';
 import {
@@ -56,9 +57,8 @@ export class KeyAuthenticator implements Authenticator {
   authenticate(credentials: Credentials): Principal | Promise<Principal> {
     const given = bearerToken(credentials) ?? '';
     const hash = hashOf(given);
-    const known = this.#known.get(hash);
-    if (known !== undefined || !isApiKey(given)) return this.#principalOf(known, hash, credentials);
-    return this.#find(hash, credentials.ip).then((key) => this.#principalOf(key, hash, credentials));
+    const key = this.#known.get(hash) ?? (isApiKey(given) ? this.#find(hash, credentials.ip) : undefined);
+    return whenKnown(key, (found) => this.#principalOf(found, hash, credentials));
   }
 
   #principalOf(key: KnownKey | undefined, hash: string, credentials: Credentials): Principal {

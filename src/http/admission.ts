@@ -9,6 +9,7 @@ import type {
 import type { Authenticator, Principal } from '../auth/principal.ts';
 import { ServiceError } from '../errors.ts';
 import type { Tenancy, TenantPolicy } from '../tenancy.ts';
+import { whenKnown } from '../when-known.ts';
 import { type Load, loadHook } from './load.ts';
 
 /** Who a request is from, and what holds for it. */
@@ -63,18 +64,13 @@ export async function admissionHooks(
     return admission.policy.ratePerMinute > 0 ? limitRate.call(app, request, reply) : undefined;
   };
   const admit: onRequestHookHandler = (request, reply, done) => {
-    const admitted = then(authenticator.authenticate(request), (principal) =>
-      then(policyOf(request, principal), (policy) => enter(request, reply, { principal, policy })),
+    const admitted = whenKnown(authenticator.authenticate(request), (principal) =>
+      whenKnown(policyOf(request, principal), (policy) => enter(request, reply, { principal, policy })),
     );
     if (admitted instanceof Promise) admitted.then(() => done(), done);
     else done();
   };
   return [loadHook(app, load), admit];
-}
-
-/** What follows from a value: at once where it is there, since most requests need no look-up and a promise takes its time. */
-function then<T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<R>): R | Promise<R> {
-  return value instanceof Promise ? value.then(next) : next(value);
 }
 
 /** @throws ServiceError 413 for a body over the tenant's own limit, by what its Content-Length says. */
