@@ -1,13 +1,12 @@
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import { Keys } from '../db/keys.ts';
-import { jwtAuthenticator } from './jwt.ts';
 import { KeyAuthenticator } from './keys.ts';
 import { noAuthentication } from './none.ts';
 import type { Authenticator } from './principal.ts';
 
 /** The way of authentication that the configuration asks for. */
-export function createAuthenticator(config: Config, database: Database): Authenticator {
+export async function createAuthenticator(config: Config, database: Database): Promise<Authenticator> {
   const autoCreate = config.AUTO_CREATE_TENANTS;
   switch (config.AUTH) {
     case 'none':
@@ -18,7 +17,9 @@ export function createAuthenticator(config: Config, database: Database): Authent
         failuresPerMinute: config.AUTH_FAILURES_PER_MINUTE,
         autoCreate: autoCreate ?? true,
       });
-    case 'jwt':
+    case 'jwt': {
+      // Loaded only where it is used: it takes longer to load than the others together.
+      const { jwtAuthenticator } = await import('./jwt.ts');
       return jwtAuthenticator({
         jwksUrl: config.JWKS_URL,
         publicKey: config.JWT_PUBLIC_KEY,
@@ -29,5 +30,6 @@ export function createAuthenticator(config: Config, database: Database): Authent
         clockSkewSeconds: config.JWT_CLOCK_SKEW_SECONDS,
         autoCreate: autoCreate ?? false,
       });
+    }
   }
 }

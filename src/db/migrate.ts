@@ -9,6 +9,8 @@ export const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../migrations', impor
 
 /** Applies what is missing of the migrations. Safe to call from several processes at once. */
 export async function migrate(database: Database): Promise<void> {
+  // Nearly every start: the lock, and to load what migrates, would be a tenth of it.
+  if (await isMigrated(database)) return;
   await database.migrate(MIGRATIONS_FOLDER);
 }
 

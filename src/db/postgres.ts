@@ -1,6 +1,3 @@
-import { sql } from 'drizzle-orm';
-import { drizzle } from 'drizzle-orm/node-postgres';
-import { migrate } from 'drizzle-orm/node-postgres/migrator';
 import pg from 'pg';
 import type { Config } from '../config.ts';
 import { Batches } from './batches.ts';
@@ -124,6 +121,9 @@ async function withAdvisoryLock(pool: pg.Pool, lock: number, job: () => Promise<
  * may run longer than the time limits for requests, and so may the wait for another replica's.
  */
 async function migrateOnOneConnection(url: string, config: Config, folder: string): Promise<void> {
+  // Loaded only where something is to be migrated.
+  const { drizzle } = await import('drizzle-orm/node-postgres');
+  const { migrate } = await import('drizzle-orm/node-postgres/migrator');
   const client = new pg.Client({
     connectionString: url,
     application_name: 'memory-service migrate',
@@ -132,9 +132,8 @@ async function migrateOnOneConnection(url: string, config: Config, folder: strin
   client.on('error', () => {});
   await client.connect();
   try {
-    const db = drizzle(client);
-    await db.execute(sql`SELECT pg_advisory_lock(${MIGRATION_LOCK})`);
-    await migrate(db, { migrationsFolder: folder });
+    await client.query('SELECT pg_advisory_lock($1::bigint)', [MIGRATION_LOCK]);
+    await migrate(drizzle(client), { migrationsFolder: folder });
   } finally {
     // Ends the session, and with it the lock.
     await client.end();
