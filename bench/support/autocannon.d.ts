@@ -6,7 +6,6 @@ declare module 'autocannon' {
     method?: string;
     headers?: Record<string, string>;
     body?: string;
-    setupRequest?(request: Request): Request;
   }
 
   interface Client extends EventEmitter {

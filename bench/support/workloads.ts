@@ -20,6 +20,9 @@ export const describeWorkload: Record<Workload, string> = {
   mix: 'mix: 60 % view, 15 % str_replace, 10 % insert, 10 % create, 5 % rename and delete',
 };
 
+/** Whether its calls can be made again and do the same again. */
+export const isRepeatable = (workload: Workload) => workload !== 'create' && workload !== 'mix';
+
 export type Input =
   | { command: 'view'; path: string }
   | { command: 'create'; path: string; file_text: string }
