@@ -47,7 +47,7 @@ export async function executeBare(query: Query, tenant: string, input: Input): P
       const accessedBefore = '2000-01-01';
       const { rows } = path.endsWith('.md')
         ? await lookAtFile(query, { tenant, path, accessedBefore })
-        : await look(query, { tenant, path, limit: 10_000, accessedBefore });
+        : await look(query, { tenant, path, maxEntries: 10_000, accessedBefore });
       return show(path, rows as LookedRow[]);
     }
     case 'create': {

@@ -32,7 +32,7 @@ export async function explainAll({ query }: BenchDatabase, tenant: string): Prom
     content: 'explained',
     version: crypto.randomUUID(),
     readVersion: file?.version,
-    limit: 5000,
+    maxEntries: 5000,
     now: new Date().toISOString(),
     accessedBefore: new Date().toISOString(),
     from: DIRECTORY,

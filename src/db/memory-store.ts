@@ -89,13 +89,13 @@ class TenantMemory implements MemoryStore {
     if (isNamedLikeFile(path)) {
       const params = { tenant, path, accessedBefore: accessedBefore() };
       const [entry] = (await writer.read(lookAtFileStatement, params)).rows;
-      if (entry === undefined) return { kind: 'missing' };
+      if (!entry?.kind) return { kind: 'missing' };
       if (entry.kind === 'file') return this.#file(path, entry);
       // A directory after all: it is looked at again with what is below it, so that both are as at one moment.
     }
-    const params = { tenant, path, limit: maxEntries, accessedBefore: accessedBefore() };
+    const params = { tenant, path, maxEntries, accessedBefore: accessedBefore() };
     const [entry] = (await writer.read(lookStatement, params)).rows;
-    if (entry === undefined) {
+    if (!entry?.kind) {
       return path === ROOT ? { kind: 'dir', entries: [], total: 0 } : { kind: 'missing' };
     }
     if (entry.kind === 'file') return this.#file(path, entry);

@@ -179,6 +179,39 @@ describeService('commands at once', (service, kind) => {
     await assertInvariants(service());
   });
 
+  it('that list directories, small and large, with what is hidden in them', async () => {
+    const view = (i: number, path: string) => service().execute(cmd.view(path), { tenant: tenants[i] ?? '' });
+    const tenants = many.slice(0, 6).map(() => freshTenant('batch'));
+    const files = ['a/b/deep.md', 'a/b.md', 'a-b.md', '.hidden/h.md', 'node_modules/m.md', 'a/.hidden.md'];
+    // The last one's listings are too large for a batch: one by its files, one by the hidden ones.
+    const large = Array.from({ length: 201 }, (_, i) => [`l/${1000 + i}.md`, `h/.${1000 + i}.md`]).flat();
+    for (const [i, tenant] of tenants.entries()) {
+      const create = (file: string) =>
+        service().execute(cmd.create(`/memories/${file}`, 'x'.repeat(i + 1)), { tenant });
+      await Promise.all((i === 5 ? [...large, 'h/seen.md'] : files).map(create));
+    }
+    await service().execute(cmd.delete('/memories/a-b.md'), { tenant: tenants[1] ?? '' });
+    const answers = await Promise.all([
+      ...[0, 1].map((i) => view(i, '/memories')),
+      ...['/memories/a', '/memories/none', '/memories/a/b.md'].map((path, i) => view(i + 2, path)),
+      ...['/memories/h', '/memories/l'].map((path) => view(5, path)),
+    ]);
+    const header = (path: string) =>
+      `Here're the files and directories up to 2 levels deep in ${path}, excluding hidden items and node_modules:\n4.0K\t${path}\n`;
+    expect(answers.map(({ content }) => content)).toStrictEqual([
+      `${header('/memories')}4.0K\t/memories/a/\n4.0K\t/memories/a/b/\n1B\t/memories/a/b.md\n1B\t/memories/a-b.md`,
+      `${header('/memories')}4.0K\t/memories/a/\n4.0K\t/memories/a/b/\n2B\t/memories/a/b.md`,
+      `${header('/memories/a')}4.0K\t/memories/a/b/\n3B\t/memories/a/b/deep.md\n3B\t/memories/a/b.md`,
+      'The path /memories/none does not exist. Please provide a valid path.',
+      `Here's the content of /memories/a/b.md with line numbers:\n     1\txxxxx`,
+      `${header('/memories/h')}6B\t/memories/h/seen.md`,
+      `${header('/memories/l')}${large
+        .filter((file) => file.startsWith('l'))
+        .map((file) => `6B\t/memories/${file}`)
+        .join('\n')}`,
+    ]);
+  });
+
   it('of which some cannot be done', async () => {
     const answers = many.map(async (i) => {
       const tenant = freshTenant('batch');

@@ -152,7 +152,7 @@ describe.each([
     [cmd.rename('/memories/a', '/memories/c/d'), [1, 1]],
     [cmd.delete('/memories/c'), [1, 1]],
     [cmd.view('/memories/missing'), [1, 1]],
-    [cmd.view('/memories/missing.md'), [2, 1]],
+    [cmd.view('/memories/missing.md'), [1, 1]],
     [cmd.create('/memories/v1.0/notes', ''), [2, 1]],
     [cmd.view('/memories/v1.0/notes'), [1, 1]],
     // A directory that is named like a file.

@@ -1,13 +1,13 @@
 import { type BatchStatement, statement, type Value } from '../statement.ts';
-import { lookAtFilesStatement, readFilesStatement } from './batches.ts';
+import { lookAtFilesStatement, lookManyStatement, readFilesStatement } from './batches.ts';
 import { insertIntoFilesStatement, replaceInFilesStatement } from './edits.ts';
+import { DEPTH_FIRST, LINE, VISIBLE } from './listing.ts';
 
 /* The statements that read memory. They take no lock. */
 
-const VISIBLE = "NOT starts_with(path, parent_path || '/.') AND path <> parent_path || '/node_modules'";
-
 export interface LookedRow {
-  kind: 'file' | 'dir';
+  /** null, as no row at all: there is no entry. */
+  kind: 'file' | 'dir' | null;
   content: string | null;
   /** Of a file: whether its access time is older than asked. */
   stale: boolean | null;
@@ -20,16 +20,13 @@ export interface LookedRow {
   total: number | null;
 }
 
-/**
- * The entry at a path and, below a directory, what a listing shows: two levels, in depth-first order (a `/` sorts
- * before every character that a name can hold once it is written as U+0001).
- */
+/** The entry at a path and, below a directory, what a listing shows: two levels, in depth-first order. */
 export const lookStatement = statement<
-  { tenant: string; path: string; limit: number; accessedBefore: string },
+  { tenant: string; path: string; maxEntries: number; accessedBefore: string },
   LookedRow
 >(
   'look',
-  ['tenant', 'path', 'limit', 'accessedBefore'],
+  ['tenant', 'path', 'maxEntries', 'accessedBefore'],
   `
 WITH children AS (
   SELECT path, kind, size_bytes FROM entries WHERE tenant_id = $1 AND parent_path = $2 AND ${VISIBLE}
@@ -40,14 +37,15 @@ WITH children AS (
   WHERE tenant_id = $1 AND parent_path = ANY (ARRAY(SELECT path FROM children WHERE kind = 'dir')) AND ${VISIBLE}
 ), shown AS (
   SELECT path, size_bytes, count(*) OVER () AS total FROM listed
-  ORDER BY replace(path, '/', E'\\x01') COLLATE "C" LIMIT $3
+  ORDER BY ${DEPTH_FIRST} LIMIT $3
 )
 SELECT e.kind, e.content, e.accessed_at < $4::timestamptz AS stale, s.entries, s.total
 FROM entries AS e, (
-  SELECT string_agg(concat_ws(E'\\t', path, size_bytes), E'\\n') AS entries, max(total)::integer AS total FROM shown
+  SELECT string_agg(${LINE}, E'\\n') AS entries, max(total)::integer AS total FROM shown
 ) AS s
 WHERE e.tenant_id = $1 AND e.path = $2
 `,
+  lookManyStatement,
 );
 
 /** The entry at a path, without what is below it: half the work of `look`. */
