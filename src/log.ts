@@ -1,7 +1,7 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
 
 /** Lines are gathered up to so many characters, and for so many milliseconds: a system call each would cost more than the line. */
-const MAX_CHARACTERS = 4096;
+const MAX_CHARACTERS = 16_384;
 const FLUSH_INTERVAL_MS = 100;
 
 /**
