@@ -42,7 +42,7 @@ describeService(
             expect(await readTree(service(), tenant)).toEqual(models[i]?.tree);
           }
         }),
-        fuzzParameters(100),
+        fuzzParameters(kind === 'postgres' ? 100 : 40),
       );
       await assertInvariants(service());
     });
