@@ -28,7 +28,7 @@ export class Writer {
     this.#database = database;
   }
 
-  async read<Params extends Record<string, Value>, Row>(
+  read<Params extends Record<string, Value>, Row>(
     statement: Statement<Params, Row>,
     params: Params,
   ): Promise<Outcome<Row>> {

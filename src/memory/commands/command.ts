@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { containsLoneSurrogate, containsNul, invalidField, isMissing, type Language } from '../messages.ts';
 import type { SecretScanner } from '../redactor.ts';
-import type { MemoryResult } from '../result.ts';
+import { failure, type MemoryResult } from '../result.ts';
 import type { MemoryStore } from '../store.ts';
 
 /** Limits that a command enforces; 0 means no limit. */
@@ -48,10 +48,11 @@ export function defineCommand<Schema extends z.ZodObject>(definition: {
     description,
     access,
     schema,
-    async run(input, context) {
+    run(input, context) {
       const parsed = schema.safeParse(input);
-      if (parsed.success) return execute(parsed.data, context);
-      return { content: describeProblem(name, parsed.error.issues), isError: true };
+      return parsed.success
+        ? execute(parsed.data, context)
+        : Promise.resolve(failure(describeProblem(name, parsed.error.issues)));
     },
   };
 }

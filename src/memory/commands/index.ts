@@ -30,7 +30,7 @@ export async function executeCommand(
   const name = input.command;
   const command = findCommand(name);
   if (command === undefined) return failure(describeUnknown(name));
-  if (command.access === 'read') return command.run(input, context);
+  if (command.access === 'read') return await command.run(input, context);
   if (context.access === 'read_only') return failure(readOnly);
   try {
     const result = await command.run(input, context);
