@@ -10,7 +10,10 @@ import { fileURLToPath } from 'node:url';
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** As `npm start` runs it. */
-export const SERVICE = ['--max-old-space-size=1000', '--max-semi-space-size=8', 'dist/cli.js', 'serve'];
+export const SERVICE = [
+  ...['--max-old-space-size=1000', '--max-semi-space-size=8', '--no-memory-reducer'],
+  ...['dist/cli.js', 'serve'],
+];
 export const typescript = (script: string) => ['--import', 'tsx', script];
 
 /** A server in a process of its own. */
