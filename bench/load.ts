@@ -38,7 +38,7 @@ serveJobs(async (job: Job): Promise<Measured> => {
 
 /** More calls a second than any contestant answers where calls may not repeat. One that does shows failures. */
 const MOST_PER_SECOND = 10_000;
-/** Each connection's files and tenants come round in fewer calls. */
+/** In fewer calls each connection has come to all its tenants and to every name of a file. */
 const REPEATED = 300;
 
 /**

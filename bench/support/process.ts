@@ -9,11 +9,12 @@ import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** As `npm start` runs it. */
-export const SERVICE = [
-  ...['--max-old-space-size=1000', '--max-semi-space-size=8', '--no-memory-reducer'],
-  ...['dist/cli.js', 'serve'],
-];
+const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  scripts: { start: string };
+};
+
+/** What `npm start` gives to `node`. */
+export const SERVICE = scripts.start.split(' ').slice(1);
 export const typescript = (script: string) => ['--import', 'tsx', script];
 
 /** A server in a process of its own. */
