@@ -18,7 +18,8 @@ import { executeBare, type Query } from './bare.ts';
 const { DATABASE_URL, PORT, DB_POOL_MAX = '10' } = process.env;
 
 function fromDatabase(connectionString: string): Query {
-  const pool = new pg.Pool({ connectionString, max: Number(DB_POOL_MAX) });
+  // As the service, it keeps its connections between its turns.
+  const pool = new pg.Pool({ connectionString, max: Number(DB_POOL_MAX), idleTimeoutMillis: 0 });
   return (query) => pool.query(query);
 }
 

@@ -1,8 +1,9 @@
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
+import { lookAtFileStatement } from '../../src/db/statements/reading.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { describeService, freshTenant, type Service, startService } from '../support/service.ts';
@@ -97,6 +98,39 @@ describe('on Postgres', () => {
     await service.query('ROLLBACK');
     expect([other.is_error, read.is_error]).toStrictEqual([false, false]);
     expect((await Promise.all(waiting)).filter(({ is_error }) => is_error)).toStrictEqual([]);
+  });
+});
+
+describe('connections to Postgres', () => {
+  // Theirs is the clock of the test.
+  beforeAll(() => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  });
+  afterAll(() => {
+    vi.useRealTimers();
+  });
+
+  it('outlast the pauses of agents, and not a long rest', async () => {
+    const own = await createTestDatabase();
+    const database = await openDatabase(loadConfig({ DATABASE_URL: own.url }));
+    try {
+      await Promise.all([
+        database.run(lookAtFileStatement, { tenant: 't', path: '/memories/f', accessedBefore: 'now' }),
+        database.transaction(async () => {}),
+      ]);
+      const open = () => {
+        const { total, idle } = database.pool();
+        return { total, idle };
+      };
+      expect(open()).toStrictEqual({ total: 2, idle: 2 });
+      vi.advanceTimersByTime(5 * 60_000);
+      expect(open()).toStrictEqual({ total: 2, idle: 2 });
+      vi.advanceTimersByTime(10 * 60_000);
+      expect(open()).toStrictEqual({ total: 0, idle: 0 });
+    } finally {
+      await database.close();
+      await own.drop();
+    }
   });
 });
 
