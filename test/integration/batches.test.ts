@@ -15,6 +15,7 @@ import {
 import { batchStatements } from '../../src/db/statements/batches.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
+import { genericPlan, tableScans } from '../support/plan.ts';
 import { describeService, freshTenant, type Service, startService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -372,18 +373,6 @@ it('two replicas that write for the same tenants lose no edit and wait for no de
   }
 });
 
-interface Plan {
-  'Node Type': string;
-  'Relation Name'?: string;
-  'Index Cond'?: string;
-  Plans?: Plan[];
-}
-
-function* nodes(plan: Plan): Generator<Plan> {
-  yield plan;
-  for (const child of plan.Plans ?? []) yield* nodes(child);
-}
-
 describe('the plan of every batch', () => {
   let database: Awaited<ReturnType<typeof createTestDatabase>>;
   let client: pg.Client;
@@ -398,14 +387,10 @@ describe('the plan of every batch', () => {
     await database.drop();
   });
 
-  it.each(batchStatements.map(({ name, sql }) => [name, sql]))(
+  it.each(batchStatements.map((each) => [each.name, each] as const))(
     '%s finds each row by the tenant of the call it is for, in an index',
-    async (_, sql) => {
-      const { rows } = await client.query(`EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${sql}`);
-      const plan = rows[0]['QUERY PLAN'][0].Plan as Plan;
-      const scans = [...nodes(plan)].filter(
-        (node) => node['Relation Name'] !== undefined && node['Node Type'] !== 'ModifyTable',
-      );
+    async (_, statement) => {
+      const scans = [...tableScans(await genericPlan(client, statement))];
       expect(scans.length).toBeGreaterThan(0);
       for (const scan of scans) {
         const column = scan['Relation Name'] === 'tenants' ? 'id' : 'tenant_id';

@@ -17,6 +17,7 @@ import { fuzzParameters } from '../support/arbitraries.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { Model } from '../support/model.ts';
+import { genericPlan, tableScans } from '../support/plan.ts';
 import { describeService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -147,20 +148,6 @@ describeService(
   { AUTH: 'keys', RATE_LIMIT_PER_MINUTE: '0' },
 );
 
-interface Plan {
-  'Node Type': string;
-  'Relation Name'?: string;
-  Operation?: string;
-  Plans?: Plan[];
-  [condition: string]: unknown;
-}
-
-/** The nodes of a plan that read a table's rows. */
-function* scans(plan: Plan): Generator<Plan> {
-  if (plan['Relation Name'] !== undefined && plan['Node Type'] !== 'ModifyTable') yield plan;
-  for (const child of plan.Plans ?? []) yield* scans(child);
-}
-
 describe('the plan of every statement', () => {
   const statements = [
     ...readingStatements,
@@ -189,12 +176,11 @@ describe('the plan of every statement', () => {
     await own.drop();
   });
 
-  it.each(statements.map((each) => [each.name, each.sql] as const))(
+  it.each(statements.map((each) => [each.name, each] as const))(
     '%s is bound to one tenant',
-    async (name, text) => {
-      const { rows } = await client.query(`EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${text}`);
-      const plan = rows[0]['QUERY PLAN'][0].Plan as Plan;
-      for (const scan of scans(plan)) {
+    async (name, statement) => {
+      const scans = [...tableScans(await genericPlan(client, statement))];
+      for (const scan of scans) {
         const table = scan['Relation Name'];
         const conditions = Object.entries(scan)
           .filter(([key]) => /Cond$|Filter$/.test(key))
@@ -212,10 +198,8 @@ describe('the plan of every statement', () => {
           expect([table, conditions]).toStrictEqual([table, expect.stringMatching(/\btenant_id = \(?\$1\b/)]);
         }
       }
-      if (/\bentries\b/.test(text))
-        expect([...scans(plan)].length + (text.match(/INSERT INTO entries/g)?.length ?? 0)).toBeGreaterThan(
-          0,
-        );
+      if (/\bentries\b/.test(statement.sql))
+        expect(scans.length + (statement.sql.match(/INSERT INTO entries/g)?.length ?? 0)).toBeGreaterThan(0);
     },
   );
 

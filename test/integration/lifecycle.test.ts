@@ -197,8 +197,12 @@ describe('log', () => {
   });
 
   it('has a whole line for each of many requests, when it ends right after them too', async () => {
-    const server = await startServer({ DATABASE_URL: database.url });
-    const ids = Array.from({ length: 32 }, (_, i) => `many-${i}`); // as many as one tenant may have at once
+    const server = await startServer({
+      DATABASE_URL: database.url,
+      MAX_IN_FLIGHT: '0',
+      MAX_IN_FLIGHT_PER_TENANT: '0',
+    });
+    const ids = Array.from({ length: 200 }, (_, i) => `many-${i}`); // lines of 50 KB, which are written in pieces of 16
     await Promise.all(ids.map((id) => post(server.url, cmd.view('/memories'), { 'x-request-id': id })));
     server.child.kill('SIGTERM');
     await server.exit;

@@ -1,0 +1,29 @@
+import type pg from 'pg';
+import type { Statement, Value } from '../../src/db/statement.ts';
+
+/** A node of a plan, as EXPLAIN (FORMAT JSON) has it. */
+export interface Plan {
+  'Node Type': string;
+  'Relation Name'?: string;
+  Plans?: Plan[];
+  [detail: string]: unknown;
+}
+
+/** The one plan of a statement for all values. Prepared, since EXPLAIN has GENERIC_PLAN from Postgres 16 on only. */
+export async function genericPlan(
+  client: pg.Client,
+  { sql, parameters }: Pick<Statement<Record<string, Value>, unknown>, 'sql' | 'parameters'>,
+): Promise<Plan> {
+  await client.query('SET plan_cache_mode = force_generic_plan');
+  await client.query(`PREPARE planned AS ${sql}`);
+  const values = parameters.length === 0 ? '' : `(${parameters.map(() => 'NULL').join(', ')})`;
+  const { rows } = await client.query(`EXPLAIN (FORMAT JSON) EXECUTE planned ${values}`);
+  await client.query('DEALLOCATE planned');
+  return rows[0]['QUERY PLAN'][0].Plan;
+}
+
+/** The nodes of a plan that read a table's rows. */
+export function* tableScans(plan: Plan): Generator<Plan> {
+  if (plan['Relation Name'] !== undefined && plan['Node Type'] !== 'ModifyTable') yield plan;
+  for (const child of plan.Plans ?? []) yield* tableScans(child);
+}
