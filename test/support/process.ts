@@ -15,9 +15,9 @@ export interface CliProcess {
   exit: Promise<number | null>;
 }
 
-/** Starts `memory-service` from source with only the given environment (and PATH). */
+/** Starts `memory-service`, as the run's setup compiled it, with only the given environment (and PATH). */
 export function startCli(args: string[], env: Record<string, string>): CliProcess {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/cli.ts', ...args], {
+  const child = spawn(process.execPath, ['dist/cli.js', ...args], {
     cwd: root,
     env: { PATH: process.env.PATH, NODE_ENV: 'test', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
