@@ -42,7 +42,7 @@ describeService(
             expect(await readTree(service(), tenant)).toEqual(models[i]?.tree);
           }
         }),
-        fuzzParameters(kind === 'postgres' ? 100 : 40),
+        fuzzParameters(100),
       );
       await assertInvariants(service());
     });
