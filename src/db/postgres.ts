@@ -17,8 +17,8 @@ export const plannerOptions = Object.entries(PLANNER)
 const GRACE_MS = 1000;
 
 /**
- * So long a connection is kept without work, instead of pg's 10 seconds: agents pause longer, and each new connection has all to
- * prepare again. In the seconds after a pause views took a third longer, and the slowest of a mix half as long again.
+ * So long a connection is kept without work, instead of pg's 10 seconds: agents pause longer, and a new connection has all to prepare
+ * again. The first call after a pause took 13 ms instead of 4, and under load views took a third longer for seconds.
  */
 const IDLE_TIMEOUT_MS = 10 * 60_000;
 /** After so long in silence the system asks whether the other end is there, before a firewall between them forgets the connection. */
