@@ -40,6 +40,6 @@ EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 8080}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 # As process 1, node would ignore a SIGTERM that it has no handler for: while it waits for its database, or migrates.
-# And what V8 does to give memory back in quiet seconds costs the calls after them a third more; NODE_OPTIONS may not say so.
+# And what V8 does to give memory back in quiet seconds costs the calls after them up to a third more; NODE_OPTIONS may not say so.
 ENTRYPOINT ["tini", "--", "node", "--no-memory-reducer", "dist/cli.js"]
 CMD ["serve"]

@@ -71,14 +71,13 @@ async function build(): Promise<void> {
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const built = build();
   const { url, prefix, scratch, description, release } = await startKeeper();
   console.log(description);
   try {
     const template = `${prefix}_template`;
     const pglite = join(scratch, 'pglite-template');
     await mkdir(pglite);
-    await Promise.all([makePostgresTemplate(url, template), migrated({ DATA_DIR: pglite }), built]);
+    await Promise.all([makePostgresTemplate(url, template), migrated({ DATA_DIR: pglite }), build()]);
     project.provide('postgres', { url, template, prefix });
     project.provide('pglite', { template: pglite });
     project.provide('scratch', scratch);
