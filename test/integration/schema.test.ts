@@ -61,7 +61,10 @@ describeService('a row of entries', (service) => {
     ['below a directory whose name it begins with', { ...file, ...inRoot('/memoriesa') }],
     ['without a name', { ...file, ...inRoot('/memories/') }],
     ['with a path of 1,025 bytes', { ...file, ...inRoot(`/memories/${LONG}x`) }],
-    ['with a path of 1,025 bytes and fewer characters', { ...file, ...inRoot(`/memories/${LONG.slice(1)}é`) }],
+    [
+      'with a path of 1,025 bytes and fewer characters',
+      { ...file, ...inRoot(`/memories/${LONG.slice(1)}é`) },
+    ],
     ['of 22 names', { ...file, path: deep(22), parent_path: deep(21) }],
   ])('may not be %s', async (_what, row) => {
     expect(await refusal(row)).toBe(CHECK_VIOLATION);
