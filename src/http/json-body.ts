@@ -7,8 +7,9 @@ import { ServiceError } from '../errors.ts';
  * bytes, that is change what is stored without a word.
  */
 export function registerJsonBody(app: FastifyInstance): void {
-  // Keys called `__proto__` or `constructor` are fields that no command knows, so they are ignored like all such.
-  const parseJson = app.getDefaultJsonParser('remove', 'remove');
+  // Keys called `__proto__` or `constructor` are fields that no command knows, so they are ignored like all such: parsed they are
+  // plain properties. To look for them in the text took nearly as long as to parse it.
+  const parseJson = app.getDefaultJsonParser('ignore', 'ignore');
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     const encoding = request.headers['content-encoding'];
