@@ -138,25 +138,38 @@ async function execute(
 
 export const backends: Backend[] = ['postgres', 'pglite'];
 
+/** The services of the file at work, by backend and settings. */
+const services = new Map<string, Promise<Service>>();
+
 /**
  * A suite run on real Postgres and on PGlite. `suite` is given a way to the service, which is there from the first
- * hook or test on.
+ * hook or test on. Suites of one file with the same settings share it, since PGlite takes seconds to start.
+ *
+ * @param options.isShared false for a suite that minds what others did, or that breaks something
  */
 export function describeService(
   name: string,
   suite: (service: () => Service, kind: Backend) => void,
   env: Record<string, string> = {},
+  options: { isShared?: boolean } = {},
 ): void {
   describe.each(backends)(`${name}, on %s`, (kind) => {
     let service: Service | undefined;
     beforeAll(async () => {
-      service = await startService(kind, env);
+      const key = JSON.stringify([kind, env, (options.isShared ?? true) || name]);
+      const started = services.get(key) ?? startService(kind, env);
+      services.set(key, started);
+      service = await started;
     });
-    afterAll(() => service?.close());
     suite(() => {
       if (!service) throw new Error('the service is started in beforeAll');
       return service;
     }, kind);
+  });
+  afterAll(async () => {
+    const started = [...services.values()];
+    services.clear();
+    for (const service of started) await (await service).close();
   });
 }
 
