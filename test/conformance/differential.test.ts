@@ -42,7 +42,8 @@ describeService(
             expect(await readTree(service(), tenant)).toEqual(models[i]?.tree);
           }
         }),
-        fuzzParameters(100),
+        // A script takes PGlite three times as long as Postgres.
+        fuzzParameters(kind === 'pglite' ? 60 : 100),
       );
       await assertInvariants(service());
     });
