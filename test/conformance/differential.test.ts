@@ -42,7 +42,7 @@ describeService(
             expect(await readTree(service(), tenant)).toEqual(models[i]?.tree);
           }
         }),
-        // A script takes PGlite three times as long as Postgres.
+        // A script takes PGlite half as long again as Postgres.
         fuzzParameters(kind === 'pglite' ? 60 : 100),
       );
       await assertInvariants(service());
