@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { CHECK_VIOLATION, sqlState } from '../../src/db/errors.ts';
+import { CHECK_VIOLATION, FOREIGN_KEY_VIOLATION, sqlState } from '../../src/db/errors.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 
 const LONG = 'x'.repeat(1014);
@@ -31,7 +31,7 @@ describeService('a row of entries', (service) => {
   /** Undefined when nothing but the missing parent is wrong. */
   const refusal = async (row: Row) => {
     const state = await insert(row).then(() => undefined, sqlState);
-    return state === '23503' ? undefined : state;
+    return state === FOREIGN_KEY_VIOLATION ? undefined : state;
   };
 
   it.each<[string, Row]>([

@@ -143,20 +143,18 @@ const services = new Map<string, Promise<Service>>();
 
 /**
  * A suite run on real Postgres and on PGlite. `suite` is given a way to the service, which is there from the first
- * hook or test on. Suites of one file with the same settings share it, since PGlite takes seconds to start.
- *
- * @param options.isShared false for a suite that minds what others did, or that breaks something
+ * hook or test on. Suites of one file with the same settings share it, since PGlite takes seconds to start: a suite that
+ * minds what others did, or that breaks something, has a file of its own.
  */
 export function describeService(
   name: string,
   suite: (service: () => Service, kind: Backend) => void,
   env: Record<string, string> = {},
-  options: { isShared?: boolean } = {},
 ): void {
   describe.each(backends)(`${name}, on %s`, (kind) => {
     let service: Service | undefined;
     beforeAll(async () => {
-      const key = JSON.stringify([kind, env, (options.isShared ?? true) || name]);
+      const key = JSON.stringify([kind, env]);
       const started = services.get(key) ?? startService(kind, env);
       services.set(key, started);
       service = await started;
@@ -169,7 +167,7 @@ export function describeService(
   afterAll(async () => {
     const started = [...services.values()];
     services.clear();
-    for (const service of started) await (await service).close();
+    await Promise.all(started.map(async (service) => (await service).close()));
   });
 }
 
