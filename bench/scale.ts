@@ -54,8 +54,7 @@ const calls: Record<string, (ground: Ground) => Promise<unknown>> = {
   },
   edit: async ({ store, directories }) => {
     const change = (content: string) => ({ content: content.replace('log:', 'log:.'), result: DONE });
-    const plain = { oldStr: 'log:', newStr: 'log:.', reply: DONE.content, maxFileBytes: 0 };
-    expect((await store().edit(filePath(directories), change, plain)).kind, 'edited');
+    expect((await store().edit(filePath(directories), change)).kind, 'edited');
   },
 };
 
@@ -126,7 +125,7 @@ async function openMemory({
   url,
 }: BenchDatabase): Promise<{ memory: PostgresMemory; close(): Promise<void> }> {
   const database = await openDatabase(loadConfig({ DATABASE_URL: url, DB_STATEMENT_TIMEOUT_MS: '0' }));
-  const memory = new PostgresMemory(database, { maxFiles: 0, maxBytes: 0 });
+  const memory = new PostgresMemory(database, { maxFiles: 0, maxBytes: 0, batchSize: 32 });
   return { memory, close: () => memory.close().then(() => database.close()) };
 }
 
@@ -168,7 +167,7 @@ async function measureMoves(store: MemoryStore, files: number): Promise<{ rename
     const from = `/memories/m${files}-${copy}` as MemoryPath;
     const to = `/memories/moved/m${files}-${copy}` as MemoryPath;
     renames.push(await timed(async () => expect((await store.rename(from, to, DONE)).kind, 'renamed')));
-    deletes.push(await timed(async () => expect(await store.delete(to, DONE), 'deleted')));
+    deletes.push(await timed(async () => expect((await store.delete(to, DONE)).kind, 'deleted')));
   }
   return { rename: median(renames), delete: median(deletes) };
 }

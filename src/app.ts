@@ -69,6 +69,7 @@ export async function buildApp(options: {
   const authenticator = await createAuthenticator(config, database);
   const tenancy = new Tenancy(new Tenants(database), config);
   const memory = new PostgresMemory(database, {
+    batchSize: config.DB_BATCH_SIZE,
     maxFiles: config.MAX_TENANT_FILES,
     maxBytes: config.MAX_TENANT_BYTES,
   });

@@ -1,8 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Config } from './config.ts';
-import { unknownTenant } from './db/obstacles.ts';
 import type { TenantRow } from './db/statements/tenants.ts';
-import type { Tenants } from './db/tenants.ts';
+import { type Tenants, unknownTenant } from './db/tenants.ts';
 import { ServiceError } from './errors.ts';
 import type { MemoryLimits } from './memory/commands/command.ts';
 import { whenKnown } from './when-known.ts';

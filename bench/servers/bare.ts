@@ -6,12 +6,6 @@ import {
   lookStatement,
   readFileStatement,
 } from '../../src/db/statements/reading.ts';
-import {
-  createFileAndTenantStatement,
-  deleteStatement,
-  renameStatement,
-  writeFileStatement,
-} from '../../src/db/statements/writing.ts';
 import type { Input } from '../support/workloads.ts';
 
 /** Runs a prepared statement and gives its rows. */
@@ -21,7 +15,7 @@ export type Query = (query: {
   values: unknown[];
 }) => Promise<{ rows: unknown[] }>;
 
-type Values = Record<string, string | number | string[]>;
+type Values = Record<string, string | number>;
 type Prepared = (query: Query, values: Values) => Promise<{ rows: unknown[] }>;
 
 // biome-ignore lint/suspicious/noExplicitAny: the types of parameters and rows do not matter here
@@ -32,12 +26,12 @@ function prepared({ name, sql, parameters }: Statement<any, any>): Prepared {
 const lookAtFile = prepared(lookAtFileStatement);
 const look = prepared(lookStatement);
 const read = prepared(readFileStatement);
-const write = prepared(writeFileStatement.plain);
-const create = prepared(createFileAndTenantStatement.plain);
-const move = prepared(renameStatement.plain);
-const remove = prepared(deleteStatement.plain);
 
-const QUOTAS = { maxFiles: 0, maxBytes: 0 };
+/** Calls one of the service's database functions, without quotas and idempotency. */
+const call = (query: Query, name: string, values: (string | number | boolean | null)[]) => {
+  const parameters = values.map((_, i) => `$${i + 1}`).join(', ');
+  return query({ name, text: `SELECT outcome FROM ${name}(${parameters}, NULL, NULL, NULL, true)`, values });
+};
 
 /** A memory command with the service's SQL and the formatting, and without all else: nothing is checked. */
 export async function executeBare(query: Query, tenant: string, input: Input): Promise<string> {
@@ -52,16 +46,7 @@ export async function executeBare(query: Query, tenant: string, input: Input): P
     }
     case 'create': {
       const { path, file_text: content } = input;
-      const ancestors = ancestorsOf(path);
-      await create(query, {
-        tenant,
-        path,
-        ancestors,
-        parent: ancestors.at(-1) ?? '',
-        content,
-        version: randomUUID(),
-        ...QUOTAS,
-      });
+      await call(query, 'memory_create', [tenant, path, content, randomUUID(), true, 0, 0]);
       return `File created successfully at: ${path}`;
     }
     case 'str_replace':
@@ -76,11 +61,11 @@ export async function executeBare(query: Query, tenant: string, input: Input): P
       return `The file ${input.path} has been edited.`;
     case 'rename': {
       const { old_path: from, new_path: to } = input;
-      await move(query, { tenant, from, to, ancestors: ancestorsOf(to) });
+      await call(query, 'memory_rename', [tenant, from, to, 1024, 20]);
       return `Successfully renamed ${from} to ${to}`;
     }
     case 'delete':
-      await remove(query, { tenant, path: input.path });
+      await call(query, 'memory_delete', [tenant, input.path]);
       return `Successfully deleted ${input.path}`;
   }
 }
@@ -106,18 +91,6 @@ function size(bytes: number): string {
 async function edit(query: Query, tenant: string, path: string, change: (content: string) => string) {
   const [file] = (await read(query, { tenant, path })).rows as { content: string; version: string }[];
   if (file === undefined) throw new Error(`No file is at ${path}.`);
-  const content = change(file.content);
-  await write(query, {
-    tenant,
-    path,
-    readVersion: file.version,
-    content,
-    version: randomUUID(),
-    maxBytes: 0,
-  });
-}
-
-function ancestorsOf(path: string): string[] {
-  const names = path.split('/');
-  return names.slice(2).map((_, i) => names.slice(0, i + 2).join('/'));
+  const values = [tenant, path, file.version, change(file.content), randomUUID(), 0, 0];
+  await call(query, 'memory_write', values);
 }

@@ -1,6 +1,7 @@
 import { BackgroundNotes } from './background-notes.ts';
-import { touchStatement } from './statements/writing.ts';
-import type { Writer } from './writer.ts';
+import type { Database } from './database.ts';
+import { touchStatement } from './statements/expiration.ts';
+import type { WriteQueue } from './write-queue.ts';
 
 /** An access is noted when the last note is older than this, so a file costs at most one such write a day. */
 const RESOLUTION_MS = 24 * 60 * 60 * 1000;
@@ -26,11 +27,13 @@ export function accessedBefore(): string {
 
 /** Writes down which files were read: in the background, in batches, to the day. */
 export class AccessTimes {
-  readonly #writer: Writer;
+  readonly #database: Database;
+  readonly #writes: WriteQueue;
   readonly #notes = new BackgroundNotes<Access>((accesses) => this.#write(accesses), MAX_GATHERED);
 
-  constructor(writer: Writer) {
-    this.#writer = writer;
+  constructor(database: Database, writes: WriteQueue) {
+    this.#database = database;
+    this.#writes = writes;
   }
 
   /** A file with an old access time was read. */
@@ -55,7 +58,7 @@ export class AccessTimes {
     for (const [tenant, paths] of pathsOf) {
       const params = { tenant, paths, now, accessedBefore: accessedBefore() };
       try {
-        await this.#writer.write(tenant, { execute: (run) => run(touchStatement, params) });
+        await this.#writes.exclusively(tenant, () => this.#database.run(touchStatement, params));
       } catch {
         // Not worth an error, and the other tenants' are written: the next reader of these files notes them again.
       }

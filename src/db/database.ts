@@ -12,8 +12,13 @@ export interface PoolState {
 /** A Postgres, reached over the network or embedded: what the store needs of it. */
 export interface Database {
   readonly kind: 'postgres' | 'pglite';
-  /** Runs one statement, in a transaction of its own. Throws what the driver throws. */
+  /**
+   * Runs one statement, in a transaction of its own. Reads that come at about the same time share one (`BatchQueue`). Throws what
+   * the driver throws.
+   */
   readonly run: Run;
+  /** Runs a statement for many calls, one that waits for no lock: on connections that nothing holds up. */
+  readonly runBatch: Run;
   /** Runs `work` in one transaction; rolls back when it throws. With `snapshot` it only reads, all as at one moment. */
   transaction<T>(work: (run: Run) => Promise<T>, options?: { snapshot: boolean }): Promise<T>;
   /**
@@ -22,8 +27,13 @@ export interface Database {
    * @returns false when another process does.
    */
   withJobLock(lock: number, job: () => Promise<void>): Promise<boolean>;
-  /** Brings the schema up to date from a folder of migrations, one process at a time. */
-  migrate(folder: string): Promise<void>;
+  /**
+   * Brings the schema up to date, one process at a time: first the migrations, then the functions.
+   *
+   * @param folder of the migrations
+   * @param functions the script that makes the functions
+   */
+  migrate(folder: string, functions: string): Promise<void>;
   pool(): PoolState;
   /** Waits for running statements, then lets go of the database. */
   close(): Promise<void>;

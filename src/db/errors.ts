@@ -1,25 +1,19 @@
 import { ServiceError } from '../errors.ts';
+import { IdempotentReplay } from '../memory/store.ts';
 
-export const UNIQUE_VIOLATION = '23505';
 export const FOREIGN_KEY_VIOLATION = '23503';
 export const CHECK_VIOLATION = '23514';
 const SERIALIZATION_FAILURE = '40001';
+/** `lock_timeout` ran out. */
+export const LOCK_NOT_AVAILABLE = '55P03';
 const DEADLOCK_DETECTED = '40P01';
 const UNDEFINED_TABLE = '42P01';
+const UNDEFINED_FUNCTION = '42883';
 const INVALID_SCHEMA_NAME = '3F000';
-
-/** What a write may run into because another one came first: look again, or try again. */
-export const CONFLICTS: ReadonlySet<string> = new Set([
-  UNIQUE_VIOLATION,
-  FOREIGN_KEY_VIOLATION,
-  CHECK_VIOLATION,
-  SERIALIZATION_FAILURE,
-  DEADLOCK_DETECTED,
-]);
 
 /** The database works, but this statement did not get its turn in time. */
 const BUSY: ReadonlySet<string> = new Set([
-  '55P03', // lock_not_available (lock_timeout)
+  LOCK_NOT_AVAILABLE,
   '57014', // query_canceled (statement_timeout)
   SERIALIZATION_FAILURE,
   DEADLOCK_DETECTED,
@@ -39,6 +33,7 @@ const AWAY: ReadonlySet<string> = new Set([
   '57P05', // idle_session_timeout
   '58030', // io_error
   UNDEFINED_TABLE, // not migrated (yet)
+  UNDEFINED_FUNCTION,
   INVALID_SCHEMA_NAME,
 ]);
 
@@ -65,7 +60,7 @@ export function sqlState(error: unknown): string | undefined {
 /** True when the migrations have never run on the database. */
 export function isNotMigrated(error: unknown): boolean {
   const state = sqlState(error);
-  return state === UNDEFINED_TABLE || state === INVALID_SCHEMA_NAME;
+  return state === UNDEFINED_TABLE || state === UNDEFINED_FUNCTION || state === INVALID_SCHEMA_NAME;
 }
 
 /**
@@ -100,7 +95,7 @@ export function toServiceError(error: unknown): ServiceError {
 /** Does some work on the database; its faults come out as `ServiceError`. */
 export function withFaultsMapped<T>(work: () => Promise<T>): Promise<T> {
   return work().catch((error: unknown) => {
-    throw toServiceError(error);
+    throw error instanceof IdempotentReplay ? error : toServiceError(error);
   });
 }
 
@@ -108,6 +103,11 @@ export function withFaultsMapped<T>(work: () => Promise<T>): Promise<T> {
 export function isAway(error: unknown): boolean {
   const state = sqlState(error);
   return state === undefined ? isConnectionFault(error) : AWAY.has(state) || state.startsWith('08');
+}
+
+/** True when it is not known whether the statement was done, or it cannot be done now. */
+export function outcomeUnknown(error: unknown): boolean {
+  return sqlState(error) === undefined || isAway(error);
 }
 
 // No connection came about, so no statement was sent on it.

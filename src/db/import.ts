@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { OverQuota } from '../memory/store.ts';
-import { type Quotas, unknownTenant } from './obstacles.ts';
 import type { Run } from './statement.ts';
-import { findTenantStatement, type TenantRow } from './statements/tenants.ts';
+import { lockTenantStatement } from './statements/tenants.ts';
 import {
-  countImportedStatement,
+  changeUsageStatement,
   findPathsStatement,
   importDirectoriesStatement,
   importFilesStatement,
 } from './statements/transfer.ts';
-import { lockTenantStatement } from './statements/writing.ts';
+import { unknownTenant } from './tenants.ts';
+import type { Quotas } from './write-functions.ts';
 
 /** What a batch (and a page) holds at most; one file alone may have more bytes. */
 export const BATCH = { rows: 500, bytes: 4 * 1024 * 1024 } as const;
@@ -50,11 +50,14 @@ export async function importInto(
   source: ImportSource,
   quotas: Quotas,
 ): Promise<Imported> {
-  await run(lockTenantStatement, { tenant });
-  const row = (await run(findTenantStatement, { tenant })).rows[0];
-  if (row === undefined) throw unknownTenant(tenant);
-  const refusal = overQuota(row, source, quotas) ?? (await existingIn(run, tenant, source));
-  if (refusal !== undefined) return refusal;
+  const locked = await run(lockTenantStatement, { tenant });
+  if (locked.rows.length === 0) throw unknownTenant(tenant);
+  const existing = await existingIn(run, tenant, source);
+  if (existing !== undefined) return existing;
+  const { files: fileCount, bytes: byteCount } = source;
+  const usage = await run(changeUsageStatement, { tenant, files: fileCount, bytes: byteCount, ...quotas });
+  const exceeded = usage.rows[0]?.exceeded;
+  if (exceeded) return { kind: 'over_quota', ...exceeded };
 
   const directories = await importDirectories(run, tenant, source);
   let files = 0;
@@ -70,19 +73,7 @@ export async function importInto(
     files += batch.length;
     for (const { content } of batch) bytes += Buffer.byteLength(content);
   }
-  await run(countImportedStatement, { tenant, files, bytes });
   return { kind: 'imported', files, bytes, directories };
-}
-
-function overQuota(row: TenantRow, source: ImportSource, quotas: Quotas): OverQuota | undefined {
-  const limits = { files: row.maxFiles ?? quotas.maxFiles, bytes: row.maxBytes ?? quotas.maxBytes };
-  for (const of of ['files', 'bytes'] as const) {
-    const [used, needed, limit] = [row[of], source[of], limits[of]];
-    if (needed > 0 && limit > 0 && used + needed > limit) {
-      return { kind: 'over_quota', of, used, limit, needed };
-    }
-  }
-  return undefined;
 }
 
 /** The paths that are in the import's way: where something is already, or a file where it needs a directory. */

@@ -1,50 +1,69 @@
 import { randomUUID } from 'node:crypto';
-import { ancestorsOf, isBelow, type MemoryPath, ROOT } from '../memory/path.ts';
-import { type MemoryResult, success } from '../memory/result.ts';
-import type {
-  Created,
-  Edit,
-  Edited,
-  ListedEntry,
-  Looked,
-  MemoryStore,
-  PlainEdit,
-  Renamed,
+import { MAX_DEPTH, MAX_PATH_BYTES, type MemoryPath, ROOT } from '../memory/path.ts';
+import type { MemoryResult } from '../memory/result.ts';
+import {
+  type Created,
+  type Edit,
+  type Edited,
+  IdempotentReplay,
+  type ListedEntry,
+  type Looked,
+  type MemoryStore,
+  type OverQuota,
+  type Renamed,
 } from '../memory/store.ts';
 import { AccessTimes, accessedBefore } from './access-times.ts';
 import type { Database } from './database.ts';
-import { type Quotas, whyNotCreated, whyNotEdited, whyNotRenamed } from './obstacles.ts';
-import { type RequestKey, receiptOf, rememberFailure } from './receipts.ts';
-import type { Run, Statement, Value } from './statement.ts';
+import { withFaultsMapped } from './errors.ts';
+import { keyReused, type RequestKey } from './idempotency.ts';
+import { type FileVersion, PendingFiles } from './pending-files.ts';
+import { retrying } from './retry.ts';
+import type { Outcome, Statement, Value } from './statement.ts';
 import {
   type FileRow,
-  insertIntoFileStatement,
   type LookedRow,
   lookAtFileStatement,
   lookStatement,
   readFileStatement,
-  replaceInFileStatement,
 } from './statements/reading.ts';
-import type { Receipt } from './statements/receipts.ts';
+import { lockTenantStatement } from './statements/tenants.ts';
+import { unknownTenant } from './tenants.ts';
 import {
-  createFileAndTenantStatement,
-  createFileStatement,
-  deleteStatement,
-  renameStatement,
-  writeFileStatement,
-} from './statements/writing.ts';
-import { type Write, Writer } from './writer.ts';
+  type CallFunction,
+  type CommonOutcome,
+  callOn,
+  createFunction,
+  deleteFunction,
+  type Quotas,
+  type RequestParams,
+  recordFailureFunction,
+  renameFunction,
+  type TypedWriteFunction,
+  writeFileFunction,
+} from './write-functions.ts';
+import { WriteQueue } from './write-queue.ts';
 
-/** The memory of all tenants in one database. */
+/** How often an edit is tried before it locks out the tenant's other writers, after which it cannot lose a race. */
+const OPTIMISTIC_ATTEMPTS = 3;
+
+/** What the memory of all tenants shares. */
+interface Shared {
+  database: Database;
+  quotas: Quotas;
+  writes: WriteQueue;
+  pending: PendingFiles;
+  accessTimes: AccessTimes;
+}
+
+/** The memory of all tenants in one database. Faults come out as `ServiceError`. */
 export class PostgresMemory {
-  readonly #writer: Writer;
-  readonly #quotas: Quotas;
-  readonly #accessTimes: AccessTimes;
+  readonly #shared: Shared;
 
-  constructor(database: Database, quotas: Quotas) {
-    this.#writer = new Writer(database);
-    this.#quotas = quotas;
-    this.#accessTimes = new AccessTimes(this.#writer);
+  /** @param options.batchSize how many writes may share a statement */
+  constructor(database: Database, { batchSize, ...quotas }: Quotas & { batchSize: number }) {
+    const writes = new WriteQueue({ batched: database.runBatch, single: database.run }, batchSize);
+    const accessTimes = new AccessTimes(database, writes);
+    this.#shared = { database, quotas, writes, pending: new PendingFiles(), accessTimes };
   }
 
   /**
@@ -52,49 +71,34 @@ export class PostgresMemory {
    * `request` a write is done once under that key.
    */
   forTenant(tenant: string, options: { autoCreate: boolean; request?: RequestKey | undefined }): MemoryStore {
-    return new TenantMemory({
-      tenant,
-      ...options,
-      quotas: this.#quotas,
-      writer: this.#writer,
-      accessTimes: this.#accessTimes,
-    });
+    return new TenantMemory({ tenant, ...options, ...this.#shared });
   }
 
   /** Writes what is still to be written in the background. Call it when no more requests come. */
   close(): Promise<void> {
-    return this.#accessTimes.close();
+    return this.#shared.accessTimes.close();
   }
 }
 
-interface TenantContext {
-  tenant: string;
-  autoCreate: boolean;
-  request?: RequestKey | undefined;
-  quotas: Quotas;
-  writer: Writer;
-  accessTimes: AccessTimes;
-}
-
 class TenantMemory implements MemoryStore {
-  readonly #context: TenantContext;
-  #tried = false;
+  readonly #context: Shared & { tenant: string; autoCreate: boolean; request?: RequestKey | undefined };
+  #hasTried = false;
 
-  constructor(context: TenantContext) {
+  constructor(context: Shared & { tenant: string; autoCreate: boolean; request?: RequestKey | undefined }) {
     this.#context = context;
   }
 
   async look(path: MemoryPath, maxEntries: number): Promise<Looked> {
-    const { tenant, writer } = this.#context;
+    const { tenant } = this.#context;
     if (isNamedLikeFile(path)) {
       const params = { tenant, path, accessedBefore: accessedBefore() };
-      const [entry] = (await writer.read(lookAtFileStatement, params)).rows;
+      const [entry] = (await this.#read(lookAtFileStatement, params)).rows;
       if (!entry?.kind) return { kind: 'missing' };
       if (entry.kind === 'file') return this.#file(path, entry);
       // A directory after all: it is looked at again with what is below it, so that both are as at one moment.
     }
     const params = { tenant, path, maxEntries, accessedBefore: accessedBefore() };
-    const [entry] = (await writer.read(lookStatement, params)).rows;
+    const [entry] = (await this.#read(lookStatement, params)).rows;
     if (!entry?.kind) {
       return path === ROOT ? { kind: 'dir', entries: [], total: 0 } : { kind: 'missing' };
     }
@@ -109,122 +113,140 @@ class TenantMemory implements MemoryStore {
   }
 
   create(path: MemoryPath, content: string, answer: MemoryResult): Promise<Created> {
-    const { tenant, autoCreate, quotas } = this.#context;
-    const ancestors = ancestorsOf(path);
-    const statement = autoCreate ? createFileAndTenantStatement : createFileStatement;
-    return this.#write<Created>({
-      execute: async (run) => {
-        const version = randomUUID();
-        const parent = ancestors.at(-1) ?? ROOT;
-        const file = { tenant, path, ancestors, parent, content, version, ...quotas };
-        const count = await this.#change(run, statement, file, answer);
-        return count === 1 ? { kind: 'created' } : undefined;
-      },
-      explain: (run) => whyNotCreated(run, { tenant, path, ancestors, content }, { quotas, autoCreate }),
-    });
+    const { autoCreate, quotas } = this.#context;
+    const version = randomUUID();
+    return this.#write(createFunction, { path, content, version, autoCreate, ...quotas }, answer);
   }
 
-  edit(
-    path: MemoryPath,
-    change: (content: string) => Edit | Promise<Edit>,
-    plain?: PlainEdit,
-  ): Promise<Edited> {
-    const { tenant, quotas } = this.#context;
-    const { maxBytes } = quotas;
-    return this.#write<Edited>({
-      execute: async (run) => {
-        const file = plain ? await this.#editOrRead(run, path, plain) : await this.#read(run, path);
-        if (file === undefined) return { kind: 'missing' };
-        if ('answer' in file) return { kind: 'edited', result: success(file.answer) };
-        const { content, result } = await change(file.content);
-        if (content === undefined) return { kind: 'refused', result };
-        const written = { tenant, path, readVersion: file.version, content, version: randomUUID(), maxBytes };
-        const count = await this.#change(run, writeFileStatement, written, result);
-        return count === 1 ? { kind: 'edited', result } : undefined;
-      },
-      explain: (run) => whyNotEdited(run, { tenant, path }, change, quotas),
-    });
-  }
-
-  async #read(run: Run, path: MemoryPath): Promise<FileRow | undefined> {
-    const { tenant } = this.#context;
-    return (await run(readFileStatement, { tenant, path })).rows[0];
-  }
-
-  /** Does the edit if that is plain, and answers what to answer; else the file. */
-  async #editOrRead(
-    run: Run,
-    path: MemoryPath,
-    plain: PlainEdit,
-  ): Promise<FileRow | { answer: string } | undefined> {
-    const { tenant, quotas, request } = this.#context;
-    const params = {
-      ...{ tenant, path, version: randomUUID(), maxBytes: quotas.maxBytes },
-      ...{ keyHash: request?.keyHash ?? null, requestHash: request?.requestHash ?? null },
-    };
-    const { rows } =
-      'line' in plain
-        ? await run(insertIntoFileStatement, { ...params, ...plain })
-        : await run(replaceInFileStatement, { ...params, ...plain });
-    return rows[0];
-  }
-
-  delete(path: MemoryPath, answer: MemoryResult): Promise<'deleted' | 'missing'> {
-    const { tenant } = this.#context;
-    return this.#write<'deleted' | 'missing'>({
-      execute: async (run) => {
-        const count = await this.#change(run, deleteStatement, { tenant, path }, answer);
-        return count === 1 ? 'deleted' : 'missing';
-      },
-    });
+  delete(path: MemoryPath, answer: MemoryResult) {
+    return this.#write(deleteFunction, { path }, answer);
   }
 
   rename(from: MemoryPath, to: MemoryPath, answer: MemoryResult): Promise<Renamed> {
-    const { tenant } = this.#context;
-    const ancestors = ancestorsOf(to);
-    const intoItself = from === to || isBelow(to, from);
-    return this.#write<Renamed>({
-      execute: async (run) => {
-        if (intoItself) return undefined;
-        const count = await this.#change(run, renameStatement, { tenant, from, to, ancestors }, answer);
-        return count > 0 ? { kind: 'renamed' } : undefined;
-      },
-      explain: (run) => whyNotRenamed(run, { tenant, from, to, ancestors, intoItself }),
-    });
+    const params = { from, to, maxPathBytes: MAX_PATH_BYTES, maxDepth: MAX_DEPTH };
+    return this.#write(renameFunction, params, answer);
   }
 
-  async settleFailure(answer: MemoryResult): Promise<MemoryResult> {
-    const { tenant, request } = this.#context;
+  async recordFailure(answer: MemoryResult): Promise<void> {
     // What failed before it came to the store fails again in the same way.
-    if (request === undefined || !this.#tried) return answer;
-    await this.#write({
-      execute: async (run) => {
-        await rememberFailure(run, tenant, request, answer);
-        return true;
-      },
+    if (this.#context.request && this.#hasTried) await this.#write(recordFailureFunction, {}, answer);
+  }
+
+  async edit(path: MemoryPath, change: (content: string) => Edit | Promise<Edit>): Promise<Edited> {
+    this.#hasTried = true;
+    for (let attempt = 0; attempt < OPTIMISTIC_ATTEMPTS; attempt++) {
+      const edited = await this.#editOptimistically(path, change);
+      if (edited !== undefined) return edited;
+    }
+    return this.#editExclusively(path, change);
+  }
+
+  /** Undefined when another write of the file came first. */
+  async #editOptimistically(
+    path: MemoryPath,
+    change: (content: string) => Edit | Promise<Edit>,
+  ): Promise<Edited | undefined> {
+    const { tenant, pending } = this.#context;
+    const attempt = await pending.inTurn(tenant, path, async () => {
+      const base: FileVersion | undefined = pending.newest(tenant, path) ?? (await this.#readFile(path));
+      if (base === undefined) return undefined;
+      const edit = await change(base.content);
+      if (edit.content === undefined) return { base, result: edit.result };
+      const version = randomUUID();
+      const write = this.#writeFile(path, base, { ...edit, version });
+      const isWritten = write.then(({ kind }) => kind === 'written');
+      pending.add(tenant, path, { content: edit.content, version }, isWritten);
+      return { base, result: edit.result, write };
     });
-    return answer;
+    if (attempt === undefined) return { kind: 'missing' };
+    const { base, result, write } = attempt;
+    if (write !== undefined) return editedBy(await write, result);
+    // What was refused may never have been in the file.
+    return (await (base.isWritten ?? true)) ? { kind: 'refused', result } : undefined;
   }
 
-  #write<T>(write: Write<T>): Promise<T> {
-    const { tenant, request, writer } = this.#context;
-    this.#tried = true;
-    return writer.write(tenant, write, request);
+  /** With the tenant locked, nothing comes between the read and the write. */
+  #editExclusively(path: MemoryPath, change: (content: string) => Edit | Promise<Edit>): Promise<Edited> {
+    const { tenant, database, writes } = this.#context;
+    const work = () =>
+      database.transaction(async (run) => {
+        await run(lockTenantStatement, { tenant });
+        const base = (await run(readFileStatement, { tenant, path })).rows[0];
+        if (base === undefined) return { kind: 'missing' } as const;
+        const edit = await change(base.content);
+        if (edit.content === undefined) return { kind: 'refused', result: edit.result } as const;
+        const write = await this.#writeFile(path, base, { ...edit, version: randomUUID() }, callOn(run));
+        const edited = editedBy(write, edit.result);
+        if (edited === undefined) throw new Error('A file changed while its tenant was locked.');
+        return edited;
+      });
+    return withFaultsMapped(() => writes.exclusively(tenant, work));
   }
 
-  /** Runs a statement that changes memory, with the receipt where there is a key; how many rows it counts. */
-  async #change<Params extends Record<string, Value>>(
-    run: Run,
-    { plain, keyed }: { plain: Statement<Params, never>; keyed: Statement<Params & Receipt, never> },
+  #writeFile(
+    path: MemoryPath,
+    { version: readVersion }: FileVersion,
+    { content, version, result }: { content: string; version: string; result: MemoryResult },
+    call?: CallFunction,
+  ) {
+    const params = { path, readVersion, content, version, ...this.#context.quotas };
+    return this.#write(writeFileFunction, params, result, call);
+  }
+
+  async #readFile(path: MemoryPath): Promise<FileRow | undefined> {
+    return (await this.#read(readFileStatement, { tenant: this.#context.tenant, path })).rows[0];
+  }
+
+  #read<Params extends Record<string, Value>, Row>(
+    statement: Statement<Params, Row>,
     params: Params,
-    answer: MemoryResult,
-  ): Promise<number> {
-    const { request } = this.#context;
-    const { count } =
-      request === undefined
-        ? await run(plain, params)
-        : await run(keyed, { ...params, ...receiptOf(request, answer) });
-    return count;
+  ): Promise<Outcome<Row>> {
+    return withFaultsMapped(() => retrying(true, () => this.#context.database.run(statement, params)));
+  }
+
+  /**
+   * Calls a write function and deals with what any write may come to.
+   *
+   * @throws IdempotentReplay when the request has an answer, ServiceError 422 when its key has the answer to another request
+   */
+  async #write<Params extends Record<string, Value>, Own extends { kind: string }>(
+    fn: TypedWriteFunction<Params & RequestParams, Own | CommonOutcome>,
+    own: Params,
+    { content: answer }: MemoryResult,
+    call: CallFunction = (...args) => this.#context.writes.call(...args),
+  ): Promise<Exclude<Own, CommonOutcome>> {
+    const { tenant, request } = this.#context;
+    this.#hasTried = true;
+    const { keyHash, requestHash } = request ?? { keyHash: null, requestHash: null };
+    const params = { ...own, tenant, keyHash, requestHash, answer };
+    const isRepeatable = request !== undefined;
+    const outcome = await withFaultsMapped(() => retrying(isRepeatable, () => call(fn, params)));
+    switch (outcome.kind) {
+      case 'replayed':
+        throw new IdempotentReplay(outcome as MemoryResult);
+      case 'key_reused':
+        throw keyReused();
+      case 'unknown_tenant':
+        throw unknownTenant(tenant);
+    }
+    return outcome as Exclude<Own, CommonOutcome>;
+  }
+}
+
+/** Undefined when another write of the file came first. */
+function editedBy(
+  write: { kind: 'written' | 'missing' | 'conflict' } | OverQuota,
+  result: MemoryResult,
+): Edited | undefined {
+  switch (write.kind) {
+    case 'written':
+      return { kind: 'edited', result };
+    case 'conflict':
+      return undefined;
+    case 'missing':
+      return { kind: 'missing' };
+    case 'over_quota':
+      return write;
   }
 }
 

@@ -4,7 +4,7 @@ import { sql } from 'drizzle-orm';
 import type { PgSession } from 'drizzle-orm/pg-core';
 import { drizzle } from 'drizzle-orm/pglite';
 import { migrate } from 'drizzle-orm/pglite/migrator';
-import { Batches } from './batches.ts';
+import { BatchQueue } from './batch-queue.ts';
 import { lockDataDirectory } from './data-directory-lock.ts';
 import { type Database, PLANNER, SNAPSHOT } from './database.ts';
 import type { Run, Statement, Value } from './statement.ts';
@@ -61,10 +61,11 @@ export async function openPglite(folder: string, batchSize: number): Promise<Dat
     }
   }
 
-  const batches = new Batches({ together: run, alone: run }, batchSize);
+  const reads = new BatchQueue({ batched: run, single: run }, batchSize);
   return {
     kind: 'pglite',
-    run: (statement, params) => counted(() => batches.run(statement, params)),
+    run: (statement, params) => counted(() => reads.run(statement, params)),
+    runBatch: (statement, params) => counted(() => run(statement, params)),
     transaction: (work, options) =>
       counted(() =>
         db.transaction((tx) => work(runnerFor(tx._.session)), options?.snapshot ? SNAPSHOT : undefined),
@@ -74,7 +75,11 @@ export async function openPglite(folder: string, batchSize: number): Promise<Dat
       await job();
       return true;
     },
-    migrate: (migrationsFolder) => counted(() => migrate(db, { migrationsFolder })),
+    migrate: (migrationsFolder, functions) =>
+      counted(async () => {
+        await migrate(db, { migrationsFolder });
+        await client.exec(functions);
+      }),
     pool: () => ({
       total: 1,
       idle: running === 0 ? 1 : 0,

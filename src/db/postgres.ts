@@ -1,12 +1,17 @@
 import pg from 'pg';
 import type { Config } from '../config.ts';
-import { Batches } from './batches.ts';
+import { BatchQueue } from './batch-queue.ts';
 import { type Database, PLANNER } from './database.ts';
-import { runnerOn, sendOn, types } from './prepared.ts';
 import type { Run } from './statement.ts';
 
 /** Any number, the same in each replica: only one process at a time migrates a database. */
 const MIGRATION_LOCK = 7_236_105_551;
+
+/** Times come as Postgres writes them: a `Date` would drop their microseconds. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (oid, format) =>
+    oid === pg.types.builtins.TIMESTAMPTZ ? (text: string) => text : pg.types.getTypeParser(oid, format),
+};
 
 /** `PLANNER` for the start of a connection. */
 export const plannerOptions = Object.entries(PLANNER)
@@ -48,14 +53,16 @@ export function openPostgres(url: string, config: Config): Database {
   };
   const pool = openPool({ ...connection, max: config.DB_POOL_MAX });
   const forBatches = openPool({ ...connection, max: BATCH_CONNECTIONS });
-  const alone = runnerOnPool(pool);
-  const batches = new Batches({ together: runnerOnPool(forBatches), alone }, config.DB_BATCH_SIZE);
+  const single = runnerOn(pool);
+  const runBatch = runnerOn(forBatches);
+  const reads = new BatchQueue({ batched: runBatch, single }, config.DB_BATCH_SIZE);
   return {
     kind: 'postgres',
-    run: batches.run,
+    run: reads.run,
+    runBatch,
     transaction: (work, options) => transaction(pool, options?.snapshot ?? false, work),
     withJobLock: (lock, job) => withAdvisoryLock(pool, lock, job),
-    migrate: (folder) => migrateOnOneConnection(url, config, folder),
+    migrate: (folder, functions) => migrateOnOneConnection(url, config, folder, functions),
     pool: () => ({
       total: pool.totalCount + forBatches.totalCount,
       idle: pool.idleCount + forBatches.idleCount,
@@ -75,9 +82,13 @@ function openPool(config: pg.PoolConfig): pg.Pool {
   return pool;
 }
 
-function runnerOnPool(pool: pg.Pool): Run {
-  // A pool answers with a promise whatever it is given; its types say so of configurations only.
-  return runnerOn((query) => pool.query(query as never));
+/** Runs statements on a pool or a connection, which prepares each the first time. */
+export function runnerOn(connection: Pick<pg.ClientBase, 'query'> | Pick<pg.Pool, 'query'>): Run {
+  return async ({ name, sql, parameters }, params) => {
+    const values = parameters.map((parameter) => params[parameter]);
+    const { rows, rowCount } = await connection.query({ name, text: sql, values });
+    return { rows, count: rowCount ?? 0 };
+  };
 }
 
 /**
@@ -88,7 +99,7 @@ async function transaction<T>(pool: pg.Pool, snapshot: boolean, work: (run: Run)
   const client = await pool.connect();
   let broken = true;
   try {
-    const run = runnerOn(sendOn(client));
+    const run = runnerOn(client);
     await client.query(snapshot ? 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' : 'BEGIN');
     try {
       const result = await work(run);
@@ -129,7 +140,12 @@ async function withAdvisoryLock(pool: pg.Pool, lock: number, job: () => Promise<
  * Migrates under an advisory lock, which drizzle's `migrate` does not take, on a connection of its own: a migration
  * may run longer than the time limits for requests, and so may the wait for another replica's.
  */
-async function migrateOnOneConnection(url: string, config: Config, folder: string): Promise<void> {
+async function migrateOnOneConnection(
+  url: string,
+  config: Config,
+  folder: string,
+  functions: string,
+): Promise<void> {
   // Loaded only where something is to be migrated.
   const { drizzle } = await import('drizzle-orm/node-postgres');
   const { migrate } = await import('drizzle-orm/node-postgres/migrator');
@@ -143,6 +159,7 @@ async function migrateOnOneConnection(url: string, config: Config, folder: strin
   try {
     await client.query('SELECT pg_advisory_lock($1::bigint)', [MIGRATION_LOCK]);
     await migrate(drizzle(client), { migrationsFolder: folder });
+    await client.query(functions);
   } finally {
     // Ends the session, and with it the lock.
     await client.end();

@@ -1,4 +1,4 @@
-export type Scalar = string | number | null;
+export type Scalar = string | number | boolean | null;
 
 /** A parameter's value. */
 export type Value = Scalar | Scalar[];

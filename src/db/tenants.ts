@@ -1,3 +1,4 @@
+import { ServiceError } from '../errors.ts';
 import type { Database } from './database.ts';
 import { withFaultsMapped } from './errors.ts';
 import {
@@ -8,12 +9,12 @@ import {
   deleteTenantStatement,
   findTenantStatement,
   listTenantsStatement,
+  lockTenantStatement,
   setTenantStatement,
   suspendTenantStatement,
   type TenantRow,
   type TenantSettings,
 } from './statements/tenants.ts';
-import { lockTenantStatement } from './statements/writing.ts';
 
 const PAGE = 500;
 
@@ -97,4 +98,13 @@ export class Tenants {
       }),
     );
   }
+}
+
+/** The tenant is not there, and nothing here makes it. */
+export function unknownTenant(tenant: string): ServiceError {
+  return new ServiceError(
+    403,
+    'unknown_tenant',
+    `There is no tenant ${tenant}. Create it with: memory-service tenants create ${tenant}`,
+  );
 }

@@ -2,7 +2,6 @@ import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { Database } from './database.ts';
 import { toServiceError, withFaultsMapped } from './errors.ts';
 import { BATCH, type Imported, type ImportSource, importInto } from './import.ts';
-import { type Quotas, unknownTenant } from './obstacles.ts';
 import type { Run } from './statement.ts';
 import { findTenantStatement } from './statements/tenants.ts';
 import {
@@ -13,6 +12,8 @@ import {
   listTreeStatement,
   waitForReaderStatement,
 } from './statements/transfer.ts';
+import { unknownTenant } from './tenants.ts';
+import type { Quotas } from './write-functions.ts';
 
 /** Past every path: '0' follows '/', and all paths begin with `/memories`. */
 const PAST_THE_END = `${ROOT}0`;

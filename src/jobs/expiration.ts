@@ -77,7 +77,7 @@ async function expireIn(database: Database, tenant: string, before: string) {
   const expired = { files: 0, bytes: 0 };
   for (;;) {
     const batch = (await database.run(expireStatement, { tenant, before, limit: FILES_A_BATCH })).rows[0];
-    if (batch === undefined) return expired;
+    if (batch === undefined || batch.files === 0) return expired;
     expired.files += batch.files;
     expired.bytes += batch.bytes;
   }

@@ -32,15 +32,9 @@ export type Created =
 /** What an edit wants done with the content it was given: write this instead, or leave it and answer that. */
 export type Edit = { content: string; result: MemoryResult } | { content?: never; result: MemoryResult };
 
-/** An edit as data, so that a store may do it where the file is. */
-export type PlainEdit = {
-  /** The answer of its success; of a replacement, what comes before the snippet. */
-  reply: string;
-  /** Largest content, in UTF-8 bytes, unless the file shrinks; 0 means no limit. */
-  maxFileBytes: number;
-} & ({ oldStr: string; newStr: string } | { line: number; text: string });
-
 export type Edited = { kind: 'edited' | 'refused'; result: MemoryResult } | { kind: 'missing' } | OverQuota;
+
+export type Deleted = { kind: 'deleted' | 'missing' };
 
 export type Renamed =
   | { kind: 'renamed' }
@@ -55,7 +49,7 @@ export type Renamed =
  *
  * Each method is atomic and linearizable under any concurrency; whatever does not succeed changes nothing. Expected
  * outcomes are values. A write is given the `answer` of its success, which is stored with the change where the store works
- * under an idempotency key; such writes throw `AlreadyAnswered`. Faults (database away, overloaded) are thrown as
+ * under an idempotency key; such writes throw `IdempotentReplay`. Faults (database away, overloaded) are thrown as
  * `ServiceError`.
  */
 export interface MemoryStore {
@@ -71,38 +65,33 @@ export interface MemoryStore {
   /**
    * Applies `change` to a file's content so that no other edit is lost. `change` must be pure: it is called again
    * with newer content when another edit came first. A directory counts as missing.
-   *
-   * @param plain the same change as data, where it can be said so: a store may do that instead where it succeeds
    */
-  edit(
-    path: MemoryPath,
-    change: (content: string) => Edit | Promise<Edit>,
-    plain?: PlainEdit,
-  ): Promise<Edited>;
+  edit(path: MemoryPath, change: (content: string) => Edit | Promise<Edit>): Promise<Edited>;
 
   /** Deletes a file, or a directory with all below it. Not for the root. */
-  delete(path: MemoryPath, answer: MemoryResult): Promise<'deleted' | 'missing'>;
+  delete(path: MemoryPath, answer: MemoryResult): Promise<Deleted>;
 
   /** Moves a file, or a directory with all below it, making the directories above `to` that are missing. */
   rename(from: MemoryPath, to: MemoryPath, answer: MemoryResult): Promise<Renamed>;
 
   /**
-   * Remembers that the write failed, where the store works under an idempotency key; answers what is to be answered, which
-   * is the first answer if there was one.
+   * Stores the answer of a write that failed, where the store works under an idempotency key.
+   *
+   * @throws IdempotentReplay when the key has an answer already
    */
-  settleFailure(answer: MemoryResult): Promise<MemoryResult>;
+  recordFailure(answer: MemoryResult): Promise<void>;
 }
 
 /**
  * Thrown by a write under an idempotency key that was done before: `answer` is what was answered then. Not an outcome
  * among the others, because no command has anything to do with it.
  */
-export class AlreadyAnswered extends Error {
+export class IdempotentReplay extends Error {
   readonly answer: MemoryResult;
 
   constructor(answer: MemoryResult) {
     super('This write was answered before.');
-    this.name = 'AlreadyAnswered';
+    this.name = 'IdempotentReplay';
     this.answer = answer;
   }
 }

@@ -1,10 +1,9 @@
 /** Calls that come at the same time go to the database together, and none feels the others. */
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Batches } from '../../src/db/batches.ts';
+import { BatchQueue } from '../../src/db/batch-queue.ts';
 import { isAway } from '../../src/db/errors.ts';
-import { plannerOptions } from '../../src/db/postgres.ts';
-import { runnerOn } from '../../src/db/prepared.ts';
+import { plannerOptions, runnerOn } from '../../src/db/postgres.ts';
 import {
   type BatchStatement,
   type Run,
@@ -39,12 +38,12 @@ describe('batches', () => {
     database = await createTestDatabase();
     pool = new pg.Pool({ connectionString: database.url });
     pool.on('error', () => {});
-    const onPool = runnerOn((query) => pool.query(query as never));
+    const onPool = runnerOn(pool);
     const counted: Run = (each, params) => {
       sent.push(each.name);
       return onPool(each, params);
     };
-    ({ run } = new Batches({ together: counted, alone: counted }, 8));
+    ({ run } = new BatchQueue({ batched: counted, single: counted }, 8));
   });
   beforeEach(() => {
     sent = [];
@@ -118,8 +117,7 @@ describe('batches', () => {
 
   it('that get no connection go by the others', async () => {
     const full = Object.assign(new Error('sorry, too many clients already'), { code: '53300' });
-    const alone: Run = runnerOn((query) => pool.query(query as never));
-    const crowded = new Batches({ together: () => Promise.reject(full), alone }, 8);
+    const crowded = new BatchQueue({ batched: () => Promise.reject(full), single: runnerOn(pool) }, 8);
     const answers = await Promise.all(['a', 'b'].map((text) => crowded.run(echo, { text })));
     expect(answers.map(({ rows }) => rows[0])).toStrictEqual([
       { by: 'one', text: 'a' },

@@ -72,6 +72,7 @@ describeService('a write that is sent again', (service) => {
 
   it('a failure is remembered as well', async () => {
     const tenant = freshTenant();
+    await send(tenant, cmd.create('/memories/other'));
     const body = block(cmd.delete('/memories/f'));
     const failure = {
       type: 'tool_result',
@@ -83,6 +84,17 @@ describeService('a write that is sent again', (service) => {
     await send(tenant, cmd.create('/memories/f', 'x'));
     expect(await send(tenant, body)).toStrictEqual({ ...failure, replayed: 'true' });
     expect(await text(tenant, '/memories/f')).toBe('     1\tx');
+  });
+
+  it('a failure leaves nothing behind where there is no tenant', async () => {
+    const tenant = freshTenant();
+    const body = block(cmd.delete('/memories/f'));
+    const failure = { content: 'Error: The path /memories/f does not exist', replayed: undefined };
+    expect(await send(tenant, body)).toMatchObject(failure);
+    expect(await send(tenant, body)).toMatchObject(failure);
+    for (const table of ['idempotency_keys WHERE tenant_id', 'tenants WHERE id']) {
+      expect(await service().query(`SELECT 1 FROM ${table} = $1`, [tenant])).toStrictEqual([]);
+    }
   });
 
   it('with the same key and another input is refused with 422, and changes nothing', async () => {

@@ -27,3 +27,22 @@ export function* tableScans(plan: Plan): Generator<Plan> {
   if (plan['Relation Name'] !== undefined && plan['Node Type'] !== 'ModifyTable') yield plan;
   for (const child of plan.Plans ?? []) yield* tableScans(child);
 }
+
+/** The plans of the statements that a call of a database function runs, as auto_explain tells them. */
+export async function nestedPlans(client: pg.Client, sql: string, values: unknown[]): Promise<Plan[]> {
+  await client.query(`LOAD 'auto_explain';
+    SET auto_explain.log_min_duration = 0;
+    SET auto_explain.log_nested_statements = on;
+    SET auto_explain.log_format = json;
+    SET auto_explain.log_level = notice`);
+  const plans: Plan[] = [];
+  const listen = ({ message }: { message?: string | undefined }) => {
+    const json = /plan:\n(\{.*\})$/s.exec(message ?? '')?.[1];
+    if (json !== undefined) plans.push(JSON.parse(json).Plan);
+  };
+  client.on('notice', listen);
+  await client.query(sql, values);
+  client.off('notice', listen);
+  await client.query('SET auto_explain.log_min_duration = -1');
+  return plans;
+}

@@ -1,5 +1,4 @@
 import { statement } from '../statement.ts';
-import { LOCK_TENANT } from './writing.ts';
 
 /** The tenants whose files expire, in the order of their ids, a page at a time. */
 export const tenantsWithTtlStatement = statement<
@@ -35,19 +34,22 @@ export const expireStatement = statement<
 >(
   'expire',
   ['tenant', 'before', 'limit'],
+  'SELECT files::float8, bytes::float8 FROM memory_expire($1, $2::timestamptz, $3::integer)',
+);
+
+/** Notes that files were read, where the last such note is old enough. */
+export const touchStatement = statement<{
+  tenant: string;
+  paths: string[];
+  now: string;
+  accessedBefore: string;
+}>(
+  'touch',
+  ['tenant', 'paths', 'now', 'accessedBefore'],
   `
-WITH tenant AS MATERIALIZED (${LOCK_TENANT}
-), gone AS (
-  DELETE FROM entries AS e USING tenant
-  WHERE e.tenant_id = $1 AND ${EXPIRED.replaceAll(/\b(kind|accessed_at|updated_at)\b/g, 'e.$1')}
-    AND e.path IN (SELECT path FROM entries WHERE tenant_id = $1 AND ${EXPIRED} LIMIT $3)
-  RETURNING e.size_bytes
-), freed AS (
-  SELECT count(*) AS files, coalesce(sum(size_bytes), 0) AS bytes FROM gone
-)
-UPDATE tenants AS t SET file_count = t.file_count - freed.files, byte_count = t.byte_count - freed.bytes
-FROM freed WHERE t.id = $1 AND freed.files > 0
-RETURNING freed.files::float8 AS files, freed.bytes::float8 AS bytes
+WITH tenant AS MATERIALIZED (SELECT id FROM tenants WHERE id = $1 FOR NO KEY UPDATE)
+UPDATE entries AS e SET accessed_at = $3::timestamptz FROM tenant
+WHERE e.tenant_id = $1 AND e.path = ANY ($2::text[]) AND e.kind = 'file' AND e.accessed_at < $4::timestamptz
 `,
 );
 
@@ -68,6 +70,7 @@ export const expirationStatements = [
   tenantsWithTtlStatement,
   countExpiredStatement,
   expireStatement,
+  touchStatement,
   nextTenantWithAnswersStatement,
   pruneAnswersStatement,
 ] as const;

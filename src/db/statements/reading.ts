@@ -1,6 +1,5 @@
-import { type BatchStatement, statement, type Value } from '../statement.ts';
+import { statement } from '../statement.ts';
 import { lookAtFilesStatement, lookManyStatement, readFilesStatement } from './batches.ts';
-import { insertIntoFilesStatement, replaceInFilesStatement } from './edits.ts';
 import { DEPTH_FIRST, LINE, VISIBLE } from './listing.ts';
 
 /* The statements that read memory. They take no lock. */
@@ -66,44 +65,11 @@ export interface FileRow {
   version: string;
 }
 
-const readFile = <Params extends Record<string, Value>, Row>(name: string, batch: BatchStatement) =>
-  statement<{ tenant: string; path: string } & Params, Row>(
-    name,
-    ['tenant', 'path'],
-    `SELECT content, version FROM entries WHERE tenant_id = $1 AND path = $2 AND kind = 'file'`,
-    batch,
-  );
-
-export const readFileStatement = readFile<Record<never, never>, FileRow>('read_file', readFilesStatement);
-
-/** What an edit has that is done in a batch, whatever it does. */
-interface EditParams extends Record<string, Value> {
-  version: string;
-  reply: string;
-  maxFileBytes: number;
-  maxBytes: number;
-  keyHash: string | null;
-  requestHash: string | null;
-}
-
-/** A file for an edit that a batch may do right away: then it is done, and the row is its answer. */
-const editFile = <Params extends Record<string, Value>>(name: string, batch: BatchStatement) =>
-  readFile<EditParams & Params, FileRow | { answer: string }>(name, batch);
-
-export const replaceInFileStatement = editFile<{ oldStr: string; newStr: string }>(
-  'read_file_to_replace',
-  replaceInFilesStatement,
+export const readFileStatement = statement<{ tenant: string; path: string }, FileRow>(
+  'read_file',
+  ['tenant', 'path'],
+  `SELECT content, version FROM entries WHERE tenant_id = $1 AND path = $2 AND kind = 'file'`,
+  readFilesStatement,
 );
 
-export const insertIntoFileStatement = editFile<{ line: number; text: string }>(
-  'read_file_to_insert',
-  insertIntoFilesStatement,
-);
-
-export const readingStatements = [
-  lookStatement,
-  lookAtFileStatement,
-  readFileStatement,
-  replaceInFileStatement,
-  insertIntoFileStatement,
-] as const;
+export const readingStatements = [lookStatement, lookAtFileStatement, readFileStatement] as const;

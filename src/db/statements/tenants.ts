@@ -84,6 +84,13 @@ export const suspendTenantStatement = statement<{ tenant: string; since: string 
   'UPDATE tenants SET suspended_at = $2::timestamptz WHERE id = $1',
 );
 
+/** Holds off the tenant's other writers until the transaction ends. */
+export const lockTenantStatement = statement<{ tenant: string }, { id: string }>(
+  'lock_tenant',
+  ['tenant'],
+  'SELECT id FROM tenants WHERE id = $1 FOR NO KEY UPDATE',
+);
+
 // The statements that erase a tenant, to be run in this order in one transaction that has locked the tenant.
 export const deleteTenantEntriesStatement = statement<{ tenant: string }>(
   'delete_tenant_entries',
@@ -107,6 +114,7 @@ export const deleteTenantStatement = statement<{ tenant: string }>(
 );
 
 export const tenantStatements = [
+  lockTenantStatement,
   findTenantStatement,
   listTenantsStatement,
   createTenantStatement,

@@ -1,4 +1,6 @@
+import type { OverQuota } from '../../memory/store.ts';
 import { statement } from '../statement.ts';
+import type { Quotas } from '../write-functions.ts';
 
 // As a number, because the drivers differ in what they make of a timestamp.
 const SECONDS = 'extract(epoch FROM updated_at)::float8 AS modified';
@@ -21,8 +23,7 @@ export const listTreeStatement = statement<
   ['tenant', 'path', 'after', 'limit'],
   `
 SELECT path, kind, size_bytes AS bytes, ${SECONDS} FROM entries
-WHERE tenant_id = $1 AND path > $3 AND path >= $2 AND path < $2::text || '0'
-  AND (path = $2 OR path >= $2::text || '/')
+WHERE tenant_id = $1 AND path > $3 AND memory_in_subtree(path, $2)
 ORDER BY path LIMIT $4
 `,
 );
@@ -85,9 +86,6 @@ export const findPathsStatement = statement<
   'SELECT path, kind FROM entries WHERE tenant_id = $1 AND path = ANY ($2::text[])',
 );
 
-// The parent of a path is what is before its last slash; the root has none.
-const parent = (path: string) => `NULLIF(regexp_replace(${path}, '/[^/]*$', ''), '')`;
-
 // The following are for one transaction that has locked the tenant, and has made sure that they will not conflict.
 
 /** Makes directories where there are none, and names those. Each one's parent exists or is among them. */
@@ -99,7 +97,7 @@ export const importDirectoriesStatement = statement<
   ['tenant', 'paths', 'modified'],
   `
 INSERT INTO entries AS e (tenant_id, path, parent_path, kind, updated_at)
-SELECT $1, d.path, ${parent('d.path')}, 'dir', d.modified::timestamptz
+SELECT $1, d.path, memory_parent(d.path), 'dir', d.modified::timestamptz
 FROM unnest($2::text[], $3::text[]) AS d (path, modified)
 ON CONFLICT (tenant_id, path) DO NOTHING
 RETURNING e.path
@@ -118,16 +116,19 @@ export const importFilesStatement = statement<{
   ['tenant', 'paths', 'contents', 'versions', 'modified'],
   `
 INSERT INTO entries AS e (tenant_id, path, parent_path, kind, content, version, updated_at)
-SELECT $1, f.path, ${parent('f.path')}, 'file', f.content, f.version::uuid, f.modified::timestamptz
+SELECT $1, f.path, memory_parent(f.path), 'file', f.content, f.version::uuid, f.modified::timestamptz
 FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) AS f (path, content, version, modified)
 `,
 );
 
-/** Counts files that were imported as used by the tenant. */
-export const countImportedStatement = statement<{ tenant: string; files: number; bytes: number }>(
-  'count_imported',
-  ['tenant', 'files', 'bytes'],
-  'UPDATE tenants SET file_count = file_count + $2::bigint, byte_count = byte_count + $3::bigint WHERE id = $1',
+/** Counts files as used by the tenant, unless that exceeds a quota, which it then names. */
+export const changeUsageStatement = statement<
+  { tenant: string; files: number; bytes: number } & Quotas,
+  { exceeded: Omit<OverQuota, 'kind'> | null }
+>(
+  'change_usage',
+  ['tenant', 'files', 'bytes', 'maxFiles', 'maxBytes'],
+  'SELECT memory_change_usage($1, $2::bigint, $3::bigint, $4::bigint, $5::bigint) AS exceeded',
 );
 
 export const transferStatements = [
@@ -139,5 +140,5 @@ export const transferStatements = [
   findPathsStatement,
   importDirectoriesStatement,
   importFilesStatement,
-  countImportedStatement,
+  changeUsageStatement,
 ] as const;

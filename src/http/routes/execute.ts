@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { requestKey } from '../../db/idempotency.ts';
 import type { PostgresMemory } from '../../db/memory-store.ts';
-import { requestKey } from '../../db/receipts.ts';
 import { ServiceError } from '../../errors.ts';
 import { type Executed, executeCommand, findCommand } from '../../memory/commands/index.ts';
 import { type Language, languages } from '../../memory/messages.ts';

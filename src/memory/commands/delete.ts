@@ -19,6 +19,6 @@ export const deleteCommand = defineCommand({
     if (path === ROOT) return failure(cannotDeleteRoot);
     const answer = success(deleted(path));
     const outcome = await store.delete(path, answer);
-    return outcome === 'deleted' ? answer : failure(missing(path));
+    return outcome.kind === 'deleted' ? answer : failure(missing(path));
   },
 });

@@ -2,7 +2,7 @@ import { fileTooLarge, secretsMasked, secretsRejected } from '../messages.ts';
 import type { MemoryPath } from '../path.ts';
 import { mask, type Secret } from '../redactor.ts';
 import { failure, type MemoryResult, success } from '../result.ts';
-import type { Edit, PlainEdit } from '../store.ts';
+import type { Edit } from '../store.ts';
 import type { Change } from '../text.ts';
 import type { MemoryContext } from './command.ts';
 
@@ -35,14 +35,6 @@ export async function judgeChange(
     return { result: failure(fileTooLarge(path, maxFileBytes)) };
   }
   return { content: written.content, result: successWith(describe(written), secrets) };
-}
-
-/** What every edit as data has; undefined where its change has to be judged here. */
-export function plainly(
-  reply: string,
-  { limits: { maxFileBytes }, redaction }: MemoryContext,
-): Pick<PlainEdit, 'reply' | 'maxFileBytes'> | undefined {
-  return redaction === undefined ? { reply, maxFileBytes } : undefined;
 }
 
 /** The secrets that the change brings in or completes; what stands elsewhere in the file is not its doing. */

@@ -1,6 +1,6 @@
 import { invalidField, isMissing, readOnly, unknownCommand } from '../messages.ts';
 import { failure, type MemoryResult } from '../result.ts';
-import { AlreadyAnswered } from '../store.ts';
+import { IdempotentReplay } from '../store.ts';
 import type { MemoryCommand, MemoryContext } from './command.ts';
 import { create } from './create.ts';
 import { deleteCommand } from './delete.ts';
@@ -34,9 +34,10 @@ export async function executeCommand(
   if (context.access === 'read_only') return failure(readOnly);
   try {
     const result = await command.run(input, context);
-    return result.isError ? await context.store.settleFailure(result) : result;
+    if (result.isError) await context.store.recordFailure(result);
+    return result;
   } catch (error) {
-    if (error instanceof AlreadyAnswered) return { ...error.answer, replayed: true };
+    if (error instanceof IdempotentReplay) return { ...error.answer, replayed: true };
     throw error;
   }
 }

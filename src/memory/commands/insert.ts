@@ -4,7 +4,7 @@ import { parsePath } from '../path.ts';
 import { failure } from '../result.ts';
 import { countLines, insertLines } from '../text.ts';
 import { defineCommand, integerField, pathField, textField } from './command.ts';
-import { judgeChange, plainly } from './edit.ts';
+import { judgeChange } from './edit.ts';
 import { overQuota } from './quota.ts';
 
 export const insert = defineCommand({
@@ -31,8 +31,7 @@ export const insert = defineCommand({
       const insertion = insertLines(content, line, lines);
       return judgeChange(path, content, insertion, () => inserted(path), context);
     };
-    const plain = plainly(inserted(path), context);
-    const outcome = await context.store.edit(path, change, plain && { ...plain, line, text: lines });
+    const outcome = await context.store.edit(path, change);
     if (outcome.kind === 'missing') return failure(missing(path));
     return outcome.kind === 'over_quota' ? overQuota(outcome) : outcome.result;
   },

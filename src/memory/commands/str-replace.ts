@@ -4,7 +4,7 @@ import { parsePath } from '../path.ts';
 import { failure } from '../result.ts';
 import { linesOfOffsets, occurrencesOf, snippetOf, splice } from '../text.ts';
 import { defineCommand, pathField, textField } from './command.ts';
-import { judgeChange, plainly } from './edit.ts';
+import { judgeChange } from './edit.ts';
 import { overQuota } from './quota.ts';
 
 export const strReplace = defineCommand({
@@ -35,12 +35,7 @@ export const strReplace = defineCommand({
       const replacement = splice(content, offset, oldStr.length, newStr ?? '');
       return judgeChange(path, content, replacement, (written) => replaced(snippetOf(written)), context);
     };
-    const plain = plainly(replaced(''), context);
-    const outcome = await context.store.edit(
-      path,
-      change,
-      plain && { ...plain, oldStr, newStr: newStr ?? '' },
-    );
+    const outcome = await context.store.edit(path, change);
     if (outcome.kind === 'missing') return failure(replaceMissing(path));
     return outcome.kind === 'over_quota' ? overQuota(outcome) : outcome.result;
   },

@@ -1,0 +1,36 @@
+-- Opens every write: locks the tenant, then looks for an earlier answer under the request's idempotency key.
+--
+-- After the lock, each further statement of the write sees the latest committed state, and no other write of the tenant can
+-- come in between. Returns a null outcome when the write is to go on, otherwise the write's outcome:
+--   skipped         p_wait is false, and another session holds the lock or the tenant does not exist
+--   unknown_tenant  the tenant does not exist
+--   replayed        the key has an answer: {content, is_error}
+--   key_reused      the key has an answer, to a different request
+CREATE OR REPLACE FUNCTION memory_begin_write(
+  p_tenant text, p_key_hash text, p_request_hash text, p_wait boolean,
+  OUT outcome text, OUT data jsonb
+) LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  answered record;
+BEGIN
+  IF p_wait THEN
+    PERFORM FROM tenants WHERE id = p_tenant FOR NO KEY UPDATE;
+  ELSE
+    PERFORM FROM tenants WHERE id = p_tenant FOR NO KEY UPDATE SKIP LOCKED;
+  END IF;
+  IF NOT FOUND THEN
+    outcome := CASE WHEN p_wait THEN 'unknown_tenant' ELSE 'skipped' END;
+  ELSIF p_key_hash IS NOT NULL THEN
+    SELECT i.request_hash, i.content, i.is_error INTO answered
+    FROM idempotency_keys AS i WHERE i.tenant_id = p_tenant AND i.key_hash = p_key_hash;
+    IF NOT FOUND THEN
+      RETURN;
+    ELSIF answered.request_hash = p_request_hash THEN
+      outcome := 'replayed';
+      data := jsonb_build_object('content', answered.content, 'isError', answered.is_error);
+    ELSE
+      outcome := 'key_reused';
+    END IF;
+  END IF;
+END
+$$;

@@ -1,0 +1,28 @@
+-- Rules about paths. The planner inlines the SQL functions, so a query that uses them still uses its indexes.
+
+-- The directory that holds `p_path`; null for the root.
+CREATE OR REPLACE FUNCTION memory_parent(p_path text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT NULLIF(left(p_path, -strpos(reverse(p_path), '/')), '')
+$$;
+
+-- Whether `p_path` is `p_top` or below it. '0' follows '/', so this is a range of the primary key and there is nothing to escape.
+CREATE OR REPLACE FUNCTION memory_in_subtree(p_path text, p_top text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT p_path >= p_top AND p_path < p_top || '0' AND (p_path = p_top OR p_path >= p_top || '/')
+$$;
+
+-- Every directory above `p_path`, the root first.
+CREATE OR REPLACE FUNCTION memory_ancestors(p_path text) RETURNS text[]
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+  ancestors text[] := '{}';
+  parent text := memory_parent(p_path);
+BEGIN
+  WHILE parent IS NOT NULL LOOP
+    ancestors := parent || ancestors;
+    parent := memory_parent(parent);
+  END LOOP;
+  RETURN ancestors;
+END
+$$;

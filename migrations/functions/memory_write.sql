@@ -1,0 +1,41 @@
+-- Writes a file's content if the file is still at the version that was read (compare-and-swap).
+--
+-- Outcomes beside those of memory_begin_write: missing (also for a directory), conflict (the file is at another version),
+-- over_quota {of, used, limit, needed}, written.
+CREATE OR REPLACE FUNCTION memory_write(
+  p_tenant text, p_path text, p_read_version uuid, p_content text, p_version uuid,
+  p_max_files bigint, p_max_bytes bigint,
+  p_key_hash text, p_request_hash text, p_answer text, p_wait boolean,
+  OUT outcome text, OUT data jsonb
+) LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  begun CONSTANT record := memory_begin_write(p_tenant, p_key_hash, p_request_hash, p_wait);
+  file record;
+BEGIN
+  IF begun.outcome IS NOT NULL THEN
+    outcome := CASE begun.outcome WHEN 'unknown_tenant' THEN 'missing' ELSE begun.outcome END;
+    data := begun.data;
+    RETURN;
+  END IF;
+
+  SELECT e.version, e.size_bytes INTO file
+  FROM entries AS e WHERE e.tenant_id = p_tenant AND e.path = p_path AND e.kind = 'file';
+  IF NOT FOUND THEN
+    outcome := 'missing';
+    RETURN;
+  ELSIF file.version <> p_read_version THEN
+    outcome := 'conflict';
+    RETURN;
+  END IF;
+  data := memory_change_usage(p_tenant, 0, octet_length(p_content) - file.size_bytes, p_max_files, p_max_bytes);
+  IF data IS NOT NULL THEN
+    outcome := 'over_quota';
+    RETURN;
+  END IF;
+
+  UPDATE entries AS e SET content = p_content, version = p_version, updated_at = now()
+  WHERE e.tenant_id = p_tenant AND e.path = p_path;
+  PERFORM memory_store_answer(p_tenant, p_key_hash, p_request_hash, p_answer, false);
+  outcome := 'written';
+END
+$$;

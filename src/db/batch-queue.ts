@@ -1,0 +1,100 @@
+import { neverSent, outcomeUnknown } from './errors.ts';
+import type { BatchStatement, Outcome, Run, Scalar, Statement, Value } from './statement.ts';
+
+/** In characters, of a call's parameters. A larger call goes alone: batching saves it nothing, and others would wait for it. */
+const MAX_CHARACTERS = 32 * 1024;
+
+/** A waiting call of any statement: only its maker knows the type of its row. */
+interface Call {
+  readonly params: Record<string, Value>;
+  /** Settles the call with its row. */
+  resolve(row: unknown): void;
+  reject(error: unknown): void;
+  /** Sends the call by itself. */
+  fallBack(): void;
+}
+
+/**
+ * Runs reads that come at about the same time in one statement, where theirs has a `batch`: for the server that is a quarter of
+ * the work, for the client one message. Nobody waits for others to come: while one batch is at work the next one of its
+ * kind gathers, so batches grow with the load, and at rest each call goes at once.
+ *
+ * A batch answers what is plain and says which calls it answered. The others, and all of a batch that failed on the server or was
+ * never sent, go alone.
+ */
+export class BatchQueue {
+  readonly #batched: Run;
+  readonly #single: Run;
+  readonly #size: number;
+  readonly #kinds = new Map<BatchStatement, { waiting: Call[]; isBusy: boolean }>();
+
+  /** @param size how many calls may share a statement; 1: each goes alone */
+  constructor(runners: { batched: Run; single: Run }, size: number) {
+    this.#batched = runners.batched;
+    this.#single = runners.single;
+    this.#size = size;
+  }
+
+  readonly run: Run = <Params extends Record<string, Value>, Row>(
+    statement: Statement<Params, Row>,
+    params: Params,
+  ) => {
+    const { batch } = statement;
+    if (batch === undefined || this.#size === 1 || isLarge(params)) return this.#single(statement, params);
+    return new Promise<Outcome<Row>>((resolve, reject) => {
+      this.#add(batch, {
+        params,
+        resolve: (row) => resolve({ rows: [row as Row], count: 1 }),
+        reject,
+        fallBack: () => this.#single(statement, params).then(resolve, reject),
+      });
+    });
+  };
+
+  #add(batch: BatchStatement, call: Call): void {
+    let kind = this.#kinds.get(batch);
+    if (kind === undefined) {
+      kind = { waiting: [], isBusy: false };
+      this.#kinds.set(batch, kind);
+    }
+    kind.waiting.push(call);
+    if (kind.isBusy) return;
+    kind.isBusy = true;
+    // Once all requests that have arrived are read.
+    setImmediate(() => this.#sendAll(batch, kind));
+  }
+
+  async #sendAll(batch: BatchStatement, kind: { waiting: Call[]; isBusy: boolean }): Promise<void> {
+    while (kind.waiting.length > 0) await this.#send(batch, kind.waiting.splice(0, this.#size));
+    kind.isBusy = false;
+  }
+
+  async #send(batch: BatchStatement, calls: Call[]): Promise<void> {
+    const params: Record<string, Value> = {};
+    for (const name of batch.parameters)
+      params[name] = calls.map((call) => (call.params[name] ?? null) as Scalar);
+    try {
+      settle(calls, (await this.#batched(batch, params)).rows);
+    } catch (error) {
+      // Each call's own rules for trying again hold, unless it is known that none was answered.
+      if (outcomeUnknown(error) && !neverSent(error)) for (const call of calls) call.reject(error);
+      else settle(calls, []);
+    }
+  }
+}
+
+/** Settles the calls that have a row; the others go alone. */
+function settle(calls: Call[], rows: { item: number }[]): void {
+  const left = new Set(calls);
+  for (const row of rows) {
+    const call = calls[row.item - 1];
+    if (call && left.delete(call)) call.resolve(row);
+  }
+  for (const call of left) call.fallBack();
+}
+
+function isLarge(params: Record<string, Value>): boolean {
+  let characters = 0;
+  for (const value of Object.values(params)) if (typeof value === 'string') characters += value.length;
+  return characters > MAX_CHARACTERS;
+}

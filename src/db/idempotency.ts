@@ -1,0 +1,32 @@
+import { hash } from 'node:crypto';
+import { ServiceError } from '../errors.ts';
+
+/** A write's idempotency key and what it asks for, both as hashes. */
+export interface RequestKey {
+  keyHash: string;
+  requestHash: string;
+}
+
+/**
+ * The key of a request.
+ *
+ * @param key what the caller gave: any text
+ * @param input what it asks for; the order of its fields does not matter
+ */
+export function requestKey(key: string, input: Record<string, unknown>): RequestKey {
+  const fields = Object.entries(input).sort(([a], [b]) => (a < b ? -1 : 1));
+  return { keyHash: sha256(key), requestHash: sha256(JSON.stringify(fields)) };
+}
+
+/** The key has the answer to another request. */
+export function keyReused(): ServiceError {
+  return new ServiceError(
+    422,
+    'idempotency_key_reused',
+    'The idempotency key (a tool_use block’s id, or Idempotency-Key) came with another write before: use a new one for each call.',
+  );
+}
+
+function sha256(text: string): string {
+  return hash('sha256', text, 'base64url');
+}

@@ -1,0 +1,265 @@
+/** Writes that come at the same time share statements, and none feels the others. */
+import pg from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { isAway, sqlState } from '../../src/db/errors.ts';
+import { runnerOn } from '../../src/db/postgres.ts';
+import { type Run, statement, type Value } from '../../src/db/statement.ts';
+import type { CallFunction, TypedWriteFunction } from '../../src/db/write-functions.ts';
+import { WriteQueue } from '../../src/db/write-queue.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { assertInvariants, readTree } from '../support/invariants.ts';
+import { describeService, freshTenant, startService } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+type Params = {
+  tenant: string;
+  keyHash: null;
+  requestHash: null;
+  answer: string;
+};
+
+/** Divides by the length of its answer, and says so; locks its tenant like every write. */
+const DIVIDE = `
+CREATE FUNCTION test_divide(p_tenant text, p_answer text, p_wait boolean, OUT outcome text, OUT data jsonb)
+LANGUAGE plpgsql AS $$
+BEGIN
+  outcome := (memory_begin_write(p_tenant, NULL, NULL, p_wait)).outcome;
+  IF outcome IS NULL THEN
+    IF p_answer = 'kill' THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
+    outcome := 'divided';
+    data := jsonb_build_object('by', 100 / length(p_answer));
+  END IF;
+END $$`;
+
+const divide: TypedWriteFunction<Params, { kind: 'divided'; by: number }> = {
+  name: 'test_divide',
+  parameters: ['tenant', 'answer'],
+  mixesTenants: true,
+  statement: statement<Record<string, Value>, { item: number; outcome: string; data: null }>(
+    'test_divide',
+    ['tenant', 'answer', 'wait'],
+    `SELECT c.item::integer, f.outcome, f.data
+     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS c (tenant, answer, item),
+       LATERAL test_divide(c.tenant, c.answer, $3::boolean) AS f`,
+  ),
+};
+
+describe('the write queue', () => {
+  let database: Awaited<ReturnType<typeof createTestDatabase>>;
+  let pool: pg.Pool;
+  /** Of each statement, how many calls it had, and whether it waits for locks. */
+  let sent: { calls: number; wait: boolean }[] = [];
+  let call: CallFunction;
+
+  const queueOf = (size: number) => {
+    const onPool = runnerOn(pool);
+    const counted: Run = (each, params) => {
+      const { tenant, wait } = params as unknown as { tenant: string[]; wait: boolean };
+      sent.push({ calls: tenant.length, wait });
+      return onPool(each, params);
+    };
+    return new WriteQueue({ batched: counted, single: counted }, size);
+  };
+  const paramsOf = (tenant: string, answer: string): Params => ({
+    ...{ tenant, answer },
+    ...{ keyHash: null, requestHash: null },
+  });
+  const callAll = (calls: [tenant: string, answer: string][]) =>
+    Promise.allSettled(calls.map(([tenant, answer]) => call(divide, paramsOf(tenant, answer))));
+  const divided = (by: number) => ({ status: 'fulfilled', value: { kind: 'divided', by } });
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    pool = new pg.Pool({ connectionString: database.url });
+    pool.on('error', () => {});
+    await pool.query(DIVIDE);
+    await pool.query("INSERT INTO tenants (id) VALUES ('a'), ('b'), ('c')");
+  });
+  beforeEach(() => {
+    sent = [];
+    ({ call } = queueOf(8));
+  });
+  afterAll(async () => {
+    await pool.end();
+    await database.drop();
+  });
+
+  it('sends what comes together in one statement, also of one tenant', async () => {
+    const outcomes = await callAll([
+      ['a', 'x'],
+      ['a', 'xx'],
+      ['b', 'xxxx'],
+      ['a', 'xxxxx'],
+    ]);
+    expect(outcomes).toStrictEqual([divided(100), divided(50), divided(25), divided(20)]);
+    expect(sent).toStrictEqual([{ calls: 4, wait: false }]);
+  });
+
+  it('keeps to its size, and to one statement of a tenant at a time', async () => {
+    await callAll(Array.from({ length: 20 }, () => ['a', 'x']));
+    expect(sent.map(({ calls }) => calls)).toStrictEqual([8, 8, 4]);
+    sent = [];
+    ({ call } = queueOf(1));
+    await callAll(Array.from({ length: 3 }, () => ['a', 'x']));
+    expect(sent).toStrictEqual(Array(3).fill({ calls: 1, wait: true }));
+  });
+
+  it('does not let other tenants wait for what is large', async () => {
+    const large = 'x'.repeat(40_000);
+    const outcomes = await callAll([
+      ['a', large],
+      ['b', 'x'],
+      ['c', 'x'],
+    ]);
+    expect(outcomes).toStrictEqual([divided(0), divided(100), divided(100)]);
+    expect(sent).toStrictEqual([
+      { calls: 1, wait: true },
+      { calls: 2, wait: false },
+    ]);
+  });
+
+  it('repeats each call alone when the statement failed, and only what is wrong fails', async () => {
+    const outcomes = await callAll([
+      ['a', 'x'],
+      ['a', ''],
+      ['b', 'xx'],
+    ]);
+    expect(outcomes).toMatchObject([
+      divided(100),
+      { status: 'rejected', reason: { code: '22012' } },
+      divided(50),
+    ]);
+    expect(sent.map(({ calls }) => calls).sort()).toStrictEqual([1, 1, 1, 3]);
+  });
+
+  it('sends nothing again when the connection is lost, since it may have been done', async () => {
+    const outcomes = await callAll([
+      ['a', 'x'],
+      ['b', 'kill'],
+    ]);
+    for (const outcome of outcomes) {
+      expect(outcome.status).toBe('rejected');
+      expect(isAway((outcome as PromiseRejectedResult).reason)).toBe(true);
+    }
+    expect(sent).toHaveLength(1);
+    expect(await callAll([['a', 'x']])).toStrictEqual([divided(100)]);
+  });
+
+  it('skips a tenant that another session has locked, whose calls then wait together', async () => {
+    const other = await pool.connect();
+    try {
+      await other.query("BEGIN; SELECT FROM tenants WHERE id = 'a' FOR NO KEY UPDATE");
+      const locked = callAll([
+        ['a', 'x'],
+        ['a', 'xx'],
+      ]);
+      expect(await callAll([['b', 'x']])).toStrictEqual([divided(100)]);
+      const waiting =
+        "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+      while ((await other.query(waiting)).rows.length === 0);
+      expect(sent).toStrictEqual([
+        { calls: 3, wait: false },
+        { calls: 2, wait: true },
+      ]);
+      await other.query('COMMIT');
+      expect(await locked).toStrictEqual([divided(100), divided(50)]);
+    } finally {
+      other.release(true);
+    }
+  });
+
+  it('waits for a lock once for all calls of the tenant', async () => {
+    const other = await pool.connect();
+    const impatient = new pg.Pool({ connectionString: database.url, options: '-c lock_timeout=50' });
+    try {
+      await other.query("BEGIN; SELECT FROM tenants WHERE id = 'a' FOR NO KEY UPDATE");
+      const run = runnerOn(impatient);
+      const queue = new WriteQueue({ batched: run, single: run }, 8);
+      const outcomes = await Promise.allSettled([
+        queue.call(divide, paramsOf('a', 'x')),
+        queue.call(divide, paramsOf('a', 'x')),
+      ]);
+      expect(outcomes.map((each) => sqlState((each as PromiseRejectedResult).reason))).toStrictEqual([
+        '55P03',
+        '55P03',
+      ]);
+    } finally {
+      other.release(true);
+      await impatient.end();
+    }
+  });
+
+  it('gives other work on a tenant its turn', async () => {
+    const queue = queueOf(8);
+    const order: string[] = [];
+    const note = (what: string) => (): void => {
+      order.push(what);
+    };
+    await Promise.all([
+      queue.call(divide, paramsOf('a', 'x')).then(note('call')),
+      queue.exclusively('a', async () => note('work')()),
+      queue.exclusively('a', async () => note('more work')()),
+    ]);
+    expect(order).toStrictEqual(['call', 'work', 'more work']);
+    await expect(queue.exclusively('a', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    expect(await queue.exclusively('a', async () => 'done')).toBe('done');
+  });
+});
+
+it('two renames that commit while a delete waits for its tenant hide nothing from it', async () => {
+  const database = await createTestDatabase();
+  const service = await startService('postgres', { DATABASE_URL: database.url });
+  const other = new pg.Client({ connectionString: database.url });
+  other.on('error', () => {});
+  await other.connect();
+  try {
+    const tenant = freshTenant('delete');
+    await service.execute(cmd.create('/memories/a/1', 'one'), { tenant });
+    await service.execute(cmd.create('/memories/a/2', 'two'), { tenant });
+    await other.query('BEGIN');
+    await other.query('SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenant]);
+    const deleted = service.execute(cmd.delete('/memories/a'), { tenant });
+    const waiting =
+      "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+    while ((await other.query(waiting)).rows.length === 0);
+    const rename = (from: string, to: string) =>
+      other.query('SELECT outcome FROM memory_rename($1, $2, $3, 1024, 20, NULL, NULL, NULL, true)', [
+        tenant,
+        from,
+        to,
+      ]);
+    await rename('/memories/a', '/memories/b');
+    await rename('/memories/b/1', '/memories/a/1');
+    await other.query('COMMIT');
+    expect((await deleted).content).toBe('Successfully deleted /memories/a');
+    expect([...(await readTree(service, tenant)).keys()].sort()).toStrictEqual([
+      '/memories',
+      '/memories/b',
+      '/memories/b/2',
+    ]);
+    await assertInvariants(service);
+  } finally {
+    await other.end();
+    await service.close();
+    await database.drop();
+  }
+});
+
+describeService('writes of one tenant at once', (service) => {
+  it('are all done, of whatever kind', async () => {
+    const tenant = freshTenant('mixed');
+    const numbers = Array.from({ length: 40 }, (_, n) => n);
+    await service().execute(cmd.create('/memories/f', ''), { tenant });
+    const answers = await Promise.all(
+      numbers.flatMap((n) => [
+        service().execute(cmd.create(`/memories/d${n % 3}/f${n}`, `text ${n}`), { tenant }),
+        service().execute(cmd.insert('/memories/f', 0, `line ${n}`), { tenant }),
+      ]),
+    );
+    expect(answers.filter(({ is_error }) => is_error !== false)).toStrictEqual([]);
+    const tree = await readTree(service(), tenant);
+    expect([...tree.values()].filter((content) => content !== null)).toHaveLength(41);
+    expect(tree.get('/memories/f')?.split('\n')).toHaveLength(41);
+    await assertInvariants(service());
+  });
+});

@@ -1,0 +1,16 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { FUNCTIONS_VERSION, MIGRATIONS_FOLDER } from '../../src/db/migrate.ts';
+
+/** A database that has the version already keeps its functions, so a change without a new version would reach new databases only. */
+it('a change of the database functions raises FUNCTIONS_VERSION', () => {
+  const folder = join(MIGRATIONS_FOLDER, 'functions');
+  const hash = createHash('sha256');
+  for (const file of readdirSync(folder).sort()) hash.update(readFileSync(join(folder, file)));
+  expect({ version: FUNCTIONS_VERSION, sha256: hash.digest('hex') }).toStrictEqual({
+    version: 1,
+    sha256: '03edc557ebf9d09af0ab3500a302b8333c92e6ea5c8a61fabe4b4f4cc70f8c1a',
+  });
+});
