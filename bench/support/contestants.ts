@@ -17,8 +17,8 @@ import {
 import { runCli, SERVICE, type Server, startServer, typescript } from './process.ts';
 import { type Workload, workloads } from './workloads.ts';
 
-/** The one setting beside the defaults: whoever makes load is over any rate. */
-export const LOAD_SETTINGS = { RATE_LIMIT_PER_MINUTE: '0' };
+/** What is set beside the defaults: whoever makes load is over any rate and any quota. */
+export const LOAD_SETTINGS = { RATE_LIMIT_PER_MINUTE: '0', MAX_TENANT_FILES: '0', MAX_TENANT_BYTES: '0' };
 
 export interface Contestant {
   id: 'S' | 'I' | 'N' | 'A' | 'B' | 'C1' | 'C2' | 'P';

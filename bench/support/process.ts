@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { openSync, readFileSync } from 'node:fs';
+import { openSync, readdirSync, readFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -39,18 +39,19 @@ process.on('exit', () => {
  * `scratch`, as it would in production.
  *
  * @param options.ready any answer will do where it is undefined
+ * @param options.folder where to start it; by default this checkout
  */
 export async function startServer(
   args: string[],
-  options: { env: Record<string, string>; scratch: string; name: string; ready?: string },
+  options: { env: Record<string, string>; scratch: string; name: string; ready?: string; folder?: string },
 ): Promise<Server> {
-  const { env, scratch, name, ready } = options;
+  const { env, scratch, name, ready, folder = root } = options;
   const port = await freePort();
   const file = join(scratch, `${name}.log`);
   const log = openSync(file, 'a');
   const started = performance.now();
   const child = spawn(process.execPath, args, {
-    cwd: root,
+    cwd: folder,
     env: { PATH: process.env.PATH, NODE_ENV: 'production', PORT: String(port), ...env },
     stdio: ['ignore', log, log],
   });
@@ -84,6 +85,24 @@ export function runCli(args: string[], env: Record<string, string>): string {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+}
+
+/**
+ * Processor time that a server's connections to a database have used so far, in microseconds; 0 where that cannot be found out, as for a
+ * server on another machine.
+ */
+export function databaseProcessorTime(database: string): number {
+  if (process.platform !== 'linux') return 0;
+  let sum = 0;
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    try {
+      const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+      if (/^postgres:/.test(command) && command.includes(database)) sum += processorMicroseconds(Number(pid));
+    } catch {
+      // It has ended since.
+    }
+  }
+  return sum;
 }
 
 function residentBytes(pid: number): number {

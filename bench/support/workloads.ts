@@ -9,7 +9,8 @@ import {
 } from './data.ts';
 
 export const workloads = ['view', 'directory', 'create', 'str_replace', 'insert', 'mix'] as const;
-export type Workload = (typeof workloads)[number];
+/** `one_file`: all connections edit one file of one tenant, which keeps its size. */
+export type Workload = (typeof workloads)[number] | 'one_file';
 
 export const describeWorkload: Record<Workload, string> = {
   view: 'view of a 1 KB file',
@@ -17,6 +18,7 @@ export const describeWorkload: Record<Workload, string> = {
   create: 'create of a 1 KB file',
   str_replace: 'str_replace in a 10 KB file',
   insert: 'insert in a 10 KB file',
+  one_file: 'str_replace in one 10 KB file by all connections',
   mix: 'mix: 60 % view, 15 % str_replace, 10 % insert, 10 % create, 5 % rename and delete',
 };
 
@@ -94,6 +96,8 @@ export function callsOf(
         return { command: 'create', path: `/memories/new/${run}-${client}-${n}.md`, file_text: NEW_TEXT };
       case 'str_replace':
         return { command: 'str_replace', path: filePath(directory, 0), old_str: 'log:', new_str: 'log:.' };
+      case 'one_file':
+        return { command: 'str_replace', path: filePath(0, 0), old_str: 'log:', new_str: 'log:' };
       case 'insert':
         return { command: 'insert', path: filePath(directory, 0), insert_line: 2, insert_text: '- seen\n' };
     }
@@ -101,7 +105,10 @@ export function callsOf(
 
   return () => {
     const kind = workload === 'mix' ? MIX[n % MIX.length] : workload;
-    const tenant = tenantName((client + clients * (Math.floor(n / 3) % own)) % tenants);
+    const tenant =
+      kind === 'one_file'
+        ? tenantName(0)
+        : tenantName((client + clients * (Math.floor(n / 3) % own)) % tenants);
     if (kind === 'tidy') {
       n++;
       return tidy(made) ?? { tenant, input: inputFor('view') };

@@ -1,22 +1,25 @@
 -- Opens every write: locks the tenant, then looks for an earlier answer under the request's idempotency key.
 --
 -- After the lock, each further statement of the write sees the latest committed state, and no other write of the tenant can
--- come in between. Returns a null outcome when the write is to go on, otherwise the write's outcome:
+-- come in between. Returns what the tenant uses and its own limits, and a null outcome when the write is to go on. Otherwise it
+-- returns the write's outcome:
 --   skipped         p_wait is false, and another session holds the lock or the tenant does not exist
 --   unknown_tenant  the tenant does not exist
---   replayed        the key has an answer: {content, is_error}
+--   replayed        the key has an answer: {content, isError}
 --   key_reused      the key has an answer, to a different request
 CREATE OR REPLACE FUNCTION memory_begin_write(
   p_tenant text, p_key_hash text, p_request_hash text, p_wait boolean,
-  OUT outcome text, OUT data jsonb
+  OUT outcome text, OUT data jsonb, OUT files bigint, OUT max_files bigint, OUT bytes bigint, OUT max_bytes bigint
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   answered record;
 BEGIN
   IF p_wait THEN
-    PERFORM FROM tenants WHERE id = p_tenant FOR NO KEY UPDATE;
+    SELECT t.file_count, t.max_files, t.byte_count, t.max_bytes INTO files, max_files, bytes, max_bytes
+    FROM tenants AS t WHERE t.id = p_tenant FOR NO KEY UPDATE;
   ELSE
-    PERFORM FROM tenants WHERE id = p_tenant FOR NO KEY UPDATE SKIP LOCKED;
+    SELECT t.file_count, t.max_files, t.byte_count, t.max_bytes INTO files, max_files, bytes, max_bytes
+    FROM tenants AS t WHERE t.id = p_tenant FOR NO KEY UPDATE SKIP LOCKED;
   END IF;
   IF NOT FOUND THEN
     outcome := CASE WHEN p_wait THEN 'unknown_tenant' ELSE 'skipped' END;

@@ -12,8 +12,7 @@ DECLARE
   begun record := memory_begin_write(p_tenant, p_key_hash, p_request_hash, p_wait);
   parent CONSTANT text := memory_parent(p_path);
   made_tenant boolean := false;
-  kind_there text;
-  kind_above text;
+  exceeded jsonb;
   file_above text;
 BEGIN
   IF begun.outcome = 'unknown_tenant' AND p_auto_create THEN
@@ -27,36 +26,47 @@ BEGIN
     RETURN;
   END IF;
 
-  SELECT max(e.kind) FILTER (WHERE e.path = p_path), max(e.kind) FILTER (WHERE e.path = parent)
-  INTO kind_there, kind_above
-  FROM entries AS e WHERE e.tenant_id = p_tenant AND e.path IN (p_path, parent);
-  IF kind_there IS NOT NULL THEN
-    outcome := 'exists';
-    RETURN;
+  exceeded := memory_exceeded_quota(
+    begun.files, COALESCE(begun.max_files, p_max_files), 1,
+    begun.bytes, COALESCE(begun.max_bytes, p_max_bytes), octet_length(p_content)
+  );
+  IF exceeded IS NULL THEN
+    -- Does nothing when the parent is no directory or something is at the path. So the usual case is one statement.
+    INSERT INTO entries AS e (tenant_id, path, parent_path, kind, content, version)
+    SELECT p_tenant, p_path, parent, 'file', p_content, p_version
+    FROM entries AS above WHERE above.tenant_id = p_tenant AND above.path = parent AND above.kind = 'dir'
+    ON CONFLICT (tenant_id, path) DO NOTHING;
   END IF;
-  IF kind_above IS DISTINCT FROM 'dir' THEN
+  IF exceeded IS NOT NULL OR NOT FOUND THEN
+    PERFORM FROM entries AS e WHERE e.tenant_id = p_tenant AND e.path = p_path;
+    IF FOUND THEN
+      outcome := 'exists';
+      RETURN;
+    END IF;
     file_above := memory_file_above(p_tenant, p_path);
     IF file_above IS NOT NULL THEN
       outcome := 'not_a_directory';
       data := jsonb_build_object('path', file_above);
       RETURN;
     END IF;
-  END IF;
-  data := memory_change_usage(p_tenant, 1, octet_length(p_content), p_max_files, p_max_bytes);
-  IF data IS NOT NULL THEN
-    outcome := 'over_quota';
-    IF made_tenant THEN
-      DELETE FROM tenants WHERE id = p_tenant;
+    IF exceeded IS NOT NULL THEN
+      IF made_tenant THEN
+        DELETE FROM tenants WHERE id = p_tenant;
+      END IF;
+      outcome := 'over_quota';
+      data := exceeded;
+      RETURN;
     END IF;
-    RETURN;
+    PERFORM memory_make_directories(p_tenant, p_path);
+    INSERT INTO entries (tenant_id, path, parent_path, kind, content, version)
+    VALUES (p_tenant, p_path, parent, 'file', p_content, p_version);
   END IF;
 
-  IF kind_above IS NULL THEN
-    PERFORM memory_make_directories(p_tenant, p_path);
+  UPDATE tenants AS t SET file_count = t.file_count + 1, byte_count = t.byte_count + octet_length(p_content)
+  WHERE t.id = p_tenant;
+  IF p_key_hash IS NOT NULL THEN
+    PERFORM memory_store_answer(p_tenant, p_key_hash, p_request_hash, p_answer, false);
   END IF;
-  INSERT INTO entries (tenant_id, path, parent_path, kind, content, version)
-  VALUES (p_tenant, p_path, parent, 'file', p_content, p_version);
-  PERFORM memory_store_answer(p_tenant, p_key_hash, p_request_hash, p_answer, false);
   outcome := 'created';
 END
 $$;

@@ -26,8 +26,10 @@ BEGIN
     outcome := 'missing';
     RETURN;
   END IF;
-  PERFORM memory_change_usage(p_tenant, -gone.files, -gone.bytes, 0, 0);
-  PERFORM memory_store_answer(p_tenant, p_key_hash, p_request_hash, p_answer, false);
+  UPDATE tenants AS t SET file_count = t.file_count - gone.files, byte_count = t.byte_count - gone.bytes WHERE t.id = p_tenant;
+  IF p_key_hash IS NOT NULL THEN
+    PERFORM memory_store_answer(p_tenant, p_key_hash, p_request_hash, p_answer, false);
+  END IF;
   outcome := 'deleted';
 END
 $$;

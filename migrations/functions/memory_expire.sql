@@ -16,7 +16,7 @@ BEGIN
   )
   SELECT count(*), COALESCE(sum(x.size_bytes), 0) INTO files, bytes FROM expired AS x;
   IF files > 0 THEN
-    PERFORM memory_change_usage(p_tenant, -files, -bytes, 0, 0);
+    UPDATE tenants AS t SET file_count = t.file_count - files, byte_count = t.byte_count - bytes WHERE t.id = p_tenant;
   END IF;
 END
 $$;

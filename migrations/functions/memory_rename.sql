@@ -56,7 +56,9 @@ BEGIN
     parent_path = CASE WHEN e.path = p_from THEN memory_parent(p_to)
       ELSE p_to || substr(e.parent_path, length(p_from) + 1) END
   WHERE e.tenant_id = p_tenant AND memory_in_subtree(e.path, p_from);
-  PERFORM memory_store_answer(p_tenant, p_key_hash, p_request_hash, p_answer, false);
+  IF p_key_hash IS NOT NULL THEN
+    PERFORM memory_store_answer(p_tenant, p_key_hash, p_request_hash, p_answer, false);
+  END IF;
   outcome := 'renamed';
 END
 $$;

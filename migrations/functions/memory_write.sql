@@ -11,6 +11,7 @@ CREATE OR REPLACE FUNCTION memory_write(
 DECLARE
   begun CONSTANT record := memory_begin_write(p_tenant, p_key_hash, p_request_hash, p_wait);
   file record;
+  more_bytes bigint;
 BEGIN
   IF begun.outcome IS NOT NULL THEN
     outcome := CASE begun.outcome WHEN 'unknown_tenant' THEN 'missing' ELSE begun.outcome END;
@@ -27,7 +28,10 @@ BEGIN
     outcome := 'conflict';
     RETURN;
   END IF;
-  data := memory_change_usage(p_tenant, 0, octet_length(p_content) - file.size_bytes, p_max_files, p_max_bytes);
+  more_bytes := octet_length(p_content) - file.size_bytes;
+  data := memory_exceeded_quota(
+    begun.files, COALESCE(begun.max_files, p_max_files), 0, begun.bytes, COALESCE(begun.max_bytes, p_max_bytes), more_bytes
+  );
   IF data IS NOT NULL THEN
     outcome := 'over_quota';
     RETURN;
@@ -35,7 +39,12 @@ BEGIN
 
   UPDATE entries AS e SET content = p_content, version = p_version, updated_at = now()
   WHERE e.tenant_id = p_tenant AND e.path = p_path;
-  PERFORM memory_store_answer(p_tenant, p_key_hash, p_request_hash, p_answer, false);
+  IF more_bytes <> 0 THEN
+    UPDATE tenants AS t SET byte_count = t.byte_count + more_bytes WHERE t.id = p_tenant;
+  END IF;
+  IF p_key_hash IS NOT NULL THEN
+    PERFORM memory_store_answer(p_tenant, p_key_hash, p_request_hash, p_answer, false);
+  END IF;
   outcome := 'written';
 END
 $$;

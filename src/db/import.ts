@@ -4,10 +4,10 @@ import type { OverQuota } from '../memory/store.ts';
 import type { Run } from './statement.ts';
 import { lockTenantStatement } from './statements/tenants.ts';
 import {
-  changeUsageStatement,
   findPathsStatement,
   importDirectoriesStatement,
   importFilesStatement,
+  reserveStatement,
 } from './statements/transfer.ts';
 import { unknownTenant } from './tenants.ts';
 import type { Quotas } from './write-functions.ts';
@@ -55,7 +55,7 @@ export async function importInto(
   const existing = await existingIn(run, tenant, source);
   if (existing !== undefined) return existing;
   const { files: fileCount, bytes: byteCount } = source;
-  const usage = await run(changeUsageStatement, { tenant, files: fileCount, bytes: byteCount, ...quotas });
+  const usage = await run(reserveStatement, { tenant, files: fileCount, bytes: byteCount, ...quotas });
   const exceeded = usage.rows[0]?.exceeded;
   if (exceeded) return { kind: 'over_quota', ...exceeded };
 

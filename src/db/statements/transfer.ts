@@ -122,13 +122,13 @@ FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) AS f (path, content,
 );
 
 /** Counts files as used by the tenant, unless that exceeds a quota, which it then names. */
-export const changeUsageStatement = statement<
+export const reserveStatement = statement<
   { tenant: string; files: number; bytes: number } & Quotas,
   { exceeded: Omit<OverQuota, 'kind'> | null }
 >(
-  'change_usage',
+  'reserve',
   ['tenant', 'files', 'bytes', 'maxFiles', 'maxBytes'],
-  'SELECT memory_change_usage($1, $2::bigint, $3::bigint, $4::bigint, $5::bigint) AS exceeded',
+  'SELECT memory_reserve($1, $2::bigint, $3::bigint, $4::bigint, $5::bigint) AS exceeded',
 );
 
 export const transferStatements = [
@@ -140,5 +140,5 @@ export const transferStatements = [
   findPathsStatement,
   importDirectoriesStatement,
   importFilesStatement,
-  changeUsageStatement,
+  reserveStatement,
 ] as const;

@@ -1,0 +1,127 @@
+/**
+ * `npm run bench:compare -- OTHER`: this checkout beside another one, which has to be built, on one database in alternating processes.
+ * Prints of each the requests a second, and the processor time of service and Postgres for a request, as medians over the processes, and their ratios.
+ *
+ * Environment: ROUNDS (processes of each, 3), SECONDS, WARM_UP (seconds), CONNECTIONS, TENANTS; ONLY (a list with commas of `cases`);
+ * ENV_HERE and ENV_OTHER (NAME=value, with commas) for one side only; TEST_DATABASE_URL and TEST_POSTGRES as for the tests.
+ */
+import { resolve } from 'node:path';
+import { progress, setting, withCleanup } from './support/cleanup.ts';
+import { LOAD_SETTINGS, prepare } from './support/contestants.ts';
+import { Worker } from './support/job.ts';
+import { startPostgres } from './support/postgres.ts';
+import { databaseProcessorTime, root, runCli, SERVICE, startServer } from './support/process.ts';
+import { median } from './support/statistics.ts';
+import { describeWorkload, type Workload, workloads } from './support/workloads.ts';
+
+const ROUNDS = setting('ROUNDS', 3);
+const SECONDS = setting('SECONDS', 3);
+const WARM_UP = setting('WARM_UP', 1);
+const CONNECTIONS = setting('CONNECTIONS', 32);
+const TENANTS = setting('TENANTS', 1000);
+
+interface Case {
+  name: string;
+  title: string;
+  workload: Workload;
+  tenants: number;
+}
+
+interface Side {
+  rate: number;
+  service: number;
+  postgres: number;
+  failures: number;
+}
+
+const cases: Case[] = [
+  ...workloads.map((workload) => ({
+    name: workload as string,
+    title: describeWorkload[workload],
+    workload,
+    tenants: TENANTS,
+  })),
+  { name: 'create_one', title: 'create of a 1 KB file, one tenant', workload: 'create', tenants: 1 },
+  { name: 'edit_one', title: describeWorkload.one_file, workload: 'one_file', tenants: 1 },
+];
+const only = process.env.ONLY?.split(',') ?? cases.map(({ name }) => name);
+const other = process.argv[2];
+if (other === undefined) throw new Error('Say which other checkout: npm run bench:compare -- FOLDER');
+
+const envOf = (name: string) =>
+  Object.fromEntries((process.env[name] ?? '').split(',').flatMap((each) => (each ? [each.split('=')] : [])));
+const sides = [
+  { name: 'here', folder: root, env: envOf('ENV_HERE') },
+  { name: 'other', folder: resolve(other), env: envOf('ENV_OTHER') },
+];
+
+await withCleanup(async (scratch, later) => {
+  const server = await startPostgres(scratch);
+  later(() => server.stop());
+  progress(server.description);
+  const { url: databaseUrl, query } = await server.createDatabase();
+  await prepare({ DATABASE_URL: databaseUrl }, TENANTS);
+  const key = runCli(['keys', 'create', '--service'], { DATABASE_URL: databaseUrl }).trim();
+  await query('CHECKPOINT');
+  const load = new Worker('load.ts');
+  later(() => load.stop());
+
+  const database = new URL(databaseUrl).pathname.slice(1);
+  const turns: {
+    of: string;
+    side: string;
+    rate: number;
+    service: number;
+    postgres: number;
+    failures: number;
+  }[] = [];
+  const chosen = cases.filter(({ name }) => only.includes(name));
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const { name: side, folder, env } of round % 2 === 0 ? sides : sides.toReversed()) {
+      const service = await startServer(SERVICE, {
+        env: { ...LOAD_SETTINGS, DATABASE_URL: databaseUrl, AUTH: 'keys', ...env },
+        ...{ scratch, folder, name: `${side}-${round}`, ready: '/readyz' },
+      });
+      for (const { name: of, workload, tenants } of chosen) {
+        const [usedByService, usedByPostgres] = [service.processorTime(), databaseProcessorTime(database)];
+        const { rate, p99, all, failures } = await load.measure({
+          ...{ workload, tenants, url: service.url, headers: { authorization: `Bearer ${key}` } },
+          ...{ keyed: false, connections: CONNECTIONS, warmUpSeconds: WARM_UP, seconds: SECONDS },
+          run: `${of}-${side}-${round}-${Date.now()}`,
+        });
+        const turn = {
+          ...{ of, side, rate, failures },
+          service: (service.processorTime() - usedByService) / all,
+          postgres: (databaseProcessorTime(database) - usedByPostgres) / all,
+        };
+        turns.push(turn);
+        progress(
+          `${round + 1}/${ROUNDS} ${of} ${side}: ${rate.toFixed(0)}/s, p99 ${p99.toFixed(1)} ms, ${turn.service.toFixed(0)} + ${turn.postgres.toFixed(0)} µs, ${failures} failures`,
+        );
+      }
+      await service.stop();
+    }
+  }
+  console.log(
+    '| | here | other | here ÷ other | µs here: service, Postgres | µs other | CPU here ÷ other | failures |',
+  );
+  console.log('|---|--:|--:|--:|--:|--:|--:|--:|');
+  for (const { name, title } of chosen) {
+    const [here, there] = sides.map((side) => {
+      const own = turns.filter((turn) => turn.of === name && turn.side === side.name);
+      const of = (key: 'rate' | 'service' | 'postgres' | 'failures') => own.map((turn) => turn[key]);
+      return {
+        rate: median(of('rate')),
+        service: median(of('service')),
+        postgres: median(of('postgres')),
+        failures: of('failures').reduce((sum, each) => sum + each, 0),
+      };
+    }) as [Side, Side];
+    const cpu = (side: Side) => side.service + side.postgres;
+    const ratio = (value: number) => value.toFixed(2);
+    const micros = ({ service, postgres }: Side) => `${service.toFixed(0)}, ${postgres.toFixed(0)}`;
+    console.log(
+      `| ${title} | ${here.rate.toFixed(0)} | ${there.rate.toFixed(0)} | ${ratio(here.rate / there.rate)} | ${micros(here)} | ${micros(there)} | ${ratio(cpu(here) / cpu(there))} | ${here.failures}, ${there.failures} |`,
+    );
+  }
+});

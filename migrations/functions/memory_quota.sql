@@ -1,0 +1,32 @@
+-- The quota that a write would exceed, or null: {of, used, limit, needed}. The one place that knows quotas. A limit of 0 is none, and
+-- what does not grow always fits.
+CREATE OR REPLACE FUNCTION memory_exceeded_quota(
+  p_files bigint, p_max_files bigint, p_more_files bigint, p_bytes bigint, p_max_bytes bigint, p_more_bytes bigint
+) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+  IF p_more_files > 0 AND p_max_files > 0 AND p_files + p_more_files > p_max_files THEN
+    RETURN jsonb_build_object('of', 'files', 'used', p_files, 'limit', p_max_files, 'needed', p_more_files);
+  ELSIF p_more_bytes > 0 AND p_max_bytes > 0 AND p_bytes + p_more_bytes > p_max_bytes THEN
+    RETURN jsonb_build_object('of', 'bytes', 'used', p_bytes, 'limit', p_max_bytes, 'needed', p_more_bytes);
+  END IF;
+  RETURN NULL;
+END
+$$;
+
+-- Counts files and bytes as used by a tenant that the caller has locked, unless that exceeds a quota, which it then returns.
+-- p_max_files and p_max_bytes hold for tenants without limits of their own.
+CREATE OR REPLACE FUNCTION memory_reserve(
+  p_tenant text, p_files bigint, p_bytes bigint, p_max_files bigint, p_max_bytes bigint
+) RETURNS jsonb LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  exceeded jsonb;
+BEGIN
+  SELECT memory_exceeded_quota(
+    t.file_count, COALESCE(t.max_files, p_max_files), p_files, t.byte_count, COALESCE(t.max_bytes, p_max_bytes), p_bytes
+  ) INTO exceeded FROM tenants AS t WHERE t.id = p_tenant;
+  IF exceeded IS NULL THEN
+    UPDATE tenants AS t SET file_count = t.file_count + p_files, byte_count = t.byte_count + p_bytes WHERE t.id = p_tenant;
+  END IF;
+  RETURN exceeded;
+END
+$$;
