@@ -1,0 +1,73 @@
+/** How deep arrays and objects of a body may nest. A block in an array needs 4 levels. */
+export const MAX_JSON_DEPTH = 32;
+
+/** How many members of objects and items of arrays a body may hold: 128 for each of the most `tool_use` blocks. */
+export const MAX_JSON_VALUES = 4096;
+
+/** So far a quote is looked for character by character, which is faster than `indexOf` where there are many. */
+const NEAR = 32;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/**
+ * What a JSON text has too much of, found by its brackets and commas without parsing it: `JSON.parse` is slow for many keys,
+ * and what walks its result overflows the stack for many levels. A text that is not JSON may pass.
+ */
+export function excessOf(json: string): 'levels' | 'values' | undefined {
+  let depth = 0;
+  let values = 0;
+  for (let i = 0; i < json.length; i++) {
+    switch (json.charCodeAt(i)) {
+      case QUOTE:
+        i = endOfString(json, i + 1);
+        break;
+      case 0x5b: // [
+      case 0x7b: // {
+        if (++depth > MAX_JSON_DEPTH) return 'levels';
+        // The first value has no comma.
+        if (++values > MAX_JSON_VALUES) return 'values';
+        break;
+      case 0x5d: // ]
+      case 0x7d: // }
+        depth--;
+        break;
+      case 0x2c: // ,
+        if (++values > MAX_JSON_VALUES) return 'values';
+        break;
+    }
+  }
+  return undefined;
+}
+
+/** The offset of the quote that ends the string whose text starts at `from`. */
+function endOfString(json: string, from: number): number {
+  let i = from;
+  for (let near = from + NEAR; i < json.length; i++) {
+    if (i === near) {
+      const quote = json.indexOf('"', i);
+      if (quote === -1) return json.length;
+      if (json.charCodeAt(quote - 1) !== BACKSLASH) return quote;
+      // Whether the quote is escaped depends on all backslashes before it.
+      let escapes = 1;
+      while (quote - escapes > from && json.charCodeAt(quote - escapes - 1) === BACKSLASH) escapes++;
+      if (escapes % 2 === 0) return quote;
+      i = quote + 1;
+      near = i + NEAR;
+    }
+    const unit = json.charCodeAt(i);
+    if (unit === QUOTE) return i;
+    if (unit === BACKSLASH) {
+      i++;
+      if (i === near) near++;
+    }
+  }
+  return json.length;
+}
+
+/** What the caller reads. */
+export function tooComplex(excess: 'levels' | 'values'): string {
+  return excess === 'levels'
+    ? `The body nests arrays and objects deeper than ${MAX_JSON_DEPTH} levels, the limit of this service. Send a memory tool input or tool_use blocks without what is nested in other fields.`
+    : `The body holds more than ${MAX_JSON_VALUES} fields and array items, the limit of this service. Send a memory tool input or at most 32 tool_use blocks without other fields.`;
+}
