@@ -1,4 +1,4 @@
-import { invalidField, isMissing, readOnly, unknownCommand } from '../messages.ts';
+import { invalidField, isMissing, mustBeAString, readOnly, unknownCommand } from '../messages.ts';
 import { failure, type MemoryResult } from '../result.ts';
 import { AlreadyAnswered } from '../store.ts';
 import type { MemoryCommand, MemoryContext } from './command.ts';
@@ -43,5 +43,6 @@ export async function executeCommand(
 
 function describeUnknown(name: unknown): string {
   if (name === undefined || name === null) return invalidField('memory', 'command', isMissing);
+  if (typeof name === 'object') return invalidField('memory', 'command', mustBeAString);
   return unknownCommand(typeof name === 'string' ? name : JSON.stringify(name), [...commandsByName.keys()]);
 }
