@@ -5,6 +5,7 @@ import type { MemoryCommand, MemoryContext } from './command.ts';
 import { create } from './create.ts';
 import { deleteCommand } from './delete.ts';
 import { insert } from './insert.ts';
+import { maskAnswer } from './redaction.ts';
 import { rename } from './rename.ts';
 import { strReplace } from './str-replace.ts';
 import { view } from './view.ts';
@@ -34,7 +35,8 @@ export async function executeCommand(
   if (context.access === 'read_only') return failure(readOnly);
   try {
     const result = await command.run(input, context);
-    return result.isError ? await context.store.settleFailure(result) : result;
+    // Successes are masked where they are made, since they are stored with the change.
+    return result.isError ? await context.store.settleFailure(await maskAnswer(result, context)) : result;
   } catch (error) {
     if (error instanceof AlreadyAnswered) return { ...error.answer, replayed: true };
     throw error;
