@@ -37,8 +37,8 @@ export function registerJsonBody(app: FastifyInstance): void {
       return done(new ServiceError(400, 'invalid_utf8', 'The body is not valid UTF-8, as JSON has to be.'));
     }
     const text = body.toString('utf8');
-    const problem = excessOf(text);
-    if (problem !== undefined) return done(new ServiceError(400, 'json_too_complex', tooComplex(problem)));
+    const excess = excessOf(text);
+    if (excess !== undefined) return done(new ServiceError(400, 'json_too_complex', tooComplex(excess)));
     parseJson(request, text, done);
   });
 }

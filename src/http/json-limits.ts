@@ -4,15 +4,12 @@ export const MAX_JSON_DEPTH = 32;
 /** How many members of objects and items of arrays a body may hold: 128 for each of the most `tool_use` blocks. */
 export const MAX_JSON_VALUES = 4096;
 
-/** So far a quote is looked for character by character, which is faster than `indexOf` where there are many. */
-const NEAR = 32;
-
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /**
- * What a JSON text has too much of, found by its brackets and commas without parsing it: `JSON.parse` is slow for many keys,
- * and what walks its result overflows the stack for many levels. A text that is not JSON may pass.
+ * What a JSON text has too much of, found by its brackets and commas without parsing it: `JSON.parse` is slow for many
+ * keys, and what walks its result overflows the stack for many levels. A text that is not JSON may pass.
  */
 export function excessOf(json: string): 'levels' | 'values' | undefined {
   let depth = 0;
@@ -42,27 +39,16 @@ export function excessOf(json: string): 'levels' | 'values' | undefined {
 
 /** The offset of the quote that ends the string whose text starts at `from`. */
 function endOfString(json: string, from: number): number {
-  let i = from;
-  for (let near = from + NEAR; i < json.length; i++) {
-    if (i === near) {
-      const quote = json.indexOf('"', i);
-      if (quote === -1) return json.length;
-      if (json.charCodeAt(quote - 1) !== BACKSLASH) return quote;
-      // Whether the quote is escaped depends on all backslashes before it.
-      let escapes = 1;
-      while (quote - escapes > from && json.charCodeAt(quote - escapes - 1) === BACKSLASH) escapes++;
-      if (escapes % 2 === 0) return quote;
-      i = quote + 1;
-      near = i + NEAR;
-    }
-    const unit = json.charCodeAt(i);
-    if (unit === QUOTE) return i;
-    if (unit === BACKSLASH) {
-      i++;
-      if (i === near) near++;
-    }
+  for (let start = from; ; ) {
+    const quote = json.indexOf('"', start);
+    if (quote === -1) return json.length;
+    // The quote is escaped when the number of backslashes before it is odd.
+    let backslashes = 0;
+    while (quote - backslashes > start && json.charCodeAt(quote - backslashes - 1) === BACKSLASH)
+      backslashes++;
+    if (backslashes % 2 === 0) return quote;
+    start = quote + 1;
   }
-  return json.length;
 }
 
 /** What the caller reads. */
