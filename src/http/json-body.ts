@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
 import { ServiceError } from '../errors.ts';
+import { excessOf, tooComplex } from './json-limits.ts';
 
 /**
  * Accepts JSON bodies only, and only well-formed UTF-8: the default parser would put U+FFFD in the place of broken
@@ -35,6 +36,9 @@ export function registerJsonBody(app: FastifyInstance): void {
     if (!isUtf8(body as Buffer)) {
       return done(new ServiceError(400, 'invalid_utf8', 'The body is not valid UTF-8, as JSON has to be.'));
     }
-    parseJson(request, body.toString('utf8'), done);
+    const text = body.toString('utf8');
+    const excess = excessOf(text);
+    if (excess !== undefined) return done(new ServiceError(400, 'json_too_complex', tooComplex(excess)));
+    parseJson(request, text, done);
   });
 }

@@ -14,6 +14,23 @@ export function numberedLine(number: number, line: string): string {
   return (lineNumbers[number] ?? lineNumber(number)) + line;
 }
 
+/** Longest text, in UTF-16 units, that a message quotes whole: contract, section 2. */
+export const MAX_QUOTED_CHARS = 4096;
+
+/** A text as a message quotes it: what is too long for that is cut, and says so. */
+export function quoted(text: string): string {
+  if (text.length <= MAX_QUOTED_CHARS) return text;
+  const kept = prefix(text, MAX_QUOTED_CHARS);
+  return `${kept}[… ${text.length - kept.length} more characters]`;
+}
+
+/** The largest prefix of `text` of at most `length` UTF-16 units that does not end within a surrogate pair. */
+export function prefix(text: string, length: number): string {
+  const unit = text.charCodeAt(length - 1);
+  const splitsPair = length < text.length && unit >= 0xd800 && unit <= 0xdbff;
+  return text.slice(0, splitsPair ? length - 1 : length);
+}
+
 // Paths
 
 export const pathMustStartWithMemories = (given: string) =>
@@ -86,17 +103,28 @@ export const tooManyBytes = (used: number, limit: number, needed: number) =>
 
 export const secretsMasked = (count: number, kinds: readonly string[]) =>
   `[${count === 1 ? '1 secret was' : `${count} secrets were`} masked before storing: ${kinds.join(', ')}]`;
+export const secretInPath = (kinds: readonly string[]) =>
+  `Error: Nothing was written: the path contains what looks like a secret (${kinds.join(', ')}). Leave it out and try again.`;
 export const secretsRejected = (kinds: readonly string[]) =>
   `Error: Nothing was written: the text contains what looks like a secret (${kinds.join(', ')}). Leave it out and try again.`;
 
 // str_replace
 
-export const replaced = (snippet: string) =>
-  `The memory file has been edited. Here is the snippet showing the change (with line numbers):\n${snippet}`;
+/** The first line; the snippet follows. */
+export const replaced =
+  'The memory file has been edited. Here is the snippet showing the change (with line numbers):';
 export const noOccurrence = (oldStr: string, path: string) =>
-  `No replacement was performed, old_str \`${oldStr}\` did not appear verbatim in ${path}.`;
+  `No replacement was performed, old_str \`${quoted(oldStr)}\` did not appear verbatim in ${path}.`;
 export const severalOccurrences = (oldStr: string, lines: readonly number[]) =>
-  `No replacement was performed. Multiple occurrences of old_str \`${oldStr}\` in lines: ${lines.join(', ')}. Please ensure it is unique`;
+  `No replacement was performed. Multiple occurrences of old_str \`${quoted(oldStr)}\` in lines: ${lines.join(', ')}. Please ensure it is unique`;
+export const occurrencesTruncated = (shown: number) =>
+  `[Truncated: showing the lines of the first ${shown} occurrences; there are more.]`;
+export const snippetTruncated = (first: number, last: number, end: number) =>
+  `[Truncated: showing lines ${first} to ${last} of ${first} to ${end}. Use view with view_range [${last + 1}, ${end}] to see the rest.]`;
+export const snippetLineCut = (line: number, shown: number, length: number, end: number) =>
+  `[Truncated: showing line ${line} of ${line} to ${end}, cut after ${shown} of its ${length} characters.${
+    line < end ? ` Use view with view_range [${line + 1}, ${end}] to see the rest.` : ''
+  }]`;
 export const emptyOldStr = 'Error: Invalid `old_str` parameter: it must not be empty';
 export const replaceMissing = (path: string) =>
   `Error: The path ${path} does not exist. Please provide a valid path.`;
@@ -118,10 +146,11 @@ export const destinationInsideSource = (from: string, to: string) =>
 // Wrong input
 
 export const unknownCommand = (command: string, known: readonly string[]) =>
-  `Error: Unknown command: ${command}. The commands are ${known.join(', ')}`;
+  `Error: Unknown command: ${quoted(command)}. The commands are ${known.join(', ')}`;
 export const invalidField = (command: string, field: string, problem: string) =>
   `Error: Invalid input for ${command}: \`${field}\` ${problem}`;
 export const isMissing = 'is missing';
+export const mustBeAString = 'must be a string';
 export const containsNul = 'contains a NUL character (U+0000), which cannot be stored';
 export const containsLoneSurrogate = (surrogate: string) =>
   `contains a lone surrogate (${codePoint(surrogate)}), which is not valid Unicode`;

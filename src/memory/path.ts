@@ -17,6 +17,12 @@ export const MAX_PATH_BYTES = 1024;
 export const MAX_SEGMENT_BYTES = 255;
 export const MAX_DEPTH = 20;
 
+/**
+ * Longest path as written, in UTF-8 bytes, that is looked at. NFC shrinks no text to less than a third, so every spelling
+ * of a valid path fits, with room for repeated slashes and `.` segments. Normalizing is quadratic, so this comes first.
+ */
+export const MAX_RAW_PATH_BYTES = 4 * MAX_PATH_BYTES;
+
 // Control (Cc), format (Cf) and lone surrogate (Cs) characters, the two Unicode line separators, the backslash.
 const FORBIDDEN_CHARACTER = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029\\]/u;
 
@@ -28,10 +34,13 @@ export type ParsedPath = { ok: true; path: MemoryPath } | { ok: false; refusal: 
 /**
  * Turns what a model wrote into a canonical path, or into the refusal it should read.
  *
- * The order of the checks (start, escape, characters, length) and their texts are the contract's section 1.
+ * The order of the checks (start, escape, characters, length) and their texts are the contract's section 1. A path over
+ * `MAX_RAW_PATH_BYTES` is refused for its length before any of them.
  */
 export function parsePath(given: string): ParsedPath {
   if (PLAIN_PATH.test(given)) return { ok: true, path: given as MemoryPath };
+  const rawBytes = Buffer.byteLength(given);
+  if (rawBytes > MAX_RAW_PATH_BYTES) return refuse(pathTooLong(`${rawBytes} bytes`, MAX_PATH_BYTES));
   const segments = given.split('/').filter((segment) => segment !== '' && segment !== '.');
   if (!given.startsWith('/') || segments[0] !== 'memories') {
     return refuse(pathMustStartWithMemories(given));

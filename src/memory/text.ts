@@ -1,5 +1,3 @@
-import { numberedLine } from './messages.ts';
-
 /**
  * The line model: a file's lines are `content.split("\n")`, so a file that ends in a newline has an empty last
  * line, and CR is an ordinary character (contract, section 1). Everything here is pure.
@@ -13,22 +11,12 @@ export function countLines(content: string): number {
   return countNewlines(content, 0, content.length) + 1;
 }
 
-/** The offsets (UTF-16 units) of the non-overlapping occurrences of a non-empty `needle`, left to right. */
-export function occurrencesOf(needle: string, content: string): number[] {
-  const offsets: number[] = [];
-  for (let at = content.indexOf(needle); at !== -1; at = content.indexOf(needle, at + needle.length)) {
-    offsets.push(at);
-  }
-  return offsets;
-}
-
-/** The 1-based line numbers of ascending `offsets`. */
+/** The 1-based line numbers of ascending `offsets`, in one pass over `content`. */
 export function linesOfOffsets(content: string, offsets: readonly number[]): number[] {
   let line = 1;
-  let from = 0;
+  let newline = content.indexOf('\n');
   return offsets.map((offset) => {
-    line += countNewlines(content, from, offset);
-    from = offset;
+    for (; newline !== -1 && newline < offset; newline = content.indexOf('\n', newline + 1)) line++;
     return line;
   });
 }
@@ -61,17 +49,14 @@ export function insertLines(content: string, after: number, text: string): Chang
 /** So many lines above a change and below it a snippet shows, where there are as many. */
 export const LINES_AROUND = 2;
 
-/** The snippet that shows a change: its lines, numbered, with those around it. */
-export function snippetOf({ content, start, end }: Change): string {
+/** The lines that show a change: its own and those around it, and the number of the first. */
+export function snippetOf({ content, start, end }: Change): { lines: string[]; first: number } {
   let from = lineStart(content, start);
-  let number = countNewlines(content, 0, from) + 1;
-  for (let above = 0; above < LINES_AROUND && from > 0; above++, number--)
-    from = lineStart(content, from - 1);
+  let first = countNewlines(content, 0, from) + 1;
+  for (let above = 0; above < LINES_AROUND && from > 0; above++, first--) from = lineStart(content, from - 1);
   let to = lineEnd(content, end);
   for (let below = 0; below < LINES_AROUND && to < content.length; below++) to = lineEnd(content, to + 1);
-  return splitLines(content.slice(from, to))
-    .map((line, i) => numberedLine(number + i, line))
-    .join('\n');
+  return { lines: splitLines(content.slice(from, to)), first };
 }
 
 /** Where the line begins that `offset` is in. */
@@ -83,13 +68,6 @@ function lineStart(content: string, offset: number): number {
 function lineEnd(content: string, offset: number): number {
   const at = content.indexOf('\n', offset);
   return at === -1 ? content.length : at;
-}
-
-/** The largest prefix of `text` of at most `length` UTF-16 units that does not end within a surrogate pair. */
-export function prefix(text: string, length: number): string {
-  const unit = text.charCodeAt(length - 1);
-  const splitsPair = length < text.length && unit >= 0xd800 && unit <= 0xdbff;
-  return text.slice(0, splitsPair ? length - 1 : length);
 }
 
 function countNewlines(content: string, from: number, to: number): number {

@@ -6,8 +6,9 @@ const MARKER = /-----(BEGIN|END) (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-
 /** A line of a real key's body; the shortest (Ed25519) has 64 characters. Placeholders such as `...` have none. */
 const BODY_LINE = /[A-Za-z0-9+/]{40}/;
 
-// The body after a BEGIN that has no END: base64 in pieces, white space, and white space escaped in JSON.
-const OPEN_BODY = /(?:[A-Za-z0-9+/=]{16,}|\s|\\[nrt])*/y;
+// The body after a BEGIN that has no END, piece by piece: base64, white space, and white space escaped in JSON. One expression
+// for all pieces would keep a place to go back to for each, and run out of memory for them.
+const BODY_PIECE = /[A-Za-z0-9+/=]{16,}|\s+|\\[nrt]/y;
 const HEADERS = /(?:\s*[A-Za-z-]{3,30}: [^\n]{0,200}\n){1,5}/y;
 
 const SERVICE_ACCOUNT = /"private_key"\s{0,4}:\s{0,4}"$/;
@@ -51,7 +52,8 @@ export function findPrivateKeys(text: string): Finding[] {
 function endOfOpenBody(text: string, start: number): number {
   HEADERS.lastIndex = start;
   const afterHeaders = HEADERS.test(text) ? HEADERS.lastIndex : start;
-  OPEN_BODY.lastIndex = afterHeaders;
-  const body = OPEN_BODY.exec(text)?.[0] ?? '';
-  return afterHeaders + body.trimEnd().length;
+  let end = afterHeaders;
+  BODY_PIECE.lastIndex = end;
+  while (BODY_PIECE.test(text)) end = BODY_PIECE.lastIndex;
+  return afterHeaders + text.slice(afterHeaders, end).trimEnd().length;
 }

@@ -45,10 +45,7 @@ async function scan(text: string): Promise<Secret[]> {
   for (let pass = 1; pass <= MAX_PASSES; pass++) {
     const fresh = await findAll(rest);
     if (fresh.length === 0) break;
-    found = merge(
-      [...found, ...(pass === 1 ? fresh : fresh.map((finding) => wholeWord(rest, finding)))],
-      GENERIC_KINDS,
-    );
+    found = merge([...found, ...(pass === 1 ? fresh : wholeWords(rest, fresh))], GENERIC_KINDS);
     rest = blank(rest, found);
   }
   return found;
@@ -76,12 +73,21 @@ function blank(text: string, findings: readonly Finding[]): string {
 const WORD = /[\p{L}\p{N}\p{Cs}_+/=.~%-]/u;
 
 /**
- * A finding that only shows once its neighbours are blank, extended over the word it is in: what is glued to a secret is
- * likely one itself, and a long chain of them is done in one pass instead of one pass a link.
+ * Findings that only show once their neighbours are blank, each extended over the word it is in: what is glued to a secret
+ * is likely one itself, and a long chain of them is done in one pass instead of one pass a link.
+ *
+ * @param findings as `merge` returns them
  */
-function wholeWord(text: string, finding: Finding): Finding {
-  let { start, end } = finding;
-  while (start > 0 && WORD.test(text[start - 1] as string)) start--;
-  while (end < text.length && WORD.test(text[end] as string)) end++;
-  return { ...finding, start, end };
+function wholeWords(text: string, findings: readonly Finding[]): Finding[] {
+  let word = { start: 0, end: 0 };
+  return findings.map((finding) => {
+    // Many findings can be in one word, whose ends are looked for once.
+    if (finding.end > word.end) {
+      let { start, end } = finding;
+      while (start > word.end && WORD.test(text[start - 1] as string)) start--;
+      while (end < text.length && WORD.test(text[end] as string)) end++;
+      word = { start, end };
+    }
+    return { ...finding, ...word };
+  });
 }

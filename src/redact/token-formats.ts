@@ -129,6 +129,13 @@ const FORMATS: readonly Format[] = [
     ],
     pattern: /gl(?:pat|dt|rtr?|cbt|ptt|ft|imt|agent|oas|soat|ffct)-[\w.-]{20,}/g,
   },
+  // Environment variables such as npm_config_… can have the length of a token; tokens have no `_` and do have digits.
+  {
+    kind: 'npm_token',
+    hints: ['npm_'],
+    pattern: /(?<!\p{L})npm_[A-Za-z0-9]{36}(?![A-Za-z0-9_])/gu,
+    only: /\d/,
+  },
   { kind: 'pulumi_token', hints: ['pul-'], pattern: /(?<![A-Za-z0-9])pul-[0-9a-f]{40}/g },
   { kind: 'pypi_token', hints: ['pypi-AgE'], pattern: /pypi-AgE[\w-]{50,}/g },
   { kind: 'rubygems_token', hints: ['rubygems_'], pattern: /rubygems_[0-9a-f]{48}/g },
@@ -150,7 +157,7 @@ const FORMATS: readonly Format[] = [
     pattern: /(?<![A-Za-z0-9])[0-9a-f]{32}-us\d{1,2}(?![A-Za-z0-9])/g,
   },
   { kind: 'mailgun_api_key', hints: ['key-'], pattern: /(?<![A-Za-z0-9])key-[0-9a-f]{32}(?![A-Za-z0-9])/g },
-  { kind: 'sendgrid_api_key', hints: ['SG.'], pattern: /(?<![A-Za-z0-9])SG\.[\w-]{20,24}\.[\w-]{39,}/g }, // wider: any dashes
+  { kind: 'sendgrid_api_key', hints: ['SG.'], pattern: /(?<![A-Za-z0-9])SG\.[\w-]{20,24}\.[\w-]{39,}/g },
   {
     kind: 'slack_token',
     hints: ['xox'],

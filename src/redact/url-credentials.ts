@@ -4,7 +4,8 @@ import { type Finding, isExamplePassword, isPlaceholder } from './finding.ts';
 const URL_END = /[\s"'<>`\p{Cc}]/gu;
 /** What may stand after the host and is not part of it; a backslash starts an escaped character of a JSON string. */
 const AFTER_HOST = /[\\|]/;
-const CLOSING = /[)\]},.;:!?*_]+$/;
+/** Punctuation of the sentence around a URL, no part of it where it ends. */
+const CLOSING = ')]},.;:!?*_';
 
 /** How far behind a `/`, `?` or `#` in an unescaped password the `@` may be. */
 const PASSWORD_REACH = 256;
@@ -80,5 +81,8 @@ function hasPassword(userInfo: string): boolean {
 function endOfUrl(text: string, host: number, runEnd: number): number {
   const rest = text.slice(host, runEnd);
   const cut = rest.search(AFTER_HOST);
-  return host + (cut === -1 ? rest : rest.slice(0, cut)).replace(CLOSING, '').length;
+  let length = cut === -1 ? rest.length : cut;
+  // A loop, because `/[…]+$/` takes quadratic time on a long run that something else follows.
+  while (length > 0 && CLOSING.includes(rest.charAt(length - 1))) length--;
+  return host + length;
 }

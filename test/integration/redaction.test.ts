@@ -54,6 +54,57 @@ describeService(
         ],
       ],
     );
+    script(service, 'what the answer of a write quotes', { '/memories/f': 'a\nb' }, [
+      [
+        cmd.replace('/memories/f', `key ${AWS}`, 'x'),
+        error(
+          'No replacement was performed, old_str `key [REDACTED:aws_access_key]` did not appear verbatim in /memories/f.',
+        ),
+      ],
+      [
+        cmd.delete(`/memories/${AWS}`),
+        error('Error: The path /memories/[REDACTED:aws_access_key] does not exist'),
+      ],
+    ]);
+    const inPath = error(
+      'Error: Nothing was written: the path contains what looks like a secret (aws_access_key). Leave it out and try again.',
+    );
+    script(service, 'nothing gets a path with a secret', { '/memories/f': 'a' }, [
+      [cmd.create(`/memories/${AWS}.txt`, 'x'), inPath],
+      [cmd.rename('/memories/f', `/memories/${AWS}/f`), inPath],
+      [
+        cmd.view('/memories'),
+        ok(
+          "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:\n4.0K\t/memories\n1B\t/memories/f",
+        ),
+      ],
+    ]);
+    it('nor is the value in stored answers, of failures and of snippets', async () => {
+      const tenant = freshTenant();
+      const send = (input: object, key: string) =>
+        service().execute(input, { tenant, headers: { 'idempotency-key': key } });
+      await send(cmd.create('/memories/f', 'old\nline'), 'k1');
+      await service().query(
+        `UPDATE entries SET content = $2::text || E'\\nline', path = '/memories/' || $3::text WHERE tenant_id = $1::text AND kind = 'file'`,
+        [tenant, AWS, AWS],
+      );
+      const path = `/memories/${AWS}`;
+      const snippet =
+        'The memory file has been edited. Here is the snippet showing the change (with line numbers):\n     1\t[REDACTED:aws_access_key]\n     2\tLINE';
+      for (const replayed of [undefined, 'true']) {
+        const answer = await send(cmd.replace(path, 'line', 'LINE'), 'k2');
+        expect([answer.content, answer.headers['idempotency-replayed']]).toStrictEqual([snippet, replayed]);
+      }
+      await send(cmd.replace(path, `no ${AWS}`, 'x'), 'k3');
+      await send(cmd.insert(path, 0, 'x'), 'k4');
+      await send(cmd.rename(path, '/memories/g'), 'k5');
+      const rows = await service().query(
+        `SELECT count(*)::int AS n, count(*) FILTER (WHERE content LIKE '%' || $2::text || '%')::int AS leaks
+         FROM idempotency_keys WHERE tenant_id = $1::text`,
+        [tenant, AWS],
+      );
+      expect(rows).toStrictEqual([{ n: 5, leaks: 0 }]);
+    });
     it('leaves alone what an edit does not touch', async () => {
       const tenant = freshTenant();
       const tenants = new Tenants(service().database);

@@ -564,8 +564,38 @@ it.each([
   ['passwords', 'password='],
   ['upper case and underscores', 'A_'],
   ['placeholders', '[REDACTED:jwt]'],
+  ['starts of GitHub tokens glued together', `ghp_${made(ALNUM, 36)}.`],
+  ['starts of SendGrid keys', `SG.a.${'_'.repeat(258)} `],
+  ['starts of Linear keys', 'lin_api_'],
+  ['starts of npm tokens', 'npm_'],
+  ['starts of 1Password tokens', `ops_ey${'fQ'.repeat(641)}`],
+  ['starts of AWS secrets', `secretkey${' '.repeat(5000)}`],
+  ['starts of URLs of GitHub', 'http://:x-oauth-basic@github.co'],
+  ['JWTs without an end', `eyJabcdefgh.eyJ${'a'.repeat(2000)}.`],
+  ['passwords of hosts', 'host=a password=x1y2z3 '],
+  ['quotes of passwords', 'password="'],
 ])('1 MiB of %s takes linear time', async (_what, piece) => {
   const text = piece.repeat(Math.ceil(2 ** 20 / piece.length));
   const masked = await redact(text);
   expect(masked.length).toBeGreaterThan(0);
 });
+
+it.each([
+  ['punctuation behind a URL', 'https://u:pa55word1@h', ')', 'x'],
+  ['white space behind the start of a key', '-----BEGIN PRIVATE KEY-----', '\n', ''],
+  ['pieces of a body behind the start of a key', '-----BEGIN PRIVATE KEY-----\n', 'aaaaaaaaaaaaaaaa ', '-'],
+  ['white space behind headers of a key', '-----BEGIN PRIVATE KEY-----abc: '.repeat(100), ' ', ''],
+  ['letters behind the start of a JWT', 'eyJabcdefgh.eyJ', 'a', ''],
+])('1 MiB of %s takes linear time', async (_what, start, piece, end) => {
+  const text = start + piece.repeat(2 ** 20 / piece.length) + end;
+  expect((await redact(text)).length).toBeGreaterThan(0);
+});
+
+it.each(['.', ')', ').', '!?', '}}*_'])(
+  'a URL ends before the punctuation %s behind it',
+  async (punctuation) => {
+    expect(await redact(`(see https://u:pa55word1@h/p${punctuation} more`)).toBe(
+      `(see [REDACTED:basic_auth_url]${punctuation} more`,
+    );
+  },
+);

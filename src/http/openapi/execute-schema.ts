@@ -2,6 +2,7 @@ import type { FastifySchema } from 'fastify';
 import { z } from 'zod';
 import { otherTenant, TENANT_HEADER, TENANT_ID, unauthorized } from '../../auth/principal.ts';
 import { commands } from '../../memory/commands/index.ts';
+import { tooComplex } from '../json-limits.ts';
 import { MAX_CALLS } from '../tool-call.ts';
 import { type Example, examples } from './examples.ts';
 import { problemResponse } from './responses.ts';
@@ -98,6 +99,7 @@ export const executeSchema: FastifySchema = {
     ...problemResponse(400, 'Not JSON, not a memory tool input, or not a tenant id.', {
       invalid_json: 'The body is not valid JSON.',
       invalid_utf8: 'The body is not valid UTF-8, as JSON has to be.',
+      json_too_complex: tooComplex('values'),
       not_a_memory_input:
         'The body is not a memory tool input: it has no `command`. Send {"command": "view", "path": "/memories"} or a whole tool_use block.',
       invalid_idempotency_key:

@@ -5,6 +5,7 @@ import { failure } from '../result.ts';
 import { defineCommand, pathField, textField } from './command.ts';
 import { judgeChange } from './edit.ts';
 import { overQuota } from './quota.ts';
+import { refuseSecretPath } from './redaction.ts';
 
 export const create = defineCommand({
   name: 'create',
@@ -22,6 +23,8 @@ export const create = defineCommand({
     const parsed = parsePath(given);
     if (!parsed.ok) return failure(parsed.refusal);
     const { path } = parsed;
+    const refusal = await refuseSecretPath(path, context);
+    if (refusal) return refusal;
     const change = { content: text, start: 0, end: text.length };
     const { content, result } = await judgeChange(path, undefined, change, () => created(path), context);
     if (content === undefined) return result;

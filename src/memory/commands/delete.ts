@@ -3,6 +3,7 @@ import { cannotDeleteRoot, deleted, missing } from '../messages.ts';
 import { parsePath, ROOT } from '../path.ts';
 import { failure, success } from '../result.ts';
 import { defineCommand, pathField } from './command.ts';
+import { maskAnswer } from './redaction.ts';
 
 export const deleteCommand = defineCommand({
   name: 'delete',
@@ -12,13 +13,13 @@ export const deleteCommand = defineCommand({
     command: z.literal('delete'),
     path: pathField('The file, or the directory with everything in it, to delete.', '/memories/old_file.txt'),
   }),
-  async execute({ path: given }, { store }) {
+  async execute({ path: given }, context) {
     const parsed = parsePath(given);
     if (!parsed.ok) return failure(parsed.refusal);
     const { path } = parsed;
     if (path === ROOT) return failure(cannotDeleteRoot);
-    const answer = success(deleted(path));
-    const outcome = await store.delete(path, answer);
+    const answer = await maskAnswer(success(deleted(path)), context);
+    const outcome = await context.store.delete(path, answer);
     return outcome.kind === 'deleted' ? answer : failure(missing(path));
   },
 });

@@ -5,6 +5,7 @@ import { failure, type MemoryResult, success } from '../result.ts';
 import type { Edit } from '../store.ts';
 import type { Change } from '../text.ts';
 import type { MemoryContext } from './command.ts';
+import { kindsOf, maskAnswer } from './redaction.ts';
 
 /**
  * What becomes of a change of a file: it is written as it is or with its secrets masked, or refused because of them or
@@ -34,7 +35,8 @@ export async function judgeChange(
   ) {
     return { result: failure(fileTooLarge(path, maxFileBytes)) };
   }
-  return { content: written.content, result: successWith(describe(written), secrets) };
+  const answer = await maskAnswer(success(describe(written)), { redaction });
+  return { content: written.content, result: successWith(answer.content, secrets) };
 }
 
 /** The secrets that the change brings in or completes; what stands elsewhere in the file is not its doing. */
@@ -56,8 +58,4 @@ function successWith(message: string, secrets: Secret[]): MemoryResult {
   return success(
     secrets.length === 0 ? message : `${message}\n${secretsMasked(secrets.length, kindsOf(secrets))}`,
   );
-}
-
-function kindsOf(secrets: Secret[]): string[] {
-  return [...new Set(secrets.map(({ kind }) => kind))];
 }

@@ -1,10 +1,11 @@
-import { invalidField, isMissing, readOnly, unknownCommand } from '../messages.ts';
+import { invalidField, isMissing, mustBeAString, readOnly, unknownCommand } from '../messages.ts';
 import { failure, type MemoryResult } from '../result.ts';
 import { IdempotentReplay } from '../store.ts';
 import type { MemoryCommand, MemoryContext } from './command.ts';
 import { create } from './create.ts';
 import { deleteCommand } from './delete.ts';
 import { insert } from './insert.ts';
+import { maskAnswer } from './redaction.ts';
 import { rename } from './rename.ts';
 import { strReplace } from './str-replace.ts';
 import { view } from './view.ts';
@@ -34,8 +35,11 @@ export async function executeCommand(
   if (context.access === 'read_only') return failure(readOnly);
   try {
     const result = await command.run(input, context);
-    if (result.isError) await context.store.recordFailure(result);
-    return result;
+    if (!result.isError) return result;
+    // Successes are masked where they are made, since they are stored with the change.
+    const masked = await maskAnswer(result, context);
+    await context.store.recordFailure(masked);
+    return masked;
   } catch (error) {
     if (error instanceof IdempotentReplay) return { ...error.answer, replayed: true };
     throw error;
@@ -44,5 +48,6 @@ export async function executeCommand(
 
 function describeUnknown(name: unknown): string {
   if (name === undefined || name === null) return invalidField('memory', 'command', isMissing);
+  if (typeof name === 'object') return invalidField('memory', 'command', mustBeAString);
   return unknownCommand(typeof name === 'string' ? name : JSON.stringify(name), [...commandsByName.keys()]);
 }

@@ -10,6 +10,7 @@ import {
 import { lengthProblem, parsePath, ROOT } from '../path.ts';
 import { failure, success } from '../result.ts';
 import { defineCommand, pathField } from './command.ts';
+import { maskAnswer, refuseSecretPath } from './redaction.ts';
 
 export const rename = defineCommand({
   name: 'rename',
@@ -23,7 +24,7 @@ export const rename = defineCommand({
       '/memories/final.txt',
     ),
   }),
-  async execute({ old_path: givenOld, new_path: givenNew }, { store }) {
+  async execute({ old_path: givenOld, new_path: givenNew }, context) {
     const source = parsePath(givenOld);
     if (!source.ok) return failure(source.refusal);
     const destination = parsePath(givenNew);
@@ -33,8 +34,10 @@ export const rename = defineCommand({
     if (from === ROOT) return failure(cannotRenameRoot);
     if (to === ROOT) return failure(destinationExists(to));
 
-    const answer = success(renamed(from, to));
-    const outcome = await store.rename(from, to, answer);
+    const refusal = await refuseSecretPath(to, context);
+    if (refusal) return refusal;
+    const answer = await maskAnswer(success(renamed(from, to)), context);
+    const outcome = await context.store.rename(from, to, answer);
     switch (outcome.kind) {
       case 'renamed':
         return answer;

@@ -1,8 +1,19 @@
 import { z } from 'zod';
-import { emptyOldStr, noOccurrence, replaced, replaceMissing, severalOccurrences } from '../messages.ts';
+import {
+  emptyOldStr,
+  noOccurrence,
+  occurrencesTruncated,
+  replaced,
+  replaceMissing,
+  severalOccurrences,
+  snippetLineCut,
+  snippetTruncated,
+} from '../messages.ts';
+import { showLines } from '../numbered-lines.ts';
 import { parsePath } from '../path.ts';
 import { failure } from '../result.ts';
-import { linesOfOffsets, occurrencesOf, snippetOf, splice } from '../text.ts';
+import { occurrencesOf } from '../search.ts';
+import { type Change, linesOfOffsets, snippetOf, splice } from '../text.ts';
 import { defineCommand, pathField, textField } from './command.ts';
 import { judgeChange } from './edit.ts';
 import { overQuota } from './quota.ts';
@@ -25,18 +36,51 @@ export const strReplace = defineCommand({
     if (!parsed.ok) return failure(parsed.refusal);
     if (oldStr === '') return failure(emptyOldStr);
     const { path } = parsed;
+    const { maxViewChars: maxChars } = context.limits;
     const change = async (content: string) => {
-      const offsets = occurrencesOf(oldStr, content);
+      const offsets = occurrencesOf(oldStr, content, maxOccurrencesShown(maxChars) + 1);
       const offset = offsets[0];
       if (offset === undefined) return { result: failure(noOccurrence(oldStr, path)) };
       if (offsets.length > 1) {
-        return { result: failure(severalOccurrences(oldStr, linesOfOffsets(content, offsets))) };
+        return { result: failure(listOccurrences(oldStr, linesOfOffsets(content, offsets), maxChars)) };
       }
       const replacement = splice(content, offset, oldStr.length, newStr ?? '');
-      return judgeChange(path, content, replacement, (written) => replaced(snippetOf(written)), context);
+      return judgeChange(path, content, replacement, (written) => showChange(written, maxChars), context);
     };
     const outcome = await context.store.edit(path, change);
     if (outcome.kind === 'missing') return failure(replaceMissing(path));
     return outcome.kind === 'over_quota' ? overQuota(outcome) : outcome.result;
   },
 });
+
+/** The snippet that shows a change, cut to `maxChars` UTF-16 units (0: no limit). */
+function showChange(change: Change, maxChars: number): string {
+  const { lines, first } = snippetOf(change);
+  const end = first + lines.length - 1;
+  const show = {
+    ...{ header: replaced, lines, first, start: first, end, hasMore: first < end },
+    truncated: (last: number) => snippetTruncated(first, last, end),
+    cut: (shown: number, length: number) => snippetLineCut(first, shown, length, end),
+  };
+  return showLines(show, maxChars);
+}
+
+/** More occurrences than their lines can be listed need not be found: each takes at least a digit, a comma and a space. */
+function maxOccurrencesShown(maxChars: number): number {
+  return maxChars > 0 ? Math.max(2, Math.floor(maxChars / 3)) : Number.POSITIVE_INFINITY;
+}
+
+/** @param lines of the occurrences, in their order: all that there are, or more than can be listed */
+function listOccurrences(oldStr: string, lines: readonly number[], maxChars: number): string {
+  const whole = severalOccurrences(oldStr, lines);
+  if (maxChars === 0 || (whole.length <= maxChars && lines.length <= maxOccurrencesShown(maxChars)))
+    return whole;
+  const hint = (shown: number) => `\n${occurrencesTruncated(shown)}`;
+  let left = whole.length - maxChars + hint(lines.length).length;
+  let shown = lines.length;
+  while (shown > 1 && (left > 0 || shown === lines.length)) {
+    shown--;
+    left -= `, ${lines[shown]}`.length;
+  }
+  return severalOccurrences(oldStr, lines.slice(0, shown)) + hint(shown);
+}

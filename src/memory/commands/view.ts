@@ -6,20 +6,18 @@ import {
   invalidViewRange,
   lineCut,
   linesTruncated,
-  numberedLine,
   tooManyLines,
   viewMissing,
 } from '../messages.ts';
+import { showLines } from '../numbered-lines.ts';
 import { type MemoryPath, parsePath } from '../path.ts';
 import { failure, type MemoryResult, success } from '../result.ts';
 import { DIRECTORY_BYTES, formatSize } from '../size.ts';
 import type { ListedEntry } from '../store.ts';
-import { prefix, splitLines } from '../text.ts';
+import { splitLines } from '../text.ts';
 import { defineCommand, pathField, wrongType } from './command.ts';
 
 const MAX_LINES = 999_999;
-/** A line that has to be cut keeps at least this much of itself: a whole character, whatever it is. */
-const MIN_PART = 2;
 const RANGE_PROBLEM = 'must be an array of two integers';
 const rangeEnd = () => z.int({ error: () => RANGE_PROBLEM });
 
@@ -71,39 +69,13 @@ function showFile(
     return failure(invalidViewRange(givenStart, givenEnd, lines.length));
   }
 
-  const shown = [header];
-  let length = header.length;
-  for (let number = start; number <= end; number++) {
-    const line = numberedLine(number, lines[number - 1] ?? '');
-    length += 1 + line.length;
-    if (maxChars > 0 && length > maxChars) return success(truncatedFile(shown, lines, start, maxChars));
-    shown.push(line);
-  }
-  return success(shown.join('\n'));
-}
-
-/**
- * The header, as many whole lines from `start` on as leave room for the hint, and the hint. Where not even the
- * first line fits it is cut, so that following the hints always comes to the end of the file.
- */
-function truncatedFile(shown: string[], lines: string[], start: number, maxChars: number): string {
   const total = lines.length;
-  const result = [...shown];
-  let length = result.join('\n').length;
-  const last = () => start + result.length - 2;
-  while (result.length > 1 && length + 1 + linesTruncated(start, last(), total).length > maxChars) {
-    length -= 1 + (result.pop() ?? '').length;
-  }
-  if (result.length > 1) return [...result, linesTruncated(start, last(), total)].join('\n');
-
-  const line = lines[start - 1] ?? '';
-  const longestHint = lineCut(start, line.length, line.length, total).length;
-  const room = maxChars - length - numberedLine(start, '').length - longestHint - 2;
-  const part = prefix(line, Math.min(line.length, Math.max(MIN_PART, room)));
-  const hints: string[] = [];
-  if (part.length < line.length) hints.push(lineCut(start, part.length, line.length, total));
-  else if (start < total) hints.push(linesTruncated(start, start, total));
-  return [...result, numberedLine(start, part), ...hints].join('\n');
+  const show = {
+    ...{ header, lines, first: 1, start, end, hasMore: start < total },
+    truncated: (last: number) => linesTruncated(start, last, total),
+    cut: (shown: number, length: number) => lineCut(start, shown, length, total),
+  };
+  return success(showLines(show, maxChars));
 }
 
 function showDirectory(

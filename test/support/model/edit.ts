@@ -11,6 +11,13 @@ function checkSize(path: string, content: string, { maxFileBytes }: Limits): voi
   }
 }
 
+/** A text that is too long to be quoted whole: the part that is, and how much more there is (section 2). */
+function quoted(text: string): string {
+  if (text.length <= 4096) return text;
+  const kept = text.slice(0, /^[\ud800-\udbff]/.test(text.charAt(4095)) ? 4095 : 4096);
+  return `${kept}[… ${text.length - kept.length} more characters]`;
+}
+
 /** The tree with one entry more and the directories above it, of which none may be a file. */
 function add(tree: Tree, path: string, content: string | null): Map<string, string | null> {
   const next = new Map(tree);
@@ -38,13 +45,13 @@ export function strReplace(tree: Tree, { path, old_str, new_str }: Fields, limit
     fail(`Error: The path ${path} does not exist. Please provide a valid path.`);
   const pieces = content.split(old_str);
   if (pieces.length === 1) {
-    fail(`No replacement was performed, old_str \`${old_str}\` did not appear verbatim in ${path}.`);
+    fail(`No replacement was performed, old_str \`${quoted(old_str)}\` did not appear verbatim in ${path}.`);
   }
   const lineCount = (text: string) => text.split('\n').length;
   if (pieces.length > 2) {
     const lines = pieces.slice(0, -1).map((_, i) => lineCount(pieces.slice(0, i + 1).join(old_str)));
     fail(
-      `No replacement was performed. Multiple occurrences of old_str \`${old_str}\` in lines: ${lines.join(', ')}. Please ensure it is unique`,
+      `No replacement was performed. Multiple occurrences of old_str \`${quoted(old_str)}\` in lines: ${lines.join(', ')}. Please ensure it is unique`,
     );
   }
   const [before = '', after = ''] = pieces;

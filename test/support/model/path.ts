@@ -40,6 +40,7 @@ function jsonEscaped(text: string): string {
 
 /** Section 1: the canonical path of a raw one, or the refusal. */
 export function canonical(raw: string): string {
+  if (bytes(raw) > 4096) fail(`Error: Path is too long: ${bytes(raw)} bytes (limit 1024)`);
   const segments = raw.split('/').filter((segment) => segment !== '' && segment !== '.');
   if (raw[0] !== '/' || segments[0] !== 'memories')
     fail(`Error: Path must start with /memories, got: ${raw}`);

@@ -1,0 +1,59 @@
+/** How deep arrays and objects of a body may nest. A block in an array needs 4 levels. */
+export const MAX_JSON_DEPTH = 32;
+
+/** How many members of objects and items of arrays a body may hold: 128 for each of the most `tool_use` blocks. */
+export const MAX_JSON_VALUES = 4096;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/**
+ * What a JSON text has too much of, found by its brackets and commas without parsing it: `JSON.parse` is slow for many
+ * keys, and what walks its result overflows the stack for many levels. A text that is not JSON may pass.
+ */
+export function excessOf(json: string): 'levels' | 'values' | undefined {
+  let depth = 0;
+  let values = 0;
+  for (let i = 0; i < json.length; i++) {
+    switch (json.charCodeAt(i)) {
+      case QUOTE:
+        i = endOfString(json, i + 1);
+        break;
+      case 0x5b: // [
+      case 0x7b: // {
+        if (++depth > MAX_JSON_DEPTH) return 'levels';
+        // The first value has no comma.
+        if (++values > MAX_JSON_VALUES) return 'values';
+        break;
+      case 0x5d: // ]
+      case 0x7d: // }
+        depth--;
+        break;
+      case 0x2c: // ,
+        if (++values > MAX_JSON_VALUES) return 'values';
+        break;
+    }
+  }
+  return undefined;
+}
+
+/** The offset of the quote that ends the string whose text starts at `from`. */
+function endOfString(json: string, from: number): number {
+  for (let start = from; ; ) {
+    const quote = json.indexOf('"', start);
+    if (quote === -1) return json.length;
+    // The quote is escaped when the number of backslashes before it is odd.
+    let backslashes = 0;
+    while (quote - backslashes > start && json.charCodeAt(quote - backslashes - 1) === BACKSLASH)
+      backslashes++;
+    if (backslashes % 2 === 0) return quote;
+    start = quote + 1;
+  }
+}
+
+/** What the caller reads. */
+export function tooComplex(excess: 'levels' | 'values'): string {
+  return excess === 'levels'
+    ? `The body nests arrays and objects deeper than ${MAX_JSON_DEPTH} levels, the limit of this service. Send a memory tool input or tool_use blocks without what is nested in other fields.`
+    : `The body holds more than ${MAX_JSON_VALUES} fields and array items, the limit of this service. Send a memory tool input or at most 32 tool_use blocks without other fields.`;
+}
