@@ -76,21 +76,30 @@ export async function openSession(env: NodeJS.ProcessEnv): Promise<{ config: Con
 }
 
 const CLEANING_INTERVAL_MS = 60 * 60 * 1000;
+const FIRST_CLEANING_AFTER_MS = 60 * 1000;
 
 /** Starts the background work of a serving process; the returned function ends it. */
 function startJobs(config: Config, database: Database, log: Logger): () => Promise<void> {
-  return schedule(
-    async () => {
+  const jobs = {
+    expiration: async () => {
       const expired = await expireFiles(database, { defaultTtlDays: config.MEMORY_TTL_DAYS });
       if (expired && expired.files > 0) log.info(expired, 'expired files');
+    },
+    pruning: async () => {
       await pruneAnswers(database, { hours: config.IDEMPOTENCY_HOURS });
     },
-    {
+  };
+  const stops = Object.entries(jobs).map(([job, work]) =>
+    schedule(work, {
+      firstAfterMs: FIRST_CLEANING_AFTER_MS,
       everyMs: CLEANING_INTERVAL_MS,
       onError: (error) =>
-        log.error({ fault: toServiceError(error).code }, 'cleaning failed; it is tried again later'),
-    },
+        log.error({ job, fault: toServiceError(error).code }, 'a job failed; it is tried again later'),
+    }),
   );
+  return async () => {
+    await Promise.all(stops.map((stop) => stop()));
+  };
 }
 
 function configFrom(env: NodeJS.ProcessEnv): Config {

@@ -61,7 +61,7 @@ export async function executeBare(query: Query, tenant: string, input: Input): P
       return `The file ${input.path} has been edited.`;
     case 'rename': {
       const { old_path: from, new_path: to } = input;
-      await call(query, 'memory_rename', [tenant, from, to, 1024, 20]);
+      await call(query, 'memory_rename', [tenant, from, to, 1024, 20, 0]);
       return `Successfully renamed ${from} to ${to}`;
     }
     case 'delete':

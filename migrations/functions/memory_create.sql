@@ -49,6 +49,9 @@ BEGIN
       data := jsonb_build_object('path', file_above);
       RETURN;
     END IF;
+    IF exceeded IS NULL THEN
+      exceeded := memory_make_directories(p_tenant, p_path, COALESCE(begun.max_files, p_max_files));
+    END IF;
     IF exceeded IS NOT NULL THEN
       IF made_tenant THEN
         DELETE FROM tenants WHERE id = p_tenant;
@@ -57,7 +60,6 @@ BEGIN
       data := exceeded;
       RETURN;
     END IF;
-    PERFORM memory_make_directories(p_tenant, p_path);
     INSERT INTO entries (tenant_id, path, parent_path, kind, content, version)
     VALUES (p_tenant, p_path, parent, 'file', p_content, p_version);
   END IF;

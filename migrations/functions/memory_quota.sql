@@ -13,16 +13,20 @@ BEGIN
 END
 $$;
 
--- Counts files and bytes as used by a tenant that the caller has locked, unless that exceeds a quota, which it then returns.
+-- Counts files and bytes as used by a tenant that the caller has locked, unless they or so many more directories exceed a quota, which
+-- it then returns.
 -- p_max_files and p_max_bytes hold for tenants without limits of their own.
 CREATE OR REPLACE FUNCTION memory_reserve(
-  p_tenant text, p_files bigint, p_bytes bigint, p_max_files bigint, p_max_bytes bigint
+  p_tenant text, p_files bigint, p_directories bigint, p_bytes bigint, p_max_files bigint, p_max_bytes bigint
 ) RETURNS jsonb LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   exceeded jsonb;
 BEGIN
-  SELECT memory_exceeded_quota(
-    t.file_count, COALESCE(t.max_files, p_max_files), p_files, t.byte_count, COALESCE(t.max_bytes, p_max_bytes), p_bytes
+  SELECT COALESCE(
+    memory_exceeded_quota(
+      t.file_count, COALESCE(t.max_files, p_max_files), p_files, t.byte_count, COALESCE(t.max_bytes, p_max_bytes), p_bytes
+    ),
+    memory_exceeded_directories(p_tenant, p_directories, COALESCE(t.max_files, p_max_files))
   ) INTO exceeded FROM tenants AS t WHERE t.id = p_tenant;
   IF exceeded IS NULL THEN
     UPDATE tenants AS t SET file_count = t.file_count + p_files, byte_count = t.byte_count + p_bytes WHERE t.id = p_tenant;

@@ -1,10 +1,11 @@
 -- Moves a file, or a directory with all below it, and makes the directories above the destination that are missing.
 --
 -- Outcomes beside those of memory_begin_write, in the order of the contract (docs/contract.md, section 2): destination_exists,
--- source_missing, inside_itself, not_a_directory {path}, too_long {path}, renamed. too_long names the first path that would
+-- source_missing, inside_itself, not_a_directory {path}, too_long {path}, over_quota {of, used, limit, needed}, renamed. too_long names the first path that would
 -- exceed p_max_path_bytes, or be more than p_max_depth levels below the root.
 CREATE OR REPLACE FUNCTION memory_rename(
   p_tenant text, p_from text, p_to text, p_max_path_bytes integer, p_max_depth integer,
+  p_max_files bigint,
   p_key_hash text, p_request_hash text, p_answer text, p_wait boolean,
   OUT outcome text, OUT data jsonb
 ) LANGUAGE plpgsql VOLATILE AS $$
@@ -50,7 +51,11 @@ BEGIN
     RETURN;
   END IF;
 
-  PERFORM memory_make_directories(p_tenant, p_to);
+  data := memory_make_directories(p_tenant, p_to, COALESCE(begun.max_files, p_max_files));
+  IF data IS NOT NULL THEN
+    outcome := 'over_quota';
+    RETURN;
+  END IF;
   UPDATE entries AS e SET
     path = p_to || substr(e.path, length(p_from) + 1),
     parent_path = CASE WHEN e.path = p_from THEN memory_parent(p_to)

@@ -148,7 +148,7 @@ function successful(imported: Imported, tenant: string) {
     case 'over_quota': {
       const { of, used, limit, needed } = imported;
       throw new CliError(
-        `There is no room: ${tenant} has ${used} of ${limit} ${of}, and the import needs ${needed}. Raise the limit with: memory-service tenants set ${tenant} --max-${of} ${used + needed}`,
+        `There is no room: ${tenant} has ${used} of ${limit} ${of}, and the import needs ${needed}. Raise the limit with: memory-service tenants set ${tenant} --max-${of === 'bytes' ? 'bytes' : 'files'} ${used + needed}`,
       );
     }
   }

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { ServiceError } from '../errors.ts';
+import { answerNotKept, prefix } from '../memory/messages.ts';
 
 /** A write's idempotency key and what it asks for, both as hashes. */
 export interface RequestKey {
@@ -16,6 +17,15 @@ export interface RequestKey {
 export function requestKey(key: string, input: Record<string, unknown>): RequestKey {
   const fields = Object.entries(input).sort(([a], [b]) => (a < b ? -1 : 1));
   return { keyHash: sha256(key), requestHash: sha256(JSON.stringify(fields)) };
+}
+
+/** In UTF-16 units. Answers are short, except snippets of long lines and texts. */
+const MAX_STORED_CHARACTERS = 4096;
+
+/** An answer as it is kept for requests that are sent again: bounded, since no quota counts it. */
+export function storedAnswer(content: string): string {
+  if (content.length <= MAX_STORED_CHARACTERS) return content;
+  return `${prefix(content, MAX_STORED_CHARACTERS)}\n${answerNotKept}`;
 }
 
 /** The key has the answer to another request. */

@@ -52,11 +52,18 @@ export async function importInto(
 ): Promise<Imported> {
   const locked = await run(lockTenantStatement, { tenant });
   if (locked.rows.length === 0) throw unknownTenant(tenant);
-  const existing = await existingIn(run, tenant, source);
-  if (existing !== undefined) return existing;
-  const { files: fileCount, bytes: byteCount } = source;
-  const usage = await run(reserveStatement, { tenant, files: fileCount, bytes: byteCount, ...quotas });
-  const exceeded = usage.rows[0]?.exceeded;
+  const { inTheWay, directories: existing } = await findExisting(run, tenant, source);
+  if (inTheWay.length > 0) {
+    return { kind: 'exists', paths: inTheWay.sort().slice(0, NAMED_PATHS), total: inTheWay.length };
+  }
+  const needed = {
+    files: source.files,
+    directories:
+      [...source.entries].filter(([path, { kind }]) => kind === 'dir' && path !== ROOT).length - existing,
+    bytes: source.bytes,
+  };
+  const reserved = await run(reserveStatement, { tenant, ...needed, ...quotas });
+  const exceeded = reserved.rows[0]?.exceeded;
   if (exceeded) return { kind: 'over_quota', ...exceeded };
 
   const directories = await importDirectories(run, tenant, source);
@@ -76,17 +83,23 @@ export async function importInto(
   return { kind: 'imported', files, bytes, directories };
 }
 
-/** The paths that are in the import's way: where something is already, or a file where it needs a directory. */
-async function existingIn(run: Run, tenant: string, { entries }: ImportSource) {
-  const found: string[] = [];
+/**
+ * What is there already of an import's paths.
+ *
+ * @returns `inTheWay`: where something is, or a file where a directory is needed; `directories`: how many of those that are needed are
+ *   there, without the root
+ */
+async function findExisting(run: Run, tenant: string, { entries }: ImportSource) {
+  const inTheWay: string[] = [];
+  let directories = 0;
   for (const paths of chunks([...entries.keys()])) {
     const { rows } = await run(findPathsStatement, { tenant, paths });
     for (const { path, kind } of rows) {
-      if (kind === 'file' || entries.get(path as MemoryPath)?.kind === 'file') found.push(path);
+      if (kind === 'file' || entries.get(path as MemoryPath)?.kind === 'file') inTheWay.push(path);
+      else if (path !== ROOT) directories++;
     }
   }
-  if (found.length === 0) return undefined;
-  return { kind: 'exists', paths: found.sort().slice(0, NAMED_PATHS), total: found.length } as const;
+  return { inTheWay, directories };
 }
 
 async function importDirectories(run: Run, tenant: string, { entries }: ImportSource): Promise<string[]> {

@@ -15,7 +15,7 @@ import {
 import { AccessTimes, accessedBefore } from './access-times.ts';
 import type { Database } from './database.ts';
 import { withFaultsMapped } from './errors.ts';
-import { keyReused, type RequestKey } from './idempotency.ts';
+import { keyReused, type RequestKey, storedAnswer } from './idempotency.ts';
 import { type FileVersion, PendingFiles } from './pending-files.ts';
 import { retrying } from './retry.ts';
 import type { Outcome, Statement, Value } from './statement.ts';
@@ -123,7 +123,8 @@ class TenantMemory implements MemoryStore {
   }
 
   rename(from: MemoryPath, to: MemoryPath, answer: MemoryResult): Promise<Renamed> {
-    const params = { from, to, maxPathBytes: MAX_PATH_BYTES, maxDepth: MAX_DEPTH };
+    const { maxFiles } = this.#context.quotas;
+    const params = { from, to, maxPathBytes: MAX_PATH_BYTES, maxDepth: MAX_DEPTH, maxFiles };
     return this.#write(renameFunction, params, answer);
   }
 
@@ -212,13 +213,13 @@ class TenantMemory implements MemoryStore {
   async #write<Params extends Record<string, Value>, Own extends { kind: string }>(
     fn: TypedWriteFunction<Params & RequestParams, Own | CommonOutcome>,
     own: Params,
-    { content: answer }: MemoryResult,
+    { content }: MemoryResult,
     call: CallFunction = (...args) => this.#context.writes.call(...args),
   ): Promise<Exclude<Own, CommonOutcome>> {
     const { tenant, request } = this.#context;
     this.#hasTried = true;
     const { keyHash, requestHash } = request ?? { keyHash: null, requestHash: null };
-    const params = { ...own, tenant, keyHash, requestHash, answer };
+    const params = { ...own, tenant, keyHash, requestHash, answer: storedAnswer(content) };
     const isRepeatable = request !== undefined;
     const outcome = await withFaultsMapped(() => retrying(isRepeatable, () => call(fn, params)));
     switch (outcome.kind) {

@@ -4,7 +4,7 @@ import { BatchQueue } from './batch-queue.ts';
 import { type Database, PLANNER } from './database.ts';
 import type { Run } from './statement.ts';
 
-/** Any number, the same in each replica: only one process at a time migrates a database. */
+/** Advisory lock key. Arbitrary, but every replica must use the same value. */
 const MIGRATION_LOCK = 7_236_105_551;
 
 /** Times come as Postgres writes them: a `Date` would drop their microseconds. */
@@ -61,7 +61,7 @@ export function openPostgres(url: string, config: Config): Database {
     run: reads.run,
     runBatch,
     transaction: (work, options) => transaction(pool, options?.snapshot ?? false, work),
-    withJobLock: (lock, job) => withAdvisoryLock(pool, lock, job),
+    withJobLock: (lock, job) => withAdvisoryLock(connection, lock, job),
     migrate: (folder, functions) => migrateOnOneConnection(url, config, folder, functions),
     pool: () => ({
       total: pool.totalCount + forBatches.totalCount,
@@ -116,23 +116,26 @@ async function transaction<T>(pool: pg.Pool, snapshot: boolean, work: (run: Run)
   }
 }
 
-/** Holds a session's advisory lock, which the server frees by itself when the connection is lost. */
-async function withAdvisoryLock(pool: pg.Pool, lock: number, job: () => Promise<void>): Promise<boolean> {
-  const client = await pool.connect();
-  let failed = true;
+/**
+ * Holds a session's advisory lock while a job runs, on a connection of its own: the job has the pool to itself, even one of one
+ * connection. The end of the session frees the lock.
+ */
+async function withAdvisoryLock(
+  connection: pg.ClientConfig,
+  lock: number,
+  job: () => Promise<void>,
+): Promise<boolean> {
+  const client = new pg.Client(connection);
+  // The next query fails.
+  client.on('error', () => {});
+  await client.connect();
   try {
     const { rows } = await client.query('SELECT pg_try_advisory_lock($1::bigint) AS locked', [lock]);
-    if (rows[0]?.locked !== true) {
-      failed = false;
-      return false;
-    }
+    if (rows[0]?.locked !== true) return false;
     await job();
-    await client.query('SELECT pg_advisory_unlock($1::bigint)', [lock]);
-    failed = false;
     return true;
   } finally {
-    // After a failure the connection may still hold the lock: it is closed, not given back.
-    client.release(failed);
+    await client.end();
   }
 }
 

@@ -108,7 +108,11 @@ export const idempotencyKeys = pgTable(
     isError: boolean('is_error').notNull(),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   },
-  (t) => [primaryKey({ columns: [t.tenantId, t.keyHash] })],
+  (t) => [
+    primaryKey({ columns: [t.tenantId, t.keyHash] }),
+    // What pruning goes by.
+    index('idempotency_keys_age').on(t.tenantId, t.createdAt),
+  ],
 );
 
 /**

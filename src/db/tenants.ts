@@ -1,12 +1,13 @@
 import { ServiceError } from '../errors.ts';
 import type { Database } from './database.ts';
 import { withFaultsMapped } from './errors.ts';
+import type { Run } from './statement.ts';
 import {
   createTenantStatement,
-  deleteTenantAnswersStatement,
-  deleteTenantEntriesStatement,
   deleteTenantKeysStatement,
   deleteTenantStatement,
+  eraseAnswersStatement,
+  eraseEntriesStatement,
   findTenantStatement,
   listTenantsStatement,
   lockTenantStatement,
@@ -17,6 +18,7 @@ import {
 } from './statements/tenants.ts';
 
 const PAGE = 500;
+const ERASED_AT_ONCE = 2000;
 
 /** The tenants and their settings. Faults come out as `ServiceError`. */
 export class Tenants {
@@ -85,18 +87,35 @@ export class Tenants {
     );
   }
 
-  /** Erases a tenant and everything of it, at once; how many rows of what, or undefined when there is none. */
+  /**
+   * Erases a tenant and everything of it; how many rows of what, or undefined when there is none. The tenant is suspended first and
+   * erased in batches, so that no statement takes long; when that is cut short, erase it again.
+   */
   async delete(tenant: string): Promise<{ entries: number; answers: number; keys: number } | undefined> {
-    return withFaultsMapped(() =>
-      this.#database.transaction(async (run) => {
-        await run(lockTenantStatement, { tenant });
-        const entries = (await run(deleteTenantEntriesStatement, { tenant })).count;
-        const answers = (await run(deleteTenantAnswersStatement, { tenant })).count;
-        const keys = (await run(deleteTenantKeysStatement, { tenant })).count;
-        const { count } = await run(deleteTenantStatement, { tenant });
-        return count === 1 ? { entries, answers, keys } : undefined;
-      }),
-    );
+    if (!(await this.suspend(tenant, true))) return undefined;
+    return withFaultsMapped(async () => {
+      const erased = { entries: 0, answers: 0, keys: 0 };
+      const erase = async (run: Run) => {
+        const batch = { tenant, limit: ERASED_AT_ONCE };
+        const entries = (await run(eraseEntriesStatement, batch)).rows[0]?.erased ?? 0;
+        const answers = (await run(eraseAnswersStatement, batch)).count;
+        erased.entries += entries;
+        erased.answers += answers;
+        return entries < ERASED_AT_ONCE && answers < ERASED_AT_ONCE;
+      };
+      for (;;) {
+        if (!(await erase(this.#database.run))) continue;
+        const isGone = await this.#database.transaction(async (run) => {
+          await run(lockTenantStatement, { tenant });
+          // Requests that found the tenant before it was suspended may have written since.
+          if (!(await erase(run))) return false;
+          erased.keys = (await run(deleteTenantKeysStatement, { tenant })).count;
+          await run(deleteTenantStatement, { tenant });
+          return true;
+        });
+        if (isGone) return erased;
+      }
+    });
   }
 }
 

@@ -131,11 +131,11 @@ export const deleteFunction = writeFunction<{ path: MemoryPath }, { kind: 'delet
 );
 
 export const renameFunction = writeFunction<
-  { from: MemoryPath; to: MemoryPath; maxPathBytes: number; maxDepth: number },
+  { from: MemoryPath; to: MemoryPath; maxPathBytes: number; maxDepth: number; maxFiles: number },
   Renamed
 >(
   'memory_rename',
-  { from: 'text', to: 'text', maxPathBytes: 'integer', maxDepth: 'integer' },
+  { from: 'text', to: 'text', maxPathBytes: 'integer', maxDepth: 'integer', maxFiles: 'bigint' },
   { mixesTenants: false },
 );
 

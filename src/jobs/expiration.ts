@@ -5,12 +5,13 @@ import {
   expireStatement,
   tenantsWithTtlStatement,
 } from '../db/statements/expiration.ts';
+import { databaseTime } from './clock.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const TENANTS_A_PAGE = 500;
 /** Small, so that a tenant's own writes never wait long for the job. */
 const FILES_A_BATCH = 200;
-/** Any number, the same in each replica: only one of them expires files at a time. */
+/** Advisory lock key. Arbitrary, but every replica must use the same value: only one expires files at a time. */
 const EXPIRATION_LOCK = 7_236_105_552;
 
 /** What an expiration removed, or with `dryRun` would remove. */
@@ -24,6 +25,7 @@ export interface Expired {
  * Removes the files that were neither read nor written for their tenant's TTL, in small batches. Directories stay.
  *
  * @param options.defaultTtlDays for tenants without a TTL of their own; 0: they keep their files
+ * @param options.now by default the database's time
  * @param options.onTenant told after each tenant
  * @returns undefined when another process is at it.
  */
@@ -36,10 +38,11 @@ export async function expireFiles(
     onTenant?: (tenant: string, expired: { files: number; bytes: number }) => void;
   },
 ): Promise<Expired | undefined> {
-  const { defaultTtlDays, dryRun = false, now = new Date(), onTenant } = options;
+  const { defaultTtlDays, dryRun = false, onTenant } = options;
   const total: Expired = { tenants: 0, files: 0, bytes: 0 };
   const ran = await withFaultsMapped(() =>
     database.withJobLock(EXPIRATION_LOCK, async () => {
+      const now = options.now ?? (await databaseTime(database));
       for await (const { id, ttlDays } of tenantsWithTtl(database, defaultTtlDays)) {
         const before = new Date(now.getTime() - ttlDays * DAY_MS).toISOString();
         const expired = dryRun ? await countIn(database, id, before) : await expireIn(database, id, before);

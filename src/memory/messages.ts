@@ -98,6 +98,8 @@ export const fileTooLarge = (path: string, maxBytes: number) =>
 export const readOnly = 'Error: This memory is read-only';
 export const tooManyFiles = (used: number, limit: number) =>
   `Error: This memory is full: it has ${used} files, and ${limit} are allowed. Delete files to make room.`;
+export const tooManyDirectories = (used: number, limit: number) =>
+  `Error: This memory is full: it has ${used} directories, and ${limit} are allowed. Delete directories to make room.`;
 export const tooManyBytes = (used: number, limit: number, needed: number) =>
   `Error: This memory is full: it has ${used} bytes, ${limit} are allowed, and this needs ${needed} more. Delete or shorten files to make room.`;
 
@@ -107,6 +109,9 @@ export const secretInPath = (kinds: readonly string[]) =>
   `Error: Nothing was written: the path contains what looks like a secret (${kinds.join(', ')}). Leave it out and try again.`;
 export const secretsRejected = (kinds: readonly string[]) =>
   `Error: Nothing was written: the text contains what looks like a secret (${kinds.join(', ')}). Leave it out and try again.`;
+
+/** Ends the answer of a repeated request when the first answer was too long to be kept whole. */
+export const answerNotKept = '[Truncated: the first answer was longer and was not kept whole.]';
 
 // str_replace
 

@@ -17,7 +17,7 @@ export type Looked =
 /** There is no room: `used` of `limit` are taken, and `needed` more are wanted. */
 export interface OverQuota {
   kind: 'over_quota';
-  of: 'files' | 'bytes';
+  of: 'files' | 'directories' | 'bytes';
   used: number;
   limit: number;
   needed: number;
@@ -42,7 +42,8 @@ export type Renamed =
   | { kind: 'source_missing' }
   | { kind: 'inside_itself' }
   | { kind: 'not_a_directory'; path: MemoryPath }
-  | { kind: 'too_long'; path: string };
+  | { kind: 'too_long'; path: string }
+  | OverQuota;
 
 /**
  * One tenant's memory, for one call of the tool: a tree of files under `/memories`, which always exists.

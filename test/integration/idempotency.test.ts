@@ -132,6 +132,19 @@ describeService('a write that is sent again', (service) => {
     }
   });
 
+  it('of a long answer the beginning is kept', async () => {
+    const tenant = freshTenant();
+    await send(tenant, cmd.create('/memories/f', 'x'));
+    const body = block(cmd.replace('/memories/f', 'x', 'é'.repeat(10_000)));
+    const first = await send(tenant, body);
+    const again = await send(tenant, body);
+    expect(String(first.content)).toHaveLength(10_000 + 100);
+    expect(again).toMatchObject({ is_error: false, replayed: 'true' });
+    expect(again.content).toBe(
+      `${String(first.content).slice(0, 4096)}\n[Truncated: the first answer was longer and was not kept whole.]`,
+    );
+  });
+
   it('many at once: one runs, the others get its answer', async () => {
     const tenant = freshTenant();
     await send(tenant, cmd.create('/memories/f', 'x'));

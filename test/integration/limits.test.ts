@@ -36,6 +36,22 @@ describeService(
       await assertInvariants(service());
     });
 
+    it('directories: as many as files, whoever makes them', async () => {
+      const tenant = freshTenant();
+      const full = (used: number) =>
+        `Error: This memory is full: it has ${used} directories, and 3 are allowed. Delete directories to make room.`;
+      expect(await run(tenant, cmd.create('/memories/a/b/f', 'x'))).toMatch(/^File created/);
+      expect(await run(tenant, cmd.create('/memories/c/d/f', 'x'))).toBe(full(2));
+      expect(await run(tenant, cmd.rename('/memories/a/b/f', '/memories/c/d/f'))).toBe(full(2));
+      expect(await run(tenant, cmd.create('/memories/c/f', 'x'))).toMatch(/^File created/);
+      expect(await run(tenant, cmd.delete('/memories/c/f'))).toMatch(/^Successfully deleted/);
+      // An empty directory counts too.
+      expect(await run(tenant, cmd.create('/memories/d/f', 'x'))).toBe(full(3));
+      expect(await run(tenant, cmd.delete('/memories/c'))).toMatch(/^Successfully deleted/);
+      expect(await run(tenant, cmd.create('/memories/d/f', 'x'))).toMatch(/^File created/);
+      await assertInvariants(service());
+    });
+
     it('bytes: by create, str_replace and insert, to the byte', async () => {
       const tenant = freshTenant();
       expect(await run(tenant, cmd.create('/memories/big', 'x'.repeat(21)))).toBe(

@@ -223,7 +223,7 @@ it('two renames that commit while a delete waits for its tenant hide nothing fro
       "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
     while ((await other.query(waiting)).rows.length === 0);
     const rename = (from: string, to: string) =>
-      other.query('SELECT outcome FROM memory_rename($1, $2, $3, 1024, 20, NULL, NULL, NULL, true)', [
+      other.query('SELECT outcome FROM memory_rename($1, $2, $3, 1024, 20, 0, NULL, NULL, NULL, true)', [
         tenant,
         from,
         to,

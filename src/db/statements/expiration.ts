@@ -60,10 +60,23 @@ export const nextTenantWithAnswersStatement = statement<{ after: string }, { ten
   'SELECT tenant_id AS tenant FROM idempotency_keys WHERE tenant_id > $1 ORDER BY tenant_id LIMIT 1',
 );
 
-export const pruneAnswersStatement = statement<{ tenant: string; before: string }>(
+/** Forgets up to so many of a tenant's answers that are older than a time. */
+export const pruneAnswersStatement = statement<{ tenant: string; before: string; limit: number }>(
   'prune_answers',
-  ['tenant', 'before'],
-  'DELETE FROM idempotency_keys WHERE tenant_id = $1 AND created_at < $2::timestamptz',
+  ['tenant', 'before', 'limit'],
+  `
+DELETE FROM idempotency_keys WHERE tenant_id = $1 AND key_hash IN (
+  SELECT key_hash FROM idempotency_keys WHERE tenant_id = $1 AND created_at < $2::timestamptz
+  ORDER BY created_at LIMIT $3::integer
+)
+`,
+);
+
+/** The database's time, by which rows are old: the clock of a replica may be wrong. */
+export const databaseTimeStatement = statement<Record<string, never>, { now: string }>(
+  'database_time',
+  [],
+  'SELECT now() AS now',
 );
 
 export const expirationStatements = [
@@ -73,4 +86,5 @@ export const expirationStatements = [
   touchStatement,
   nextTenantWithAnswersStatement,
   pruneAnswersStatement,
+  databaseTimeStatement,
 ] as const;

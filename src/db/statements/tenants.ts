@@ -91,16 +91,20 @@ export const lockTenantStatement = statement<{ tenant: string }, { id: string }>
   'SELECT id FROM tenants WHERE id = $1 FOR NO KEY UPDATE',
 );
 
-// The statements that erase a tenant, to be run in this order in one transaction that has locked the tenant.
-export const deleteTenantEntriesStatement = statement<{ tenant: string }>(
-  'delete_tenant_entries',
-  ['tenant'],
-  'DELETE FROM entries WHERE tenant_id = $1',
+/** Erases up to so many entries of a tenant. */
+export const eraseEntriesStatement = statement<{ tenant: string; limit: number }, { erased: number }>(
+  'erase_entries',
+  ['tenant', 'limit'],
+  'SELECT memory_erase($1, $2::integer)::float8 AS erased',
 );
-export const deleteTenantAnswersStatement = statement<{ tenant: string }>(
-  'delete_tenant_answers',
-  ['tenant'],
-  'DELETE FROM idempotency_keys WHERE tenant_id = $1',
+/** Erases up to so many answers under a tenant's idempotency keys. */
+export const eraseAnswersStatement = statement<{ tenant: string; limit: number }>(
+  'erase_answers',
+  ['tenant', 'limit'],
+  `
+DELETE FROM idempotency_keys WHERE tenant_id = $1
+  AND key_hash IN (SELECT key_hash FROM idempotency_keys WHERE tenant_id = $1 LIMIT $2::integer)
+`,
 );
 export const deleteTenantKeysStatement = statement<{ tenant: string }>(
   'delete_tenant_keys',
@@ -120,8 +124,8 @@ export const tenantStatements = [
   createTenantStatement,
   setTenantStatement,
   suspendTenantStatement,
-  deleteTenantEntriesStatement,
-  deleteTenantAnswersStatement,
+  eraseEntriesStatement,
+  eraseAnswersStatement,
   deleteTenantKeysStatement,
   deleteTenantStatement,
 ] as const;

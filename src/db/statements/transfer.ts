@@ -121,14 +121,14 @@ FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) AS f (path, content,
 `,
 );
 
-/** Counts files as used by the tenant, unless that exceeds a quota, which it then names. */
+/** Counts files as used by the tenant, unless that or the directories exceed a quota, which it then names. */
 export const reserveStatement = statement<
-  { tenant: string; files: number; bytes: number } & Quotas,
+  { tenant: string; files: number; directories: number; bytes: number } & Quotas,
   { exceeded: Omit<OverQuota, 'kind'> | null }
 >(
   'reserve',
-  ['tenant', 'files', 'bytes', 'maxFiles', 'maxBytes'],
-  'SELECT memory_reserve($1, $2::bigint, $3::bigint, $4::bigint, $5::bigint) AS exceeded',
+  ['tenant', 'files', 'directories', 'bytes', 'maxFiles', 'maxBytes'],
+  'SELECT memory_reserve($1, $2::bigint, $3::bigint, $4::bigint, $5::bigint, $6::bigint) AS exceeded',
 );
 
 export const transferStatements = [

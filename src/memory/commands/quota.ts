@@ -1,8 +1,15 @@
-import { tooManyBytes, tooManyFiles } from '../messages.ts';
+import { tooManyBytes, tooManyDirectories, tooManyFiles } from '../messages.ts';
 import { failure, type MemoryResult } from '../result.ts';
 import type { OverQuota } from '../store.ts';
 
 /** What the model reads when its tenant has no room left. */
 export function overQuota({ of, used, limit, needed }: OverQuota): MemoryResult {
-  return failure(of === 'files' ? tooManyFiles(used, limit) : tooManyBytes(used, limit, needed));
+  switch (of) {
+    case 'files':
+      return failure(tooManyFiles(used, limit));
+    case 'directories':
+      return failure(tooManyDirectories(used, limit));
+    case 'bytes':
+      return failure(tooManyBytes(used, limit, needed));
+  }
 }

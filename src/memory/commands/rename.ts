@@ -10,6 +10,7 @@ import {
 import { lengthProblem, parsePath, ROOT } from '../path.ts';
 import { failure, success } from '../result.ts';
 import { defineCommand, pathField } from './command.ts';
+import { overQuota } from './quota.ts';
 import { maskAnswer, refuseSecretPath } from './redaction.ts';
 
 export const rename = defineCommand({
@@ -49,6 +50,8 @@ export const rename = defineCommand({
         return failure(destinationInsideSource(from, to));
       case 'not_a_directory':
         return failure(notADirectory(outcome.path));
+      case 'over_quota':
+        return overQuota(outcome);
       case 'too_long':
         return failure(lengthProblem(outcome.path) ?? '');
     }

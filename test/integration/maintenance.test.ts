@@ -1,0 +1,104 @@
+/** Background jobs and operators' work on many rows: in batches, by the database's time, whatever the pool. */
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { Tenants } from '../../src/db/tenants.ts';
+import { expireFiles } from '../../src/jobs/expiration.ts';
+import { pruneAnswers } from '../../src/jobs/pruning.ts';
+import { describeService, freshTenant, type Service, startService } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+describeService('many rows', (service, kind) => {
+  const count = async (table: string, tenant: string) =>
+    Number(
+      (await service().query(`SELECT count(*) AS n FROM ${table} WHERE tenant_id = $1::text`, [tenant]))[0]
+        ?.n,
+    );
+  const seedAnswers = (tenant: string, many: number, age: string) =>
+    service().query(
+      `INSERT INTO idempotency_keys (tenant_id, key_hash, request_hash, content, is_error, created_at)
+       SELECT $1::text, $2::text || n, 'r', 'answer', false, now() - $2::text::interval
+       FROM generate_series(1, ${many}) AS n`,
+      [tenant, age],
+    );
+
+  it('of a tenant are erased with it', async () => {
+    const tenant = freshTenant();
+    await service().execute(cmd.create('/memories/a/b/first', 'x'), { tenant });
+    await service().query(
+      `INSERT INTO entries (tenant_id, path, parent_path, kind)
+       SELECT $1::text, '/memories/a/b/d' || n, '/memories/a/b', 'dir' FROM generate_series(1, 4500) AS n`,
+      [tenant],
+    );
+    await seedAnswers(tenant, 4500, '1 hour');
+    expect(await new Tenants(service().database).delete(tenant)).toStrictEqual({
+      entries: 4504,
+      answers: 4500,
+      keys: 0,
+    });
+    expect(await count('entries', tenant)).toBe(0);
+    expect(await count('idempotency_keys', tenant)).toBe(0);
+    expect(await service().query('SELECT 1 FROM tenants WHERE id = $1', [tenant])).toStrictEqual([]);
+    expect(await new Tenants(service().database).delete(tenant)).toBeUndefined();
+  });
+
+  it('of old answers are pruned, and fresh ones stay', async () => {
+    const tenant = freshTenant();
+    await seedAnswers(tenant, 4500, '30 hours');
+    await seedAnswers(tenant, 10, '2 hours');
+    expect(await pruneAnswers(service().database, { hours: 24 })).toBeGreaterThanOrEqual(4500);
+    expect(await count('idempotency_keys', tenant)).toBe(10);
+  });
+
+  // PGlite's clock is this process's.
+  it.runIf(kind === 'postgres')('are old by the time of the database, not of this process', async () => {
+    const tenant = freshTenant();
+    await service().execute(cmd.create('/memories/f', 'x'), { tenant });
+    await service().query('UPDATE tenants SET ttl_days = 1 WHERE id = $1', [tenant]);
+    await seedAnswers(tenant, 1, '2 hours');
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 10 * 24 * 3_600_000 });
+    try {
+      await pruneAnswers(service().database, { hours: 24 });
+      await expireFiles(service().database, { defaultTtlDays: 0 });
+    } finally {
+      vi.useRealTimers();
+    }
+    expect(await count('idempotency_keys', tenant)).toBe(1);
+    expect((await service().execute(cmd.view('/memories/f'), { tenant })).is_error).toBe(false);
+  });
+});
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService('postgres', { DB_POOL_MAX: '1' });
+});
+afterAll(() => service.close());
+
+it('jobs run with a pool of one connection', async () => {
+  expect(await pruneAnswers(service.database, { hours: 24 })).toBe(0);
+  expect(await expireFiles(service.database, { defaultTtlDays: 1 })).toStrictEqual({
+    tenants: 0,
+    files: 0,
+    bytes: 0,
+  });
+});
+
+it('pruning goes on with the other tenants when one cannot be pruned', async () => {
+  const database = Object.create(service.database) as Service['database'];
+  const [broken, other] = ['prune-a', 'prune-b'];
+  for (const tenant of [broken, other]) {
+    await service.query(
+      `INSERT INTO idempotency_keys (tenant_id, key_hash, request_hash, content, is_error, created_at)
+       VALUES ($1, 'k', 'r', 'answer', false, now() - interval '30 hours')`,
+      [tenant],
+    );
+  }
+  Object.defineProperty(database, 'run', {
+    value: (statement: { name: string }, params: { tenant?: string }) =>
+      statement.name === 'prune_answers' && params.tenant === broken
+        ? Promise.reject(Object.assign(new Error('canceled'), { code: '57014' }))
+        : service.database.run(statement as never, params as never),
+  });
+  await expect(pruneAnswers(database, { hours: 24 })).rejects.toMatchObject({ code: 'database_busy' });
+  expect(await service.query('SELECT tenant_id FROM idempotency_keys')).toStrictEqual([
+    { tenant_id: broken },
+  ]);
+});
