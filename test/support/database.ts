@@ -3,9 +3,27 @@ import pg from 'pg';
 import { inject } from 'vitest';
 import { databaseUrl } from './postgres/server.ts';
 
-async function onServer(sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString: inject('postgres').url });
+/**
+ * A connection whose loss rejects its queries only: without a listener it would end the worker, and vitest would report
+ * an unhandled error in whichever file is running.
+ */
+export async function connectTo(url: string, options: pg.ClientConfig = {}): Promise<pg.Client> {
+  const client = new pg.Client({ ...options, connectionString: url });
+  client.on('error', () => {});
   await client.connect();
+  return client;
+}
+
+/** Like `connectTo`, as a pool. Its connections may still be closing when `end` resolves. */
+export function openPool(url: string, options: pg.PoolConfig = {}): pg.Pool {
+  const pool = new pg.Pool({ ...options, connectionString: url });
+  pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return pool;
+}
+
+async function onServer(sql: string): Promise<void> {
+  const client = await connectTo(inject('postgres').url);
   try {
     await client.query(sql);
   } finally {
