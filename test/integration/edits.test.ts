@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PostgresMemory } from '../../src/db/memory-store.ts';
 import { plannerOptions } from '../../src/db/postgres.ts';
@@ -12,7 +12,7 @@ import { requestKey } from '../../src/db/receipts.ts';
 import { insertIntoFilesStatement, replaceInFilesStatement } from '../../src/db/statements/edits.ts';
 import { executeCommand } from '../../src/memory/commands/index.ts';
 import { fuzzParameters } from '../support/arbitraries.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { createTestDatabase, openPool } from '../support/database.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -166,7 +166,7 @@ describe('an edit in the database', () => {
   let pool: pg.Pool;
   beforeAll(async () => {
     database = await createTestDatabase();
-    pool = new pg.Pool({ connectionString: database.url, options: plannerOptions });
+    pool = openPool(database.url, { options: plannerOptions });
     await pool.query("INSERT INTO tenants (id) VALUES ('t')");
     await pool.query("INSERT INTO entries (tenant_id, path, kind) VALUES ('t', '/memories', 'dir')");
   });

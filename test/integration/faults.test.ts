@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { createTestDatabase } from '../support/database.ts';
+import { createTestDatabase, openPool } from '../support/database.ts';
 import { TcpProxy } from '../support/faults/proxies.ts';
 import { type Query, Workload, type WorkloadOptions } from '../support/faults/workload.ts';
 import { assertInvariants } from '../support/invariants.ts';
@@ -40,8 +40,7 @@ describe('on a database of its own', () => {
   const query: Query = async (sql, parameters) => (await pool.query(sql, parameters)).rows;
   beforeAll(async () => {
     database = await createTestDatabase();
-    pool = new pg.Pool({ connectionString: database.url, max: 2 });
-    pool.on('error', () => {});
+    pool = openPool(database.url, { max: 2 });
   });
   afterAll(async () => {
     await pool.end();

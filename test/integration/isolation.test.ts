@@ -1,6 +1,6 @@
 /** Tenants never see a byte of each other: random interleaved commands, and the plan of every statement. */
 import fc from 'fast-check';
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newApiKey } from '../../src/auth/api-key.ts';
 import { Keys } from '../../src/db/keys.ts';
@@ -14,7 +14,7 @@ import { transferStatements } from '../../src/db/statements/transfer.ts';
 import { writingStatements } from '../../src/db/statements/writing.ts';
 import { Tenants } from '../../src/db/tenants.ts';
 import { fuzzParameters } from '../support/arbitraries.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { connectTo, createTestDatabase } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { Model } from '../support/model.ts';
 import { genericPlan, tableScans } from '../support/plan.ts';
@@ -168,8 +168,7 @@ describe('the plan of every statement', () => {
 
   beforeAll(async () => {
     own = await createTestDatabase();
-    client = new pg.Client({ connectionString: own.url });
-    await client.connect();
+    client = await connectTo(own.url);
   });
   afterAll(async () => {
     await client.end();

@@ -3,9 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestDatabase } from '../support/database.ts';
+import { connectTo, createTestDatabase } from '../support/database.ts';
 import { post, startCli, startServer } from '../support/process.ts';
 import { cmd } from '../support/table.ts';
 
@@ -61,8 +60,7 @@ describe('start', () => {
   });
 
   it('has contents compressed with LZ4 where the server can', async () => {
-    const client = new pg.Client({ connectionString: database.url });
-    await client.connect();
+    const client = await connectTo(database.url);
     const { rows } = await client.query(`
       SELECT 'lz4' = ANY (enumvals) AS can, attcompression = 'l' AS does FROM pg_settings, pg_attribute
       WHERE name = 'default_toast_compression' AND attrelid = 'entries'::regclass AND attname = 'content'`);
@@ -114,8 +112,7 @@ async function postBy(agent: Agent, url: string, input: object): Promise<{ conte
 describe('stop', () => {
   /** Holds the tenant's row, so that a write of the tenant stays under way until it is released. */
   async function holdTenant() {
-    const client = new pg.Client({ connectionString: database.url });
-    await client.connect();
+    const client = await connectTo(database.url);
     await client.query(`INSERT INTO tenants (id) VALUES ('default') ON CONFLICT DO NOTHING`);
     await client.query('BEGIN');
     await client.query(`SELECT 1 FROM tenants WHERE id = 'default' FOR UPDATE`);

@@ -58,6 +58,7 @@ async function migrated(env: Record<string, string>): Promise<void> {
 
 async function makePostgresTemplate(url: string, template: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
+  client.on('error', () => {});
   await client.connect();
   await client.query(`CREATE DATABASE ${template} TEMPLATE template0`).finally(() => client.end());
   await migrated({ DATABASE_URL: databaseUrl(url, template) });

@@ -1,14 +1,13 @@
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
-import pg from 'pg';
 import { afterAll, beforeAll, describe, inject } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { statement, type Value } from '../../src/db/statement.ts';
-import { createTestDatabase } from './database.ts';
+import { createTestDatabase, openPool } from './database.ts';
 
 export type Backend = 'postgres' | 'pglite';
 
@@ -43,8 +42,7 @@ interface Ground {
 
 async function postgresGround(url?: string): Promise<Ground> {
   const own = url ? { url, drop: async () => {} } : await createTestDatabase();
-  const pool = new pg.Pool({ connectionString: own.url, max: 3 });
-  pool.on('error', () => {});
+  const pool = openPool(own.url, { max: 3 });
   return {
     env: { DATABASE_URL: own.url },
     query: async (_, sql, parameters) => (await pool.query(sql, parameters)).rows,

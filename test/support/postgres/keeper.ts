@@ -30,6 +30,7 @@ const scratch = await mkdtemp(join(tmpdir(), 'memory-service-tests-'));
 
 async function query(url: string, sql: string, parameters: string[] = []): Promise<Record<string, string>[]> {
   const client = new pg.Client({ connectionString: url });
+  client.on('error', () => {});
   await client.connect();
   try {
     return (await client.query(sql, parameters)).rows;
