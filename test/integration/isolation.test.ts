@@ -18,7 +18,7 @@ import { connectTo, createTestDatabase } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { Model } from '../support/model.ts';
 import { genericPlan, tableScans } from '../support/plan.ts';
-import { describeService } from '../support/service.ts';
+import { describeServiceOnOwnDatabase } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
 // Prefixes of each other, other case, wildcards and separators of SQL and of our own formats, sort neighbours.
@@ -62,7 +62,7 @@ const step = fc.record({
   ),
 });
 
-describeService(
+describeServiceOnOwnDatabase(
   'isolation',
   (service, kind) => {
     const keys = new Map<string, string>();

@@ -1,22 +1,16 @@
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { connectTo, createTestDatabase } from '../support/database.ts';
+import { connectTo, copyPgliteTemplate, createTestDatabase } from '../support/database.ts';
 import { post, startCli, startServer } from '../support/process.ts';
 import { cmd } from '../support/table.ts';
 
-let folder: string;
 let database: Awaited<ReturnType<typeof createTestDatabase>>;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'memory-service-lifecycle-'));
   database = await createTestDatabase({ migrated: false });
 });
 afterAll(async () => {
-  await rm(folder, { recursive: true, force: true });
   await database.drop();
 });
 
@@ -72,7 +66,7 @@ describe('start', () => {
 
 describe('embedded database', () => {
   it('warns, keeps data over kill -9, and lets in one process at a time', async () => {
-    const env = { DATA_DIR: join(folder, 'embedded') };
+    const env = { DATA_DIR: await copyPgliteTemplate() };
     const first = await startServer(env);
     await first.line(/embedded database: for trying out and for one small worker/);
     expect((await post(first.url, cmd.create('/memories/kept', 'text'))).content).toBe(

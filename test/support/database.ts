@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { cp, mkdtemp } from 'node:fs/promises';
+import { join } from 'node:path';
 import pg from 'pg';
 import { inject } from 'vitest';
 import { databaseUrl } from './postgres/server.ts';
@@ -44,4 +46,11 @@ export async function createTestDatabase(
   const name = `${prefix}_${randomBytes(6).toString('hex')}`;
   await onServer(`CREATE DATABASE ${name} TEMPLATE ${(options.migrated ?? true) ? template : 'template0'}`);
   return { url: databaseUrl(url, name), drop: () => onServer(`DROP DATABASE ${name} WITH (FORCE)`) };
+}
+
+/** A DATA_DIR of its own with an empty, migrated PGlite. Returns the folder. */
+export async function copyPgliteTemplate(): Promise<string> {
+  const folder = await mkdtemp(join(inject('scratch'), 'pglite-'));
+  await cp(inject('pglite').template, folder, { recursive: true });
+  return folder;
 }
