@@ -135,7 +135,7 @@ describeService('an edit', (service) => {
           expect(there).toStrictEqual(here);
         },
       ),
-      fuzzParameters(80),
+      fuzzParameters(320),
     );
     expect(successes).toBeGreaterThan(25);
   });

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -64,6 +65,12 @@ async function makePostgresTemplate(url: string, template: string): Promise<void
   await migrated({ DATABASE_URL: databaseUrl(url, template) });
 }
 
+/** Whether any file of this run starts the compiled service, as a process or in an example. */
+function needsBuild(project: TestProject): boolean {
+  const starts = /support\/process\.ts'|`examples\//;
+  return project.vitest.state.getPaths().some((path) => starts.test(readFileSync(path, 'utf8')));
+}
+
 /** Compiles the service for the tests that start it: from source each start takes a second more. */
 async function build(): Promise<void> {
   const npm = spawn('npm', ['run', '--silent', 'build'], { cwd: root, stdio: 'inherit' });
@@ -78,7 +85,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
     const template = `${prefix}_template`;
     const pglite = join(scratch, 'pglite-template');
     await mkdir(pglite);
-    await Promise.all([makePostgresTemplate(url, template), migrated({ DATA_DIR: pglite }), build()]);
+    await Promise.all([
+      makePostgresTemplate(url, template),
+      migrated({ DATA_DIR: pglite }),
+      needsBuild(project) && build(),
+    ]);
     project.provide('postgres', { url, template, prefix });
     project.provide('pglite', { template: pglite });
     project.provide('scratch', scratch);

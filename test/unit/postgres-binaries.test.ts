@@ -1,20 +1,19 @@
-import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, sep } from 'node:path';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { copyBinaries, embeddedPostgresFolder } from '../support/postgres/binaries.ts';
+import { copyBinaries } from '../support/postgres/binaries.ts';
 
-it('the copied Postgres stands alone: no link leads out of the copy', async () => {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), 'postgres-binaries-')));
+it('a copy of the Postgres binaries works without the original', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'postgres-binaries-'));
   try {
-    const copy = join(folder, 'native');
-    await copyBinaries(embeddedPostgresFolder(), copy);
-    const entries = await readdir(copy, { recursive: true, withFileTypes: true });
-    const links = entries.filter((entry) => entry.isSymbolicLink());
-    const targets = await Promise.all(links.map((link) => realpath(join(link.parentPath, link.name))));
-    expect(targets.filter((target) => !target.startsWith(copy + sep))).toStrictEqual([]);
-    expect(existsSync(join(copy, 'bin', 'initdb'))).toBe(true);
+    const [native, copy] = [join(folder, 'native'), join(folder, 'copy')];
+    await mkdir(join(native, 'lib'), { recursive: true });
+    await writeFile(join(native, 'lib', 'libicuuc.so.60.2'), 'a library');
+    await symlink('libicuuc.so.60.2', join(native, 'lib', 'libicuuc.so.60'));
+    await copyBinaries(native, copy);
+    await rm(native, { recursive: true });
+    expect(await readFile(join(copy, 'lib', 'libicuuc.so.60'), 'utf8')).toBe('a library');
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
