@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fuzzParameters } from '../support/arbitraries.ts';
 import { rawRequest } from '../support/http-arbitraries.ts';
 import { assertInvariants } from '../support/invariants.ts';
-import { describeServiceOnOwnDatabase } from '../support/service.ts';
+import { describeService } from '../support/service.ts';
 
 /** Fails unless the answer is a result (in one of its three forms) or a problem. */
 function assertForm(response: LightMyRequestResponse): void {
@@ -34,7 +34,7 @@ function assertForm(response: LightMyRequestResponse): void {
   expect(body).toEqual('type' in body ? block : result);
 }
 
-describeServiceOnOwnDatabase('any request at all', (service, kind) => {
+describeService('any request at all', (service, kind) => {
   const statuses = new Map<number, number>();
 
   afterAll(() => {
@@ -88,7 +88,7 @@ describeServiceOnOwnDatabase('any request at all', (service, kind) => {
   });
 });
 
-describeServiceOnOwnDatabase('any bytes at all on the socket', (service) => {
+describeService('any bytes at all on the socket', (service) => {
   let port = 0;
 
   beforeAll(async () => {
