@@ -1,14 +1,36 @@
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/sequencer.ts';
 
-export default defineConfig({
+/** What needs no database. */
+const unit = ['test/unit/**/*.test.ts', 'test/client/{client,portable,retries}.test.ts'];
+
+/** Random tests, which `npm run test:long` runs at length. */
+const random = [
+  'test/conformance/{differential,paging,reference}.test.ts',
+  'test/integration/{fuzz-http,isolation,linearizability}.test.ts',
+];
+
+export default defineConfig(({ mode }) => ({
   test: {
-    include: ['test/**/*.test.ts'],
-    globalSetup: ['test/support/global-setup.ts'],
     maxWorkers: 2,
-    // The files of a worker share its modules, which saves loading them some twenty times: a third of the run's time.
+    // The files of a worker share its modules and databases: to load and start them for each file takes most of the time.
     isolate: false,
+    sequence: { sequencer: LongestFirst },
     // Ceilings for a stuck test, not measurements: nothing here asserts on time.
     testTimeout: 240_000,
     hookTimeout: 120_000,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'service',
+          include: mode === 'long' ? random : ['test/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, ...unit],
+          globalSetup: ['test/support/global-setup.ts'],
+          env: mode === 'long' ? { TEST_LONG: 'true' } : {},
+        },
+      },
+      { extends: true, test: { name: 'unit', include: mode === 'long' ? [] : unit } },
+    ],
   },
-});
+}));

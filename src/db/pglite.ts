@@ -9,22 +9,21 @@ import { lockDataDirectory } from './data-directory-lock.ts';
 import { type Database, PLANNER, SNAPSHOT } from './database.ts';
 import type { Run, Statement, Value } from './statement.ts';
 
+let keepsByteOrderMarks = false;
+
 /**
- * PGlite reads text with `new TextDecoder()`, which drops a U+FEFF at its start: contents would come back changed. It makes
- * that decoder when it is constructed, so for that moment the default is the other way.
+ * PGlite reads text with `new TextDecoder('utf-8')`, which drops a U+FEFF at its start: contents would come back changed.
+ * It makes such a decoder when it is constructed and again after each database error, so once PGlite is in use the default
+ * of this process changes for good. Whoever passes options is not concerned.
  */
-function withByteOrderMarks<T>(construct: () => T): T {
-  const original = globalThis.TextDecoder;
-  globalThis.TextDecoder = class extends original {
-    constructor(label?: string, options?: ConstructorParameters<typeof TextDecoder>[1]) {
-      super(label, { ...options, ignoreBOM: true });
+function keepByteOrderMarks(): void {
+  if (keepsByteOrderMarks) return;
+  keepsByteOrderMarks = true;
+  globalThis.TextDecoder = class extends globalThis.TextDecoder {
+    constructor(label?: string, options: ConstructorParameters<typeof TextDecoder>[1] = { ignoreBOM: true }) {
+      super(label, options);
     }
   };
-  try {
-    return construct();
-  } finally {
-    globalThis.TextDecoder = original;
-  }
 }
 
 /**
@@ -37,7 +36,8 @@ export async function openPglite(folder: string, batchSize: number): Promise<Dat
   const unlock = lockDataDirectory(folder);
   let client: PGlite;
   try {
-    client = withByteOrderMarks(() => new PGlite(join(folder, 'pglite')));
+    keepByteOrderMarks();
+    client = new PGlite(join(folder, 'pglite'));
     await client.waitReady;
     const settings = Object.entries(PLANNER).map(([name, value]) => `SET ${name} = ${value};`);
     await client.exec(settings.join('\n'));

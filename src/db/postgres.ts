@@ -79,6 +79,8 @@ function openPool(config: pg.PoolConfig): pg.Pool {
   const pool = new pg.Pool({ ...config, idleTimeoutMillis: IDLE_TIMEOUT_MS });
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
   pool.on('error', () => {});
+  // Nor does the pool listen while a connection is checked out. The statement that is running or comes next rejects.
+  pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }
 

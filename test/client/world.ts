@@ -11,7 +11,7 @@ import {
   startMessagesApi,
   type ToolResult,
 } from '../support/messages-api.ts';
-import { freshTenant, type Service, startService } from '../support/service.ts';
+import { freshTenant, type Service, startSharedService } from '../support/service.ts';
 
 /** What an agent needs: the service on a socket with keys and real Postgres, and the Messages API. */
 export interface World {
@@ -53,7 +53,7 @@ export function useWorld(): World {
     },
   };
   beforeAll(async () => {
-    service = await startService('postgres', { AUTH: 'keys' });
+    service = await startSharedService('postgres', { AUTH: 'keys', AUTH_FAILURES_PER_MINUTE: '0' });
     await service.app.listen({ host: '127.0.0.1', port: 0 });
     world.url = `http://127.0.0.1:${(service.app.server.address() as AddressInfo).port}`;
     apiKey = await makeKey(null, 'read_write');

@@ -159,6 +159,7 @@ export async function tooManyConnections({ postgres, option }: Ground): Promise<
     inject: async () => {
       holding = true;
       const first = new pg.Client({ connectionString: postgres.url(), application_name: 'hog' });
+      first.on('error', () => {});
       await first.connect();
       hogs.push(first);
       hogging = hog();
@@ -259,6 +260,7 @@ async function conflicts(
   await workload.acknowledge(20);
   let rival = true;
   const client = new pg.Client({ connectionString: url });
+  client.on('error', () => {});
   await client.connect();
   const rivalry = (async () => {
     for (let n = 0; rival; n++) {

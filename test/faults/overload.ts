@@ -9,8 +9,9 @@ import { Agent, request } from 'node:http';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { installBinaries, PostgresServer } from '../support/faults/postgres.ts';
+import { PostgresServer } from '../support/faults/postgres.ts';
 import { Replica } from '../support/faults/replica.ts';
+import { installBinaries } from '../support/postgres/binaries.ts';
 import { cmd } from '../support/table.ts';
 import { residentMiB } from './clients.ts';
 

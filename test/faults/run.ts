@@ -10,7 +10,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { installBinaries, PostgresServer } from '../support/faults/postgres.ts';
+import { PostgresServer } from '../support/faults/postgres.ts';
+import { installBinaries } from '../support/postgres/binaries.ts';
 import {
   backupByDump,
   backupOfPglite,

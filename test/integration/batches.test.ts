@@ -1,5 +1,5 @@
 /** Calls that come at the same time go to the database together, and none feels the others. */
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { BatchQueue } from '../../src/db/batch-queue.ts';
 import { isAway } from '../../src/db/errors.ts';
@@ -12,7 +12,7 @@ import {
   type Value,
 } from '../../src/db/statement.ts';
 import { batchStatements } from '../../src/db/statements/batches.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { connectTo, createTestDatabase, openPool } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { genericPlan, tableScans } from '../support/plan.ts';
 import { describeService, freshTenant, type Service, startService } from '../support/service.ts';
@@ -36,8 +36,7 @@ describe('batches', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    pool = new pg.Pool({ connectionString: database.url });
-    pool.on('error', () => {});
+    pool = openPool(database.url);
     const onPool = runnerOn(pool);
     const counted: Run = (each, params) => {
       sent.push(each.name);
@@ -377,8 +376,7 @@ describe('the plan of every batch', () => {
   beforeAll(async () => {
     // As the service has it, and on tables that nothing is known of.
     database = await createTestDatabase();
-    client = new pg.Client({ connectionString: database.url, options: plannerOptions });
-    await client.connect();
+    client = await connectTo(database.url, { options: plannerOptions });
   });
   afterAll(async () => {
     await client.end();

@@ -1,11 +1,10 @@
 /** The short form of `npm run test:faults`, and clients that are slow or broken. */
 import { once } from 'node:events';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { join } from 'node:path';
-import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { createTestDatabase } from '../support/database.ts';
+import type pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { copyPgliteTemplate, createTestDatabase, openPool } from '../support/database.ts';
 import { TcpProxy } from '../support/faults/proxies.ts';
 import { type Query, Workload, type WorkloadOptions } from '../support/faults/workload.ts';
 import { assertInvariants } from '../support/invariants.ts';
@@ -40,8 +39,7 @@ describe('on a database of its own', () => {
   const query: Query = async (sql, parameters) => (await pool.query(sql, parameters)).rows;
   beforeAll(async () => {
     database = await createTestDatabase();
-    pool = new pg.Pool({ connectionString: database.url, max: 2 });
-    pool.on('error', () => {});
+    pool = openPool(database.url, { max: 2 });
   });
   afterAll(async () => {
     await pool.end();
@@ -107,8 +105,7 @@ describe('on a database of its own', () => {
 });
 
 it('kill -9 of the service under writes loses and doubles nothing on PGlite', async () => {
-  const folder = await mkdtemp(join(inject('scratch'), 'faults-'));
-  await cp(inject('pglite').template, folder, { recursive: true });
+  const folder = await copyPgliteTemplate();
   let server = await startServer({ DATA_DIR: folder, ...OFTEN });
   const workload = workloadOn(() => server.url, { mayBreak: true });
   workload.start();

@@ -1,6 +1,6 @@
 /** Tenants never see a byte of each other: random interleaved commands, and the plan of every statement. */
 import fc from 'fast-check';
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newApiKey } from '../../src/auth/api-key.ts';
 import { Keys } from '../../src/db/keys.ts';
@@ -12,11 +12,11 @@ import { tenantStatements } from '../../src/db/statements/tenants.ts';
 import { transferStatements } from '../../src/db/statements/transfer.ts';
 import { Tenants } from '../../src/db/tenants.ts';
 import { fuzzParameters } from '../support/arbitraries.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { connectTo, createTestDatabase } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { Model } from '../support/model.ts';
 import { genericPlan, nestedPlans, tableScans } from '../support/plan.ts';
-import { describeService } from '../support/service.ts';
+import { describeServiceOnOwnDatabase } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
 // Prefixes of each other, other case, wildcards and separators of SQL and of our own formats, sort neighbours.
@@ -60,7 +60,7 @@ const step = fc.record({
   ),
 });
 
-describeService(
+describeServiceOnOwnDatabase(
   'isolation',
   (service, kind) => {
     const keys = new Map<string, string>();
@@ -163,8 +163,7 @@ describe('the plan of every statement', () => {
 
   beforeAll(async () => {
     own = await createTestDatabase();
-    client = new pg.Client({ connectionString: own.url });
-    await client.connect();
+    client = await connectTo(own.url);
   });
   afterAll(async () => {
     await client.end();
@@ -211,9 +210,7 @@ describe('the plan of every statement within a database function', () => {
 
   beforeAll(async () => {
     own = await createTestDatabase();
-    client = new pg.Client({ connectionString: own.url, options: plannerOptions });
-    client.on('error', () => {});
-    await client.connect();
+    client = await connectTo(own.url, { options: plannerOptions });
   });
   afterAll(async () => {
     await client.end();

@@ -1,23 +1,16 @@
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestDatabase } from '../support/database.ts';
+import { connectTo, copyPgliteTemplate, createTestDatabase } from '../support/database.ts';
 import { post, startCli, startServer } from '../support/process.ts';
 import { cmd } from '../support/table.ts';
 
-let folder: string;
 let database: Awaited<ReturnType<typeof createTestDatabase>>;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'memory-service-lifecycle-'));
   database = await createTestDatabase({ migrated: false });
 });
 afterAll(async () => {
-  await rm(folder, { recursive: true, force: true });
   await database.drop();
 });
 
@@ -61,8 +54,7 @@ describe('start', () => {
   });
 
   it('has contents compressed with LZ4 where the server can', async () => {
-    const client = new pg.Client({ connectionString: database.url });
-    await client.connect();
+    const client = await connectTo(database.url);
     const { rows } = await client.query(`
       SELECT 'lz4' = ANY (enumvals) AS can, attcompression = 'l' AS does FROM pg_settings, pg_attribute
       WHERE name = 'default_toast_compression' AND attrelid = 'entries'::regclass AND attname = 'content'`);
@@ -74,7 +66,7 @@ describe('start', () => {
 
 describe('embedded database', () => {
   it('warns, keeps data over kill -9, and lets in one process at a time', async () => {
-    const env = { DATA_DIR: join(folder, 'embedded') };
+    const env = { DATA_DIR: await copyPgliteTemplate() };
     const first = await startServer(env);
     await first.line(/embedded database: for trying out and for one small worker/);
     expect((await post(first.url, cmd.create('/memories/kept', 'text'))).content).toBe(
@@ -114,8 +106,7 @@ async function postBy(agent: Agent, url: string, input: object): Promise<{ conte
 describe('stop', () => {
   /** Holds the tenant's row, so that a write of the tenant stays under way until it is released. */
   async function holdTenant() {
-    const client = new pg.Client({ connectionString: database.url });
-    await client.connect();
+    const client = await connectTo(database.url);
     await client.query(`INSERT INTO tenants (id) VALUES ('default') ON CONFLICT DO NOTHING`);
     await client.query('BEGIN');
     await client.query(`SELECT 1 FROM tenants WHERE id = 'default' FOR UPDATE`);

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { Tenants } from '../../src/db/tenants.ts';
 import { expireFiles } from '../../src/jobs/expiration.ts';
 import { assertInvariants } from '../support/invariants.ts';
-import { describeService, freshTenant } from '../support/service.ts';
+import { describeService, describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
 describeService(
@@ -163,7 +163,7 @@ describeService('the request body', (service) => {
   });
 });
 
-describeService('expiration', (service) => {
+describeServiceOnOwnDatabase('expiration', (service) => {
   const DAY = 86_400_000;
   const ago = (days: number) => new Date(Date.now() - days * DAY).toISOString();
   const age = (tenant: string, path: string, accessed: number, written: number) =>

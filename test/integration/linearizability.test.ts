@@ -9,7 +9,7 @@ import { createTestDatabase } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { type Call, linearize } from '../support/linearizability.ts';
 import type { Tree } from '../support/model.ts';
-import { freshTenant, type Service, startService } from '../support/service.ts';
+import { freshTenant, type Service, startService, startSharedService } from '../support/service.ts';
 
 // Few names, and one file that most commands go to, so that they get in each other's way.
 const hot = { weight: 6, arbitrary: fc.constant('/memories/d/f') };
@@ -87,7 +87,7 @@ describe.each(['postgres', 'pglite'] as const)('random concurrent histories, on 
   beforeAll(async () => {
     if (kind === 'postgres') database = await createTestDatabase();
     const env = database ? { DATABASE_URL: database.url } : undefined;
-    replicas = [await startService(kind, env)];
+    replicas = [await (env ? startService(kind, env) : startSharedService(kind))];
     if (env) replicas.push(await startService(kind, env));
   });
   afterAll(async () => {

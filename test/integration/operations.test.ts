@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { describeService } from '../support/service.ts';
+import { describeServiceOnOwnDatabase } from '../support/service.ts';
 
 // In a file of its own, which is a service of its own: it counts, and it breaks its database.
-describeService('operations', (service) => {
+describeServiceOnOwnDatabase('operations', (service) => {
   it('healthz and readyz answer, and readyz follows the database', async () => {
     expect((await service().app.inject('/healthz')).json()).toStrictEqual({ status: 'ok' });
     expect((await service().app.inject('/readyz')).json()).toStrictEqual({ status: 'ok' });

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
 import { Tenants } from '../../src/db/tenants.ts';
 import { assertInvariants } from '../support/invariants.ts';
-import { describeService, freshTenant } from '../support/service.ts';
+import { describeService, describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';
 import { cmd, error, ok, script } from '../support/table.ts';
 
 // Put together here, so that no scanner takes this file for a leak.
 const AWS = `AKIA${'Q7RZ2XKNW4MHT5VB'}`;
 const CARD = `4111 1111 ${'1111 1111'}`;
 
-describeService(
+describeServiceOnOwnDatabase(
   'REDACT=mask',
   (service) => {
     const SAID = '[1 secret was masked before storing: aws_access_key]';

@@ -1,12 +1,12 @@
 /** Writes that come at the same time share statements, and none feels the others. */
-import pg from 'pg';
+import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { isAway, sqlState } from '../../src/db/errors.ts';
 import { runnerOn } from '../../src/db/postgres.ts';
 import { type Run, statement, type Value } from '../../src/db/statement.ts';
 import type { CallFunction, TypedWriteFunction } from '../../src/db/write-functions.ts';
 import { WriteQueue } from '../../src/db/write-queue.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { connectTo, createTestDatabase, openPool } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { describeService, freshTenant, startService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
@@ -70,8 +70,7 @@ describe('the write queue', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    pool = new pg.Pool({ connectionString: database.url });
-    pool.on('error', () => {});
+    pool = openPool(database.url);
     await pool.query(DIVIDE);
     await pool.query("INSERT INTO tenants (id) VALUES ('a'), ('b'), ('c')");
   });
@@ -170,7 +169,7 @@ describe('the write queue', () => {
 
   it('waits for a lock once for all calls of the tenant', async () => {
     const other = await pool.connect();
-    const impatient = new pg.Pool({ connectionString: database.url, options: '-c lock_timeout=50' });
+    const impatient = openPool(database.url, { options: '-c lock_timeout=50' });
     try {
       await other.query("BEGIN; SELECT FROM tenants WHERE id = 'a' FOR NO KEY UPDATE");
       const run = runnerOn(impatient);
@@ -209,9 +208,7 @@ describe('the write queue', () => {
 it('two renames that commit while a delete waits for its tenant hide nothing from it', async () => {
   const database = await createTestDatabase();
   const service = await startService('postgres', { DATABASE_URL: database.url });
-  const other = new pg.Client({ connectionString: database.url });
-  other.on('error', () => {});
-  await other.connect();
+  const other = await connectTo(database.url);
   try {
     const tenant = freshTenant('delete');
     await service.execute(cmd.create('/memories/a/1', 'one'), { tenant });

@@ -3,11 +3,16 @@ import fc from 'fast-check';
 
 export type Input = Record<string, unknown> & { command: string };
 
-/** Seed and number of runs: fixed, so that a run can be repeated; FUZZ_SEED and FUZZ_RUNS vary them. */
+/**
+ * Seed and number of runs of a random test: fixed, so that a run can be repeated; FUZZ_SEED and FUZZ_RUNS vary them.
+ *
+ * @param runs the usual number; `npm test` does a quarter of it, `npm run test:long` twice as many
+ */
 export function fuzzParameters(runs: number): { seed: number; numRuns: number } {
+  const scaled = process.env.TEST_LONG ? 2 * runs : Math.ceil(runs / 4);
   return {
     seed: Number(process.env.FUZZ_SEED ?? 20_251_120),
-    numRuns: Number(process.env.FUZZ_RUNS ?? runs),
+    numRuns: Number(process.env.FUZZ_RUNS ?? scaled),
   };
 }
 

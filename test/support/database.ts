@@ -1,11 +1,31 @@
 import { randomBytes } from 'node:crypto';
+import { cp, mkdtemp } from 'node:fs/promises';
+import { join } from 'node:path';
 import pg from 'pg';
 import { inject } from 'vitest';
 import { databaseUrl } from './postgres/server.ts';
 
-async function onServer(sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString: inject('postgres').url });
+/**
+ * A connection whose loss rejects its queries only: without a listener it would end the worker, and vitest would report
+ * an unhandled error in whichever file is running.
+ */
+export async function connectTo(url: string, options: pg.ClientConfig = {}): Promise<pg.Client> {
+  const client = new pg.Client({ ...options, connectionString: url });
+  client.on('error', () => {});
   await client.connect();
+  return client;
+}
+
+/** Like `connectTo`, as a pool. Its connections may still be closing when `end` resolves. */
+export function openPool(url: string, options: pg.PoolConfig = {}): pg.Pool {
+  const pool = new pg.Pool({ ...options, connectionString: url });
+  pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return pool;
+}
+
+async function onServer(sql: string): Promise<void> {
+  const client = await connectTo(inject('postgres').url);
   try {
     await client.query(sql);
   } finally {
@@ -26,4 +46,11 @@ export async function createTestDatabase(
   const name = `${prefix}_${randomBytes(6).toString('hex')}`;
   await onServer(`CREATE DATABASE ${name} TEMPLATE ${(options.migrated ?? true) ? template : 'template0'}`);
   return { url: databaseUrl(url, name), drop: () => onServer(`DROP DATABASE ${name} WITH (FORCE)`) };
+}
+
+/** A DATA_DIR of its own with an empty, migrated PGlite. Returns the folder. */
+export async function copyPgliteTemplate(): Promise<string> {
+  const folder = await mkdtemp(join(inject('scratch'), 'pglite-'));
+  await cp(inject('pglite').template, folder, { recursive: true });
+  return folder;
 }

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { mkdir, mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -26,23 +28,26 @@ declare module 'vitest' {
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Starts the keeper (postgres/keeper.ts), which holds the server and the scratch folder until `release`. */
-async function startKeeper(): Promise<Kept & { release(): Promise<void> }> {
+function startKeeper(scratch: string): { kept: Promise<Kept>; release(): Promise<void> } {
   const script = fileURLToPath(new URL('postgres/keeper.ts', import.meta.url));
-  const keeper = spawn(process.execPath, ['--import', 'tsx', script], {
+  const keeper = spawn(process.execPath, ['--import', 'tsx', script, scratch], {
     cwd: root,
     stdio: ['pipe', 'pipe', 'inherit'],
     // Its own process group: Ctrl-C reaches this process only, and the keeper then cleans up in order.
     detached: true,
   });
   const ended = once(keeper, 'close');
-  const [line] = await Promise.race([once(createInterface(keeper.stdout), 'line'), ended]);
-  const answer = typeof line === 'string' ? JSON.parse(line) : { error: 'the keeper of Postgres ended' };
-  if (answer.error) throw new Error(answer.error);
+  const firstLine = Promise.race([once(createInterface(keeper.stdout), 'line'), ended]);
+  const kept = firstLine.then(([line]) => {
+    const answer = typeof line === 'string' ? JSON.parse(line) : { error: 'the keeper of Postgres ended' };
+    if (answer.error) throw new Error(answer.error);
+    return answer;
+  });
   const release = async () => {
     keeper.stdin.end();
     await ended;
   };
-  return { ...answer, release };
+  return { kept, release };
 }
 
 /** Brings the database that the settings name up to date, and leaves it. */
@@ -58,9 +63,17 @@ async function migrated(env: Record<string, string>): Promise<void> {
 
 async function makePostgresTemplate(url: string, template: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
+  client.on('error', () => {});
   await client.connect();
   await client.query(`CREATE DATABASE ${template} TEMPLATE template0`).finally(() => client.end());
   await migrated({ DATABASE_URL: databaseUrl(url, template) });
+}
+
+/** Whether any file of this run starts the compiled service. */
+function needsBuild(project: TestProject): boolean {
+  return project.vitest.state
+    .getPaths()
+    .some((path) => readFileSync(path, 'utf8').includes("support/process.ts'"));
 }
 
 /** Compiles the service for the tests that start it: from source each start takes a second more. */
@@ -71,19 +84,31 @@ async function build(): Promise<void> {
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const { url, prefix, scratch, description, release } = await startKeeper();
-  console.log(description);
-  try {
-    const template = `${prefix}_template`;
-    const pglite = join(scratch, 'pglite-template');
-    await mkdir(pglite);
-    await Promise.all([makePostgresTemplate(url, template), migrated({ DATA_DIR: pglite }), build()]);
-    project.provide('postgres', { url, template, prefix });
-    project.provide('pglite', { template: pglite });
-    project.provide('scratch', scratch);
-    return release;
-  } catch (error) {
+  const scratch = await mkdtemp(join(tmpdir(), 'memory-service-tests-'));
+  const { kept, release } = startKeeper(scratch);
+  const preparations = [preparePostgres(project, kept), preparePglite(project, scratch)];
+  if (needsBuild(project)) preparations.push(build());
+  project.provide('scratch', scratch);
+  // All of them have ended before anything is taken away.
+  const failed = (await Promise.allSettled(preparations)).find(({ status }) => status === 'rejected');
+  if (failed) {
     await release();
-    throw error;
+    throw (failed as PromiseRejectedResult).reason;
   }
+  return release;
+}
+
+async function preparePostgres(project: TestProject, kept: Promise<Kept>): Promise<void> {
+  const { url, prefix, description } = await kept;
+  console.log(description);
+  const template = `${prefix}_template`;
+  await makePostgresTemplate(url, template);
+  project.provide('postgres', { url, template, prefix });
+}
+
+async function preparePglite(project: TestProject, scratch: string): Promise<void> {
+  const template = join(scratch, 'pglite-template');
+  await mkdir(template);
+  await migrated({ DATA_DIR: template });
+  project.provide('pglite', { template });
 }

@@ -17,7 +17,8 @@ export interface CliProcess {
 
 /** Starts `memory-service`, as the run's setup compiled it, with only the given environment (and PATH). */
 export function startCli(args: string[], env: Record<string, string>): CliProcess {
-  const child = spawn(process.execPath, ['dist/cli.js', ...args], {
+  // PGlite's WebAssembly is compiled but not optimized: the process ends before that pays.
+  const child = spawn(process.execPath, ['--liftoff-only', 'dist/cli.js', ...args], {
     cwd: root,
     env: { PATH: process.env.PATH, NODE_ENV: 'test', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,14 +1,12 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
-import pg from 'pg';
-import { afterAll, beforeAll, describe, inject } from 'vitest';
+import { afterAll, beforeAll, describe } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { type Database, openDatabase } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { statement, type Value } from '../../src/db/statement.ts';
-import { createTestDatabase } from './database.ts';
+import { copyPgliteTemplate, createTestDatabase, openPool } from './database.ts';
 
 export type Backend = 'postgres' | 'pglite';
 
@@ -34,17 +32,17 @@ export interface Service {
   close(): Promise<void>;
 }
 
-/** What a test needs of a store, whichever it is: its settings, raw SQL once it is open, and an end. */
-interface Ground {
+/** The database under a service: its settings, raw SQL once it is open, and an end. */
+interface TestBackend {
   env: Record<string, string>;
   query(database: Database, sql: string, parameters: unknown[]): Promise<Row[]>;
   end(): Promise<void>;
 }
 
-async function postgresGround(url?: string): Promise<Ground> {
+/** @param url an existing database, which is left behind; otherwise a new one */
+async function postgresBackend(url?: string): Promise<TestBackend> {
   const own = url ? { url, drop: async () => {} } : await createTestDatabase();
-  const pool = new pg.Pool({ connectionString: own.url, max: 3 });
-  pool.on('error', () => {});
+  const pool = openPool(own.url, { max: 3 });
   return {
     env: { DATABASE_URL: own.url },
     query: async (_, sql, parameters) => (await pool.query(sql, parameters)).rows,
@@ -55,9 +53,9 @@ async function postgresGround(url?: string): Promise<Ground> {
   };
 }
 
-async function pgliteGround(folder?: string): Promise<Ground> {
-  const own = folder ?? (await mkdtemp(join(inject('scratch'), 'pglite-')));
-  if (!folder) await cp(inject('pglite').template, own, { recursive: true });
+/** @param folder an existing DATA_DIR, which is left behind; otherwise a new one */
+async function pgliteBackend(folder?: string): Promise<TestBackend> {
+  const own = folder ?? (await copyPgliteTemplate());
   return {
     env: { DATA_DIR: own },
     // PGlite is one connection, the service's own; a raw query takes its turn there.
@@ -84,6 +82,35 @@ const DEFAULTS = {
   DB_STATEMENT_TIMEOUT_MS: '60000',
 };
 
+interface OpenBackend extends TestBackend {
+  database: Database;
+}
+
+async function openBackend(kind: Backend, env: Record<string, string> = {}): Promise<OpenBackend> {
+  const backend = await (kind === 'postgres'
+    ? postgresBackend(env.DATABASE_URL)
+    : pgliteBackend(env.DATA_DIR));
+  const database = await openDatabase(loadConfig({ ...DEFAULTS, ...backend.env, ...env }));
+  await migrate(database);
+  return {
+    ...backend,
+    database,
+    end: async () => {
+      await database.close();
+      await backend.end();
+    },
+  };
+}
+
+/** The databases that the files of this worker share. They live as long as the worker, and go with the run's server. */
+const shared = new Map<Backend, Promise<OpenBackend>>();
+
+async function sharedBackend(kind: Backend): Promise<OpenBackend> {
+  const opened = shared.get(kind) ?? openBackend(kind);
+  shared.set(kind, opened);
+  return { ...(await opened), end: async () => {} };
+}
+
 /**
  * The whole service in this process, without a socket, on a database of its own.
  *
@@ -91,21 +118,26 @@ const DEFAULTS = {
  *   database and leave it behind, so that a test can open one twice.
  */
 export async function startService(kind: Backend, env: Record<string, string> = {}): Promise<Service> {
-  const ground = await (kind === 'postgres' ? postgresGround(env.DATABASE_URL) : pgliteGround(env.DATA_DIR));
-  const config = loadConfig({ ...DEFAULTS, ...ground.env, ...env });
-  const database = await openDatabase(config);
-  await migrate(database);
-  const app = await buildApp({ config, database });
+  return serviceOn(await openBackend(kind, env), env);
+}
+
+/** Like `startService`, on the worker's shared database: for tests that see only their own tenants. */
+export async function startSharedService(kind: Backend, env: Record<string, string> = {}): Promise<Service> {
+  return serviceOn(await sharedBackend(kind), env);
+}
+
+async function serviceOn(backend: OpenBackend, env: Record<string, string>): Promise<Service> {
+  const { database } = backend;
+  const app = await buildApp({ config: loadConfig({ ...DEFAULTS, ...backend.env, ...env }), database });
   await app.ready();
   return {
     app,
     database,
     execute: (input, options) => execute(app, input, options),
-    query: (sql, parameters = []) => ground.query(database, sql, parameters),
+    query: (sql, parameters = []) => backend.query(database, sql, parameters),
     close: async () => {
       await app.close();
-      await database.close();
-      await ground.end();
+      await backend.end();
     },
   };
 }
@@ -138,24 +170,38 @@ async function execute(
 
 export const backends: Backend[] = ['postgres', 'pglite'];
 
-/** The services of the file at work, by backend and settings. */
-const services = new Map<string, Promise<Service>>();
+type Suite = (service: () => Service, kind: Backend) => void;
+type Start = (kind: Backend, env: Record<string, string>) => Promise<Service>;
 
 /**
- * A suite run on real Postgres and on PGlite. `suite` is given a way to the service, which is there from the first
- * hook or test on. Suites of one file with the same settings share it, since PGlite takes seconds to start: a suite that
- * minds what others did, or that breaks something, has a file of its own.
+ * Runs a suite on real Postgres and on PGlite. `suite` is given a way to the service, which is there from the first hook
+ * or test on. Suites of one file with the same settings share the service, and all files of a worker share its database,
+ * because PGlite takes seconds to start: use a fresh tenant for each test.
+ *
+ * @param env settings of the service; those of its database (DB_…) have no effect
  */
-export function describeService(
+export function describeService(name: string, suite: Suite, env: Record<string, string> = {}): void {
+  describeOn(startSharedService, name, suite, env);
+}
+
+/** Like `describeService`, for a suite that breaks its database or sees what other tenants do. */
+export function describeServiceOnOwnDatabase(
   name: string,
-  suite: (service: () => Service, kind: Backend) => void,
+  suite: Suite,
   env: Record<string, string> = {},
 ): void {
+  describeOn(startService, name, suite, env);
+}
+
+/** The services of the current file, by how they were started. */
+const services = new Map<string, Promise<Service>>();
+
+function describeOn(start: Start, name: string, suite: Suite, env: Record<string, string>): void {
   describe.each(backends)(`${name}, on %s`, (kind) => {
     let service: Service | undefined;
     beforeAll(async () => {
-      const key = JSON.stringify([kind, env]);
-      const started = services.get(key) ?? startService(kind, env);
+      const key = JSON.stringify([start.name, kind, env]);
+      const started = services.get(key) ?? start(kind, env);
       services.set(key, started);
       service = await started;
     });
@@ -173,7 +219,7 @@ export function describeService(
 
 let tenants = 0;
 
-/** A tenant no other test of this database has. */
+/** A tenant that no other test of this worker has, and so none on its shared databases. */
 export function freshTenant(label = 'tenant'): string {
   tenants += 1;
   return `${label}-${tenants}`;

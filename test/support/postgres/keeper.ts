@@ -1,13 +1,11 @@
 /**
- * The process that keeps what a test run needs outside of itself: a Postgres server, and a scratch folder. It prints
- * one line of JSON (`Kept`, or `{ error }`), waits for the end of its standard input, and takes everything away again:
- * the run's databases, the server if it started it, the folder. So nothing stays behind however the run ends, `kill -9`
- * included.
+ * The process that keeps what a test run needs outside of itself: a Postgres server, and the scratch folder that its argument
+ * names. It prints one line of JSON (`Kept`, or `{ error }`), waits for the end of its standard input, and takes everything
+ * away again: the run's databases, the server if it started it, the folder. So nothing stays behind however the run ends,
+ * `kill -9` included.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import pg from 'pg';
 import { startServer } from './ladder.ts';
 import { messageOf, type TestServer } from './server.ts';
@@ -18,18 +16,17 @@ export interface Kept {
   url: string;
   /** What every database of the run has to begin with. */
   prefix: string;
-  /** A folder for the run's temporary files. */
-  scratch: string;
   /** The line that says which Postgres it is. */
   description: string;
 }
 
 const parentGone = new Promise<void>((resolve) => process.stdin.resume().once('close', resolve));
 const prefix = `memory_test_${randomBytes(4).toString('hex')}`;
-const scratch = await mkdtemp(join(tmpdir(), 'memory-service-tests-'));
+const [, , scratch = ''] = process.argv;
 
 async function query(url: string, sql: string, parameters: string[] = []): Promise<Record<string, string>[]> {
   const client = new pg.Client({ connectionString: url });
+  client.on('error', () => {});
   await client.connect();
   try {
     return (await client.query(sql, parameters)).rows;
@@ -57,7 +54,7 @@ function say(answer: Kept | { error: string }): void {
 try {
   const { server, because } = await startServer(scratch);
   try {
-    say({ url: server.url, prefix, scratch, description: await describe(server, because) });
+    say({ url: server.url, prefix, description: await describe(server, because) });
     await parentGone;
     if (server.name === 'TEST_DATABASE_URL') await dropDatabases(server.url);
   } finally {

@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest';
+import { describeService, freshTenant } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+describeService('a text that begins with a byte order mark', (service) => {
+  it('comes back whole, after a database error too', async () => {
+    const [path, view] = [
+      '/memories/f',
+      "Here's the content of /memories/f with line numbers:\n     1\t\ufeffx",
+    ];
+    const tenant = freshTenant();
+    await service().execute(cmd.create(path, '\ufeffx'), { tenant });
+    expect((await service().execute(cmd.view(path), { tenant })).content).toBe(view);
+    await expect(service().query('SELECT 1 / 0')).rejects.toThrow();
+    expect((await service().execute(cmd.view(path), { tenant })).content).toBe(view);
+  });
+});

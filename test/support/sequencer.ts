@@ -1,0 +1,27 @@
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** The files that take longest, the longest first. Others follow as vitest sorts them. */
+const LONGEST = [
+  'integration/lifecycle',
+  'integration/faults',
+  'integration/concurrency',
+  'integration/linearizability',
+  'conformance/differential',
+  'integration/isolation',
+  'integration/batches',
+  'client/examples',
+  'integration/fuzz-http',
+  'conformance/paging',
+  'conformance/reference',
+];
+
+/** Starts long files early, so that no worker is left alone with one at the end, and the files of a project together. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId, project }: TestSpecification) => {
+      const place = LONGEST.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
+      return (project.name === 'unit' ? 2 * LONGEST.length : 0) + (place < 0 ? LONGEST.length : place);
+    };
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
+  }
+}

@@ -1,0 +1,20 @@
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { copyBinaries } from '../support/postgres/binaries.ts';
+
+it('a copy of the Postgres binaries works without the original', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'postgres-binaries-'));
+  try {
+    const [native, copy] = [join(folder, 'native'), join(folder, 'copy')];
+    await mkdir(join(native, 'lib'), { recursive: true });
+    await writeFile(join(native, 'lib', 'libicuuc.so.60.2'), 'a library');
+    await symlink('libicuuc.so.60.2', join(native, 'lib', 'libicuuc.so.60'));
+    await copyBinaries(native, copy);
+    await rm(native, { recursive: true });
+    expect(await readFile(join(copy, 'lib', 'libicuuc.so.60'), 'utf8')).toBe('a library');
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});
