@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { z } from 'zod';
 import type { Database } from '../db/database.ts';
+import { droppedLogLines } from '../log.ts';
 import type { Load } from './load.ts';
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -37,6 +38,14 @@ export class Metrics {
       registers: [this.registry],
       collect() {
         this.set(load.current.requests);
+      },
+    });
+    new Gauge({
+      name: 'memory_log_lines_dropped',
+      help: 'Log lines dropped since the start, because standard output took none.',
+      registers: [this.registry],
+      collect() {
+        this.set(droppedLogLines());
       },
     });
     new Gauge({
