@@ -6,17 +6,17 @@ import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import { PostgresMemory } from './db/memory-store.ts';
 import { Tenants } from './db/tenants.ts';
-import { admissionHooks } from './http/admission.ts';
-import { registerCallLog } from './http/call.ts';
+import { registerAccessLog } from './http/access-log.ts';
+import { countBody } from './http/body.ts';
+import { InFlight, takeSlot, watchAnswer } from './http/in-flight.ts';
 import { registerJsonBody } from './http/json-body.ts';
-import { Load } from './http/load.ts';
 import { Metrics } from './http/metrics.ts';
 import { registerDocs, registerOpenApi } from './http/openapi/document.ts';
 import { handleError, handleNotFound } from './http/problem.ts';
+import { requestContextHook } from './http/request-context.ts';
 import { requestId } from './http/request-id.ts';
 import { registerExecute } from './http/routes/execute.ts';
 import { registerHealth } from './http/routes/health.ts';
-import { sheddingServer } from './http/shedding.ts';
 import { createLogger } from './log.ts';
 import { createSecretScanner } from './redact/scanner.ts';
 import { Tenancy } from './tenancy.ts';
@@ -32,14 +32,9 @@ export async function buildApp(options: {
   log?: Logger;
 }): Promise<FastifyInstance> {
   const { config, database, log = createLogger(config.LOG_LEVEL) } = options;
-  const load = new Load({
-    maxRequests: config.MAX_IN_FLIGHT,
-    maxRequestsPerTenant: config.MAX_IN_FLIGHT_PER_TENANT,
-    maxBytes: config.MAX_IN_FLIGHT_BYTES,
-  });
-  const metrics = new Metrics(database, load);
+  const inFlight = new InFlight(config);
+  const metrics = new Metrics(database, inFlight);
   const app: FastifyInstance = fastify({
-    serverFactory: sheddingServer({ load, metrics, log }),
     loggerInstance: log as FastifyBaseLogger,
     // A logger for each request would cost more than its one line, which names the request itself.
     childLoggerFactory: (logger) => logger,
@@ -55,13 +50,16 @@ export async function buildApp(options: {
     frameworkErrors: handleError,
     schemaController: { compilersFactory: { buildValidator: notCalled, buildSerializer: notCalled } },
   });
+  // A client that has sent all it has to send may close its half and still gets its answer. Node's types do not have this
+  // (lib/_http_server.js, socketOnEnd); by default it closes the other half too, in the middle of the work.
+  Object.assign(app.server, { httpAllowHalfOpen: true });
   // The zod schemas of the routes are documentation: a route reads its own input, because what a model got wrong has
   // to come back as a result, and writes its own output.
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => JSON.stringify);
   app.setErrorHandler(handleError);
   app.setNotFoundHandler(handleNotFound);
-  registerCallLog(app, (route, status) => metrics.observeResponse(route, status));
+  registerAccessLog(app, (route, status) => metrics.observeResponse(route, status));
   registerJsonBody(app);
   await app.register(accepts);
   await registerOpenApi(app);
@@ -75,10 +73,14 @@ export async function buildApp(options: {
   app.addHook('onClose', async () => {
     await Promise.all([memory.close(), authenticator.close()]);
   });
-  const admission = await admissionHooks(app, { authenticator, tenancy, load });
   registerExecute(app, {
     memory,
-    admission,
+    hooks: {
+      onRequest: await requestContextHook(app, { authenticator, tenancy, inFlight }),
+      preParsing: countBody(config.TRANSFER_TIMEOUT_MS),
+      preHandler: takeSlot(),
+      onSend: watchAnswer(config.TRANSFER_TIMEOUT_MS),
+    },
     metrics,
     scanner: createSecretScanner(),
     timeoutMs: config.HANDLER_TIMEOUT_MS,

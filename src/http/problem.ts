@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { ServiceError } from '../errors.ts';
+import { commonHeaders } from './access-log.ts';
 
 export const PROBLEM_JSON = 'application/problem+json';
 
@@ -75,15 +76,15 @@ function asServiceError(error: FastifyError, request: FastifyRequest): ServiceEr
 }
 
 function sendProblem(error: ServiceError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  // Errors of the URL come before the hook that makes it.
-  request.call ??= {};
-  request.call.outcome = error.code;
+  // A URL that cannot be decoded is refused before the hook that makes the entry.
+  request.logEntry ??= {};
+  request.logEntry.outcome = error.code;
   // Refusals such as `overloaded` have no cause, and the request's own line says enough.
   if (error.status >= 500 && error.cause !== undefined) logFault(error, request);
   if (error.status === 401) reply.header('WWW-Authenticate', 'Bearer');
   if (error.retryAfter !== undefined) reply.header('Retry-After', String(error.retryAfter));
   return reply
-    .header('X-Request-Id', request.id)
+    .headers(commonHeaders(request.id))
     .code(error.status)
     .type(PROBLEM_JSON)
     .send(JSON.stringify(problemOf(error, request.id)));

@@ -112,6 +112,9 @@ export const executeSchema: FastifySchema = {
       tenant_suspended: 'The tenant acme is suspended.',
       unknown_tenant: 'There is no tenant acme. Create it with: memory-service tenants create acme',
     }),
+    ...problemResponse(408, 'The body arrives too slowly.', {
+      body_timeout: 'The body arrives too slowly. Send it again over a faster connection.',
+    }),
     ...problemResponse(413, 'The body is larger than `MAX_BODY_BYTES`.', {
       body_too_large: 'The body is larger than 6356992 bytes, the limit of this service (MAX_BODY_BYTES).',
     }),
@@ -126,8 +129,7 @@ export const executeSchema: FastifySchema = {
     }),
     ...problemResponse(429, 'Too many requests; `Retry-After` says when to try again.', {
       rate_limited: 'The tenant has used its 6000 requests a minute. Retry-After says when there are more.',
-      too_many_at_once:
-        'The tenant has 32 requests in work, which is as many as it may. Wait for their answers.',
+      too_many_at_once: 'The tenant has as many requests in flight as it may. Wait for their answers.',
       too_many_failed_attempts: 'Too many failed attempts from this address.',
     }),
     ...problemResponse(500, 'The service failed.', {
@@ -136,7 +138,7 @@ export const executeSchema: FastifySchema = {
     ...problemResponse(503, 'The database is away or busy; `Retry-After` says when to try again.', {
       database_unavailable: 'The database is not available. Try again shortly.',
       database_busy: 'The database is busy. Try again shortly.',
-      overloaded: 'The service has as many requests in work as it can take. Try again shortly.',
+      overloaded: 'The service is at capacity. Try again shortly.',
       timeout:
         'The request took too long. A write may still have been done: send it again under the same idempotency key.',
     }),

@@ -1,18 +1,18 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import type { PostgresMemory } from '../../db/memory-store.ts';
 import { requestKey } from '../../db/receipts.ts';
 import { ServiceError } from '../../errors.ts';
 import { type Executed, executeCommand, findCommand } from '../../memory/commands/index.ts';
 import { type Language, languages } from '../../memory/messages.ts';
 import type { SecretScanner } from '../../memory/redactor.ts';
-import type { admissionHooks } from '../admission.ts';
 import type { Metrics } from '../metrics.ts';
 import { executeSchema } from '../openapi/execute-schema.ts';
 import { readToolCalls, type ToolCall } from '../tool-call.ts';
 
 interface ExecuteOptions {
   memory: PostgresMemory;
-  admission: Awaited<ReturnType<typeof admissionHooks>>;
+  /** Who a request is from, and what it may take; run before the handler. */
+  hooks: Pick<RouteShorthandOptions, 'onRequest' | 'preParsing' | 'preHandler' | 'onSend'>;
   metrics: Metrics;
   scanner: SecretScanner;
   /** How long a request may be worked on, in milliseconds. */
@@ -27,12 +27,10 @@ interface Answer {
 
 /** `POST /execute`: runs memory commands for the request's tenant. */
 export function registerExecute(app: FastifyInstance, options: ExecuteOptions): void {
-  app.post('/execute', { schema: executeSchema, onRequest: options.admission }, async (request, reply) => {
-    const { place } = request;
-    if (place) place.working = true;
-    // The place is given back when the work is done, which may be after the request was given up.
+  app.post('/execute', { schema: executeSchema, ...options.hooks }, async (request, reply) => {
+    request.inFlight.startWork();
     const { body, single } = await withinTime(answer(request, options), options.timeoutMs, () =>
-      place?.release(),
+      request.inFlight.endWork(),
     );
     if (single?.replayed) reply.header('Idempotency-Replayed', 'true');
     return single && wantsText(request) ? sendText(reply, single) : sendJson(reply, body);
@@ -91,8 +89,8 @@ async function execute(
   { input, toolUseId }: ToolCall,
   { memory, metrics, scanner }: ExecuteOptions,
 ): Promise<Executed> {
-  if (request.admission === undefined) throw new Error('The route runs behind its admission hooks.');
-  const { principal, policy } = request.admission;
+  if (request.context === undefined) throw new Error('The route runs behind its admission hooks.');
+  const { principal, policy } = request.context;
   const command = findCommand(input.command)?.name ?? 'unknown';
   noteCall(request, command, input);
 
@@ -112,7 +110,7 @@ async function execute(
     });
     outcome = result.isError ? 'error' : 'ok';
     // Of several calls in one request the log's line names a failure, if there was one.
-    if (request.call.outcome !== 'error') request.call.outcome = outcome;
+    if (request.logEntry.outcome !== 'error') request.logEntry.outcome = outcome;
     return result;
   } finally {
     metrics.observeCommand(command, outcome, (performance.now() - started) / 1000);
@@ -120,11 +118,11 @@ async function execute(
 }
 
 /** For the log's line; several calls of one request are named one after the other. */
-function noteCall({ call }: FastifyRequest, command: string, input: Record<string, unknown>): void {
-  call.command = call.command === undefined ? command : `${call.command},${command}`;
+function noteCall({ logEntry }: FastifyRequest, command: string, input: Record<string, unknown>): void {
+  logEntry.command = logEntry.command === undefined ? command : `${logEntry.command},${command}`;
   const { path, old_path: from, new_path: to } = input;
   const paths = [path, from, to].filter((each) => typeof each === 'string');
-  call.paths = [...(call.paths ?? []), ...paths];
+  logEntry.paths = [...(logEntry.paths ?? []), ...paths];
 }
 
 function answerOf({ content, isError }: Executed, { toolUseId }: ToolCall): object {

@@ -1,0 +1,132 @@
+import type { FastifyReply, onSendHookHandler, preHandlerHookHandler } from 'fastify';
+import { ConcurrencyLimiter, clientGone, type Slot } from '../concurrency-limiter.ts';
+import type { Config } from '../config.ts';
+import { MIN_TRANSFER_BYTES } from './body.ts';
+
+/** How many requests wait for a slot, or for room for their bodies. What waits is bounded by its bytes too. */
+const MAX_WAITING = 1000;
+/** The part of `MAX_IN_FLIGHT_BYTES` that one tenant may have. */
+const TENANT_SHARE_OF_BYTES = 1 / 4;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What the request holds of the service's capacity; set for routes that are limited. */
+    inFlight: InFlightRequest;
+  }
+}
+
+/** The service's capacity: requests that are worked on, and bytes of bodies and answers. */
+export class InFlight {
+  readonly requests: ConcurrencyLimiter;
+  readonly bytes: ConcurrencyLimiter;
+
+  constructor(
+    config: Pick<
+      Config,
+      'MAX_IN_FLIGHT' | 'MAX_IN_FLIGHT_PER_TENANT' | 'MAX_IN_FLIGHT_BYTES' | 'MAX_QUEUE_MS'
+    >,
+  ) {
+    const waiting = { maxWaiting: MAX_WAITING, maxWaitMs: config.MAX_QUEUE_MS };
+    this.requests = new ConcurrencyLimiter({
+      total: config.MAX_IN_FLIGHT,
+      perTenant: config.MAX_IN_FLIGHT_PER_TENANT,
+      ...waiting,
+    });
+    this.bytes = new ConcurrencyLimiter({
+      total: config.MAX_IN_FLIGHT_BYTES,
+      perTenant: Math.ceil(config.MAX_IN_FLIGHT_BYTES * TENANT_SHARE_OF_BYTES),
+      ...waiting,
+    });
+  }
+}
+
+/**
+ * What one request holds, given back when its connection has taken the answer (or is closed) and the work for it is done:
+ * work goes on when the client has gone or the handler has timed out.
+ */
+export class InFlightRequest {
+  readonly #inFlight: InFlight;
+  #request: Slot | undefined;
+  #bytes: Slot | undefined;
+  #isClosed = false;
+  #isWorking = false;
+
+  constructor(inFlight: InFlight, reply: FastifyReply) {
+    this.#inFlight = inFlight;
+    reply.raw.once('close', () => {
+      this.#isClosed = true;
+      this.#releaseIfDone();
+    });
+  }
+
+  /** @throws ServiceError 499 when the client has gone in the meantime. */
+  enter(tenant: string): void {
+    if (this.#isClosed) throw clientGone();
+    this.#request = this.#inFlight.requests.slot(tenant);
+    this.#bytes = this.#inFlight.bytes.slot(tenant);
+  }
+
+  /** @throws Error before `enter`. */
+  get request(): Slot {
+    return entered(this.#request);
+  }
+
+  /** @throws Error before `enter`. */
+  get bytes(): Slot {
+    return entered(this.#bytes);
+  }
+
+  /** Counts an answer, which is in memory already. */
+  addAnswer(bytes: number): void {
+    this.#bytes?.add(bytes);
+  }
+
+  /** From now on, closing the connection does not release the slots. */
+  startWork(): void {
+    this.#isWorking = true;
+  }
+
+  endWork(): void {
+    this.#isWorking = false;
+    this.#releaseIfDone();
+  }
+
+  #releaseIfDone(): void {
+    if (!this.#isClosed || this.#isWorking) return;
+    this.#request?.release();
+    this.#bytes?.release();
+  }
+}
+
+function entered(slot: Slot | undefined): Slot {
+  if (slot === undefined) throw new Error('The request has no tenant yet.');
+  return slot;
+}
+
+/** Waits for the request's slot. Runs when the body has been read, so that nobody holds a slot while a body trickles in. */
+export function takeSlot(): preHandlerHookHandler {
+  return (request, _reply, done) => {
+    const waiting = request.inFlight.request.acquire(1);
+    if (waiting) waiting.then(() => done(), done);
+    else done();
+  };
+}
+
+/**
+ * Counts the answer until the client has taken it, and closes the connection of a client that takes too long.
+ *
+ * @param transferTimeoutMs for each `MIN_TRANSFER_BYTES` of the answer
+ */
+export function watchAnswer(transferTimeoutMs: number): onSendHookHandler<unknown> {
+  return ({ inFlight }, { raw }, payload, done) => {
+    const size = typeof payload === 'string' ? Buffer.byteLength(payload) : 0;
+    inFlight.addAnswer(size);
+    // Behind an earlier answer on the same connection there is no socket yet, and that one's limit holds.
+    if (raw.socket) {
+      const parts = Math.max(1, Math.ceil(size / MIN_TRANSFER_BYTES));
+      const timer = setTimeout(() => raw.destroy(), parts * transferTimeoutMs);
+      raw.once('close', () => clearTimeout(timer));
+    }
+    done();
+  };
+}
