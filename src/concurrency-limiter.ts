@@ -47,6 +47,17 @@ export class ConcurrencyLimiter {
     return new Slot(this, tenant);
   }
 
+  /** Runs work in a slot of one unit. @throws ServiceError 429 or 503 when there was none in time. */
+  async run<T>(tenant: string, work: () => Promise<T>): Promise<T> {
+    const slot = this.slot(tenant);
+    try {
+      await slot.acquire(1);
+      return await work();
+    } finally {
+      slot.release();
+    }
+  }
+
   /**
    * Called by the slot.
    *
