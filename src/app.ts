@@ -8,11 +8,14 @@ import { PostgresMemory } from './db/memory-store.ts';
 import { Tenants } from './db/tenants.ts';
 import { registerAccessLog } from './http/access-log.ts';
 import { countBody } from './http/body.ts';
+import { answerClientError, registerConnections } from './http/connections.ts';
+import { registerHostCheck } from './http/host-check.ts';
 import { InFlight, takeSlot, watchAnswer } from './http/in-flight.ts';
 import { registerJsonBody } from './http/json-body.ts';
 import { Metrics } from './http/metrics.ts';
+import { registerNotFound } from './http/not-found.ts';
 import { registerDocs, registerOpenApi } from './http/openapi/document.ts';
-import { handleError, handleNotFound } from './http/problem.ts';
+import { handleError } from './http/problem.ts';
 import { requestContextHook } from './http/request-context.ts';
 import { requestId } from './http/request-id.ts';
 import { registerExecute } from './http/routes/execute.ts';
@@ -48,18 +51,18 @@ export async function buildApp(options: {
     // Requests on connections that stay open while the service stops are answered, with Connection: close.
     return503OnClosing: false,
     frameworkErrors: handleError,
+    clientErrorHandler: answerClientError,
     schemaController: { compilersFactory: { buildValidator: notCalled, buildSerializer: notCalled } },
   });
-  // A client that has sent all it has to send may close its half and still gets its answer. Node's types do not have this
-  // (lib/_http_server.js, socketOnEnd); by default it closes the other half too, in the middle of the work.
-  Object.assign(app.server, { httpAllowHalfOpen: true });
   // The zod schemas of the routes are documentation: a route reads its own input, because what a model got wrong has
   // to come back as a result, and writes its own output.
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => JSON.stringify);
   app.setErrorHandler(handleError);
-  app.setNotFoundHandler(handleNotFound);
   registerAccessLog(app, (route, status) => metrics.observeResponse(route, status));
+  registerConnections(app);
+  registerHostCheck(app, config);
+  registerNotFound(app);
   registerJsonBody(app);
   await app.register(accepts);
   await registerOpenApi(app);

@@ -1,12 +1,11 @@
 import type { FastifyReply, preParsingHookHandler, RequestPayload } from 'fastify';
 import type { Slot } from '../concurrency-limiter.ts';
 import { ServiceError } from '../errors.ts';
+import { inFlightOf } from './in-flight.ts';
+import { MIN_TRANSFER_BYTES } from './transfer.ts';
 
 /** What each request counts for at least: its headers, its objects, and a small body. Bounds how many bodies are read at once. */
 export const REQUEST_BYTES = 16 * 1024;
-/** What a body or an answer has to move within each `TRANSFER_TIMEOUT_MS`, unless less is left. */
-export const MIN_TRANSFER_BYTES = 64 * 1024;
-
 /**
  * Counts a body's bytes as they arrive, and stops reading while there is no room for more. A body that arrives too slowly is
  * refused with 408. Runs before the parser, which collects the same chunks.
@@ -15,7 +14,7 @@ export const MIN_TRANSFER_BYTES = 64 * 1024;
  */
 export function countBody(transferTimeoutMs: number): preParsingHookHandler {
   return (request, reply, payload, done) => {
-    const { bytes } = request.inFlight;
+    const { bytes } = inFlightOf(request);
     const start = () => {
       watch(payload, reply, bytes, transferTimeoutMs);
       done(null, payload);

@@ -1,7 +1,7 @@
-import type { FastifyReply, onSendHookHandler, preHandlerHookHandler } from 'fastify';
+import type { FastifyReply, FastifyRequest, onSendHookHandler, preHandlerHookHandler } from 'fastify';
 import { ConcurrencyLimiter, clientGone, type Slot } from '../concurrency-limiter.ts';
 import type { Config } from '../config.ts';
-import { MIN_TRANSFER_BYTES } from './body.ts';
+import { MIN_TRANSFER_BYTES } from './transfer.ts';
 
 /** How many requests wait for a slot, or for room for their bodies. What waits is bounded by its bytes too. */
 const MAX_WAITING = 1000;
@@ -10,8 +10,8 @@ const TENANT_SHARE_OF_BYTES = 1 / 4;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What the request holds of the service's capacity; set for routes that are limited. */
-    inFlight: InFlightRequest;
+    /** What the request holds of the service's capacity; set by `onRequest` of routes that are limited. */
+    inFlight: InFlightRequest | undefined;
   }
 }
 
@@ -98,6 +98,12 @@ export class InFlightRequest {
   }
 }
 
+/** @throws Error before the route's `onRequest`. */
+export function inFlightOf({ inFlight }: FastifyRequest): InFlightRequest {
+  if (inFlight === undefined) throw new Error('The request is not counted yet.');
+  return inFlight;
+}
+
 function entered(slot: Slot | undefined): Slot {
   if (slot === undefined) throw new Error('The request has no tenant yet.');
   return slot;
@@ -106,7 +112,7 @@ function entered(slot: Slot | undefined): Slot {
 /** Waits for the request's slot. Runs when the body has been read, so that nobody holds a slot while a body trickles in. */
 export function takeSlot(): preHandlerHookHandler {
   return (request, _reply, done) => {
-    const waiting = request.inFlight.request.acquire(1);
+    const waiting = inFlightOf(request).request.acquire(1);
     if (waiting) waiting.then(() => done(), done);
     else done();
   };
@@ -120,7 +126,7 @@ export function takeSlot(): preHandlerHookHandler {
 export function watchAnswer(transferTimeoutMs: number): onSendHookHandler<unknown> {
   return ({ inFlight }, { raw }, payload, done) => {
     const size = typeof payload === 'string' ? Buffer.byteLength(payload) : 0;
-    inFlight.addAnswer(size);
+    inFlight?.addAnswer(size);
     // Behind an earlier answer on the same connection there is no socket yet, and that one's limit holds.
     if (raw.socket) {
       const parts = Math.max(1, Math.ceil(size / MIN_TRANSFER_BYTES));

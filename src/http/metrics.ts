@@ -32,6 +32,8 @@ export class Metrics {
 
   constructor(database: Database, inFlight: InFlight) {
     collectDefaultMetrics({ register: this.registry });
+    // No answer tells a version.
+    this.registry.removeSingleMetric('nodejs_version_info');
     new Gauge({
       name: 'memory_requests_in_flight',
       help: 'Requests to POST /execute that hold a slot: being worked on, or their answer not yet taken by the client.',

@@ -17,15 +17,18 @@ export const problemSchema = z
   })
   .meta({ id: 'Problem' });
 
-const TITLES: Readonly<Record<number, string>> = {
+/** The names of the status codes. */
+export const TITLES: Readonly<Record<number, string>> = {
   400: 'Bad Request',
   401: 'Unauthorized',
   403: 'Forbidden',
   404: 'Not Found',
+  405: 'Method Not Allowed',
   408: 'Request Timeout',
   413: 'Content Too Large',
   414: 'URI Too Long',
   415: 'Unsupported Media Type',
+  417: 'Expectation Failed',
   422: 'Unprocessable Content',
   429: 'Too Many Requests',
   431: 'Request Header Fields Too Large',
@@ -54,12 +57,6 @@ const FASTIFY_ERRORS: Readonly<Record<string, (request: FastifyRequest) => Servi
 /** Fastify's error handler: every fault becomes a problem, and none shows what is inside the service. */
 export function handleError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   return sendProblem(asServiceError(error, request), request, reply);
-}
-
-/** Fastify's handler for routes that there are not. */
-export function handleNotFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const detail = 'There is no such route. Memory commands go to POST /execute; GET /docs describes it.';
-  return sendProblem(new ServiceError(404, 'route_not_found', detail), request, reply);
 }
 
 function asServiceError(error: FastifyError, request: FastifyRequest): ServiceError {

@@ -4,7 +4,7 @@ import type { Authenticator, Principal } from '../auth/principal.ts';
 import { ServiceError } from '../errors.ts';
 import type { Tenancy, TenantPolicy } from '../tenancy.ts';
 import { whenKnown } from '../when-known.ts';
-import { type InFlight, InFlightRequest } from './in-flight.ts';
+import { type InFlight, InFlightRequest, inFlightOf } from './in-flight.ts';
 
 /** Who a request is from, and what holds for it. */
 export interface RequestContext {
@@ -36,7 +36,7 @@ export async function requestContextHook(
   }: { authenticator: Authenticator; tenancy: Tenancy; inFlight: InFlight },
 ): Promise<onRequestHookHandler> {
   app.decorateRequest('context', undefined);
-  app.decorateRequest('inFlight');
+  app.decorateRequest('inFlight', undefined);
   await app.register(rateLimit, {
     global: false,
     cache: COUNTED_TENANTS,
@@ -64,7 +64,7 @@ export async function requestContextHook(
   const enter = (request: FastifyRequest, reply: FastifyReply, context: RequestContext) => {
     checkBodySize(request, context.policy);
     request.context = context;
-    request.inFlight.enter(context.principal.tenant);
+    inFlightOf(request).enter(context.principal.tenant);
     return context.policy.ratePerMinute > 0 ? limitRate.call(app, request, reply) : undefined;
   };
   return (request, reply, done) => {

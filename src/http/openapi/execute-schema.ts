@@ -110,6 +110,8 @@ export const executeSchema: FastifySchema = {
     ...problemResponse(403, 'The credential is not for this tenant, or the tenant may not.', {
       tenant_mismatch: otherTenant().message,
       tenant_suspended: 'The tenant acme is suspended.',
+      host_not_allowed:
+        'Host is not a name of this machine. Without authentication the service answers requests to localhost, 127.0.0.1 and [::1] only: use one of these, set AUTH=keys, or set ALLOW_UNAUTHENTICATED=true if something in front authenticates.',
       unknown_tenant: 'There is no tenant acme. Create it with: memory-service tenants create acme',
     }),
     ...problemResponse(408, 'The body arrives too slowly.', {

@@ -5,6 +5,7 @@ import { ServiceError } from '../../errors.ts';
 import { type Executed, executeCommand, findCommand } from '../../memory/commands/index.ts';
 import { type Language, languages } from '../../memory/messages.ts';
 import type { SecretScanner } from '../../memory/redactor.ts';
+import { inFlightOf } from '../in-flight.ts';
 import type { Metrics } from '../metrics.ts';
 import { executeSchema } from '../openapi/execute-schema.ts';
 import { readToolCalls, type ToolCall } from '../tool-call.ts';
@@ -28,9 +29,10 @@ interface Answer {
 /** `POST /execute`: runs memory commands for the request's tenant. */
 export function registerExecute(app: FastifyInstance, options: ExecuteOptions): void {
   app.post('/execute', { schema: executeSchema, ...options.hooks }, async (request, reply) => {
-    request.inFlight.startWork();
+    const inFlight = inFlightOf(request);
+    inFlight.startWork();
     const { body, single } = await withinTime(answer(request, options), options.timeoutMs, () =>
-      request.inFlight.endWork(),
+      inFlight.endWork(),
     );
     if (single?.replayed) reply.header('Idempotency-Replayed', 'true');
     return single && wantsText(request) ? sendText(reply, single) : sendJson(reply, body);
