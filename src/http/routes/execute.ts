@@ -26,6 +26,10 @@ interface Answer {
   single?: Executed;
 }
 
+/** Answers a block of several whose id was used for another write. */
+const REUSED_ID =
+  'Error: This call was not run: the id of its tool_use block was used for another write before. Send it again under a new id.';
+
 /** `POST /execute`: runs memory commands for the request's tenant. */
 export function registerExecute(app: FastifyInstance, options: ExecuteOptions): void {
   app.post('/execute', { schema: executeSchema, ...options.hooks }, async (request, reply) => {
@@ -47,8 +51,23 @@ async function answer(request: FastifyRequest, options: ExecuteOptions): Promise
   }
   const body: object[] = [];
   // In their order, since a later one may build on an earlier one.
-  for (const call of calls) body.push(answerOf(await execute(request, call, options), call));
+  for (const call of calls) body.push(answerOf(await executeInTurn(request, call, options), call));
   return { body };
+}
+
+/** Runs one call of several. A reused id is its own failure: the calls before it may be done, and none stops the others. */
+async function executeInTurn(
+  request: FastifyRequest,
+  call: ToolCall,
+  options: ExecuteOptions,
+): Promise<Executed> {
+  try {
+    return await execute(request, call, options);
+  } catch (error) {
+    if (!(error instanceof ServiceError && error.code === 'idempotency_key_reused')) throw error;
+    request.logEntry.outcome = 'error';
+    return { content: REUSED_ID, isError: true };
+  }
 }
 
 /**
