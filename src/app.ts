@@ -6,17 +6,20 @@ import type { Config } from './config.ts';
 import type { Database } from './db/database.ts';
 import { PostgresMemory } from './db/memory-store.ts';
 import { Tenants } from './db/tenants.ts';
-import { admissionHooks } from './http/admission.ts';
-import { registerCallLog } from './http/call.ts';
+import { registerAccessLog } from './http/access-log.ts';
+import { countBody } from './http/body.ts';
+import { answerClientError, registerConnections } from './http/connections.ts';
+import { registerHostCheck } from './http/host-check.ts';
+import { InFlight, takeSlot, watchAnswer } from './http/in-flight.ts';
 import { registerJsonBody } from './http/json-body.ts';
-import { Load } from './http/load.ts';
 import { Metrics } from './http/metrics.ts';
+import { registerNotFound } from './http/not-found.ts';
 import { registerDocs, registerOpenApi } from './http/openapi/document.ts';
-import { handleError, handleNotFound } from './http/problem.ts';
+import { handleError } from './http/problem.ts';
+import { requestContextHook } from './http/request-context.ts';
 import { requestId } from './http/request-id.ts';
 import { registerExecute } from './http/routes/execute.ts';
 import { registerHealth } from './http/routes/health.ts';
-import { sheddingServer } from './http/shedding.ts';
 import { createLogger } from './log.ts';
 import { createSecretScanner } from './redact/scanner.ts';
 import { Tenancy } from './tenancy.ts';
@@ -32,14 +35,9 @@ export async function buildApp(options: {
   log?: Logger;
 }): Promise<FastifyInstance> {
   const { config, database, log = createLogger(config.LOG_LEVEL) } = options;
-  const load = new Load({
-    maxRequests: config.MAX_IN_FLIGHT,
-    maxRequestsPerTenant: config.MAX_IN_FLIGHT_PER_TENANT,
-    maxBytes: config.MAX_IN_FLIGHT_BYTES,
-  });
-  const metrics = new Metrics(database, load);
+  const inFlight = new InFlight(config);
+  const metrics = new Metrics(database, inFlight);
   const app: FastifyInstance = fastify({
-    serverFactory: sheddingServer({ load, metrics, log }),
     loggerInstance: log as FastifyBaseLogger,
     // A logger for each request would cost more than its one line, which names the request itself.
     childLoggerFactory: (logger) => logger,
@@ -53,6 +51,7 @@ export async function buildApp(options: {
     // Requests on connections that stay open while the service stops are answered, with Connection: close.
     return503OnClosing: false,
     frameworkErrors: handleError,
+    clientErrorHandler: answerClientError,
     schemaController: { compilersFactory: { buildValidator: notCalled, buildSerializer: notCalled } },
   });
   // The zod schemas of the routes are documentation: a route reads its own input, because what a model got wrong has
@@ -60,8 +59,10 @@ export async function buildApp(options: {
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => JSON.stringify);
   app.setErrorHandler(handleError);
-  app.setNotFoundHandler(handleNotFound);
-  registerCallLog(app, (route, status) => metrics.observeResponse(route, status));
+  registerAccessLog(app, (route, status) => metrics.observeResponse(route, status));
+  registerConnections(app);
+  registerHostCheck(app, config);
+  registerNotFound(app);
   registerJsonBody(app);
   await app.register(accepts);
   await registerOpenApi(app);
@@ -76,10 +77,14 @@ export async function buildApp(options: {
   app.addHook('onClose', async () => {
     await Promise.all([memory.close(), authenticator.close()]);
   });
-  const admission = await admissionHooks(app, { authenticator, tenancy, load });
   registerExecute(app, {
     memory,
-    admission,
+    hooks: {
+      onRequest: await requestContextHook(app, { authenticator, tenancy, inFlight }),
+      preParsing: countBody(config.TRANSFER_TIMEOUT_MS),
+      preHandler: takeSlot(),
+      onSend: watchAnswer(config.TRANSFER_TIMEOUT_MS),
+    },
     metrics,
     scanner: createSecretScanner(),
     timeoutMs: config.HANDLER_TIMEOUT_MS,

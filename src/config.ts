@@ -101,6 +101,8 @@ const environment = z.object({
   MAX_IN_FLIGHT: integer(0).default(64),
   MAX_IN_FLIGHT_PER_TENANT: integer(0).default(32),
   MAX_IN_FLIGHT_BYTES: integer(0).default(128 * MEBIBYTE),
+  MAX_QUEUE_MS: integer(0, 60_000).default(1000),
+  TRANSFER_TIMEOUT_MS: integer(1).default(5000),
   SHUTDOWN_DELAY_MS: integer(0).default(0),
   SHUTDOWN_TIMEOUT_MS: integer(1).default(10_000),
 });

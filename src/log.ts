@@ -1,76 +1,93 @@
+import { once } from 'node:events';
 import { type DestinationStream, type Logger, pino } from 'pino';
+import sonicBoom from 'sonic-boom';
 
-/** Lines are gathered up to so many characters, and for so many milliseconds: a system call each would cost more than the line. */
-const MAX_CHARACTERS = 16_384;
+/** Lines are written once so many bytes are buffered, or after the interval. Has to be below sonic-boom's `maxWrite` (16 KiB). */
+const MIN_WRITE_BYTES = 8 * 1024;
 const FLUSH_INTERVAL_MS = 100;
+/** Lines beyond this are dropped: a reader that has stopped must cost neither memory nor requests. */
+const MAX_BUFFERED_BYTES = 4 * 1024 * 1024;
+/** How long the end of the process waits for the last lines. */
+const CLOSE_TIMEOUT_MS = 500;
 
 /**
- * Gathers lines for a destination of pino's, which has `minLength` for that, but measures all that it has gathered again at each
- * line: that cost more than the rest of the line.
+ * Standard output as a log destination that never blocks and never fails. Whatever happens to the reader (it stops
+ * reading, goes away, its disk is full), lines are kept up to a limit, and then dropped and counted.
  */
-class LineBuffer implements DestinationStream {
-  readonly #destination: DestinationStream;
-  #lines: string[] = [];
-  #characters = 0;
-  #timer: NodeJS.Timeout | undefined;
+class LogOutput implements DestinationStream {
+  readonly #stream: sonicBoom.SonicBoom;
+  readonly #onRoom: (dropped: number) => void;
+  #droppedSinceRoom = 0;
+  #isClosed = false;
+  dropped = 0;
 
-  constructor(destination: DestinationStream) {
-    this.#destination = destination;
+  /** @param onRoom called with the number of lines dropped, once lines can be written again. */
+  constructor(onRoom: (dropped: number) => void) {
+    this.#onRoom = onRoom;
+    // Opening the stream makes a pipe non-blocking. A blocked write would keep the process from exiting, since Node waits
+    // for its thread pool.
+    void process.stdout;
+    this.#stream = new sonicBoom.SonicBoom({
+      fd: 1,
+      sync: false,
+      minLength: MIN_WRITE_BYTES,
+      maxLength: MAX_BUFFERED_BYTES,
+      periodicFlush: FLUSH_INTERVAL_MS,
+    });
+    this.#stream.on('drop', () => {
+      this.dropped++;
+      this.#droppedSinceRoom++;
+    });
+    // A failed write (full disk, no reader) is retried with the next line or flush.
+    this.#stream.on('error', () => {});
+    this.#stream.on('drain', () => this.#reportDropped());
   }
 
   write(line: string): void {
-    this.#lines.push(line);
-    this.#characters += line.length;
-    if (this.#characters >= MAX_CHARACTERS) this.flushSync();
-    else this.#timer ??= setTimeout(() => this.flushSync(), FLUSH_INTERVAL_MS).unref();
+    if (!this.#isClosed) this.#stream.write(line);
   }
 
-  /** Called by pino too, after a line at `fatal`. */
-  flushSync(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    if (this.#lines.length === 0) return;
-    const text = this.#lines.join('');
-    this.#lines = [];
-    this.#characters = 0;
-    this.#destination.write(text);
+  /** Writes what is buffered, and gives up after `CLOSE_TIMEOUT_MS`. Later lines are lost. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    const signal = AbortSignal.timeout(CLOSE_TIMEOUT_MS);
+    const closed = once(this.#stream, 'close', { signal }).catch(() => {});
+    this.#stream.end();
+    await closed;
+  }
+
+  #reportDropped(): void {
+    if (this.#droppedSinceRoom === 0) return;
+    const dropped = this.#droppedSinceRoom;
+    this.#droppedSinceRoom = 0;
+    this.#onRoom(dropped);
   }
 }
 
-let output: LineBuffer | undefined;
+let output: LogOutput | undefined;
 
-/** Standard output, one for the whole process. What is still gathered when the process ends is written; kill -9 loses it. */
-function standardOutput(): LineBuffer {
-  if (output === undefined) {
-    const opened = new LineBuffer(pino.destination({ dest: 1, sync: true }));
-    process.once('exit', () => opened.flushSync());
-    output = opened;
-  }
-  return output;
-}
-
-let second = { startsAt: Number.NEGATIVE_INFINITY, text: '' };
-
-/** As pino's `isoTime`, which takes a day apart for each line. */
-function isoTime(): string {
-  const now = Date.now();
-  const milliseconds = now % 1000;
-  if (now - milliseconds !== second.startsAt) {
-    const startsAt = now - milliseconds;
-    second = { startsAt, text: new Date(startsAt).toISOString().slice(0, -4) };
-  }
-  return `,"time":"${second.text}${String(milliseconds).padStart(3, '0')}Z"`;
-}
-
-/** The service's log: one JSON object a line, to standard output. */
+/** The service's log: one JSON object a line, to standard output. Loggers share one output. */
 export function createLogger(level: string): Logger {
-  return pino(
+  output ??= new LogOutput((dropped) => log.warn({ dropped }, 'log lines dropped'));
+  const log = pino(
     {
       level,
       base: { service: 'memory-service' },
-      timestamp: isoTime,
+      timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    standardOutput(),
+    output,
   );
+  return log;
+}
+
+/** Lines dropped since the process started, because standard output took none. */
+export function droppedLogLines(): number {
+  return output?.dropped ?? 0;
+}
+
+/** Writes the last lines, for the end of the process. */
+export async function closeLog(): Promise<void> {
+  await output?.close();
 }

@@ -11,7 +11,7 @@ import { migrate } from './db/migrate.ts';
 import { expireFiles } from './jobs/expiration.ts';
 import { pruneAnswers } from './jobs/pruning.ts';
 import { schedule } from './jobs/schedule.ts';
-import { createLogger } from './log.ts';
+import { closeLog, createLogger } from './log.ts';
 
 /** A start that failed for a reason an operator can deal with; the message is all there is to show. */
 export class StartError extends Error {}
@@ -38,6 +38,7 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
     else log.info({ signal }, 'stopping');
     await stop();
     log.info('stopped');
+    await closeLog();
   });
 
   const database = await openMigrated(config);

@@ -1,3 +1,4 @@
+import { ConcurrencyLimiter } from '../concurrency-limiter.ts';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import { Keys } from '../db/keys.ts';
@@ -5,9 +6,19 @@ import { KeyAuthenticator } from './keys.ts';
 import { noAuthentication } from './none.ts';
 import type { Authenticator } from './principal.ts';
 
+/** Callers who are not known yet share so many look-ups at once, by address in turns. The others wait. */
+const MAX_LOOKUPS = 16;
+const MAX_WAITING_LOOKUPS = 1000;
+
 /** The way of authentication that the configuration asks for. */
 export async function createAuthenticator(config: Config, database: Database): Promise<Authenticator> {
   const autoCreate = config.AUTO_CREATE_TENANTS;
+  const lookups = new ConcurrencyLimiter({
+    total: MAX_LOOKUPS,
+    perTenant: 0,
+    maxWaiting: MAX_WAITING_LOOKUPS,
+    maxWaitMs: config.MAX_QUEUE_MS,
+  });
   switch (config.AUTH) {
     case 'none':
       return noAuthentication({ autoCreate: autoCreate ?? true });
@@ -16,6 +27,7 @@ export async function createAuthenticator(config: Config, database: Database): P
         cacheSeconds: config.AUTH_CACHE_SECONDS,
         failuresPerMinute: config.AUTH_FAILURES_PER_MINUTE,
         autoCreate: autoCreate ?? true,
+        lookups,
       });
     case 'jwt': {
       // Loaded only where it is used: it takes longer to load than the others together.
@@ -29,6 +41,7 @@ export async function createAuthenticator(config: Config, database: Database): P
         algorithms: config.JWT_ALGORITHMS,
         clockSkewSeconds: config.JWT_CLOCK_SKEW_SECONDS,
         autoCreate: autoCreate ?? false,
+        lookups,
       });
     }
   }

@@ -1,6 +1,8 @@
 import { createPublicKey } from 'node:crypto';
-import { createRemoteJWKSet, errors, jwtVerify } from 'jose';
+import { errors, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import type { ConcurrencyLimiter } from '../concurrency-limiter.ts';
 import { ServiceError } from '../errors.ts';
+import { issuerUnavailable, RemoteKeySet } from './jwks.ts';
 import {
   type Authenticator,
   bearerToken,
@@ -22,6 +24,8 @@ export interface JwtOptions {
   algorithms: string[];
   clockSkewSeconds: number;
   autoCreate: boolean;
+  /** Bounds how many callers wait for the issuer's keys. */
+  lookups: ConcurrencyLimiter;
 }
 
 /**
@@ -32,14 +36,14 @@ export interface JwtOptions {
  */
 export function jwtAuthenticator(options: JwtOptions): Authenticator {
   const { issuer, audience, algorithms, clockSkewSeconds, tenantClaim, autoCreate } = options;
-  const key = verificationKey(options);
+  const keyFor = verificationKey(options);
   return {
     async authenticate(credentials) {
       const token = bearerToken(credentials);
       if (token === undefined) throw unauthorized();
       let claim: unknown;
       try {
-        const { payload } = await jwtVerify(token, key, {
+        const { payload } = await jwtVerify(token, keyFor(credentials.ip), {
           issuer,
           audience,
           algorithms,
@@ -49,7 +53,8 @@ export function jwtAuthenticator(options: JwtOptions): Authenticator {
         });
         claim = payload[tenantClaim];
       } catch (error) {
-        throw isTokenFault(error) ? unauthorized() : issuerUnavailable();
+        if (error instanceof ServiceError) throw error;
+        throw error instanceof errors.JOSEError ? unauthorized() : issuerUnavailable();
       }
       if (typeof claim !== 'string' || !TENANT_ID.test(claim)) throw unauthorized();
       const named = namedTenant(credentials);
@@ -60,25 +65,12 @@ export function jwtAuthenticator(options: JwtOptions): Authenticator {
   };
 }
 
-function verificationKey({ jwksUrl, publicKey }: JwtOptions) {
-  if (jwksUrl !== undefined) return createRemoteJWKSet(new URL(jwksUrl));
+/** How to find the key of a token that came from an address. */
+function verificationKey({ jwksUrl, publicKey, lookups }: JwtOptions): (ip: string) => JWTVerifyGetKey {
+  if (jwksUrl !== undefined) {
+    const keys = new RemoteKeySet(new URL(jwksUrl), lookups);
+    return (ip) => (header, token) => keys.find(header, token, ip);
+  }
   const key = createPublicKey(publicKey ?? '');
-  return async () => key;
-}
-
-/** Whether the token is at fault; else the issuer's keys could not be had. */
-function isTokenFault(error: unknown): boolean {
-  if (!(error instanceof errors.JOSEError)) return false;
-  return !['ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID', 'ERR_JOSE_GENERIC'].includes(error.code);
-}
-
-function issuerUnavailable(): ServiceError {
-  return new ServiceError(
-    503,
-    'issuer_unavailable',
-    "The token issuer's keys cannot be fetched. Try again shortly.",
-    {
-      retryAfter: 2,
-    },
-  );
+  return () => async () => key;
 }

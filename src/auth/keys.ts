@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { ConcurrencyLimiter } from '../concurrency-limiter.ts';
 import { BackgroundNotes } from '../db/background-notes.ts';
 import type { Keys } from '../db/keys.ts';
 import type { KeyRow } from '../db/statements/keys.ts';
@@ -18,6 +19,8 @@ import {
 } from './principal.ts';
 
 const CACHED_KEYS = 10_000;
+/** Hashes of keys that were valid when they were last looked up. */
+const REMEMBERED_VALID_KEYS = 100_000;
 /** How old a key's last-used time may get before it is written again. */
 const LAST_USED_RESOLUTION_MS = 5 * 60_000;
 
@@ -37,13 +40,26 @@ export class KeyAuthenticator implements Authenticator {
   readonly #failures: FailedAttempts;
   readonly #known: LRUCache<string, KnownKey>;
   readonly #unknown: LRUCache<string, true>;
+  /** They may always be looked up again, whatever else comes from their address. */
+  readonly #valid = new LRUCache<string, true>({ max: REMEMBERED_VALID_KEYS });
+  readonly #lookups: ConcurrencyLimiter;
   /** Only a hint for operators. */
   readonly #used: BackgroundNotes<string>;
 
-  constructor(keys: Keys, options: { cacheSeconds: number; failuresPerMinute: number; autoCreate: boolean }) {
+  constructor(
+    keys: Keys,
+    options: {
+      cacheSeconds: number;
+      failuresPerMinute: number;
+      autoCreate: boolean;
+      /** Bounds how many keys are looked up at once. */
+      lookups: ConcurrencyLimiter;
+    },
+  ) {
     const ttl = options.cacheSeconds * 1000;
     this.#used = new BackgroundNotes((hashes) => keys.noteUse(hashes), CACHED_KEYS);
     this.#autoCreate = options.autoCreate;
+    this.#lookups = options.lookups;
     this.#failures = new FailedAttempts(options.failuresPerMinute);
     this.#unknown = new LRUCache({ max: CACHED_KEYS, ttl });
     // `fetch` gives requests that come while a look-up is under way the same one.
@@ -88,9 +104,11 @@ export class KeyAuthenticator implements Authenticator {
 
   async #find(hash: string, ip: string): Promise<KnownKey | undefined> {
     if (this.#unknown.has(hash)) return undefined;
-    this.#failures.check(ip);
-    const key = await this.#known.fetch(hash);
+    if (!this.#valid.has(hash)) this.#failures.check(ip);
+    const key = await this.#lookups.run(ip, () => this.#known.fetch(hash));
     if (key === undefined) this.#unknown.set(hash, true);
+    if (key !== undefined && isValid(key)) this.#valid.set(hash, true);
+    else this.#valid.delete(hash);
     return key;
   }
 

@@ -2,7 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { z } from 'zod';
 import type { Database } from '../db/database.ts';
-import type { Load } from './load.ts';
+import { droppedLogLines } from '../log.ts';
+import type { InFlight } from './in-flight.ts';
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
@@ -29,14 +30,40 @@ export class Metrics {
     registers: [this.registry],
   });
 
-  constructor(database: Database, load: Load) {
+  constructor(database: Database, inFlight: InFlight) {
     collectDefaultMetrics({ register: this.registry });
+    // No answer tells a version.
+    this.registry.removeSingleMetric('nodejs_version_info');
     new Gauge({
-      name: 'memory_requests_in_work',
-      help: 'Requests to POST /execute in work and waiting.',
+      name: 'memory_requests_in_flight',
+      help: 'Requests to POST /execute that hold a slot: being worked on, or their answer not yet taken by the client.',
       registers: [this.registry],
       collect() {
-        this.set(load.current.requests);
+        this.set(inFlight.requests.current.slots);
+      },
+    });
+    new Gauge({
+      name: 'memory_requests_waiting',
+      help: 'Requests to POST /execute that wait for a slot, or for room for their body.',
+      registers: [this.registry],
+      collect() {
+        this.set(inFlight.requests.current.waiting + inFlight.bytes.current.waiting);
+      },
+    });
+    new Gauge({
+      name: 'memory_bytes_in_flight',
+      help: 'Bytes of requests and answers that are in memory.',
+      registers: [this.registry],
+      collect() {
+        this.set(inFlight.bytes.current.inFlight);
+      },
+    });
+    new Gauge({
+      name: 'memory_log_lines_dropped',
+      help: 'Log lines dropped since the start, because standard output took none.',
+      registers: [this.registry],
+      collect() {
+        this.set(droppedLogLines());
       },
     });
     new Gauge({

@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { ServiceError } from '../errors.ts';
+import { commonHeaders } from './access-log.ts';
 
 export const PROBLEM_JSON = 'application/problem+json';
 
@@ -16,15 +17,18 @@ export const problemSchema = z
   })
   .meta({ id: 'Problem' });
 
-const TITLES: Readonly<Record<number, string>> = {
+/** The names of the status codes. */
+export const TITLES: Readonly<Record<number, string>> = {
   400: 'Bad Request',
   401: 'Unauthorized',
   403: 'Forbidden',
   404: 'Not Found',
+  405: 'Method Not Allowed',
   408: 'Request Timeout',
   413: 'Content Too Large',
   414: 'URI Too Long',
   415: 'Unsupported Media Type',
+  417: 'Expectation Failed',
   422: 'Unprocessable Content',
   429: 'Too Many Requests',
   431: 'Request Header Fields Too Large',
@@ -55,12 +59,6 @@ export function handleError(error: FastifyError, request: FastifyRequest, reply:
   return sendProblem(asServiceError(error, request), request, reply);
 }
 
-/** Fastify's handler for routes that there are not. */
-export function handleNotFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const detail = 'There is no such route. Memory commands go to POST /execute; GET /docs describes it.';
-  return sendProblem(new ServiceError(404, 'route_not_found', detail), request, reply);
-}
-
 function asServiceError(error: FastifyError, request: FastifyRequest): ServiceError {
   if (error instanceof ServiceError) return error;
   const known = FASTIFY_ERRORS[error.code];
@@ -75,15 +73,15 @@ function asServiceError(error: FastifyError, request: FastifyRequest): ServiceEr
 }
 
 function sendProblem(error: ServiceError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  // Errors of the URL come before the hook that makes it.
-  request.call ??= {};
-  request.call.outcome = error.code;
+  // A URL that cannot be decoded is refused before the hook that makes the entry.
+  request.logEntry ??= {};
+  request.logEntry.outcome = error.code;
   // Refusals such as `overloaded` have no cause, and the request's own line says enough.
   if (error.status >= 500 && error.cause !== undefined) logFault(error, request);
   if (error.status === 401) reply.header('WWW-Authenticate', 'Bearer');
   if (error.retryAfter !== undefined) reply.header('Retry-After', String(error.retryAfter));
   return reply
-    .header('X-Request-Id', request.id)
+    .headers(commonHeaders(request.id))
     .code(error.status)
     .type(PROBLEM_JSON)
     .send(JSON.stringify(problemOf(error, request.id)));

@@ -98,7 +98,7 @@ async function check(query: Query, workload: Workload, row: Row, moment?: Moment
   );
 }
 
-/** Nothing of the faults is left: no request in work, no more connections than the pool may have. */
+/** Nothing of the faults is left: no request in flight, no more connections than the pool may have. */
 export async function checkNoLeak(
   replicas: Replica[],
   postgres: PostgresServer | undefined,
@@ -106,8 +106,8 @@ export async function checkNoLeak(
   row: Row,
 ): Promise<void> {
   for (const replica of replicas) {
-    const calm = await within(15_000, async () => (await replica.metric('memory_requests_in_work')) === 0);
-    row.expect(calm, `memory_requests_in_work is ${await replica.metric('memory_requests_in_work')}`);
+    const calm = await within(15_000, async () => (await replica.metric('memory_requests_in_flight')) === 0);
+    row.expect(calm, `memory_requests_in_flight is ${await replica.metric('memory_requests_in_flight')}`);
     row.expect((await replica.status('/readyz')) === 200, '/readyz is not 200 after the fault');
   }
   if (!postgres) return;

@@ -1,8 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, SignJWT } from 'jose';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { hashOf, isApiKey, newApiKey } from '../../src/auth/api-key.ts';
 import { Keys } from '../../src/db/keys.ts';
 import { Tenants } from '../../src/db/tenants.ts';
@@ -216,6 +216,28 @@ describe('guessing', () => {
     expect((await view(key)).status).toBe(200);
     await service.close();
   });
+
+  it('does not lock out a key that was valid, when it has to be looked up again', async () => {
+    const service = await startService('postgres', {
+      AUTH: 'keys',
+      AUTH_FAILURES_PER_MINUTE: '5',
+      AUTH_CACHE_SECONDS: '1',
+    });
+    const tenant = await makeTenant(service);
+    const { key, id } = await makeKey(service, { tenant });
+    const headers = bearer(key);
+    await service.execute(cmd.create('/memories/f'), { headers });
+    for (let i = 0; i < 6; i++)
+      await service.execute(cmd.view('/memories'), { headers: bearer(newApiKey().key) });
+    await service.query(`UPDATE api_keys SET access = 'read_only' WHERE id = $1`, [id]);
+    // Until the key was looked up again.
+    let answer = await service.execute(cmd.create('/memories/f'), { headers });
+    while (answer.content === 'Error: File /memories/f already exists') {
+      answer = await service.execute(cmd.create('/memories/f'), { headers });
+    }
+    expect([answer.status, answer.content]).toStrictEqual([200, 'Error: This memory is read-only']);
+    await service.close();
+  });
 });
 
 describe('AUTH=jwt', () => {
@@ -293,5 +315,102 @@ describe('AUTH=jwt', () => {
     expect(await ask()).toStrictEqual([200, MISSING]);
     await own.close();
     issuer.close();
+  });
+
+  describe('with an issuer', () => {
+    const jwk = async (key: typeof publicKey, kid: string) => ({
+      ...(await exportJWK(key)),
+      kid,
+      alg: 'EdDSA',
+    });
+    const signed = (kid: string, key = privateKey) =>
+      new SignJWT(claims).setProtectedHeader({ alg: 'EdDSA', kid }).setExpirationTime('1h').sign(key);
+    let own: Service;
+    let answer: (response: ServerResponse) => void;
+    let fetches = 0;
+    const issuer = createServer((_request, response) => {
+      fetches++;
+      answer(response);
+    });
+    beforeAll(async () => {
+      await new Promise<void>((resolve) => issuer.listen(0, '127.0.0.1', resolve));
+    });
+    beforeEach(async () => {
+      const keys = [await jwk(publicKey, 'k1')];
+      answer = (response) => response.end(JSON.stringify({ keys }));
+      const { port } = issuer.address() as AddressInfo;
+      own = await startService('postgres', {
+        ...settings,
+        JWKS_URL: `http://127.0.0.1:${port}/jwks`,
+        MAX_IN_FLIGHT: '4',
+        MAX_QUEUE_MS: '50',
+      });
+      fetches = 0;
+    });
+    afterEach(() => own.close());
+    afterAll(() => {
+      issuer.closeAllConnections();
+      issuer.close();
+    });
+    const ask = async (given: string) =>
+      summary(await own.execute(cmd.view('/memories/x'), { headers: bearer(given) }));
+
+    it('that hangs: unknown keys take nothing from tokens that can be verified', async () => {
+      expect(await ask(await signed('k1'))).toStrictEqual([200, MISSING]);
+      let hanging: ServerResponse | undefined;
+      const asked = new Promise<void>((resolve) => {
+        answer = (response) => {
+          hanging = response;
+          resolve();
+        };
+      });
+      const strangers = await Promise.all(
+        Array.from({ length: 60 }, (_, i) => signed(`unknown-${i}`, other.privateKey)),
+      );
+      const answers = strangers.map(ask);
+      await asked;
+      for (let i = 0; i < 10; i++) expect(await ask(await signed('k1'))).toStrictEqual([200, MISSING]);
+      // 16 wait for the fetch that all share; the others wait for one of these, in vain.
+      expect(await Promise.race(answers)).toStrictEqual([503, 'overloaded']);
+      expect(fetches).toBe(2);
+      hanging?.end('{"keys":[]}');
+      const codes = (await Promise.all(answers)).map(([, code]) => code);
+      expect(codes.filter((code) => code === 'unauthorized')).toHaveLength(16);
+      expect(codes.filter((code) => code === 'overloaded')).toHaveLength(44);
+    });
+
+    it('that rotates its keys: the new one is fetched at once', async () => {
+      expect(await ask(await signed('k1'))).toStrictEqual([200, MISSING]);
+      const keys = [await jwk(other.publicKey, 'k2')];
+      answer = (response) => response.end(JSON.stringify({ keys }));
+      expect(await ask(await signed('k2', other.privateKey))).toStrictEqual([200, MISSING]);
+    });
+
+    it.each([
+      ['no keys', '{"keys":[]}'],
+      ['no key set', '{}'],
+      ['no JSON', '<html>'],
+      ['too much', `{"keys":[]${' '.repeat(2 * 1024 * 1024)}}`],
+    ])('that answers with %s: the last good keys stay in use', async (_title, body) => {
+      answer = (response) => response.end(body);
+      expect(await ask(await signed('k1'))).toStrictEqual([503, 'issuer_unavailable']);
+      const keys = [await jwk(publicKey, 'k1')];
+      answer = (response) => response.end(JSON.stringify({ keys }));
+      expect(await ask(await signed('k1'))).toStrictEqual([200, MISSING]);
+      answer = (response) => response.end(body);
+      expect(await ask(await signed('unknown'))).toStrictEqual([401, 'unauthorized']);
+      expect(await ask(await signed('k1'))).toStrictEqual([200, MISSING]);
+      expect(fetches).toBe(3);
+    });
+
+    it('is asked a limited number of times, whatever tokens name', async () => {
+      for (let i = 0; i < 40; i++)
+        expect(await ask(await signed(`unknown-${i}`, other.privateKey))).toStrictEqual([
+          401,
+          'unauthorized',
+        ]);
+      expect(fetches).toBeLessThan(40);
+      expect(await ask(await signed('k1'))).toStrictEqual([200, MISSING]);
+    });
   });
 });

@@ -115,7 +115,7 @@ describeService('any bytes at all on the socket', (service) => {
   }
 
   const post = (headers: string, body: string) =>
-    `POST /execute HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n${body}`;
+    `POST /execute HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n\r\n${body}`;
   const json = 'Content-Type: application/json\r\n';
 
   it('are never answered with a 500, and the service lives on', async () => {
@@ -123,18 +123,18 @@ describeService('any bytes at all on the socket', (service) => {
       post(`${json}Content-Length: 500`, '{"command":"view"'),
       post(`${json}Content-Length: 99999`, '{}'),
       post(`${json}Transfer-Encoding: chunked`, '5\r\n{"com'),
-      'GET /healthz HTTP/1.1\r\nHost: x\r\n',
+      'GET /healthz HTTP/1.1\r\nHost: localhost\r\n',
       'GET /healthz',
     );
     const whole = fc.constantFrom(
       'GET / HTTP/1.1\r\n\r\n',
-      'GET /execute HTTP/9.9\r\nHost: x\r\n\r\n',
-      'GET /%ff HTTP/1.1\r\nHost: x\r\n\r\n',
-      'POST /execute%zz HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}',
-      'OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n',
-      'GET http://[/ HTTP/1.1\r\nHost: x\r\n\r\n',
-      'BREW /execute HTTP/1.1\r\nHost: x\r\n\r\n',
-      `GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`,
+      'GET /execute HTTP/9.9\r\nHost: localhost\r\n\r\n',
+      'GET /%ff HTTP/1.1\r\nHost: localhost\r\n\r\n',
+      'POST /execute%zz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}',
+      'OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n',
+      'GET http://[/ HTTP/1.1\r\nHost: localhost\r\n\r\n',
+      'BREW /execute HTTP/1.1\r\nHost: localhost\r\n\r\n',
+      `GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`,
       post(`${json}Content-Length: 5`, '{"command":"view","path":"/memories"}'),
       post(`${json}Content-Length: -1`, '{}'),
       post(`${json}Content-Length: 2\r\nContent-Length: 3`, '{}'),

@@ -224,6 +224,32 @@ describeService('several calls of one turn', (service) => {
     expect((await service().execute(blocks, { tenant })).body).toStrictEqual(expected);
   });
 
+  it('with one id twice: the first is done, the other one reports it, and the rest are run', async () => {
+    const tenant = freshTenant();
+    const first = block(cmd.create('/memories/f', 'x'));
+    const blocks = [
+      first,
+      block(cmd.create('/memories/g', 'y'), first.id),
+      block(cmd.view('/memories/f')),
+      // The same write again is the same write.
+      first,
+    ];
+    const { status, body } = await service().execute(blocks, { tenant });
+    expect(status).toBe(200);
+    expect(body).toMatchObject([
+      { tool_use_id: first.id, content: 'File created successfully at: /memories/f', is_error: false },
+      {
+        tool_use_id: first.id,
+        content:
+          'Error: This call was not run: the id of its tool_use block was used for another write before. Send it again under a new id.',
+        is_error: true,
+      },
+      { content: "Here's the content of /memories/f with line numbers:\n     1\tx", is_error: false },
+      { tool_use_id: first.id, content: 'File created successfully at: /memories/f', is_error: false },
+    ]);
+    expect((await service().execute(cmd.view('/memories/g'), { tenant })).is_error).toBe(true);
+  });
+
   it.each([
     ['none', [], 'the array holds 0 tool_use blocks, and 1 to 32 are allowed'],
     [

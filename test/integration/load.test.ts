@@ -1,7 +1,101 @@
-/** Load that cannot be carried is refused at once; what is accepted is done. */
+/** What comes at once waits its turn; what cannot be served in time is refused; nobody takes what belongs to others. */
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Tenants } from '../../src/db/tenants.ts';
 import { type Service, startService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
+
+async function metric(service: Service, name: string): Promise<number> {
+  const { body } = await service.app.inject('/metrics');
+  return Number(new RegExp(`^${name} (.+)$`, 'm').exec(body)?.[1]);
+}
+
+async function until(service: Service, name: string, isWanted: (value: number) => boolean): Promise<void> {
+  while (!isWanted(await metric(service, name))) await setImmediate();
+}
+
+async function listen(service: Service): Promise<number> {
+  await service.app.listen({ host: '127.0.0.1', port: 0 });
+  return (service.app.server.address() as AddressInfo).port;
+}
+
+/** Keeps the writes of tenants waiting until the returned function is called. */
+async function hold(service: Service, ...tenants: string[]): Promise<() => Promise<unknown>> {
+  await service.query('BEGIN');
+  await service.query('SELECT 1 FROM tenants WHERE id = ANY ($1) FOR UPDATE', [tenants]);
+  return () => service.query('ROLLBACK');
+}
+
+/** The head of a POST /execute for a tenant, and the body after it. */
+function http(tenant: string, body: string, contentLength = body.length): string {
+  return `POST /execute HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nX-Tenant-Id: ${tenant}\r\nContent-Length: ${contentLength}\r\n\r\n${body}`;
+}
+
+async function open(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1').on('error', () => {});
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** All that a socket receives until it is closed. */
+async function received(socket: Socket): Promise<string> {
+  let text = '';
+  socket.setEncoding('utf8').on('data', (chunk) => {
+    text += chunk;
+  });
+  await once(socket, 'close');
+  return text;
+}
+
+describe('a burst', () => {
+  let service: Service;
+  let port: number;
+  const agent = new Agent({ maxSockets: Number.POSITIVE_INFINITY });
+  beforeAll(async () => {
+    service = await startService('postgres', {
+      // The defaults, which `startService` switches off.
+      MAX_IN_FLIGHT: '64',
+      MAX_IN_FLIGHT_PER_TENANT: '32',
+      // As long as a busy machine may need.
+      MAX_QUEUE_MS: '60000',
+    });
+    port = await listen(service);
+  });
+  afterAll(() => service.close());
+
+  const post = async (tenant: string, input: object) => {
+    const sent = request({
+      port,
+      agent,
+      method: 'POST',
+      path: '/execute',
+      headers: { 'content-type': 'application/json', 'x-tenant-id': tenant },
+    });
+    sent.end(JSON.stringify(input));
+    const [response] = await once(sent, 'response');
+    await response.toArray();
+    return response.statusCode;
+  };
+
+  it('of 400 requests of one tenant is answered whole', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 400 }, (_, i) => post('one', cmd.create(`/memories/${i}`, 'x'))),
+    );
+    expect(answers).toStrictEqual(Array(400).fill(200));
+  });
+
+  it('of 1,000 requests of 100 tenants is answered whole', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 1000 }, (_, i) => post(`of-many-${i % 100}`, cmd.create(`/memories/${i}`, 'x'))),
+    );
+    expect(answers).toStrictEqual(Array(1000).fill(200));
+    expect(await metric(service, 'memory_requests_in_flight')).toBe(0);
+    expect(await metric(service, 'memory_bytes_in_flight')).toBe(0);
+  });
+});
 
 describe('overload', () => {
   let service: Service;
@@ -9,42 +103,34 @@ describe('overload', () => {
     service = await startService('postgres', {
       MAX_IN_FLIGHT: '3',
       MAX_IN_FLIGHT_PER_TENANT: '2',
-      MAX_IN_FLIGHT_BYTES: '1000',
+      MAX_IN_FLIGHT_BYTES: '400000',
+      MAX_QUEUE_MS: '50',
     });
     for (const tenant of ['a', 'b', 'c', 'd'])
       await service.execute(cmd.create('/memories/f', 'x'), { tenant });
   });
   afterAll(() => service.close());
 
-  /** Keeps the writes of tenants waiting until the returned function is called. */
-  async function hold(...tenants: string[]) {
-    await service.query('BEGIN');
-    await service.query('SELECT 1 FROM tenants WHERE id = ANY ($1) FOR UPDATE', [tenants]);
-    return () => service.query('ROLLBACK');
-  }
   const write = (tenant: string, path: string) => service.execute(cmd.create(path, 'x'), { tenant });
-  const inWork = async () =>
-    /^memory_requests_in_work (\d+)$/m.exec((await service.app.inject('/metrics')).body)?.[1];
-  const until = async (count: string) => {
-    while ((await inWork()) !== count);
-  };
 
-  it('is refused with 503 and Retry-After, for one tenant with 429; accepted requests are done, and places come back', async () => {
-    const release = await hold('a', 'b');
+  it('is refused after MAX_QUEUE_MS with 503 and Retry-After, for one tenant with 429; accepted requests are done', async () => {
+    const release = await hold(service, 'a', 'b');
     const accepted = [write('a', '/memories/1'), write('a', '/memories/2')];
-    await until('2');
+    await until(service, 'memory_requests_in_flight', (count) => count === 2);
     const tooMany = await write('a', '/memories/3');
-    expect([tooMany.status, tooMany.body.code, tooMany.headers['retry-after']]).toStrictEqual([
+    expect([tooMany.status, tooMany.body.code, tooMany.body.detail, tooMany.headers['retry-after']]).toEqual([
       429,
       'too_many_at_once',
+      'The tenant has as many requests in flight as it may. Wait for their answers.',
       '1',
     ]);
     accepted.push(write('b', '/memories/1'));
-    await until('3');
+    await until(service, 'memory_requests_in_flight', (count) => count === 3);
     const shed = await write('c', '/memories/1');
-    expect([shed.status, shed.body.code, shed.headers['retry-after']]).toStrictEqual([
+    expect([shed.status, shed.body.code, shed.body.detail, shed.headers['retry-after']]).toEqual([
       503,
       'overloaded',
+      'The service is at capacity. Try again shortly.',
       '1',
     ]);
     // What says how the service is goes on answering.
@@ -55,78 +141,172 @@ describe('overload', () => {
       'File created successfully at: /memories/2',
       'File created successfully at: /memories/1',
     ]);
-    expect(await inWork()).toBe('0');
+    expect(await metric(service, 'memory_requests_in_flight')).toBe(0);
     expect((await write('c', '/memories/1')).status).toBe(200);
   });
 
-  it('is refused at the door, before Fastify sees it, with the same answer', async () => {
-    const url = await service.app.listen({ host: '127.0.0.1', port: 0 });
-    const send = () =>
-      fetch(`${url}/execute`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', 'x-tenant-id': 'c', 'x-request-id': 'at-the-door' },
-        body: JSON.stringify(cmd.view('/memories/f')),
-      });
-    const responses = async () =>
-      Number(
-        /^http_responses_total\{route="\/execute",status="503"\} (\d+)$/m.exec(
-          (await service.app.inject('/metrics')).body,
-        )?.[1] ?? 0,
-      );
-    const before = await responses();
-    const release = await hold('a', 'b');
-    const accepted = [write('a', '/memories/4'), write('a', '/memories/5'), write('b', '/memories/4')];
-    await until('3');
-    const refused = await send();
-    expect(refused.status).toBe(503);
-    expect(Object.fromEntries(refused.headers)).toStrictEqual({
-      'cache-control': 'no-store',
-      connection: 'keep-alive',
-      'content-length': '199',
-      'content-type': 'application/problem+json',
-      date: expect.any(String),
-      'keep-alive': 'timeout=72',
-      'retry-after': '1',
-      'x-content-type-options': 'nosniff',
-      'x-request-id': 'at-the-door',
-    });
-    expect(await refused.json()).toStrictEqual({
-      type: 'about:blank',
-      title: 'Service Unavailable',
-      status: 503,
-      code: 'overloaded',
-      detail: 'The service has as many requests in work as it can take. Try again shortly.',
-      request_id: 'at-the-door',
-    });
-    expect(await responses()).toBe(before + 1);
-    // Other routes are served all the same.
-    expect((await fetch(`${url}/healthz`)).status).toBe(200);
-    await release();
-    await Promise.all(accepted);
-    expect((await send()).status).toBe(200);
-  });
-
-  it('also by the bytes of the bodies; one body alone is let in whatever its size', async () => {
-    const big = { ...cmd.create('/memories/big', 'x'.repeat(2000)) };
+  it('also by bytes; one body alone is let in whatever its size', async () => {
+    const big = cmd.create('/memories/big', 'x'.repeat(500_000));
     expect((await service.execute(big, { tenant: 'd' })).content).toBe(
       'File created successfully at: /memories/big',
     );
-    const release = await hold('a');
+    const release = await hold(service, 'a');
     const waiting = write('a', '/memories/held');
-    await until('1');
+    await until(service, 'memory_requests_in_flight', (count) => count === 1);
     const shed = await service.execute({ ...big, path: '/memories/big2' }, { tenant: 'd' });
-    expect([shed.status, shed.body.code]).toStrictEqual([503, 'overloaded']);
+    expect([shed.status, shed.body.code, shed.headers.connection]).toStrictEqual([
+      503,
+      'overloaded',
+      'close',
+    ]);
     await release();
     expect((await waiting).status).toBe(200);
+    expect(await metric(service, 'memory_bytes_in_flight')).toBe(0);
   });
 
-  it('places come back from requests that fail early', async () => {
+  it('slots come back from requests that fail early', async () => {
     for (let i = 0; i < 5; i++) {
       expect((await service.execute('{', { tenant: 'a' })).status).toBe(400);
       expect((await service.execute(cmd.view('/memories'), { tenant: 'a b' })).status).toBe(400);
     }
-    expect(await inWork()).toBe('0');
+    expect(await metric(service, 'memory_requests_in_flight')).toBe(0);
+    expect(await metric(service, 'memory_bytes_in_flight')).toBe(0);
   });
+});
+
+describe('clients who go', () => {
+  let service: Service;
+  let port: number;
+  beforeAll(async () => {
+    service = await startService('postgres', { MAX_IN_FLIGHT_PER_TENANT: '2', MAX_QUEUE_MS: '60000' });
+    port = await listen(service);
+  });
+  afterAll(() => service.close());
+  const view = JSON.stringify(cmd.view('/memories'));
+
+  it('while their tenant is looked up leave nothing behind', async () => {
+    await service.query('BEGIN');
+    await service.query('LOCK TABLE tenants IN ACCESS EXCLUSIVE MODE');
+    await Promise.all(
+      Array.from({ length: 4 }, async () => {
+        const socket = await open(port);
+        socket.write(`${http('gone', view)}\0garbage`);
+        await received(socket);
+      }),
+    );
+    await service.query('ROLLBACK');
+    for (let i = 0; i < 3; i++) {
+      const answer = await service.execute(cmd.view('/memories'), { tenant: 'gone' });
+      expect(answer.status).toBe(200);
+    }
+    await until(service, 'memory_bytes_in_flight', (bytes) => bytes === 0);
+  });
+
+  it('while they wait for a slot leave the queue', async () => {
+    await new Tenants(service.database).create('held');
+    const release = await hold(service, 'held');
+    const write = (path: string) => service.execute(cmd.create(path, 'x'), { tenant: 'held' });
+    const accepted = [write('/memories/1'), write('/memories/2')];
+    await until(service, 'memory_requests_in_flight', (count) => count === 2);
+    const socket = await open(port);
+    socket.write(http('held', JSON.stringify(cmd.create('/memories/3', 'x'))));
+    await until(service, 'memory_requests_waiting', (count) => count === 1);
+    socket.resetAndDestroy();
+    await until(service, 'memory_requests_waiting', (count) => count === 0);
+    await release();
+    for (const { status } of await Promise.all(accepted)) expect(status).toBe(200);
+    expect((await service.execute(cmd.view('/memories/3'), { tenant: 'held' })).is_error).toBe(true);
+  });
+});
+
+describe('slow bodies', () => {
+  it('hold no slot, and of one tenant no more than its share of the bytes', async () => {
+    const service = await startService('postgres', {
+      MAX_IN_FLIGHT: '4',
+      MAX_IN_FLIGHT_PER_TENANT: '2',
+      MAX_IN_FLIGHT_BYTES: '4000000',
+      MAX_QUEUE_MS: '50',
+      TRANSFER_TIMEOUT_MS: '60000',
+    });
+    const port = await listen(service);
+    const stalled = await Promise.all(Array.from({ length: 64 }, () => open(port)));
+    for (const [i, socket] of stalled.entries()) socket.write(http(`stalled-${i % 4}`, '', 5_000_000));
+    await until(service, 'memory_bytes_in_flight', (bytes) => bytes === 64 * 16_384);
+    expect((await service.execute(cmd.view('/memories'), { tenant: 'stalled-0' })).status).toBe(200);
+    for (const socket of stalled) socket.destroy();
+    await until(service, 'memory_bytes_in_flight', (bytes) => bytes === 0);
+
+    const slow = await Promise.all(Array.from({ length: 22 }, () => open(port)));
+    const answers = slow.map(received);
+    for (const socket of slow) socket.write(http('slow', `"${'x'.repeat(200_000)}`, 5_000_000));
+    // The tenant has 1,000,000 bytes; what does not find room in time is refused.
+    expect(await Promise.race(answers)).toMatch(/^HTTP\/1.1 429 Too Many Requests\r\n/);
+    const body = cmd.create('/memories/f', 'x'.repeat(500_000));
+    expect((await service.execute(body, { tenant: 'other' })).status).toBe(200);
+    for (const socket of slow) socket.destroy();
+    await Promise.all(answers);
+    await service.close();
+  });
+
+  it('are refused with 408', async () => {
+    const service = await startService('postgres', { TRANSFER_TIMEOUT_MS: '50' });
+    const port = await listen(service);
+    const socket = await open(port);
+    socket.write(http('slow', '{"command":', 5000));
+    const answer = await received(socket);
+    const [head = '', body = ''] = answer.split('\r\n\r\n');
+    expect(head).toMatch(/^HTTP\/1.1 408 Request Timeout\r\n/);
+    expect(head).toMatch(/\r\ncontent-type: application\/problem\+json/i);
+    expect(head).toMatch(/\r\nconnection: close\r\n/i);
+    expect(JSON.parse(body)).toMatchObject({
+      code: 'body_timeout',
+      detail: 'The body arrives too slowly. Send it again over a faster connection.',
+    });
+    await service.close();
+  });
+});
+
+it('of a tenant whose answers are large, few requests are worked on at once', async () => {
+  const service = await startService('postgres', { MAX_IN_FLIGHT_PER_TENANT: '32', MAX_QUEUE_MS: '60000' });
+  const tenant = 'large';
+  await service.execute(cmd.create('/memories/f', 'x\n'.repeat(100_000)), { tenant });
+  // The average of its answers follows the latest ones.
+  for (let i = 0; i < 12; i++) {
+    const view = await service.execute(cmd.view('/memories/f'), { tenant });
+    expect(view.content.length).toBeGreaterThan(90_000);
+  }
+  const release = await hold(service, tenant);
+  const writes = Array.from({ length: 5 }, (_, i) =>
+    service.execute(cmd.create(`/memories/${i}`), { tenant }),
+  );
+  await until(service, 'memory_requests_waiting', (count) => count === 3);
+  expect(await metric(service, 'memory_requests_in_flight')).toBe(2);
+  expect((await service.execute(cmd.view('/memories'), { tenant: 'other' })).status).toBe(200);
+  await release();
+  for (const { status } of await Promise.all(writes)) expect(status).toBe(200);
+  await service.close();
+});
+
+it('an answer that is not read holds its slot and its bytes, and its connection is closed in time', async () => {
+  const service = await startService('postgres', { TRANSFER_TIMEOUT_MS: '20', MAX_VIEW_CHARS: '0' });
+  const port = await listen(service);
+  const tenant = 'reader';
+  await service.execute(cmd.create('/memories/f', 'x'.repeat(500_000)), { tenant });
+  const calls = Array.from({ length: 32 }, (_, i) => ({
+    type: 'tool_use',
+    id: `toolu_${i}`,
+    name: 'memory',
+    input: cmd.view('/memories/f'),
+  }));
+  const socket = await open(port);
+  socket.pause();
+  socket.write(http(tenant, JSON.stringify(calls)));
+  await until(service, 'memory_bytes_in_flight', (bytes) => bytes > 16_000_000);
+  expect(await metric(service, 'memory_requests_in_flight')).toBe(1);
+  await until(service, 'memory_requests_in_flight', (count) => count === 0);
+  expect(await metric(service, 'memory_bytes_in_flight')).toBe(0);
+  socket.destroy();
+  await service.close();
 });
 
 it('a request that cannot be done in time is answered in time, and its retry gets the answer', async () => {

@@ -3,10 +3,10 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { Tenants } from '../../src/db/tenants.ts';
 import { expireFiles } from '../../src/jobs/expiration.ts';
 import { pruneAnswers } from '../../src/jobs/pruning.ts';
-import { describeService, freshTenant, type Service, startService } from '../support/service.ts';
+import { describeServiceOnOwnDatabase, freshTenant, type Service, startService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
-describeService('many rows', (service, kind) => {
+describeServiceOnOwnDatabase('many rows', (service, kind) => {
   const count = async (table: string, tenant: string) =>
     Number(
       (await service().query(`SELECT count(*) AS n FROM ${table} WHERE tenant_id = $1::text`, [tenant]))[0]

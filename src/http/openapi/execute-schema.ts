@@ -112,7 +112,12 @@ export const executeSchema: FastifySchema = {
     ...problemResponse(403, 'The credential is not for this tenant, or the tenant may not.', {
       tenant_mismatch: otherTenant().message,
       tenant_suspended: 'The tenant acme is suspended.',
+      host_not_allowed:
+        'Host is not a name of this machine. Without authentication the service answers requests to localhost, 127.0.0.1 and [::1] only: use one of these, set AUTH=keys, or set ALLOW_UNAUTHENTICATED=true if something in front authenticates.',
       unknown_tenant: 'There is no tenant acme. Create it with: memory-service tenants create acme',
+    }),
+    ...problemResponse(408, 'The body arrives too slowly.', {
+      body_timeout: 'The body arrives too slowly. Send it again over a faster connection.',
     }),
     ...problemResponse(413, 'The body is larger than `MAX_BODY_BYTES`.', {
       body_too_large: 'The body is larger than 6356992 bytes, the limit of this service (MAX_BODY_BYTES).',
@@ -128,8 +133,7 @@ export const executeSchema: FastifySchema = {
     }),
     ...problemResponse(429, 'Too many requests; `Retry-After` says when to try again.', {
       rate_limited: 'The tenant has used its 6000 requests a minute. Retry-After says when there are more.',
-      too_many_at_once:
-        'The tenant has 32 requests in work, which is as many as it may. Wait for their answers.',
+      too_many_at_once: 'The tenant has as many requests in flight as it may. Wait for their answers.',
       too_many_failed_attempts: 'Too many failed attempts from this address.',
     }),
     ...problemResponse(500, 'The service failed.', {
@@ -138,7 +142,7 @@ export const executeSchema: FastifySchema = {
     ...problemResponse(503, 'The database is away or busy; `Retry-After` says when to try again.', {
       database_unavailable: 'The database is not available. Try again shortly.',
       database_busy: 'The database is busy. Try again shortly.',
-      overloaded: 'The service has as many requests in work as it can take. Try again shortly.',
+      overloaded: 'The service is at capacity. Try again shortly.',
       timeout:
         'The request took too long. A write may still have been done: send it again under the same idempotency key.',
     }),

@@ -1,18 +1,19 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import { requestKey } from '../../db/idempotency.ts';
 import type { PostgresMemory } from '../../db/memory-store.ts';
 import { ServiceError } from '../../errors.ts';
 import { type Executed, executeCommand, findCommand } from '../../memory/commands/index.ts';
 import { type Language, languages } from '../../memory/messages.ts';
 import type { SecretScanner } from '../../memory/redactor.ts';
-import type { admissionHooks } from '../admission.ts';
+import { inFlightOf } from '../in-flight.ts';
 import type { Metrics } from '../metrics.ts';
 import { executeSchema } from '../openapi/execute-schema.ts';
 import { readToolCalls, type ToolCall } from '../tool-call.ts';
 
 interface ExecuteOptions {
   memory: PostgresMemory;
-  admission: Awaited<ReturnType<typeof admissionHooks>>;
+  /** Who a request is from, and what it may take; run before the handler. */
+  hooks: Pick<RouteShorthandOptions, 'onRequest' | 'preParsing' | 'preHandler' | 'onSend'>;
   metrics: Metrics;
   scanner: SecretScanner;
   /** How long a request may be worked on, in milliseconds. */
@@ -25,14 +26,17 @@ interface Answer {
   single?: Executed;
 }
 
+/** Answers a block of several whose id was used for another write. */
+const REUSED_ID =
+  'Error: This call was not run: the id of its tool_use block was used for another write before. Send it again under a new id.';
+
 /** `POST /execute`: runs memory commands for the request's tenant. */
 export function registerExecute(app: FastifyInstance, options: ExecuteOptions): void {
-  app.post('/execute', { schema: executeSchema, onRequest: options.admission }, async (request, reply) => {
-    const { place } = request;
-    if (place) place.working = true;
-    // The place is given back when the work is done, which may be after the request was given up.
+  app.post('/execute', { schema: executeSchema, ...options.hooks }, async (request, reply) => {
+    const inFlight = inFlightOf(request);
+    inFlight.startWork();
     const { body, single } = await withinTime(answer(request, options), options.timeoutMs, () =>
-      place?.release(),
+      inFlight.endWork(),
     );
     if (single?.replayed) reply.header('Idempotency-Replayed', 'true');
     return single && wantsText(request) ? sendText(reply, single) : sendJson(reply, body);
@@ -47,8 +51,23 @@ async function answer(request: FastifyRequest, options: ExecuteOptions): Promise
   }
   const body: object[] = [];
   // In their order, since a later one may build on an earlier one.
-  for (const call of calls) body.push(answerOf(await execute(request, call, options), call));
+  for (const call of calls) body.push(answerOf(await executeInTurn(request, call, options), call));
   return { body };
+}
+
+/** Runs one call of several. A reused id is its own failure: the calls before it may be done, and none stops the others. */
+async function executeInTurn(
+  request: FastifyRequest,
+  call: ToolCall,
+  options: ExecuteOptions,
+): Promise<Executed> {
+  try {
+    return await execute(request, call, options);
+  } catch (error) {
+    if (!(error instanceof ServiceError && error.code === 'idempotency_key_reused')) throw error;
+    request.logEntry.outcome = 'error';
+    return { content: REUSED_ID, isError: true };
+  }
 }
 
 /**
@@ -91,8 +110,8 @@ async function execute(
   { input, toolUseId }: ToolCall,
   { memory, metrics, scanner }: ExecuteOptions,
 ): Promise<Executed> {
-  if (request.admission === undefined) throw new Error('The route runs behind its admission hooks.');
-  const { principal, policy } = request.admission;
+  if (request.context === undefined) throw new Error('The route runs behind its admission hooks.');
+  const { principal, policy } = request.context;
   const command = findCommand(input.command)?.name ?? 'unknown';
   noteCall(request, command, input);
 
@@ -112,7 +131,7 @@ async function execute(
     });
     outcome = result.isError ? 'error' : 'ok';
     // Of several calls in one request the log's line names a failure, if there was one.
-    if (request.call.outcome !== 'error') request.call.outcome = outcome;
+    if (request.logEntry.outcome !== 'error') request.logEntry.outcome = outcome;
     return result;
   } finally {
     metrics.observeCommand(command, outcome, (performance.now() - started) / 1000);
@@ -120,11 +139,11 @@ async function execute(
 }
 
 /** For the log's line; several calls of one request are named one after the other. */
-function noteCall({ call }: FastifyRequest, command: string, input: Record<string, unknown>): void {
-  call.command = call.command === undefined ? command : `${call.command},${command}`;
+function noteCall({ logEntry }: FastifyRequest, command: string, input: Record<string, unknown>): void {
+  logEntry.command = logEntry.command === undefined ? command : `${logEntry.command},${command}`;
   const { path, old_path: from, new_path: to } = input;
   const paths = [path, from, to].filter((each) => typeof each === 'string');
-  call.paths = [...(call.paths ?? []), ...paths];
+  logEntry.paths = [...(logEntry.paths ?? []), ...paths];
 }
 
 function answerOf({ content, isError }: Executed, { toolUseId }: ToolCall): object {

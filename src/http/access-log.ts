@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 
 /** What a request turned out to be about; for its log line and the metrics. */
-export interface Call {
+export interface AccessLogEntry {
   tenant?: string;
   command?: string;
   /** `ok`, `error` (a result that reports a failure) or a problem's code. */
@@ -12,32 +12,35 @@ export interface Call {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    call: Call;
+    logEntry: AccessLogEntry;
   }
 }
 
-/** What each answer has. */
-export function headersOfAll(requestId: string): Record<string, string> {
+/** Headers of every answer. */
+export function commonHeaders(requestId: string): Record<string, string> {
   return { 'X-Request-Id': requestId, 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
 }
 
 /**
- * Gives each request its `call`, and writes one log line for it: never contents, paths only at debug.
+ * Gives each request its `logEntry`, and writes one log line for it: never contents, paths only at debug.
  *
- * @param onCall is told each response, for the metrics
+ * @param onResponse is told each response, for the metrics
  */
-export function registerCallLog(app: FastifyInstance, onCall: (route: string, status: number) => void): void {
-  app.decorateRequest('call');
+export function registerAccessLog(
+  app: FastifyInstance,
+  onResponse: (route: string, status: number) => void,
+): void {
+  app.decorateRequest('logEntry');
   app.addHook('onRequest', (request, reply, done) => {
-    request.call = {};
-    reply.headers(headersOfAll(request.id));
+    request.logEntry = {};
+    reply.headers(commonHeaders(request.id));
     done();
   });
   app.addHook('onResponse', (request, reply, done) => {
-    const { tenant, command, outcome, paths } = request.call;
+    const { tenant, command, outcome, paths } = request.logEntry;
     const route = request.routeOptions.url ?? 'none';
     const status = reply.statusCode;
-    onCall(route, status);
+    onResponse(route, status);
     const line = {
       reqId: request.id,
       method: request.method,

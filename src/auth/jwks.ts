@@ -1,0 +1,125 @@
+import {
+  createLocalJWKSet,
+  errors,
+  type JSONWebKeySet,
+  type JWSHeaderParameters,
+  type JWTVerifyGetKey,
+} from 'jose';
+import type { ConcurrencyLimiter } from '../concurrency-limiter.ts';
+import { ServiceError } from '../errors.ts';
+
+const MAX_AGE_MS = 10 * 60_000;
+const FETCH_TIMEOUT_MS = 5000;
+const MAX_BYTES = 1024 * 1024;
+/** Fetches that may follow each other at once; after them, one a second. */
+const FETCH_BURST = 5;
+const FETCH_INTERVAL_MS = 1000;
+
+type KeySet = ReturnType<typeof createLocalJWKSet>;
+type Token = Parameters<JWTVerifyGetKey>[1];
+
+/**
+ * The issuer's keys, fetched from a URL: when there are none yet, when a token names an unknown one, and in the background when they are
+ * old. Everyone who waits shares one fetch. A fetch that fails, or brings no keys, leaves the last good ones in use.
+ */
+export class RemoteKeySet {
+  readonly #url: URL;
+  readonly #lookups: ConcurrencyLimiter;
+  #keys: KeySet | undefined;
+  #fetchedAt = 0;
+  #pending: Promise<void> | undefined;
+  #allowance = FETCH_BURST;
+  #allowanceAt = performance.now();
+
+  /** @param lookups bounds how many unknown callers wait for a fetch */
+  constructor(url: URL, lookups: ConcurrencyLimiter) {
+    this.#url = url;
+    this.#lookups = lookups;
+  }
+
+  /**
+   * The key that a token says it is signed with.
+   *
+   * @throws JWKSNoMatchingKey when the issuer has no such key.
+   * @throws ServiceError 503 when no keys could be fetched so far, or too many callers wait for them.
+   */
+  async find(header: JWSHeaderParameters, token: Token, ip: string) {
+    if (this.#keys === undefined) await this.#waitForFetch(ip);
+    else if (performance.now() - this.#fetchedAt > MAX_AGE_MS) this.#fetchInBackground();
+    try {
+      return await this.#known(header, token);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      await this.#waitForFetch(ip);
+      return this.#known(header, token);
+    }
+  }
+
+  #known(header: JWSHeaderParameters, token: Token) {
+    if (this.#keys === undefined) throw issuerUnavailable();
+    return this.#keys(header, token);
+  }
+
+  /** A failure is no error here: the caller looks at the keys that there are. */
+  async #waitForFetch(ip: string): Promise<void> {
+    await this.#lookups.run(ip, async () => {
+      await this.#fetchInBackground();
+    });
+  }
+
+  #fetchInBackground(): Promise<void> | undefined {
+    if (this.#pending === undefined && this.#mayFetch()) {
+      this.#pending = fetchKeySet(this.#url)
+        .then((keys) => {
+          this.#keys = keys;
+          this.#fetchedAt = performance.now();
+        })
+        .catch(() => {})
+        .finally(() => {
+          this.#pending = undefined;
+        });
+    }
+    return this.#pending;
+  }
+
+  #mayFetch(): boolean {
+    const now = performance.now();
+    const earned = (now - this.#allowanceAt) / FETCH_INTERVAL_MS;
+    this.#allowance = Math.min(FETCH_BURST, this.#allowance + earned);
+    this.#allowanceAt = now;
+    if (this.#allowance < 1) return false;
+    this.#allowance--;
+    return true;
+  }
+}
+
+/** @throws Error when the answer is not a key set with at least one key, in time and of a sane size. */
+async function fetchKeySet(url: URL): Promise<KeySet> {
+  const response = await fetch(url, {
+    signal: AbortSignal.timeout(FETCH_TIMEOUT_MS),
+    redirect: 'error',
+    headers: { accept: 'application/json, application/jwk-set+json' },
+  });
+  if (response.status !== 200 || response.body === null) throw new Error(`status ${response.status}`);
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body) {
+    size += chunk.length;
+    // Leaving the loop cancels the rest.
+    if (size > MAX_BYTES) throw new Error('the key set is too large');
+    chunks.push(chunk);
+  }
+  const set = JSON.parse(Buffer.concat(chunks).toString('utf8')) as JSONWebKeySet;
+  const keys = createLocalJWKSet(set);
+  if (set.keys.length === 0) throw new Error('the key set is empty');
+  return keys;
+}
+
+export function issuerUnavailable(): ServiceError {
+  return new ServiceError(
+    503,
+    'issuer_unavailable',
+    "The token issuer's keys cannot be fetched. Try again shortly.",
+    { retryAfter: 2 },
+  );
+}

@@ -1,0 +1,32 @@
+import type { FastifyInstance } from 'fastify';
+import { type Config, isLoopback } from '../config.ts';
+import { ServiceError } from '../errors.ts';
+
+/**
+ * Refuses requests that a web page makes the user's browser send (DNS rebinding): without authentication, on a loopback address,
+ * the address is all that protects the memory, and a page can point a name of its own there.
+ */
+export function registerHostCheck(
+  app: FastifyInstance,
+  { AUTH, HOST, ALLOW_UNAUTHENTICATED }: Pick<Config, 'AUTH' | 'HOST' | 'ALLOW_UNAUTHENTICATED'>,
+): void {
+  if (AUTH !== 'none' || ALLOW_UNAUTHENTICATED || !isLoopback(HOST)) return;
+  app.addHook('onRequest', ({ headers: { host, origin } }, _reply, done) => {
+    // Browsers always send Host.
+    if (host !== undefined && !isLoopbackUrl(`http://${host}`)) return done(notLoopback('Host'));
+    if (origin !== undefined && !isLoopbackUrl(origin)) return done(notLoopback('Origin'));
+    done();
+  });
+}
+
+function isLoopbackUrl(url: string): boolean {
+  return URL.canParse(url) && isLoopback(new URL(url).hostname.replace(/^\[(.*)\]$/, '$1'));
+}
+
+function notLoopback(header: string): ServiceError {
+  return new ServiceError(
+    403,
+    'host_not_allowed',
+    `${header} is not a name of this machine. Without authentication the service answers requests to localhost, 127.0.0.1 and [::1] only: use one of these, set AUTH=keys, or set ALLOW_UNAUTHENTICATED=true if something in front authenticates.`,
+  );
+}

@@ -1,0 +1,139 @@
+/** HTTP around the routes: what is refused, and how each answer looks. */
+import { once } from 'node:events';
+import { type AddressInfo, connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Tenants } from '../../src/db/tenants.ts';
+import { type Service, startService } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+let service: Service;
+let port: number;
+beforeAll(async () => {
+  service = await startService('postgres', { REQUEST_TIMEOUT_MS: '300' });
+  await service.app.listen({ host: '127.0.0.1', port: 0 });
+  port = (service.app.server.address() as AddressInfo).port;
+});
+afterAll(() => service.close());
+
+/** Sends a text, and returns all that comes back until the service closes the connection. */
+async function send(text: string): Promise<string> {
+  const socket = connect({ port, host: '127.0.0.1' }).on('error', () => {});
+  let answer = '';
+  socket.setEncoding('latin1').on('data', (chunk) => {
+    answer += chunk;
+  });
+  socket.write(text);
+  await once(socket, 'close');
+  return answer;
+}
+
+const get = (path: string, headers = '') =>
+  `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${headers}\r\n`;
+
+describe('every refusal is a problem with the headers of every answer', () => {
+  it.each([
+    ['no HTTP', 'garbage\r\n\r\n', 400, 'invalid_request'],
+    ['headers that are too large', get('/', `X: ${'x'.repeat(20_000)}\r\n`), 431, 'headers_too_large'],
+    ['headers that do not end', 'GET / HTTP/1.1\r\nHost: localhost\r\n', 408, 'request_timeout'],
+    ['an unknown expectation', get('/healthz', 'Expect: nonsense\r\n'), 417, 'expectation_failed'],
+    ['a URL that cannot be decoded', get('/%ff'), 400, 'invalid_url'],
+    ['an unknown route', get('/nothing'), 404, 'route_not_found'],
+    ['an undeclared method', get('/execute?a=b'), 405, 'method_not_allowed'],
+    ['more than 1,000 headers', get('/healthz', 'a:\r\n'.repeat(1001)), 431, 'too_many_headers'],
+    [
+      'another Host',
+      'GET /healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n'.replace(
+        '\r\n\r\n',
+        '\r\nConnection: close\r\n\r\n',
+      ),
+      403,
+      'host_not_allowed',
+    ],
+    ['another Origin', get('/healthz', 'Origin: http://evil.example\r\n'), 403, 'host_not_allowed'],
+    ['an opaque Origin', get('/healthz', 'Origin: null\r\n'), 403, 'host_not_allowed'],
+  ])('%s', async (_title, text, status, code) => {
+    const [head = '', body = ''] = (await send(text)).split('\r\n\r\n');
+    expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(head).toMatch(/\r\ncontent-type: application\/problem\+json/i);
+    expect(head).toMatch(/\r\ncache-control: no-store/i);
+    expect(head).toMatch(/\r\nx-content-type-options: nosniff/i);
+    const problem = JSON.parse(body);
+    expect(problem).toMatchObject({ type: 'about:blank', status, code });
+    expect(head.toLowerCase()).toContain(`\r\nx-request-id: ${problem.request_id}`);
+  });
+});
+
+it('405 names the methods that there are, whatever the body', async () => {
+  const response = await service.app.inject({
+    method: 'PUT',
+    url: '/execute',
+    headers: { 'content-type': 'text/plain' },
+    payload: 'x',
+  });
+  expect([response.statusCode, response.headers.allow, response.json().detail]).toStrictEqual([
+    405,
+    'POST',
+    'This route has only: POST.',
+  ]);
+  expect((await service.app.inject({ method: 'DELETE', url: '/healthz' })).headers.allow).toBe('GET, HEAD');
+});
+
+it('1,000 headers of a client do not hide the tenant that a proxy names', async () => {
+  const body = JSON.stringify(cmd.create('/memories/hidden', 'x'));
+  const answer = await send(
+    `POST /execute HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n${'a:\r\n'.repeat(1100)}X-Tenant-Id: proxied\r\n\r\n${body}`,
+  );
+  expect(answer).toMatch(/^HTTP\/1.1 431 /);
+  const tenants = new Tenants(service.database);
+  expect([await tenants.find('default'), await tenants.find('proxied')]).toStrictEqual([
+    undefined,
+    undefined,
+  ]);
+});
+
+it.each(['localhost', 'localhost:8080', '127.0.0.1:1', '[::1]:8080', '127.9.9.9'])(
+  'Host: %s is let in without authentication',
+  async (host) => {
+    const origin = `http://${host}`;
+    const response = await service.app.inject({ url: '/healthz', headers: { host, origin } });
+    expect(response.statusCode).toBe(200);
+  },
+);
+
+it('Host is not looked at when something in front authenticates', async () => {
+  const open = await startService('postgres', { ALLOW_UNAUTHENTICATED: 'true' });
+  const response = await open.app.inject({ url: '/healthz', headers: { host: 'memory.example' } });
+  expect(response.statusCode).toBe(200);
+  await open.close();
+});
+
+it('a connection may have 32 unanswered requests, and is closed after the refusal of the next', async () => {
+  const request = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n';
+  const answer = await send(request.repeat(40));
+  const statuses = [...answer.matchAll(/HTTP\/1.1 (\d+) /g)].map(([, status]) => status);
+  expect(statuses.at(-1)).toBe('429');
+  expect(statuses.filter((status) => status === '429')).toHaveLength(1);
+  expect(answer).toContain('"code":"too_many_pipelined"');
+  // The rest of more than fits into a read is not even looked at.
+  const flood = await send(request.repeat(20_000));
+  expect(flood.match(/HTTP\/1.1 /g)?.length ?? 0).toBeLessThan(100);
+  expect((await service.app.inject('/healthz')).statusCode).toBe(200);
+});
+
+it('/openapi.json has an ETag, and is not sent again to who has it', async () => {
+  const first = await service.app.inject('/openapi.json');
+  const etag = String(first.headers.etag);
+  expect([first.statusCode, first.headers['content-type'], first.json().openapi]).toStrictEqual([
+    200,
+    'application/json; charset=utf-8',
+    '3.1.0',
+  ]);
+  const again = await service.app.inject({ url: '/openapi.json', headers: { 'if-none-match': etag } });
+  expect([again.statusCode, again.body, again.headers.etag]).toStrictEqual([304, '', etag]);
+});
+
+it('/metrics does not tell the version of Node', async () => {
+  const { body } = await service.app.inject('/metrics');
+  expect(body).toContain('process_cpu_seconds_total');
+  expect(body).not.toContain(process.version);
+});

@@ -1,0 +1,126 @@
+/** Whoever reads the log cannot stop the service: not by reading nothing, and not with a full disk. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, constants, openSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createTestDatabase } from '../support/database.ts';
+import { freePort } from '../support/faults/postgres.ts';
+import { post } from '../support/process.ts';
+import { cmd } from '../support/table.ts';
+
+const root = new URL('../..', import.meta.url);
+
+let folder: string;
+let database: Awaited<ReturnType<typeof createTestDatabase>>;
+const children = new Set<ChildProcess>();
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'memory-service-log-'));
+  database = await createTestDatabase();
+});
+afterAll(async () => {
+  for (const child of children) child.kill('SIGKILL');
+  await database.drop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** The built service with its standard output at a file descriptor, once it answers. */
+async function serveTo(stdout: number) {
+  const port = await freePort();
+  const child = spawn(process.execPath, ['dist/cli.js', 'serve'], {
+    cwd: root,
+    env: {
+      PATH: process.env.PATH,
+      AUTH: 'none',
+      PORT: String(port),
+      DATABASE_URL: database.url,
+      LOG_LEVEL: 'debug',
+    },
+    stdio: ['ignore', stdout, 'ignore'],
+  });
+  children.add(child);
+  const exit = once(child, 'exit').then(([code]) => code as number | null);
+  const url = `http://127.0.0.1:${port}`;
+  for (;;) {
+    const ready = await fetch(`${url}/readyz`).catch(() => undefined);
+    await ready?.text();
+    if (ready?.status === 200) return { child, exit, url };
+    if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}`);
+  }
+}
+
+/** Sends so many requests, each of which logs a line; the statuses of the answers. */
+async function sendMany(url: string, count: number): Promise<Set<number>> {
+  const statuses = new Set<number>();
+  let left = count;
+  const client = async () => {
+    while (left-- > 0) {
+      const response = await fetch(`${url}/healthz`, { headers: { 'x-request-id': 'x'.repeat(128) } });
+      await response.text();
+      statuses.add(response.status);
+    }
+  };
+  await Promise.all(Array.from({ length: 32 }, client));
+  return statuses;
+}
+
+async function droppedLines(url: string): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  return Number(/^memory_log_lines_dropped (\d+)$/m.exec(text)?.[1]);
+}
+
+/** A pipe that holds 64 KiB and that nobody reads, unless a test does. */
+function pipe(name: string): number {
+  const path = join(folder, name);
+  execFileSync('mkfifo', [path]);
+  return openSync(path, constants.O_RDWR);
+}
+
+it('a pipe that nobody reads stops neither requests nor SIGTERM', async () => {
+  const stdout = pipe('stalled');
+  const service = await serveTo(stdout);
+  // Lines of more than 4 MiB, the most that is kept.
+  expect(await sendMany(service.url, 20_000)).toStrictEqual(new Set([200]));
+  expect((await post(service.url, cmd.create('/memories/f', 'x'))).status).toBe(200);
+  expect(await droppedLines(service.url)).toBeGreaterThan(0);
+  service.child.kill('SIGTERM');
+  expect(await service.exit).toBe(0);
+  closeSync(stdout);
+});
+
+it('a reader that comes back gets whole lines, and is told how many are missing', async () => {
+  const stdout = pipe('late');
+  const service = await serveTo(stdout);
+  await sendMany(service.url, 20_000);
+  const dropped = await droppedLines(service.url);
+  const reader = spawn('cat', [join(folder, 'late')], { stdio: ['ignore', 'pipe', 'ignore'] });
+  children.add(reader);
+  let told: { dropped: number } | undefined;
+  for await (const line of createInterface({ input: reader.stdout })) {
+    const entry = JSON.parse(line);
+    if (entry.msg !== 'log lines dropped') continue;
+    told = entry;
+    break;
+  }
+  // The requests for the metrics are logged too.
+  expect(told?.dropped).toBeGreaterThanOrEqual(dropped);
+  expect(dropped).toBeGreaterThan(0);
+  service.child.kill('SIGTERM');
+  expect(await service.exit).toBe(0);
+  reader.kill();
+  closeSync(stdout);
+});
+
+it('a full disk does not end the service', async () => {
+  const stdout = openSync('/dev/full', 'w');
+  const service = await serveTo(stdout);
+  expect(await sendMany(service.url, 2000)).toStrictEqual(new Set([200]));
+  expect((await post(service.url, cmd.view('/memories'))).status).toBe(200);
+  service.child.kill('SIGTERM');
+  expect(await service.exit).toBe(0);
+  closeSync(stdout);
+});

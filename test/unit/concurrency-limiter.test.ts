@@ -1,0 +1,98 @@
+import { expect, it } from 'vitest';
+import { ConcurrencyLimiter } from '../../src/concurrency-limiter.ts';
+
+const HOUR = 3_600_000;
+const limiter = (limits: Partial<ConstructorParameters<typeof ConcurrencyLimiter>[0]> = {}) =>
+  new ConcurrencyLimiter({ total: 2, perTenant: 0, maxWaiting: 100, maxWaitMs: HOUR, ...limits });
+const code = (promise: Promise<unknown> | undefined) =>
+  Promise.resolve(promise).then(
+    () => 'admitted',
+    ({ code }) => code,
+  );
+
+it('first in, first out within a tenant; tenants take turns', async () => {
+  const slots = limiter({ total: 1 });
+  const order: string[] = [];
+  let running = slots.slot('x');
+  running.acquire(1);
+  const waiting = ['a1', 'a2', 'a3', 'b1', 'c1', 'b2'].map(async (name) => {
+    const slot = slots.slot(name.slice(0, 1));
+    await slot.acquire(1);
+    order.push(name);
+    running = slot;
+  });
+  for (let i = 0; i < 6; i++) {
+    running.release();
+    await Promise.resolve();
+    await Promise.resolve();
+  }
+  await Promise.all(waiting);
+  expect(order).toStrictEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
+});
+
+it('a tenant at its limit does not hold up the others', async () => {
+  const slots = limiter({ total: 3, perTenant: 1 });
+  slots.slot('a').acquire(1);
+  const second = slots.slot('a').acquire(1);
+  expect(second).toBeInstanceOf(Promise);
+  await slots.slot('b').acquire(1);
+  await slots.slot('c').acquire(1);
+  expect(slots.current).toMatchObject({ inFlight: 3, waiting: 1 });
+});
+
+it('whoever waits too long is refused: 429 when the tenant is at its limit, else 503', async () => {
+  const slots = limiter({ total: 2, perTenant: 1, maxWaitMs: 1 });
+  slots.slot('a').acquire(1);
+  slots.slot('b').acquire(1);
+  expect(await code(slots.slot('a').acquire(1))).toBe('too_many_at_once');
+  expect(await code(slots.slot('c').acquire(1))).toBe('overloaded');
+  expect(slots.current).toMatchObject({ inFlight: 2, waiting: 0 });
+});
+
+it('a full queue makes room for a tenant with a shorter one', async () => {
+  const slots = limiter({ total: 1, maxWaiting: 3 });
+  const running = slots.slot('x');
+  running.acquire(1);
+  const [first, second, third] = ['a', 'a', 'a'].map((tenant) => code(slots.slot(tenant).acquire(1)));
+  expect(() => slots.slot('a').acquire(1)).toThrow('The service is at capacity.');
+  const other = slots.slot('b').acquire(1);
+  expect(await third).toBe('overloaded');
+  expect(slots.current).toMatchObject({ inFlight: 1, waiting: 3 });
+  running.release();
+  expect(await first).toBe('admitted');
+  expect([second, other]).not.toContain(undefined);
+});
+
+it('a released slot leaves the queue and cannot be entered again', async () => {
+  const slots = limiter({ total: 1 });
+  const running = slots.slot('a');
+  running.acquire(1);
+  const gone = slots.slot('a');
+  const waiting = code(gone.acquire(1));
+  gone.release();
+  expect(await waiting).toBe('client_gone');
+  running.release();
+  running.release();
+  expect(slots.current).toMatchObject({ inFlight: 0, waiting: 0 });
+  expect(() => running.acquire(1)).toThrow('The client closed the connection');
+  running.add(1);
+  expect(slots.current).toMatchObject({ inFlight: 0, waiting: 0 });
+});
+
+it('a slot that is alone gets whatever it asks for, and small ones do not overtake a large one', async () => {
+  const bytes = limiter({ total: 100 });
+  const small = bytes.slot('a');
+  small.acquire(10);
+  const large = bytes.slot('b');
+  const waiting = large.acquire(500);
+  expect(waiting).toBeInstanceOf(Promise);
+  const late = bytes.slot('c');
+  const lateWaiting = late.acquire(10);
+  expect(lateWaiting).toBeInstanceOf(Promise);
+  small.release();
+  await waiting;
+  expect(bytes.current).toMatchObject({ inFlight: 500, waiting: 1 });
+  large.release();
+  await lateWaiting;
+  expect(bytes.current).toMatchObject({ inFlight: 10, waiting: 0 });
+});
