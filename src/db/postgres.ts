@@ -135,6 +135,8 @@ async function withAdvisoryLock(
     const { rows } = await client.query('SELECT pg_try_advisory_lock($1::bigint) AS locked', [lock]);
     if (rows[0]?.locked !== true) return false;
     await job();
+    // Fails when the connection, and so the lock, was lost meanwhile.
+    await client.query('SELECT pg_advisory_unlock($1::bigint)', [lock]);
     return true;
   } finally {
     await client.end();
