@@ -28,6 +28,7 @@ interface Waiter {
 export class ConcurrencyLimiter {
   readonly #limits: ConcurrencyLimits;
   #inFlight = 0;
+  #slotsInFlight = 0;
   readonly #inFlightByTenant = new Map<string, number>();
   #waiting = 0;
   /** In the order in which the tenants have their turns. */
@@ -37,9 +38,9 @@ export class ConcurrencyLimiter {
     this.#limits = limits;
   }
 
-  /** Units in flight, and how many requests wait for room. */
-  get current(): { inFlight: number; waiting: number } {
-    return { inFlight: this.#inFlight, waiting: this.#waiting };
+  /** Units in flight, the slots that hold them, and how many slots wait for room. */
+  get current(): { inFlight: number; slots: number; waiting: number } {
+    return { inFlight: this.#inFlight, slots: this.#slotsInFlight, waiting: this.#waiting };
   }
 
   /** An empty slot, to be released when its request has ended. */
@@ -89,6 +90,7 @@ export class ConcurrencyLimiter {
 
   /** Called by the slot: counts units without waiting for room. */
   add(slot: Slot, units: number): void {
+    if (slot.units === 0 && units > 0) this.#slotsInFlight++;
     slot.units += units;
     this.#inFlight += units;
     this.#inFlightByTenant.set(slot.tenant, this.#tenantInFlight(slot.tenant) + units);
@@ -101,6 +103,7 @@ export class ConcurrencyLimiter {
       this.#remove(waiter);
       waiter.reject(clientGone());
     }
+    if (units > 0) this.#slotsInFlight--;
     slot.units = 0;
     this.#inFlight -= units;
     const left = this.#tenantInFlight(tenant) - units;

@@ -2,10 +2,8 @@ import type { FastifyReply, preParsingHookHandler, RequestPayload } from 'fastif
 import type { Slot } from '../concurrency-limiter.ts';
 import { ServiceError } from '../errors.ts';
 import { inFlightOf } from './in-flight.ts';
-import { MIN_TRANSFER_BYTES } from './transfer.ts';
+import { MIN_TRANSFER_BYTES, REQUEST_BYTES } from './transfer.ts';
 
-/** What each request counts for at least: its headers, its objects, and a small body. Bounds how many bodies are read at once. */
-export const REQUEST_BYTES = 16 * 1024;
 /**
  * Counts a body's bytes as they arrive, and stops reading while there is no room for more. A body that arrives too slowly is
  * refused with 408. Runs before the parser, which collects the same chunks.

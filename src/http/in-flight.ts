@@ -1,12 +1,19 @@
 import type { FastifyReply, FastifyRequest, onSendHookHandler, preHandlerHookHandler } from 'fastify';
+import { LRUCache } from 'lru-cache';
 import { ConcurrencyLimiter, clientGone, type Slot } from '../concurrency-limiter.ts';
 import type { Config } from '../config.ts';
-import { MIN_TRANSFER_BYTES } from './transfer.ts';
+import { MIN_TRANSFER_BYTES, REQUEST_BYTES } from './transfer.ts';
 
 /** How many requests wait for a slot, or for room for their bodies. What waits is bounded by its bytes too. */
 const MAX_WAITING = 1000;
 /** The part of `MAX_IN_FLIGHT_BYTES` that one tenant may have. */
 const TENANT_SHARE_OF_BYTES = 1 / 4;
+
+/** A request counts one unit for each such part of its body and of the answer that is expected, and one for itself. */
+const UNIT_BYTES = 8 * 1024;
+/** The most that a request counts: two such requests of a tenant are worked on at once, with the default limits. */
+const MAX_UNITS = 16;
+const REMEMBERED_TENANTS = 10_000;
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -19,6 +26,8 @@ declare module 'fastify' {
 export class InFlight {
   readonly requests: ConcurrencyLimiter;
   readonly bytes: ConcurrencyLimiter;
+  /** How large a tenant's answers have been of late, in bytes: large ones keep the event loop from other tenants. */
+  readonly #answerSizes = new LRUCache<string, number>({ max: REMEMBERED_TENANTS });
 
   constructor(
     config: Pick<
@@ -37,6 +46,17 @@ export class InFlight {
       perTenant: Math.ceil(config.MAX_IN_FLIGHT_BYTES * TENANT_SHARE_OF_BYTES),
       ...waiting,
     });
+  }
+
+  /** What a request is expected to cost, in units of `requests`. */
+  unitsFor(tenant: string, bodyBytes: number): number {
+    const bytes = bodyBytes + (this.#answerSizes.get(tenant) ?? 0);
+    return Math.min(MAX_UNITS, 1 + Math.floor(bytes / UNIT_BYTES));
+  }
+
+  noteAnswer(tenant: string, bytes: number): void {
+    const average = this.#answerSizes.get(tenant) ?? bytes;
+    this.#answerSizes.set(tenant, average + (bytes - average) / 4);
   }
 }
 
@@ -67,18 +87,21 @@ export class InFlightRequest {
   }
 
   /** @throws Error before `enter`. */
-  get request(): Slot {
-    return entered(this.#request);
-  }
-
-  /** @throws Error before `enter`. */
   get bytes(): Slot {
     return entered(this.#bytes);
   }
 
   /** Counts an answer, which is in memory already. */
   addAnswer(bytes: number): void {
-    this.#bytes?.add(bytes);
+    if (this.#bytes === undefined) return;
+    this.#bytes.add(bytes);
+    this.#inFlight.noteAnswer(this.#bytes.tenant, bytes);
+  }
+
+  /** Takes the slot, and waits for it if need be; see `Slot.acquire`. */
+  takeSlot(): Promise<void> | undefined {
+    const { tenant, units } = this.bytes;
+    return entered(this.#request).acquire(this.#inFlight.unitsFor(tenant, units - REQUEST_BYTES));
   }
 
   /** From now on, closing the connection does not release the slots. */
@@ -112,7 +135,7 @@ function entered(slot: Slot | undefined): Slot {
 /** Waits for the request's slot. Runs when the body has been read, so that nobody holds a slot while a body trickles in. */
 export function takeSlot(): preHandlerHookHandler {
   return (request, _reply, done) => {
-    const waiting = inFlightOf(request).request.acquire(1);
+    const waiting = inFlightOf(request).takeSlot();
     if (waiting) waiting.then(() => done(), done);
     else done();
   };

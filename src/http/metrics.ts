@@ -39,7 +39,7 @@ export class Metrics {
       help: 'Requests to POST /execute that hold a slot: being worked on, or their answer not yet taken by the client.',
       registers: [this.registry],
       collect() {
-        this.set(inFlight.requests.current.inFlight);
+        this.set(inFlight.requests.current.slots);
       },
     });
     new Gauge({

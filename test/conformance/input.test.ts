@@ -318,7 +318,7 @@ describeService('request and response', (service) => {
   });
 
   it('problem: a route that there is not', async () => {
-    const answer = await service().app.inject({ method: 'GET', url: '/execute' });
+    const answer = await service().app.inject({ method: 'GET', url: '/memories' });
     expect(answer.statusCode).toBe(404);
     expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8');
     expect(answer.json()).toMatchObject({ status: 404, code: 'route_not_found', title: 'Not Found' });

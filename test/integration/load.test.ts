@@ -266,6 +266,27 @@ describe('slow bodies', () => {
   });
 });
 
+it('of a tenant whose answers are large, few requests are worked on at once', async () => {
+  const service = await startService('postgres', { MAX_IN_FLIGHT_PER_TENANT: '32', MAX_QUEUE_MS: '60000' });
+  const tenant = 'large';
+  await service.execute(cmd.create('/memories/f', 'x\n'.repeat(100_000)), { tenant });
+  // The average of its answers follows the latest ones.
+  for (let i = 0; i < 12; i++) {
+    const view = await service.execute(cmd.view('/memories/f'), { tenant });
+    expect(view.content.length).toBeGreaterThan(90_000);
+  }
+  const release = await hold(service, tenant);
+  const writes = Array.from({ length: 5 }, (_, i) =>
+    service.execute(cmd.create(`/memories/${i}`), { tenant }),
+  );
+  await until(service, 'memory_requests_waiting', (count) => count === 3);
+  expect(await metric(service, 'memory_requests_in_flight')).toBe(2);
+  expect((await service.execute(cmd.view('/memories'), { tenant: 'other' })).status).toBe(200);
+  await release();
+  for (const { status } of await Promise.all(writes)) expect(status).toBe(200);
+  await service.close();
+});
+
 it('an answer that is not read holds its slot and its bytes, and its connection is closed in time', async () => {
   const service = await startService('postgres', { TRANSFER_TIMEOUT_MS: '20', MAX_VIEW_CHARS: '0' });
   const port = await listen(service);
