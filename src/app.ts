@@ -7,10 +7,9 @@ import type { Database } from './db/database.ts';
 import { PostgresMemory } from './db/memory-store.ts';
 import { Tenants } from './db/tenants.ts';
 import { registerAccessLog } from './http/access-log.ts';
-import { countBody } from './http/body.ts';
 import { answerClientError, registerConnections } from './http/connections.ts';
 import { registerHostCheck } from './http/host-check.ts';
-import { InFlight, takeSlot, watchAnswer } from './http/in-flight.ts';
+import { InFlight, watchAnswer } from './http/in-flight.ts';
 import { registerJsonBody } from './http/json-body.ts';
 import { Metrics } from './http/metrics.ts';
 import { registerNotFound } from './http/not-found.ts';
@@ -80,9 +79,10 @@ export async function buildApp(options: {
   registerExecute(app, {
     memory,
     hooks: {
-      onRequest: await requestContextHook(app, { authenticator, tenancy, inFlight }),
-      preParsing: countBody(config.TRANSFER_TIMEOUT_MS),
-      preHandler: takeSlot(),
+      onRequest: await requestContextHook(app, {
+        ...{ authenticator, tenancy, inFlight },
+        transferTimeoutMs: config.TRANSFER_TIMEOUT_MS,
+      }),
       onSend: watchAnswer(config.TRANSFER_TIMEOUT_MS),
     },
     metrics,

@@ -2,7 +2,7 @@ import pg from 'pg';
 import type { Config } from '../config.ts';
 import { BatchQueue } from './batch-queue.ts';
 import { type Database, PLANNER } from './database.ts';
-import type { Run } from './statement.ts';
+import type { Run, Value } from './statement.ts';
 
 /** Advisory lock key. Arbitrary, but every replica must use the same value. */
 const MIGRATION_LOCK = 7_236_105_551;
@@ -84,10 +84,37 @@ function openPool(config: pg.PoolConfig): pg.Pool {
   return pool;
 }
 
+/**
+ * Arrays of strings go in Postgres' binary format, which pg uses for what is a Buffer. In the text format each character of a content
+ * is looked at for quotes, here and on the server (docs/decisions/0002-binary-arrays.md).
+ */
+function encoded(value: Value | undefined): unknown {
+  return Array.isArray(value) && value.some((each) => typeof each === 'string')
+    ? textArray(value as (string | null)[])
+    : value;
+}
+
+/** The binary format of `text[]`: array_recv in Postgres' src/backend/utils/adt/arrayfuncs.c. */
+function textArray(strings: (string | null)[]): Buffer {
+  const lengths = strings.map((each) => (each === null ? 0 : Buffer.byteLength(each)));
+  const buffer = Buffer.allocUnsafe(20 + lengths.reduce((sum, length) => sum + 4 + length, 0));
+  buffer.writeInt32BE(1, 0); // dimensions
+  buffer.writeInt32BE(strings.includes(null) ? 1 : 0, 4);
+  buffer.writeInt32BE(pg.types.builtins.TEXT, 8);
+  buffer.writeInt32BE(strings.length, 12);
+  buffer.writeInt32BE(1, 16); // the first index
+  let at = 20;
+  for (const [i, string] of strings.entries()) {
+    at = buffer.writeInt32BE(string === null ? -1 : (lengths[i] ?? 0), at);
+    if (string !== null) at += buffer.write(string, at);
+  }
+  return buffer;
+}
+
 /** Runs statements on a pool or a connection, which prepares each the first time. */
 export function runnerOn(connection: Pick<pg.ClientBase, 'query'> | Pick<pg.Pool, 'query'>): Run {
   return async ({ name, sql, parameters }, params) => {
-    const values = parameters.map((parameter) => params[parameter]);
+    const values = parameters.map((parameter) => encoded(params[parameter]));
     const { rows, rowCount } = await connection.query({ name, text: sql, values });
     return { rows, count: rowCount ?? 0 };
   };

@@ -85,7 +85,10 @@ function writeFunction<Params extends Record<string, Value>, Outcome extends { k
 ): TypedWriteFunction<Params & RequestParams, Outcome | CommonOutcome> {
   const all = { tenant: 'text', ...types, keyHash: 'text', requestHash: 'text', answer: 'text' };
   const names = Object.keys(all);
-  const arrays = Object.values(all).map((type, i) => `$${i + 1}::${type}[]`);
+  // Strings go as `text`, whatever the function wants: see `runnerOn` in postgres.ts.
+  const arrays = Object.values(all).map((type, i) =>
+    type === 'uuid' ? `$${i + 1}::text[]::uuid[]` : `$${i + 1}::${type}[]`,
+  );
   const columns = names.map((_, i) => `p${i + 1}`);
   const text = `
 SELECT c.item::integer, f.outcome, f.data

@@ -1,68 +1,77 @@
-import type { FastifyReply, preParsingHookHandler, RequestPayload } from 'fastify';
-import type { Slot } from '../concurrency-limiter.ts';
+import type { IncomingMessage } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../errors.ts';
-import { inFlightOf } from './in-flight.ts';
+import { type InFlightRequest, inFlightOf } from './in-flight.ts';
 import { MIN_TRANSFER_BYTES, REQUEST_BYTES } from './transfer.ts';
 
 /**
  * Counts a body's bytes as they arrive, and stops reading while there is no room for more. A body that arrives too slowly is
- * refused with 408. Runs before the parser, which collects the same chunks.
+ * refused with 408. To be called last before the body is read: the parser collects the same chunks.
  *
  * @param transferTimeoutMs the time for each `MIN_TRANSFER_BYTES`; waiting for room does not count
+ * @returns a promise when the request has to wait for room
  */
-export function countBody(transferTimeoutMs: number): preParsingHookHandler {
-  return (request, reply, payload, done) => {
-    const { bytes } = inFlightOf(request);
-    const start = () => {
-      watch(payload, reply, bytes, transferTimeoutMs);
-      done(null, payload);
-    };
-    const waiting = bytes.acquire(REQUEST_BYTES);
-    if (waiting) waiting.then(start, done);
-    else start();
-  };
-}
-
-function watch(body: RequestPayload, reply: FastifyReply, bytes: Slot, transferTimeoutMs: number): void {
-  let received = 0;
-  let counted = REQUEST_BYTES;
-  let receivedAtCheck = 0;
-  let timer: NodeJS.Timeout | undefined;
-
+export function countBody(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  transferTimeoutMs: number,
+): Promise<void> | undefined {
+  const inFlight = inFlightOf(request);
+  const declared = Number(request.headers['content-length']);
   const refuse = (error: unknown) => {
     if (reply.sent) return;
     // What is left of the body must not be taken for the next request.
     reply.header('Connection', 'close');
     // To the parser, which answers with this error.
-    body.emit('error', error);
+    request.raw.emit('error', error);
   };
-  const check = () => {
-    if (received - receivedAtCheck < MIN_TRANSFER_BYTES) return refuse(bodyTimeout());
-    startTimer();
+  const start = () => {
+    // A small body is counted with its request, and has to arrive within one time limit.
+    if (declared <= REQUEST_BYTES) inFlight.limitTime(transferTimeoutMs, () => refuse(bodyTimeout()));
+    else watch(request.raw, inFlight, transferTimeoutMs, refuse);
   };
-  const startTimer = () => {
-    receivedAtCheck = received;
-    timer = setTimeout(check, transferTimeoutMs);
-  };
-  const stopTimer = () => clearTimeout(timer);
+  const waiting = inFlight.bytes.acquire(REQUEST_BYTES);
+  if (waiting) return waiting.then(start);
+  start();
+  return undefined;
+}
 
+function watch(
+  body: IncomingMessage,
+  inFlight: InFlightRequest,
+  transferTimeoutMs: number,
+  refuse: (error: unknown) => void,
+): void {
+  let received = 0;
+  let counted = REQUEST_BYTES;
+  let isRefused = false;
+
+  const refuseOnce = (error: unknown) => {
+    isRefused = true;
+    refuse(error);
+  };
+  const limitTime = () => {
+    const receivedBefore = received;
+    inFlight.limitTime(transferTimeoutMs, () => {
+      if (received - receivedBefore < MIN_TRANSFER_BYTES) refuseOnce(bodyTimeout());
+      else limitTime();
+    });
+  };
   body.on('data', (chunk: Buffer) => {
     received += chunk.length;
     // After a refusal the rest is thrown away.
-    if (received <= counted || reply.sent) return;
-    const waiting = bytes.acquire(received - counted);
+    if (received <= counted || isRefused) return;
+    const waiting = inFlight.bytes.acquire(received - counted);
     counted = received;
     if (waiting === undefined) return;
     body.pause();
-    stopTimer();
+    inFlight.endTimeLimit();
     waiting.then(() => {
-      startTimer();
+      limitTime();
       body.resume();
-    }, refuse);
+    }, refuseOnce);
   });
-  body.once('end', stopTimer);
-  reply.raw.once('close', stopTimer);
-  startTimer();
+  limitTime();
 }
 
 function bodyTimeout(): ServiceError {

@@ -29,7 +29,6 @@ export function registerConnections(app: FastifyInstance): void {
     const { socket } = raw;
     const count = (pending.get(socket) ?? 0) + 1;
     pending.set(socket, count);
-    reply.raw.once('close', () => pending.set(socket, (pending.get(socket) ?? 1) - 1));
     // Those behind the refused one get no answer: the connection is closed after the refusal.
     if (count > MAX_PIPELINED + 1) return void reply.hijack();
     if (count > MAX_PIPELINED) {
@@ -37,6 +36,10 @@ export function registerConnections(app: FastifyInstance): void {
       return done(tooManyPipelined());
     }
     if (raw.rawHeaders.length > 2 * MAX_HEADERS) return done(tooManyHeaders());
+    done();
+  });
+  app.addHook('onResponse', ({ raw: { socket } }, _reply, done) => {
+    pending.set(socket, (pending.get(socket) ?? 1) - 1);
     done();
   });
 }

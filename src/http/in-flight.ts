@@ -1,7 +1,8 @@
-import type { FastifyReply, FastifyRequest, onSendHookHandler, preHandlerHookHandler } from 'fastify';
+import type { FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { ConcurrencyLimiter, clientGone, type Slot } from '../concurrency-limiter.ts';
 import type { Config } from '../config.ts';
+import { type Deadline, Deadlines } from '../deadlines.ts';
 import { MIN_TRANSFER_BYTES, REQUEST_BYTES } from './transfer.ts';
 
 /** How many requests wait for a slot, or for room for their bodies. What waits is bounded by its bytes too. */
@@ -26,6 +27,7 @@ declare module 'fastify' {
 export class InFlight {
   readonly requests: ConcurrencyLimiter;
   readonly bytes: ConcurrencyLimiter;
+  readonly deadlines = new Deadlines();
   /** How large a tenant's answers have been of late, in bytes: large ones keep the event loop from other tenants. */
   readonly #answerSizes = new LRUCache<string, number>({ max: REMEMBERED_TENANTS });
 
@@ -68,6 +70,7 @@ export class InFlightRequest {
   readonly #inFlight: InFlight;
   #request: Slot | undefined;
   #bytes: Slot | undefined;
+  #deadline: Deadline | undefined;
   #isClosed = false;
   #isWorking = false;
 
@@ -75,6 +78,7 @@ export class InFlightRequest {
     this.#inFlight = inFlight;
     reply.raw.once('close', () => {
       this.#isClosed = true;
+      this.#deadline?.clear();
       this.#releaseIfDone();
     });
   }
@@ -91,6 +95,16 @@ export class InFlightRequest {
     return entered(this.#bytes);
   }
 
+  /** Limits the time for what the request does next, in the place of an earlier limit; `onExpired` is not called once it has ended. */
+  limitTime(ms: number, onExpired: () => void): void {
+    this.#deadline?.clear();
+    if (!this.#isClosed) this.#deadline = this.#inFlight.deadlines.start(ms, onExpired);
+  }
+
+  endTimeLimit(): void {
+    this.#deadline?.clear();
+  }
+
   /** Counts an answer, which is in memory already. */
   addAnswer(bytes: number): void {
     if (this.#bytes === undefined) return;
@@ -98,8 +112,12 @@ export class InFlightRequest {
     this.#inFlight.noteAnswer(this.#bytes.tenant, bytes);
   }
 
-  /** Takes the slot, and waits for it if need be; see `Slot.acquire`. */
+  /**
+   * Takes the slot, and waits for it if need be; see `Slot.acquire`. To be called when the body has been read, so that nobody holds a
+   * slot while a body trickles in.
+   */
   takeSlot(): Promise<void> | undefined {
+    this.#deadline?.clear();
     const { tenant, units } = this.bytes;
     return entered(this.#request).acquire(this.#inFlight.unitsFor(tenant, units - REQUEST_BYTES));
   }
@@ -132,15 +150,6 @@ function entered(slot: Slot | undefined): Slot {
   return slot;
 }
 
-/** Waits for the request's slot. Runs when the body has been read, so that nobody holds a slot while a body trickles in. */
-export function takeSlot(): preHandlerHookHandler {
-  return (request, _reply, done) => {
-    const waiting = inFlightOf(request).takeSlot();
-    if (waiting) waiting.then(() => done(), done);
-    else done();
-  };
-}
-
 /**
  * Counts the answer until the client has taken it, and closes the connection of a client that takes too long.
  *
@@ -153,8 +162,7 @@ export function watchAnswer(transferTimeoutMs: number): onSendHookHandler<unknow
     // Behind an earlier answer on the same connection there is no socket yet, and that one's limit holds.
     if (raw.socket) {
       const parts = Math.max(1, Math.ceil(size / MIN_TRANSFER_BYTES));
-      const timer = setTimeout(() => raw.destroy(), parts * transferTimeoutMs);
-      raw.once('close', () => clearTimeout(timer));
+      inFlight?.limitTime(parts * transferTimeoutMs, () => raw.destroy());
     }
     done();
   };

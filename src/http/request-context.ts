@@ -4,6 +4,7 @@ import type { Authenticator, Principal } from '../auth/principal.ts';
 import { ServiceError } from '../errors.ts';
 import type { Tenancy, TenantPolicy } from '../tenancy.ts';
 import { whenKnown } from '../when-known.ts';
+import { countBody } from './body.ts';
 import { type InFlight, InFlightRequest, inFlightOf } from './in-flight.ts';
 
 /** Who a request is from, and what holds for it. */
@@ -33,7 +34,8 @@ export async function requestContextHook(
     authenticator,
     tenancy,
     inFlight,
-  }: { authenticator: Authenticator; tenancy: Tenancy; inFlight: InFlight },
+    transferTimeoutMs,
+  }: { authenticator: Authenticator; tenancy: Tenancy; inFlight: InFlight; transferTimeoutMs: number },
 ): Promise<onRequestHookHandler> {
   app.decorateRequest('context', undefined);
   app.decorateRequest('inFlight', undefined);
@@ -65,7 +67,8 @@ export async function requestContextHook(
     checkBodySize(request, context.policy);
     request.context = context;
     inFlightOf(request).enter(context.principal.tenant);
-    return context.policy.ratePerMinute > 0 ? limitRate.call(app, request, reply) : undefined;
+    const limited = context.policy.ratePerMinute > 0 ? limitRate.call(app, request, reply) : undefined;
+    return whenKnown(limited, () => countBody(request, reply, transferTimeoutMs));
   };
   return (request, reply, done) => {
     request.inFlight = new InFlightRequest(inFlight, reply);

@@ -5,7 +5,7 @@ import { ServiceError } from '../../errors.ts';
 import { type Executed, executeCommand, findCommand } from '../../memory/commands/index.ts';
 import { type Language, languages } from '../../memory/messages.ts';
 import type { SecretScanner } from '../../memory/redactor.ts';
-import { inFlightOf } from '../in-flight.ts';
+import { type InFlightRequest, inFlightOf } from '../in-flight.ts';
 import type { Metrics } from '../metrics.ts';
 import { executeSchema } from '../openapi/execute-schema.ts';
 import { readToolCalls, type ToolCall } from '../tool-call.ts';
@@ -13,7 +13,7 @@ import { readToolCalls, type ToolCall } from '../tool-call.ts';
 interface ExecuteOptions {
   memory: PostgresMemory;
   /** Who a request is from, and what it may take; run before the handler. */
-  hooks: Pick<RouteShorthandOptions, 'onRequest' | 'preParsing' | 'preHandler' | 'onSend'>;
+  hooks: Pick<RouteShorthandOptions, 'onRequest' | 'onSend'>;
   metrics: Metrics;
   scanner: SecretScanner;
   /** How long a request may be worked on, in milliseconds. */
@@ -34,10 +34,9 @@ const REUSED_ID =
 export function registerExecute(app: FastifyInstance, options: ExecuteOptions): void {
   app.post('/execute', { schema: executeSchema, ...options.hooks }, async (request, reply) => {
     const inFlight = inFlightOf(request);
+    await inFlight.takeSlot();
     inFlight.startWork();
-    const { body, single } = await withinTime(answer(request, options), options.timeoutMs, () =>
-      inFlight.endWork(),
-    );
+    const { body, single } = await withinTime(inFlight, answer(request, options), options.timeoutMs);
     if (single?.replayed) reply.header('Idempotency-Replayed', 'true');
     return single && wantsText(request) ? sendText(reply, single) : sendJson(reply, body);
   });
@@ -73,26 +72,12 @@ async function executeInTurn(
 /**
  * Fastify's own `handlerTimeout` ends when the body has been read (Node closes the request then), so it bounds nothing here.
  *
- * @param onEnd called when the work has ended, in time or not
  * @throws ServiceError 503 when the work is not done in time; it goes on, and its outcome is dropped.
  */
-function withinTime<T>(work: Promise<T>, ms: number, onEnd: () => void): Promise<T> {
+function withinTime<T>(inFlight: InFlightRequest, work: Promise<T>, ms: number): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(tookTooLong()), ms);
-    const end = () => {
-      clearTimeout(timer);
-      onEnd();
-    };
-    work.then(
-      (value) => {
-        end();
-        resolve(value);
-      },
-      (error) => {
-        end();
-        reject(error);
-      },
-    );
+    inFlight.limitTime(ms, () => reject(tookTooLong()));
+    work.finally(() => inFlight.endWork()).then(resolve, reject);
   });
 }
 
