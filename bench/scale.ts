@@ -12,6 +12,7 @@ import { openDatabase } from '../src/db/database.ts';
 import { PostgresMemory } from '../src/db/memory-store.ts';
 import type { MemoryPath } from '../src/memory/path.ts';
 import type { MemoryStore } from '../src/memory/store.ts';
+import { splice } from '../src/memory/text.ts';
 import { progress, setting, withCleanup } from './support/cleanup.ts';
 import { prepare } from './support/contestants.ts';
 import { text } from './support/data.ts';
@@ -53,7 +54,10 @@ const calls: Record<string, (ground: Ground) => Promise<unknown>> = {
     expect((await store().create(path, text(1024), DONE)).kind, 'created');
   },
   edit: async ({ store, directories }) => {
-    const change = (content: string) => ({ content: content.replace('log:', 'log:.'), result: DONE });
+    const change = (content: string) => {
+      const at = content.indexOf('log:');
+      return { ...splice(content, at, 0, '.'), result: DONE };
+    };
     expect((await store().edit(filePath(directories), change)).kind, 'edited');
   },
 };

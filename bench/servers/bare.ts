@@ -91,6 +91,9 @@ function size(bytes: number): string {
 async function edit(query: Query, tenant: string, path: string, change: (content: string) => string) {
   const [file] = (await read(query, { tenant, path })).rows as { content: string; version: string }[];
   if (file === undefined) throw new Error(`No file is at ${path}.`);
-  const values = [tenant, path, file.version, change(file.content), randomUUID(), 0, 0];
-  await call(query, 'memory_write', values);
+  const bytes = Buffer.byteLength(file.content);
+  await call(query, 'memory_write', [
+    ...[tenant, path, file.version, 0, bytes, change(file.content), randomUUID()],
+    ...[0, 0],
+  ]);
 }

@@ -12,6 +12,7 @@ import {
   type OverQuota,
   type Renamed,
 } from '../memory/store.ts';
+import type { Change } from '../memory/text.ts';
 import { AccessTimes, accessedBefore } from './access-times.ts';
 import type { Database } from './database.ts';
 import { withFaultsMapped } from './errors.ts';
@@ -186,12 +187,18 @@ class TenantMemory implements MemoryStore {
 
   #writeFile(
     path: MemoryPath,
-    { version: readVersion }: FileVersion,
-    { content, version, result }: { content: string; version: string; result: MemoryResult },
-    call?: CallFunction,
+    base: FileVersion,
+    { content, start, end, version, result }: Change & { version: string; result: MemoryResult },
+    call: CallFunction = this.#context.writes.call,
   ) {
-    const params = { path, readVersion, content, version, ...this.#context.quotas };
-    return this.#write(writeFileFunction, params, result, call);
+    const removed = base.content.length - (content.length - (end - start));
+    const params = {
+      ...{ path, readVersion: base.version, version, ...this.#context.quotas },
+      start: Buffer.byteLength(base.content.slice(0, start)),
+      removed: Buffer.byteLength(base.content.slice(start, start + removed)),
+      text: content.slice(start, end),
+    };
+    return this.#write(writeFileFunction, params, result, (fn, all) => call(fn, all, content.length));
   }
 
   async #readFile(path: MemoryPath): Promise<FileRow | undefined> {

@@ -42,10 +42,15 @@ export interface TypedWriteFunction<Params, Outcome> extends WriteFunction {
   readonly types?: { params: Params; outcome: Outcome };
 }
 
-/** Calls a write function once. Rejects with what the driver throws. */
+/**
+ * Calls a write function once. Rejects with what the driver throws.
+ *
+ * @param size in characters, of what the call makes the database handle, where that is more than its parameters
+ */
 export type CallFunction = <Params extends RequestParams, Outcome extends { kind: string }>(
   fn: TypedWriteFunction<Params, Outcome>,
   params: Params,
+  size?: number,
 ) => Promise<Exclude<Outcome, { kind: 'skipped' }>>;
 
 /**
@@ -116,12 +121,26 @@ export const createFunction = writeFunction<
 
 /** `conflict`: the file is not at the version that was read. */
 export const writeFileFunction = writeFunction<
-  { path: MemoryPath; readVersion: string; content: string; version: string } & Quotas,
+  {
+    path: MemoryPath;
+    readVersion: string;
+    start: number;
+    removed: number;
+    text: string;
+    version: string;
+  } & Quotas,
   { kind: 'written' | 'missing' | 'conflict' } | OverQuota
 >(
   'memory_write',
   {
-    ...{ path: 'text', readVersion: 'uuid', content: 'text', version: 'uuid' },
+    ...{
+      path: 'text',
+      readVersion: 'uuid',
+      start: 'integer',
+      removed: 'integer',
+      text: 'text',
+      version: 'uuid',
+    },
     ...{ maxFiles: 'bigint', maxBytes: 'bigint' },
   },
   { mixesTenants: true },

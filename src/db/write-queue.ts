@@ -52,9 +52,9 @@ export class WriteQueue {
     this.#size = size;
   }
 
-  readonly call: CallFunction = (fn, params) => {
+  readonly call: CallFunction = (fn, params, size = 0) => {
     const { tenant } = params;
-    const characters = countCharacters(params);
+    const characters = Math.max(size, countCharacters(params));
     const isShared = fn.mixesTenants && this.#size > 1 && characters <= MAX_SHARED_CHARACTERS;
     const lane = isShared ? fn.name : laneOfTenant(fn, tenant);
     return this.#enqueue({ tenant, lane, characters, work: { fn, params } });

@@ -1,5 +1,6 @@
 import type { MemoryPath } from './path.ts';
 import type { MemoryResult } from './result.ts';
+import type { Change } from './text.ts';
 
 /** One entry of a directory listing. `bytes` is the UTF-8 size of a file's content; 0 for a directory. */
 export interface ListedEntry {
@@ -30,7 +31,7 @@ export type Created =
   | OverQuota;
 
 /** What an edit wants done with the content it was given: write this instead, or leave it and answer that. */
-export type Edit = { content: string; result: MemoryResult } | { content?: never; result: MemoryResult };
+export type Edit = (Change & { result: MemoryResult }) | { content?: never; result: MemoryResult };
 
 export type Edited = { kind: 'edited' | 'refused'; result: MemoryResult } | { kind: 'missing' } | OverQuota;
 

@@ -221,8 +221,8 @@ describe('the plan of every statement within a database function', () => {
   it.each([
     ["memory_create('t', '/memories/a/b/f', 'x', $1, true, 9, 9, 'k1', 'r', 'answer', true)"],
     ["memory_create('t', '/memories/a/b/f/g', 'x', $1, true, 9, 9, 'k2', 'r', 'answer', false)"],
-    ["memory_write('t', '/memories/a/b/f', $1, 'xy', $1, 9, 9, 'k3', 'r', 'answer', true)"],
-    ["memory_write('t', '/memories/a/b/f', $1, 'too much', $1, 1, 1, 'k4', 'r', 'answer', false)"],
+    ["memory_write('t', '/memories/a/b/f', $1, 0, 1, 'xy', $1, 9, 9, 'k3', 'r', 'answer', true)"],
+    ["memory_write('t', '/memories/a/b/f', $1, 0, 0, 'too much', $1, 1, 1, 'k4', 'r', 'answer', false)"],
     ["memory_rename('t', '/memories/a', '/memories/c/d', 1024, 20, 9, 'k5', 'r', 'answer', true)"],
     ["memory_record_failure('t', 'k6', 'r', 'answer', true)"],
     ["memory_expire('t', now(), 10)"],

@@ -36,7 +36,7 @@ export async function judgeChange(
     return { result: failure(fileTooLarge(path, maxFileBytes)) };
   }
   const answer = await maskAnswer(success(describe(written)), { redaction });
-  return { content: written.content, result: successWith(answer.content, secrets) };
+  return { ...written, result: successWith(answer.content, secrets) };
 }
 
 /** The secrets that the change brings in or completes; what stands elsewhere in the file is not its doing. */
