@@ -14,6 +14,12 @@ interface Call {
   fallBack(): void;
 }
 
+/** The calls that wait for a statement, and whether it is at work. */
+interface Kind {
+  readonly waiting: Call[];
+  isBusy: boolean;
+}
+
 /**
  * Runs reads that come at about the same time in one statement, where theirs has a `batch`: for the server that is a quarter of
  * the work, for the client one message. Nobody waits for others to come: while one batch is at work the next one of its
@@ -26,7 +32,7 @@ export class BatchQueue {
   readonly #batched: Run;
   readonly #single: Run;
   readonly #size: number;
-  readonly #kinds = new Map<BatchStatement, { waiting: Call[]; isBusy: boolean }>();
+  readonly #kinds = new Map<BatchStatement, Kind>();
 
   /** @param size how many calls may share a statement; 1: each goes alone */
   constructor(runners: { batched: Run; single: Run }, size: number) {
@@ -60,31 +66,56 @@ export class BatchQueue {
     kind.waiting.push(call);
     if (kind.isBusy) return;
     kind.isBusy = true;
-    // Once all requests that have arrived are read.
-    setImmediate(() => this.#sendAll(batch, kind));
+    this.#gather(batch, kind);
   }
 
-  async #sendAll(batch: BatchStatement, kind: { waiting: Call[]; isBusy: boolean }): Promise<void> {
-    while (kind.waiting.length > 0) await this.#send(batch, kind.waiting.splice(0, this.#size));
-    kind.isBusy = false;
+  /** Sends a batch once all requests that have arrived are read. */
+  #gather(batch: BatchStatement, kind: Kind): void {
+    setImmediate(() => this.#sendNext(batch, kind));
   }
 
-  async #send(batch: BatchStatement, calls: Call[]): Promise<void> {
+  async #sendNext(batch: BatchStatement, kind: Kind): Promise<void> {
+    const calls = kind.waiting.splice(0, this.#size);
+    const settle = await this.#send(batch, calls);
+    if (isWorthSending(kind.waiting.length, calls.length)) {
+      // The server works on it while the answers of this one are made.
+      void this.#sendNext(batch, kind);
+      setImmediate(settle);
+    } else {
+      settle();
+      if (kind.waiting.length > 0) this.#gather(batch, kind);
+      else kind.isBusy = false;
+    }
+  }
+
+  /** Returns what settles the calls. */
+  async #send(batch: BatchStatement, calls: Call[]): Promise<() => void> {
     const params: Record<string, Value> = {};
     for (const name of batch.parameters)
       params[name] = calls.map((call) => (call.params[name] ?? null) as Scalar);
     try {
-      settle(calls, (await this.#batched(batch, params)).rows);
+      const { rows } = await this.#batched(batch, params);
+      return () => settleWith(calls, rows);
     } catch (error) {
-      // Each call's own rules for trying again hold, unless it is known that none was answered.
-      if (outcomeUnknown(error) && !neverSent(error)) for (const call of calls) call.reject(error);
-      else settle(calls, []);
+      return () => {
+        // Each call's own rules for trying again hold, unless it is known that none was answered.
+        if (outcomeUnknown(error) && !neverSent(error)) for (const call of calls) call.reject(error);
+        else settleWith(calls, []);
+      };
     }
   }
 }
 
+/**
+ * Whether the next batch goes before the answers of the one before it are made: the server is kept busy, but a small batch would
+ * grow by those answers' callers.
+ */
+export function isWorthSending(waiting: number, answered: number): boolean {
+  return waiting > 0 && waiting >= answered / 2;
+}
+
 /** Settles the calls that have a row; the others go alone. */
-function settle(calls: Call[], rows: { item: number }[]): void {
+function settleWith(calls: Call[], rows: { item: number }[]): void {
   const left = new Set(calls);
   for (const row of rows) {
     const call = calls[row.item - 1];

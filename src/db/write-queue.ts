@@ -1,3 +1,4 @@
+import { isWorthSending } from './batch-queue.ts';
 import { LOCK_NOT_AVAILABLE, outcomeUnknown, sqlState } from './errors.ts';
 import type { Run, Value } from './statement.ts';
 import { type CallFunction, type CommonOutcome, callAll, type WriteFunction } from './write-functions.ts';
@@ -114,34 +115,48 @@ export class WriteQueue {
   async #send(lane: string, writes: QueuedWrite[]): Promise<void> {
     this.#busyLanes.add(lane);
     for (const { tenant } of writes) this.#busyTenants.add(tenant);
-    const again = await this.#execute(lane, writes);
+    const { again, settle } = await this.#execute(lane, writes);
     this.#busyLanes.delete(lane);
     for (const { tenant } of writes) this.#busyTenants.delete(tenant);
     this.#waiting.unshift(...again);
-    if (this.#waiting.length > 0) this.#schedule();
+    if (isWorthSending(this.#waiting.length, writes.length)) {
+      this.#dispatch();
+      setImmediate(settle);
+    } else {
+      settle();
+      if (this.#waiting.length > 0) this.#schedule();
+    }
   }
 
-  /** Settles the writes; returns those that are to be sent again, by other lanes. */
-  async #execute(lane: string, writes: QueuedWrite[]): Promise<QueuedWrite[]> {
+  /** Returns the writes that are to be sent again, by other lanes, and what settles the rest. */
+  async #execute(lane: string, writes: QueuedWrite[]): Promise<{ again: QueuedWrite[]; settle: () => void }> {
     const [first] = writes as [QueuedWrite, ...QueuedWrite[]];
     try {
       if (typeof first.work === 'function') {
-        first.resolve(await first.work());
-        return [];
+        const result = await first.work();
+        return { again: [], settle: () => first.resolve(result) };
       }
       const { fn } = first.work;
       const calls = writes.map(({ work }) => (work as FunctionCall).params);
       const isShared = lane === fn.name;
       const run = isShared ? this.#batched : this.#single;
-      return settle(fn, writes, await callAll(run, fn, calls, { wait: !isShared }));
+      const outcomes = await callAll(run, fn, calls, { wait: !isShared });
+      const again = writes.filter((_, i) => isSkipped(outcomes[i]));
+      for (const write of again) write.lane = laneOfTenant(fn, write.tenant);
+      const settle = () => {
+        for (const [i, write] of writes.entries()) if (!isSkipped(outcomes[i])) write.resolve(outcomes[i]);
+      };
+      return { again, settle };
     } catch (error) {
       // Nothing was done. Which call is at fault shows when each goes alone; a lock is not waited for once for each.
       if (writes.length > 1 && !outcomeUnknown(error) && sqlState(error) !== LOCK_NOT_AVAILABLE) {
         for (const write of writes) write.lane = this.#newLane();
-        return writes;
+        return { again: writes, settle: () => {} };
       }
-      for (const write of writes) write.reject(error);
-      return [];
+      const settle = () => {
+        for (const write of writes) write.reject(error);
+      };
+      return { again: [], settle };
     }
   }
 
@@ -150,17 +165,9 @@ export class WriteQueue {
   }
 }
 
-/** Returns the writes that were skipped: they are to go by the lane of their tenant, which waits for its lock. */
-function settle(fn: WriteFunction, writes: QueuedWrite[], outcomes: { kind: string }[]): QueuedWrite[] {
-  return writes.filter((write, i) => {
-    const outcome = outcomes[i];
-    if (outcome?.kind !== ('skipped' satisfies CommonOutcome['kind'])) {
-      write.resolve(outcome);
-      return false;
-    }
-    write.lane = laneOfTenant(fn, write.tenant);
-    return true;
-  });
+/** A skipped write goes by the lane of its tenant, which waits for the lock. */
+function isSkipped(outcome: { kind: string } | undefined): boolean {
+  return outcome?.kind === ('skipped' satisfies CommonOutcome['kind']);
 }
 
 /** Neither the name of a function nor that of another lane has a space. */

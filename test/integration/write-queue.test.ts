@@ -194,12 +194,18 @@ describe('the write queue', () => {
     const note = (what: string) => (): void => {
       order.push(what);
     };
+    const work = (name: string) => async () => {
+      note(`${name} begins`)();
+      await pool.query('SELECT 1');
+      note(`${name} ends`)();
+    };
     await Promise.all([
-      queue.call(divide, paramsOf('a', 'x')).then(note('call')),
-      queue.exclusively('a', async () => note('work')()),
-      queue.exclusively('a', async () => note('more work')()),
+      queue.call(divide, paramsOf('a', 'x')),
+      queue.exclusively('a', work('one')),
+      queue.exclusively('a', work('two')),
+      queue.exclusively('b', async () => note('another tenant')()),
     ]);
-    expect(order).toStrictEqual(['call', 'work', 'more work']);
+    expect(order).toStrictEqual(['another tenant', 'one begins', 'one ends', 'two begins', 'two ends']);
     await expect(queue.exclusively('a', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
     expect(await queue.exclusively('a', async () => 'done')).toBe('done');
   });
