@@ -10,7 +10,7 @@ import { progress, setting, withCleanup } from './support/cleanup.ts';
 import { LOAD_SETTINGS, prepare } from './support/contestants.ts';
 import { Worker } from './support/job.ts';
 import { startPostgres } from './support/postgres.ts';
-import { databaseProcessorTime, root, runCli, SERVICE, startServer } from './support/process.ts';
+import { databaseProcessorTime, root, runCli, serviceOf, startServer } from './support/process.ts';
 import { median } from './support/statistics.ts';
 import { describeWorkload, type Workload, workloads } from './support/workloads.ts';
 
@@ -78,7 +78,7 @@ await withCleanup(async (scratch, later) => {
   const chosen = cases.filter(({ name }) => only.includes(name));
   for (let round = 0; round < ROUNDS; round++) {
     for (const { name: side, folder, env } of round % 2 === 0 ? sides : sides.toReversed()) {
-      const service = await startServer(SERVICE, {
+      const service = await startServer(serviceOf(folder), {
         env: { ...LOAD_SETTINGS, DATABASE_URL: databaseUrl, AUTH: 'keys', ...env },
         ...{ scratch, folder, name: `${side}-${round}`, ready: '/readyz' },
       });

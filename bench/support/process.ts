@@ -9,12 +9,15 @@ import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
-const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
-  scripts: { start: string };
-};
+/** What `npm start` of a checkout gives to `node`. */
+export function serviceOf(folder: string): string[] {
+  const { scripts } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+    scripts: { start: string };
+  };
+  return scripts.start.split(' ').slice(1);
+}
 
-/** What `npm start` gives to `node`. */
-export const SERVICE = scripts.start.split(' ').slice(1);
+export const SERVICE = serviceOf(root);
 export const typescript = (script: string) => ['--import', 'tsx', script];
 
 /** A server in a process of its own. */
