@@ -28,7 +28,7 @@ export function countBody(
   const start = () => {
     // A small body is counted with its request, and has to arrive within one time limit.
     if (declared <= REQUEST_BYTES) inFlight.limitTime(transferTimeoutMs, () => refuse(bodyTimeout()));
-    else watch(request.raw, inFlight, transferTimeoutMs, refuse);
+    else watch(request.raw, reply, inFlight, transferTimeoutMs, refuse);
   };
   const waiting = inFlight.bytes.acquire(REQUEST_BYTES);
   if (waiting) return waiting.then(start);
@@ -38,30 +38,36 @@ export function countBody(
 
 function watch(
   body: IncomingMessage,
+  reply: FastifyReply,
   inFlight: InFlightRequest,
   transferTimeoutMs: number,
   refuse: (error: unknown) => void,
 ): void {
   let received = 0;
   let counted = REQUEST_BYTES;
-  let isRefused = false;
+  let isOver = false;
 
-  const refuseOnce = (error: unknown) => {
-    isRefused = true;
+  const end = (error: unknown) => {
+    isOver = true;
     refuse(error);
   };
   const limitTime = () => {
     const receivedBefore = received;
     inFlight.limitTime(transferTimeoutMs, () => {
-      if (received - receivedBefore < MIN_TRANSFER_BYTES) refuseOnce(bodyTimeout());
+      if (received - receivedBefore < MIN_TRANSFER_BYTES) end(bodyTimeout());
       else limitTime();
     });
   };
   body.on('data', (chunk: Buffer) => {
     received += chunk.length;
-    // After a refusal the rest is thrown away.
-    if (received <= counted || isRefused) return;
-    const waiting = inFlight.bytes.acquire(received - counted);
+    // Once the request is answered or refused, the rest is thrown away.
+    if (received <= counted || isOver || reply.sent) return;
+    let waiting: Promise<void> | undefined;
+    try {
+      waiting = inFlight.bytes.acquire(received - counted);
+    } catch (error) {
+      return end(error);
+    }
     counted = received;
     if (waiting === undefined) return;
     body.pause();
@@ -69,7 +75,7 @@ function watch(
     waiting.then(() => {
       limitTime();
       body.resume();
-    }, refuseOnce);
+    }, end);
   });
   limitTime();
 }
