@@ -4,7 +4,7 @@ import closeWithGrace from 'close-with-grace';
 import type { Logger } from 'pino';
 import { buildApp } from './app.ts';
 import { type Config, ConfigError, loadConfig } from './config.ts';
-import { DataDirectoryInUse } from './db/data-directory-lock.ts';
+import { DataDirectoryDamaged, DataDirectoryInUse } from './db/data-directory-lock.ts';
 import { type Database, openDatabase } from './db/database.ts';
 import { toServiceError } from './db/errors.ts';
 import { migrate } from './db/migrate.ts';
@@ -117,8 +117,9 @@ async function openMigrated(config: Config): Promise<Database> {
     await migrateWhenReachable(config, database);
     return database;
   } catch (error) {
-    if (error instanceof ConfigError || error instanceof DataDirectoryInUse)
-      throw new StartError(error.message);
+    if ([ConfigError, DataDirectoryInUse, DataDirectoryDamaged].some((known) => error instanceof known)) {
+      throw new StartError((error as Error).message);
+    }
     throw error;
   }
 }

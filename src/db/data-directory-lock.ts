@@ -1,9 +1,27 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** The folder of an embedded database is in use: two processes on it would destroy it. */
 export class DataDirectoryInUse extends Error {
   override name = 'DataDirectoryInUse';
+}
+
+/** The folder of an embedded database holds something else, or what is left of one. */
+export class DataDirectoryDamaged extends Error {
+  override name = 'DataDirectoryDamaged';
+}
+
+/**
+ * Refuses a folder that is neither empty nor a database: PGlite would make a new, empty one in it, and the memory would look lost.
+ *
+ * @throws DataDirectoryDamaged
+ */
+export function checkDatabaseFolder(folder: string): void {
+  if (!existsSync(folder) || readdirSync(folder).length === 0 || existsSync(join(folder, 'PG_VERSION')))
+    return;
+  throw new DataDirectoryDamaged(
+    `The embedded database in ${folder} is damaged: PG_VERSION is missing. Restore the folder from a backup, or set DATA_DIR to another folder to begin anew.`,
+  );
 }
 
 const LOCK_FILE = /^memory-service\.(\d+)\.lock$/;

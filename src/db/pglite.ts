@@ -5,7 +5,7 @@ import type { PgSession } from 'drizzle-orm/pg-core';
 import { drizzle } from 'drizzle-orm/pglite';
 import { migrate } from 'drizzle-orm/pglite/migrator';
 import { BatchQueue } from './batch-queue.ts';
-import { lockDataDirectory } from './data-directory-lock.ts';
+import { checkDatabaseFolder, lockDataDirectory } from './data-directory-lock.ts';
 import { type Database, PLANNER, SNAPSHOT } from './database.ts';
 import type { Run, Statement, Value } from './statement.ts';
 
@@ -30,13 +30,14 @@ function keepByteOrderMarks(): void {
  * The embedded database in a folder: one connection, in this process, one process at a time.
  *
  * @param batchSize how many calls at the most go together
- * @throws DataDirectoryInUse when another process has the folder.
+ * @throws DataDirectoryInUse when another process has the folder, DataDirectoryDamaged when there is no whole database in it.
  */
 export async function openPglite(folder: string, batchSize: number): Promise<Database> {
   const unlock = lockDataDirectory(folder);
   let client: PGlite;
   try {
     keepByteOrderMarks();
+    checkDatabaseFolder(join(folder, 'pglite'));
     client = new PGlite(join(folder, 'pglite'));
     await client.waitReady;
     const settings = Object.entries(PLANNER).map(([name, value]) => `SET ${name} = ${value};`);

@@ -6,6 +6,7 @@ import type { Tenancy, TenantPolicy } from '../tenancy.ts';
 import { whenKnown } from '../when-known.ts';
 import { countBody } from './body.ts';
 import { type InFlight, InFlightRequest, inFlightOf } from './in-flight.ts';
+import { RateStore, WINDOW_MS } from './rate-store.ts';
 
 /** Who a request is from, and what holds for it. */
 export interface RequestContext {
@@ -19,9 +20,6 @@ declare module 'fastify' {
     context: RequestContext | undefined;
   }
 }
-
-/** Rates are counted for so many tenants at once, in this process. */
-const COUNTED_TENANTS = 100_000;
 
 /**
  * Registers what a route that needs a credential uses, and returns its `onRequest` hook: who the request is from, whether the
@@ -41,8 +39,8 @@ export async function requestContextHook(
   app.decorateRequest('inFlight', undefined);
   await app.register(rateLimit, {
     global: false,
-    cache: COUNTED_TENANTS,
-    timeWindow: '1 minute',
+    store: RateStore,
+    timeWindow: WINDOW_MS,
     enableDraftSpec: true,
     keyGenerator: (request) => request.context?.principal.tenant ?? '',
     max: (request) => request.context?.policy.ratePerMinute ?? 0,
