@@ -30,7 +30,7 @@ export function markdown(results: Results): string {
     `# Bench of ${results.date}`,
     `${results.machine}. ${results.postgres}. ${described.join(', ')}.`,
     names.join('\n'),
-    'Medians over alternating rounds; S ÷ it is the median of the rounds’ ratios of requests a second. CPU µs: processor time of the server’s process for a request (Postgres not counted). Each connection goes round tenants of its own: the service does one tenant’s writes one after the other by design. Every answer is checked; failures are all that were not 2xx with `is_error: false`. S, I, N and P run with the default configuration and RATE_LIMIT_PER_MINUTE=0, their log goes to a file. A turn in which the hypervisor took more than MAX_STEAL of the processors’ time is taken again, until there were MAX_ATTEMPTS; one with failures counts.',
+    'Medians over alternating rounds; S ÷ it is the median of the rounds’ ratios of requests a second. CPU µs: processor time of the server’s process for a request (Postgres not counted). Each connection goes round tenants of its own; `npm run bench:compare` has one tenant and one file for all. Every answer is checked; failures are all that were not 2xx with `is_error: false`. S, I, N and P run with the default configuration and RATE_LIMIT_PER_MINUTE=0, their log goes to a file. A turn in which the hypervisor took more than MAX_STEAL of the processors’ time is taken again, until there were MAX_ATTEMPTS; one with failures counts.',
     table(
       ['Workload', 'Contestant', 'Requests/s', 'p50 ms', 'p99 ms', 'CPU µs', 'S ÷ it', 'Failures'],
       measured.map((line) => line.map(String)),

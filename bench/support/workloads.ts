@@ -68,8 +68,7 @@ const MIX = [
 const NEW_TEXT = text(SMALL_BYTES);
 
 /**
- * The calls of one of `clients` connections, without end. Each goes round tenants of its own (writes of one tenant wait
- * for each other by design, and what is measured is not that queue), and each call succeeds whatever was called before:
+ * The calls of one of `clients` connections, without end. Each goes round tenants of its own, and each call succeeds whatever was called before:
  * names are new, and an edit leaves what the next edit looks for.
  *
  * @param run names this run, so that its files' names are new
