@@ -51,8 +51,11 @@ const toolResultSchema = z
   .object({ type: z.literal('tool_result'), tool_use_id: z.string(), ...resultFields })
   .meta({ id: 'ToolResult', description: 'A `tool_result` block for the next user message.' });
 
+/** Printable ASCII without spaces. */
+export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
+
 const headers = z.object({
-  'idempotency-key': z.string().min(1).max(255).optional().meta({
+  'idempotency-key': z.string().regex(IDEMPOTENCY_KEY).optional().meta({
     description:
       "Makes a write that is sent again happen once: its first answer is given again, with `Idempotency-Replayed: true`. A `tool_use` block's id does the same.",
   }),

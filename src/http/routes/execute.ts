@@ -7,7 +7,7 @@ import { type Language, languages } from '../../memory/messages.ts';
 import type { SecretScanner } from '../../memory/redactor.ts';
 import { type InFlightRequest, inFlightOf } from '../in-flight.ts';
 import type { Metrics } from '../metrics.ts';
-import { executeSchema } from '../openapi/execute-schema.ts';
+import { executeSchema, IDEMPOTENCY_KEY } from '../openapi/execute-schema.ts';
 import { readToolCalls, type ToolCall } from '../tool-call.ts';
 
 interface ExecuteOptions {
@@ -154,8 +154,6 @@ function languageOf(request: FastifyRequest): Language {
   const preferred = request.accepts().language([...languages]);
   return languages.find((language) => language === preferred) ?? 'en';
 }
-
-const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
 /** @throws ServiceError 400 for a key that is not sane. */
 function idempotencyKey(request: FastifyRequest): string | undefined {
