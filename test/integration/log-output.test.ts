@@ -83,10 +83,9 @@ function pipe(name: string): number {
 it('a pipe that nobody reads stops neither requests nor SIGTERM', async () => {
   const stdout = pipe('stalled');
   const service = await serveTo(stdout);
-  // Lines of more than 4 MiB, the most that is kept.
-  expect(await sendMany(service.url, 20_000)).toStrictEqual(new Set([200]));
+  // Far more lines than a pipe holds.
+  expect(await sendMany(service.url, 2000)).toStrictEqual(new Set([200]));
   expect((await post(service.url, cmd.create('/memories/f', 'x'))).status).toBe(200);
-  expect(await droppedLines(service.url)).toBeGreaterThan(0);
   service.child.kill('SIGTERM');
   expect(await service.exit).toBe(0);
   closeSync(stdout);
@@ -95,7 +94,8 @@ it('a pipe that nobody reads stops neither requests nor SIGTERM', async () => {
 it('a reader that comes back gets whole lines, and is told how many are missing', async () => {
   const stdout = pipe('late');
   const service = await serveTo(stdout);
-  await sendMany(service.url, 20_000);
+  // Lines of more than 4 MiB, the most that is kept.
+  expect(await sendMany(service.url, 20_000)).toStrictEqual(new Set([200]));
   const dropped = await droppedLines(service.url);
   const reader = spawn('cat', [join(folder, 'late')], { stdio: ['ignore', 'pipe', 'ignore'] });
   children.add(reader);
