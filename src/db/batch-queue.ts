@@ -1,5 +1,13 @@
 import { neverSent, outcomeUnknown } from './errors.ts';
-import type { BatchStatement, Outcome, Run, Scalar, Statement, Value } from './statement.ts';
+import {
+  type BatchStatement,
+  countCharacters,
+  type Outcome,
+  type Run,
+  type Scalar,
+  type Statement,
+  type Value,
+} from './statement.ts';
 
 /** In characters, of a call's parameters. A larger call goes alone: batching saves it nothing, and others would wait for it. */
 const MAX_CHARACTERS = 32 * 1024;
@@ -46,7 +54,8 @@ export class BatchQueue {
     params: Params,
   ) => {
     const { batch } = statement;
-    if (batch === undefined || this.#size === 1 || isLarge(params)) return this.#single(statement, params);
+    if (batch === undefined || this.#size === 1 || countCharacters(params) > MAX_CHARACTERS)
+      return this.#single(statement, params);
     return new Promise<Outcome<Row>>((resolve, reject) => {
       this.#add(batch, {
         params,
@@ -122,10 +131,4 @@ function settleWith(calls: Call[], rows: { item: number }[]): void {
     if (call && left.delete(call)) call.resolve(row);
   }
   for (const call of left) call.fallBack();
-}
-
-function isLarge(params: Record<string, Value>): boolean {
-  let characters = 0;
-  for (const value of Object.values(params)) if (typeof value === 'string') characters += value.length;
-  return characters > MAX_CHARACTERS;
 }

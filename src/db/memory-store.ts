@@ -221,7 +221,7 @@ class TenantMemory implements MemoryStore {
     fn: TypedWriteFunction<Params & RequestParams, Own | CommonOutcome>,
     own: Params,
     { content }: MemoryResult,
-    call: CallFunction = (...args) => this.#context.writes.call(...args),
+    call: CallFunction = this.#context.writes.call,
   ): Promise<Exclude<Own, CommonOutcome>> {
     const { tenant, request } = this.#context;
     this.#hasTried = true;

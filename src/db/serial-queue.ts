@@ -1,8 +1,4 @@
-/**
- * Runs tasks with the same key one after the other, in the order in which they came; different keys do not wait
- * for each other. Writers of one tenant would wait for each other in the database anyway, each holding a
- * connection that other tenants could use: here they wait without one.
- */
+/** Runs tasks with the same key one after the other, in the order in which they came; different keys do not wait for each other. */
 export class SerialQueue {
   readonly #tails = new Map<string, Promise<unknown>>();
 

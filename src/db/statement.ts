@@ -3,6 +3,13 @@ export type Scalar = string | number | boolean | null;
 /** A parameter's value. */
 export type Value = Scalar | Scalar[];
 
+/** The size of a call: the characters of its strings. */
+export function countCharacters(params: Record<string, Value>): number {
+  let characters = 0;
+  for (const value of Object.values(params)) if (typeof value === 'string') characters += value.length;
+  return characters;
+}
+
 /** One SQL statement of the service: its text, and its parameters `$1…` by name. */
 export interface Statement<Params extends Record<string, Value>, Row> {
   readonly name: string;

@@ -167,11 +167,3 @@ export const recordFailureFunction = writeFunction<Record<never, never>, { kind:
   {},
   { mixesTenants: true },
 );
-
-export const writeFunctions = [
-  createFunction,
-  writeFileFunction,
-  deleteFunction,
-  renameFunction,
-  recordFailureFunction,
-] as const;

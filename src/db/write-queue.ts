@@ -1,6 +1,6 @@
 import { isWorthSending } from './batch-queue.ts';
 import { LOCK_NOT_AVAILABLE, outcomeUnknown, sqlState } from './errors.ts';
-import type { Run, Value } from './statement.ts';
+import { countCharacters, type Run, type Value } from './statement.ts';
 import { type CallFunction, type CommonOutcome, callAll, type WriteFunction } from './write-functions.ts';
 
 /** In characters. A larger call is not sent with those of other tenants, which would wait for it. */
@@ -173,10 +173,4 @@ function isSkipped(outcome: { kind: string } | undefined): boolean {
 /** Neither the name of a function nor that of another lane has a space. */
 function laneOfTenant(fn: WriteFunction, tenant: string): string {
   return `${fn.name} ${tenant}`;
-}
-
-function countCharacters(params: Record<string, Value>): number {
-  let characters = 0;
-  for (const value of Object.values(params)) if (typeof value === 'string') characters += value.length;
-  return characters;
 }

@@ -117,7 +117,7 @@ export class InFlightRequest {
    * slot while a body trickles in.
    */
   takeSlot(): Promise<void> | undefined {
-    this.#deadline?.clear();
+    this.endTimeLimit();
     const { tenant, units } = this.bytes;
     return entered(this.#request).acquire(this.#inFlight.unitsFor(tenant, units - REQUEST_BYTES));
   }

@@ -1,4 +1,5 @@
 import { statement } from '../statement.ts';
+import { LOCK_TENANT } from './tenants.ts';
 
 /** The tenants whose files expire, in the order of their ids, a page at a time. */
 export const tenantsWithTtlStatement = statement<
@@ -47,7 +48,7 @@ export const touchStatement = statement<{
   'touch',
   ['tenant', 'paths', 'now', 'accessedBefore'],
   `
-WITH tenant AS MATERIALIZED (SELECT id FROM tenants WHERE id = $1 FOR NO KEY UPDATE)
+WITH tenant AS MATERIALIZED (${LOCK_TENANT})
 UPDATE entries AS e SET accessed_at = $3::timestamptz FROM tenant
 WHERE e.tenant_id = $1 AND e.path = ANY ($2::text[]) AND e.kind = 'file' AND e.accessed_at < $4::timestamptz
 `,

@@ -84,11 +84,13 @@ export const suspendTenantStatement = statement<{ tenant: string; since: string 
   'UPDATE tenants SET suspended_at = $2::timestamptz WHERE id = $1',
 );
 
+export const LOCK_TENANT = 'SELECT id FROM tenants WHERE id = $1 FOR NO KEY UPDATE';
+
 /** Holds off the tenant's other writers until the transaction ends. */
 export const lockTenantStatement = statement<{ tenant: string }, { id: string }>(
   'lock_tenant',
   ['tenant'],
-  'SELECT id FROM tenants WHERE id = $1 FOR NO KEY UPDATE',
+  LOCK_TENANT,
 );
 
 /** Erases up to so many entries of a tenant. */

@@ -95,7 +95,7 @@ async function execute(
   { input, toolUseId }: ToolCall,
   { memory, metrics, scanner }: ExecuteOptions,
 ): Promise<Executed> {
-  if (request.context === undefined) throw new Error('The route runs behind its admission hooks.');
+  if (request.context === undefined) throw new Error('The route runs behind its onRequest hook.');
   const { principal, policy } = request.context;
   const command = findCommand(input.command)?.name ?? 'unknown';
   noteCall(request, command, input);
