@@ -8,11 +8,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadConfig } from '../src/config.ts';
-import { openDatabase } from '../src/db/database.ts';
-import { PostgresMemory } from '../src/db/memory-store.ts';
 import type { MemoryPath } from '../src/memory/path.ts';
 import type { MemoryStore } from '../src/memory/store.ts';
 import { splice } from '../src/memory/text.ts';
+import { openDatabase } from '../src/postgres/database.ts';
+import { PostgresMemory } from '../src/store/memory-store.ts';
 import { progress, setting, withCleanup } from './support/cleanup.ts';
 import { prepare } from './support/contestants.ts';
 import { text } from './support/data.ts';

@@ -3,25 +3,25 @@ import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import type { Logger } from 'pino';
 import { createAuthenticator } from './auth/authenticator.ts';
 import type { Config } from './config.ts';
-import type { Database } from './db/database.ts';
-import { PostgresMemory } from './db/memory-store.ts';
-import { Tenants } from './db/tenants.ts';
-import { registerAccessLog } from './http/access-log.ts';
-import { answerClientError, registerConnections } from './http/connections.ts';
-import { registerHostCheck } from './http/host-check.ts';
-import { InFlight, watchAnswer } from './http/in-flight.ts';
-import { registerJsonBody } from './http/json-body.ts';
-import { Metrics } from './http/metrics.ts';
-import { registerNotFound } from './http/not-found.ts';
-import { registerDocs, registerOpenApi } from './http/openapi/document.ts';
-import { handleError } from './http/problem.ts';
-import { requestContextHook } from './http/request-context.ts';
-import { requestId } from './http/request-id.ts';
-import { registerExecute } from './http/routes/execute.ts';
-import { registerHealth } from './http/routes/health.ts';
-import { createLogger } from './log.ts';
-import { createSecretScanner } from './redact/scanner.ts';
-import { Tenancy } from './tenancy.ts';
+import { createLogger } from './logger.ts';
+import { registerAccessLog } from './plugins/access-log.ts';
+import { InFlight, watchAnswer } from './plugins/concurrency-limit.ts';
+import { answerClientError, registerConnections } from './plugins/connections.ts';
+import { registerHostCheck } from './plugins/host-check.ts';
+import { registerJsonBody } from './plugins/json-body.ts';
+import { Metrics } from './plugins/metrics.ts';
+import { registerNotFound } from './plugins/not-found.ts';
+import { registerDocs, registerOpenApi } from './plugins/openapi/document.ts';
+import { handleError } from './plugins/problem-details.ts';
+import { requestContextHook } from './plugins/request-context.ts';
+import { requestId } from './plugins/request-id.ts';
+import type { Database } from './postgres/database.ts';
+import { createSecretScanner } from './redaction/scanner.ts';
+import { registerExecute } from './routes/execute.ts';
+import { registerHealth } from './routes/health.ts';
+import { PostgresMemory } from './store/memory-store.ts';
+import { Tenancy } from './tenants/policy-cache.ts';
+import { Tenants } from './tenants/tenants.ts';
 
 /**
  * Builds the HTTP service over a database, not listening yet. Closing it lets running requests finish; the database

@@ -6,7 +6,7 @@ import { registerExpireCommand } from './cli/expire-command.ts';
 import { registerKeyCommands } from './cli/key-commands.ts';
 import { registerMemoryCommands } from './cli/memory-commands.ts';
 import { registerTenantCommands } from './cli/tenant-commands.ts';
-import { openSession, StartError, serve } from './main.ts';
+import { openSession, StartError, serve } from './server.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string;

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { Statement } from '../../src/db/statement.ts';
+import type { Statement } from '../../src/postgres/query.ts';
 import {
   type LookedRow,
   lookAtFileStatement,
   lookStatement,
   readFileStatement,
-} from '../../src/db/statements/reading.ts';
+} from '../../src/store/read-queries.ts';
 import type { Input } from '../support/workloads.ts';
 
 /** Runs a prepared statement and gives its rows. */

@@ -1,5 +1,5 @@
-import type { Database } from '../../src/db/database.ts';
-import { statement } from '../../src/db/statement.ts';
+import type { Database } from '../../src/postgres/database.ts';
+import { statement } from '../../src/postgres/query.ts';
 
 /** What each tenant has: directories d0 to d4 of 20 files each; the first file of each is large. */
 export const DIRECTORIES = 5;

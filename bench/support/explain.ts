@@ -1,6 +1,6 @@
 import pg from 'pg';
-import { batchStatements } from '../../src/db/statements/batches.ts';
-import { readingStatements } from '../../src/db/statements/reading.ts';
+import { batchStatements } from '../../src/store/batch-queries.ts';
+import { readingStatements } from '../../src/store/read-queries.ts';
 import type { BenchDatabase } from './postgres.ts';
 
 const statements = [...readingStatements, ...batchStatements];

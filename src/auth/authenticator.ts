@@ -1,8 +1,8 @@
-import { ConcurrencyLimiter } from '../concurrency-limiter.ts';
+import { Keys } from '../api-keys/api-keys.ts';
+import { KeyAuthenticator } from '../api-keys/authenticator.ts';
 import type { Config } from '../config.ts';
-import type { Database } from '../db/database.ts';
-import { Keys } from '../db/keys.ts';
-import { KeyAuthenticator } from './keys.ts';
+import type { Database } from '../postgres/database.ts';
+import { ConcurrencyLimiter } from '../util/concurrency-limiter.ts';
 import { noAuthentication } from './none.ts';
 import type { Authenticator } from './principal.ts';
 

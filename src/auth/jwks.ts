@@ -5,8 +5,8 @@ import {
   type JWSHeaderParameters,
   type JWTVerifyGetKey,
 } from 'jose';
-import type { ConcurrencyLimiter } from '../concurrency-limiter.ts';
 import { ServiceError } from '../errors.ts';
+import type { ConcurrencyLimiter } from '../util/concurrency-limiter.ts';
 
 const MAX_AGE_MS = 10 * 60_000;
 const FETCH_TIMEOUT_MS = 5000;

@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto';
 import { errors, type JWTVerifyGetKey, jwtVerify } from 'jose';
-import type { ConcurrencyLimiter } from '../concurrency-limiter.ts';
 import { ServiceError } from '../errors.ts';
+import type { ConcurrencyLimiter } from '../util/concurrency-limiter.ts';
 import { issuerUnavailable, RemoteKeySet } from './jwks.ts';
 import {
   type Authenticator,

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { expireFiles } from '../jobs/expiration.ts';
+import { expireFiles } from '../expiration/expiration.ts';
 import { CliError } from './errors.ts';
 import { printJson } from './output.ts';
 import { type Open, withDatabase } from './session.ts';

@@ -2,10 +2,10 @@ import { createWriteStream } from 'node:fs';
 import { rename, rm, stat } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
+import { writeTar } from '../transfer/tar.ts';
 import { CliError } from './errors.ts';
 import { amount, type Io, Progress } from './io.ts';
 import type { Open } from './session.ts';
-import { writeTar } from './tar.ts';
 import { tenantId } from './tenant-commands.ts';
 import { type TenantSession, withTenant } from './tenant-session.ts';
 

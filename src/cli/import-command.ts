@@ -1,16 +1,16 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
-import type { Imported } from '../db/import.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { mask, type SecretScanner } from '../memory/redactor.ts';
+import type { Imported } from '../transfer/import.ts';
+import { printable, type SourceEntry } from '../transfer/source/entry.ts';
+import { readFolder } from '../transfer/source/folder.ts';
+import { type Inspected, type PreparedImport, prepareImport } from '../transfer/source/prepare.ts';
+import { readTar } from '../transfer/tar.ts';
 import { CliError } from './errors.ts';
-import { printable, type SourceEntry } from './import/entry.ts';
-import { readFolder } from './import/folder.ts';
-import { type Inspected, type PreparedImport, prepareImport } from './import/prepare.ts';
 import { amount, type Io, Progress, print } from './io.ts';
 import type { Open } from './session.ts';
-import { readTar } from './tar.ts';
 import { tenantId } from './tenant-commands.ts';
 import { memoryPath, type TenantSession, withTenant } from './tenant-session.ts';
 
@@ -123,7 +123,7 @@ async function openSource(
 async function inspectorFor(mode: 'off' | 'mask' | 'reject') {
   if (mode === 'off') return undefined;
   // Loaded only where it is used: it takes a while.
-  const { createSecretScanner } = await import('../redact/scanner.ts');
+  const { createSecretScanner } = await import('../redaction/scanner.ts');
   const scanner: SecretScanner = createSecretScanner();
   return async (text: string): Promise<Inspected> => {
     const secrets = await scanner.scan(text);

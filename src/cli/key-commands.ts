@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { newApiKey } from '../auth/api-key.ts';
-import { Keys } from '../db/keys.ts';
-import type { KeyRow } from '../db/statements/keys.ts';
+import { newApiKey } from '../api-keys/api-key.ts';
+import { Keys } from '../api-keys/api-keys.ts';
+import type { KeyRow } from '../api-keys/queries.ts';
 import { CliError } from './errors.ts';
 import { printJson, printTable, time } from './output.ts';
 import { type Open, withDatabase } from './session.ts';

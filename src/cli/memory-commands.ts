@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { ListedRow } from '../db/statements/transfer.ts';
-import type { Transfer } from '../db/transfer.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
+import type { ListedRow } from '../transfer/queries.ts';
+import type { Transfer } from '../transfer/transfer.ts';
 import { CliError } from './errors.ts';
 import { registerExportCommand } from './export-command.ts';
 import { registerImportCommand } from './import-command.ts';

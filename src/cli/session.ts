@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts';
-import type { Database } from '../db/database.ts';
 import { ServiceError } from '../errors.ts';
+import type { Database } from '../postgres/database.ts';
 import { CliError } from './errors.ts';
 
 /** The database that a command works on, as the environment configures it. */

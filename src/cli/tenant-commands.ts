@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { TENANT_ID } from '../auth/principal.ts';
-import type { TenantRow, TenantSettings } from '../db/statements/tenants.ts';
-import { Tenants } from '../db/tenants.ts';
+import type { TenantRow, TenantSettings } from '../tenants/queries.ts';
+import { Tenants } from '../tenants/tenants.ts';
 import { CliError } from './errors.ts';
 import { printJson, printTable, time } from './output.ts';
 import { type Open, withDatabase } from './session.ts';

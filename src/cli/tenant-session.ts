@@ -1,9 +1,9 @@
 import { InvalidArgumentError } from 'commander';
 import type { Config } from '../config.ts';
-import type { TenantRow } from '../db/statements/tenants.ts';
-import { Tenants } from '../db/tenants.ts';
-import { Transfer } from '../db/transfer.ts';
 import { type MemoryPath, parsePath } from '../memory/path.ts';
+import type { TenantRow } from '../tenants/queries.ts';
+import { Tenants } from '../tenants/tenants.ts';
+import { Transfer } from '../transfer/transfer.ts';
 import { CliError } from './errors.ts';
 import { type Open, withDatabase } from './session.ts';
 

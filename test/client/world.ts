@@ -1,9 +1,9 @@
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll } from 'vitest';
-import { newApiKey } from '../../src/auth/api-key.ts';
+import { newApiKey } from '../../src/api-keys/api-key.ts';
+import { Keys } from '../../src/api-keys/api-keys.ts';
 import { MemoryClient, type MemoryClientOptions } from '../../src/client/index.ts';
-import { Keys } from '../../src/db/keys.ts';
-import { Tenants } from '../../src/db/tenants.ts';
+import { Tenants } from '../../src/tenants/tenants.ts';
 import {
   type Block,
   type MessagesApi,

@@ -1,17 +1,17 @@
 /** Calls that come at the same time go to the database together, and none feels the others. */
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { BatchQueue } from '../../src/db/batch-queue.ts';
-import { isAway } from '../../src/db/errors.ts';
-import { plannerOptions, runnerOn } from '../../src/db/postgres.ts';
+import { BatchQueue } from '../../src/postgres/batch-queue.ts';
+import { isAway } from '../../src/postgres/errors.ts';
+import { plannerOptions, runnerOn } from '../../src/postgres/pg.ts';
 import {
   type BatchStatement,
   type Run,
   type Statement,
   statement,
   type Value,
-} from '../../src/db/statement.ts';
-import { batchStatements } from '../../src/db/statements/batches.ts';
+} from '../../src/postgres/query.ts';
+import { batchStatements } from '../../src/store/batch-queries.ts';
 import { connectTo, createTestDatabase, openPool } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { genericPlan, tableScans } from '../support/plan.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { pruneAnswers } from '../../src/jobs/pruning.ts';
+import { pruneAnswers } from '../../src/idempotency/pruning.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { describeService, freshTenant, startService } from '../support/service.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { Tenants } from '../../src/db/tenants.ts';
-import { expireFiles } from '../../src/jobs/expiration.ts';
+import { expireFiles } from '../../src/expiration/expiration.ts';
+import { Tenants } from '../../src/tenants/tenants.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { describeService, describeServiceOnOwnDatabase, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';

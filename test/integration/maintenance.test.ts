@@ -1,8 +1,8 @@
 /** Background jobs and operators' work on many rows: in batches, by the database's time, whatever the pool. */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { Tenants } from '../../src/db/tenants.ts';
-import { expireFiles } from '../../src/jobs/expiration.ts';
-import { pruneAnswers } from '../../src/jobs/pruning.ts';
+import { expireFiles } from '../../src/expiration/expiration.ts';
+import { pruneAnswers } from '../../src/idempotency/pruning.ts';
+import { Tenants } from '../../src/tenants/tenants.ts';
 import { describeServiceOnOwnDatabase, freshTenant, type Service, startService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { CHECK_VIOLATION, FOREIGN_KEY_VIOLATION, sqlState } from '../../src/db/errors.ts';
+import { CHECK_VIOLATION, FOREIGN_KEY_VIOLATION, sqlState } from '../../src/postgres/errors.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 
 const LONG = 'x'.repeat(1014);

@@ -1,7 +1,7 @@
 /** The archives that `import` refuses: each with a message to act on, and without leaving anything behind. */
 import { gzipSync } from 'node:zlib';
 import { afterAll, expect, it } from 'vitest';
-import { Tenants } from '../../src/db/tenants.ts';
+import { Tenants } from '../../src/tenants/tenants.ts';
 import { archiveOf, END, entry, pax } from '../support/archives.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { describeService } from '../support/service.ts';

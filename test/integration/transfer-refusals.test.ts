@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { PassThrough, type Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { afterAll, expect, inject, it } from 'vitest';
-import { Tenants } from '../../src/db/tenants.ts';
+import { Tenants } from '../../src/tenants/tenants.ts';
 import { archiveOf, entry, tenGigabytes } from '../support/archives.ts';
 import { runCli } from '../support/cli.ts';
 import { assertInvariants } from '../support/invariants.ts';

@@ -1,11 +1,11 @@
 /** Writes that come at the same time share statements, and none feels the others. */
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { isAway, sqlState } from '../../src/db/errors.ts';
-import { runnerOn } from '../../src/db/postgres.ts';
-import { type Run, statement, type Value } from '../../src/db/statement.ts';
-import type { CallFunction, TypedWriteFunction } from '../../src/db/write-functions.ts';
-import { WriteQueue } from '../../src/db/write-queue.ts';
+import { isAway, sqlState } from '../../src/postgres/errors.ts';
+import { runnerOn } from '../../src/postgres/pg.ts';
+import { type Run, statement, type Value } from '../../src/postgres/query.ts';
+import type { CallFunction, TypedWriteFunction } from '../../src/store/write-functions.ts';
+import { WriteQueue } from '../../src/store/write-queue.ts';
 import { connectTo, createTestDatabase, openPool } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { describeService, freshTenant, startService } from '../support/service.ts';

@@ -1,6 +1,6 @@
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/db/database.ts';
+import { openDatabase } from '../../src/postgres/database.ts';
 
 /** The OpenAPI document of the service as YAML. Connects to no database. */
 export async function openApiYaml(): Promise<string> {

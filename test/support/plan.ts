@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Statement, Value } from '../../src/db/statement.ts';
+import type { Statement, Value } from '../../src/postgres/query.ts';
 
 /** A node of a plan, as EXPLAIN (FORMAT JSON) has it. */
 export interface Plan {

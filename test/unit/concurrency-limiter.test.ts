@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ConcurrencyLimiter } from '../../src/concurrency-limiter.ts';
+import { ConcurrencyLimiter } from '../../src/util/concurrency-limiter.ts';
 
 const HOUR = 3_600_000;
 const limiter = (limits: Partial<ConstructorParameters<typeof ConcurrencyLimiter>[0]> = {}) =>

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { FUNCTIONS_VERSION, MIGRATIONS_FOLDER } from '../../src/db/migrate.ts';
+import { FUNCTIONS_VERSION, MIGRATIONS_FOLDER } from '../../src/postgres/migrate.ts';
 
 /** A database that has the version already keeps its functions, so a change without a new version would reach new databases only. */
 it('a change of the database functions raises FUNCTIONS_VERSION', () => {

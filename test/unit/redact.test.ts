@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mask, placeholder, type Secret } from '../../src/memory/redactor.ts';
-import { SECRET_KINDS } from '../../src/redact/kinds.ts';
-import { createSecretScanner } from '../../src/redact/scanner.ts';
+import { SECRET_KINDS } from '../../src/redaction/kinds.ts';
+import { createSecretScanner } from '../../src/redaction/scanner.ts';
 
 const scanner = createSecretScanner();
 const kindsIn = async (text: string) => (await scanner.scan(text)).map(({ kind }) => kind);

@@ -1,0 +1,137 @@
+import { LRUCache } from 'lru-cache';
+import { FailedAttempts } from '../auth/failed-attempts.ts';
+import {
+  type Authenticator,
+  bearerToken,
+  type Credentials,
+  namedTenant,
+  otherTenant,
+  type Principal,
+  TENANT_HEADER,
+  unauthorized,
+} from '../auth/principal.ts';
+import { ServiceError } from '../errors.ts';
+import type { ConcurrencyLimiter } from '../util/concurrency-limiter.ts';
+import { whenKnown } from '../util/maybe-promise.ts';
+import { BackgroundNotes } from '../util/write-behind-buffer.ts';
+import { hashOf, isApiKey } from './api-key.ts';
+import type { Keys } from './api-keys.ts';
+import type { KeyRow } from './queries.ts';
+
+const CACHED_KEYS = 10_000;
+/** Hashes of keys that were valid when they were last looked up. */
+const REMEMBERED_VALID_KEYS = 100_000;
+/** How old a key's last-used time may get before it is written again. */
+const LAST_USED_RESOLUTION_MS = 5 * 60_000;
+
+/** What is kept of a key that is in use; times in milliseconds. */
+interface KnownKey extends Pick<KeyRow, 'tenant' | 'access'> {
+  isRevoked: boolean;
+  expiresAt: number;
+  lastUsedAt: number;
+}
+
+/**
+ * API keys. Look-ups are cached for `cacheSeconds`, which is the longest that a revoked key goes on working; unknown
+ * keys are remembered apart, so that guesses cannot push out those in use.
+ */
+export class KeyAuthenticator implements Authenticator {
+  readonly #autoCreate: boolean;
+  readonly #failures: FailedAttempts;
+  readonly #known: LRUCache<string, KnownKey>;
+  readonly #unknown: LRUCache<string, true>;
+  /** They may always be looked up again, whatever else comes from their address. */
+  readonly #valid = new LRUCache<string, true>({ max: REMEMBERED_VALID_KEYS });
+  readonly #lookups: ConcurrencyLimiter;
+  /** Only a hint for operators. */
+  readonly #used: BackgroundNotes<string>;
+
+  constructor(
+    keys: Keys,
+    options: {
+      cacheSeconds: number;
+      failuresPerMinute: number;
+      autoCreate: boolean;
+      /** Bounds how many keys are looked up at once. */
+      lookups: ConcurrencyLimiter;
+    },
+  ) {
+    const ttl = options.cacheSeconds * 1000;
+    this.#used = new BackgroundNotes((hashes) => keys.noteUse(hashes), CACHED_KEYS);
+    this.#autoCreate = options.autoCreate;
+    this.#lookups = options.lookups;
+    this.#failures = new FailedAttempts(options.failuresPerMinute);
+    this.#unknown = new LRUCache({ max: CACHED_KEYS, ttl });
+    // `fetch` gives requests that come while a look-up is under way the same one.
+    this.#known = new LRUCache({
+      max: CACHED_KEYS,
+      ttl,
+      fetchMethod: async (hash) => knownKey(await keys.find(hash)),
+    });
+  }
+
+  authenticate(credentials: Credentials): Principal | Promise<Principal> {
+    const given = bearerToken(credentials) ?? '';
+    const hash = hashOf(given);
+    const key = this.#known.get(hash) ?? (isApiKey(given) ? this.#find(hash, credentials.ip) : undefined);
+    return whenKnown(key, (found) => this.#principalOf(found, hash, credentials));
+  }
+
+  #principalOf(key: KnownKey | undefined, hash: string, credentials: Credentials): Principal {
+    if (key === undefined || !isValid(key)) {
+      this.#failures.note(credentials.ip);
+      throw unauthorized();
+    }
+    this.#noteUse(hash, key);
+    const named = namedTenant(credentials);
+    if (key.tenant !== null) {
+      if (named !== undefined && named !== key.tenant) throw otherTenant();
+      return { tenant: key.tenant, access: key.access, autoCreate: false };
+    }
+    if (named === undefined) {
+      throw new ServiceError(
+        400,
+        'tenant_required',
+        `This key serves many tenants: say which with the header ${TENANT_HEADER}.`,
+      );
+    }
+    return { tenant: named, access: key.access, autoCreate: this.#autoCreate };
+  }
+
+  close(): Promise<void> {
+    return this.#used.flush();
+  }
+
+  async #find(hash: string, ip: string): Promise<KnownKey | undefined> {
+    if (this.#unknown.has(hash)) return undefined;
+    if (!this.#valid.has(hash)) this.#failures.check(ip);
+    const key = await this.#lookups.run(ip, () => this.#known.fetch(hash));
+    if (key === undefined) this.#unknown.set(hash, true);
+    if (key !== undefined && isValid(key)) this.#valid.set(hash, true);
+    else this.#valid.delete(hash);
+    return key;
+  }
+
+  #noteUse(hash: string, key: KnownKey): void {
+    const now = Date.now();
+    if (now - key.lastUsedAt < LAST_USED_RESOLUTION_MS) return;
+    key.lastUsedAt = now;
+    this.#used.add(hash, hash);
+  }
+}
+
+function knownKey(row: KeyRow | undefined): KnownKey | undefined {
+  if (row === undefined) return undefined;
+  const { tenant, access, revokedAt, expiresAt, lastUsedAt } = row;
+  return {
+    tenant,
+    access,
+    isRevoked: revokedAt !== null,
+    expiresAt: expiresAt === null ? Number.POSITIVE_INFINITY : new Date(expiresAt).getTime(),
+    lastUsedAt: lastUsedAt === null ? 0 : new Date(lastUsedAt).getTime(),
+  };
+}
+
+function isValid({ isRevoked, expiresAt }: KnownKey): boolean {
+  return !isRevoked && expiresAt > Date.now();
+}

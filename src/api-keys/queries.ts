@@ -1,0 +1,68 @@
+import { statement } from '../postgres/query.ts';
+
+/** An API key as stored; never the key itself. `tenant` is null for a service key. */
+export interface KeyRow {
+  id: string;
+  tenant: string | null;
+  access: 'read_write' | 'read_only';
+  label: string;
+  createdAt: Date | string;
+  expiresAt: Date | string | null;
+  revokedAt: Date | string | null;
+  lastUsedAt: Date | string | null;
+}
+
+const COLUMNS = `id, tenant_id AS tenant, access, label, created_at AS "createdAt", expires_at AS "expiresAt",
+  revoked_at AS "revokedAt", last_used_at AS "lastUsedAt"`;
+
+export const findKeyStatement = statement<{ hash: string }, KeyRow>(
+  'find_key',
+  ['hash'],
+  `SELECT ${COLUMNS} FROM api_keys WHERE hash = $1`,
+);
+
+/** Counts 1, or 0 when the key is for a tenant that there is not. */
+export const createKeyStatement = statement<{
+  hash: string;
+  id: string;
+  tenant: string | null;
+  access: string;
+  label: string;
+  expiresAt: string | null;
+}>(
+  'create_key',
+  ['hash', 'id', 'tenant', 'access', 'label', 'expiresAt'],
+  `
+INSERT INTO api_keys (hash, id, tenant_id, access, label, expires_at)
+SELECT $1, $2, $3, $4, $5, $6::timestamptz
+WHERE $3::text IS NULL OR EXISTS (SELECT 1 FROM tenants WHERE id = $3)
+`,
+);
+
+/** The keys of a tenant, or with null all keys, the newest first. */
+export const listKeysStatement = statement<{ tenant: string | null }, KeyRow>(
+  'list_keys',
+  ['tenant'],
+  `SELECT ${COLUMNS} FROM api_keys WHERE $1::text IS NULL OR tenant_id = $1 ORDER BY created_at DESC, id`,
+);
+
+/** Counts 1, or 0 when there is no such key or it is revoked already. */
+export const revokeKeyStatement = statement<{ id: string; now: string }>(
+  'revoke_key',
+  ['id', 'now'],
+  'UPDATE api_keys SET revoked_at = $2::timestamptz WHERE id = $1 AND revoked_at IS NULL',
+);
+
+export const noteKeyUseStatement = statement<{ hashes: string[]; now: string }>(
+  'note_key_use',
+  ['hashes', 'now'],
+  'UPDATE api_keys SET last_used_at = $2::timestamptz WHERE hash = ANY ($1::text[])',
+);
+
+export const keyStatements = [
+  findKeyStatement,
+  createKeyStatement,
+  listKeysStatement,
+  revokeKeyStatement,
+  noteKeyUseStatement,
+] as const;

@@ -1,0 +1,67 @@
+import type { Database } from '../postgres/database.ts';
+import type { WriteQueue } from '../store/write-queue.ts';
+import { BackgroundNotes } from '../util/write-behind-buffer.ts';
+import { touchStatement } from './queries.ts';
+
+/** An access is noted when the last note is older than this, so a file costs at most one such write a day. */
+const RESOLUTION_MS = 24 * 60 * 60 * 1000;
+/** More than this are not gathered: the next access of the file is noted instead. */
+const MAX_GATHERED = 50_000;
+
+interface Access {
+  tenant: string;
+  path: string;
+}
+
+let bound = { madeAt: Number.NEGATIVE_INFINITY, text: '' };
+
+/** The time before which a file's access time counts as old, to the second. */
+export function accessedBefore(): string {
+  const now = Date.now();
+  // Every view asks for it, and writing a time out costs more than the rest of asking.
+  if (Math.abs(now - bound.madeAt) >= 1000) {
+    bound = { madeAt: now, text: new Date(now - RESOLUTION_MS).toISOString() };
+  }
+  return bound.text;
+}
+
+/** Writes down which files were read: in the background, in batches, to the day. */
+export class AccessTimes {
+  readonly #database: Database;
+  readonly #writes: WriteQueue;
+  readonly #notes = new BackgroundNotes<Access>((accesses) => this.#write(accesses), MAX_GATHERED);
+
+  constructor(database: Database, writes: WriteQueue) {
+    this.#database = database;
+    this.#writes = writes;
+  }
+
+  /** A file with an old access time was read. */
+  note(tenant: string, path: string): void {
+    // A tenant's id has no slash, a path begins with one.
+    this.#notes.add(tenant + path, { tenant, path });
+  }
+
+  /** Writes what was gathered. */
+  close(): Promise<void> {
+    return this.#notes.flush();
+  }
+
+  async #write(accesses: Access[]): Promise<void> {
+    const pathsOf = new Map<string, string[]>();
+    for (const { tenant, path } of accesses) {
+      const paths = pathsOf.get(tenant);
+      if (paths) paths.push(path);
+      else pathsOf.set(tenant, [path]);
+    }
+    const now = new Date().toISOString();
+    for (const [tenant, paths] of pathsOf) {
+      const params = { tenant, paths, now, accessedBefore: accessedBefore() };
+      try {
+        await this.#writes.exclusively(tenant, () => this.#database.run(touchStatement, params));
+      } catch {
+        // Not worth an error, and the other tenants' are written: the next reader of these files notes them again.
+      }
+    }
+  }
+}

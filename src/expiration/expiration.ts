@@ -1,0 +1,83 @@
+import { databaseTime } from '../postgres/clock.ts';
+import type { Database } from '../postgres/database.ts';
+import { withFaultsMapped } from '../postgres/errors.ts';
+import { countExpiredStatement, expireStatement, tenantsWithTtlStatement } from './queries.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const TENANTS_A_PAGE = 500;
+/** Small, so that a tenant's own writes never wait long for the job. */
+const FILES_A_BATCH = 200;
+/** Advisory lock key. Arbitrary, but every replica must use the same value: only one expires files at a time. */
+const EXPIRATION_LOCK = 7_236_105_552;
+
+/** What an expiration removed, or with `dryRun` would remove. */
+export interface Expired {
+  tenants: number;
+  files: number;
+  bytes: number;
+}
+
+/**
+ * Removes the files that were neither read nor written for their tenant's TTL, in small batches. Directories stay.
+ *
+ * @param options.defaultTtlDays for tenants without a TTL of their own; 0: they keep their files
+ * @param options.now by default the database's time
+ * @param options.onTenant told after each tenant
+ * @returns undefined when another process is at it.
+ */
+export async function expireFiles(
+  database: Database,
+  options: {
+    defaultTtlDays: number;
+    dryRun?: boolean;
+    now?: Date;
+    onTenant?: (tenant: string, expired: { files: number; bytes: number }) => void;
+  },
+): Promise<Expired | undefined> {
+  const { defaultTtlDays, dryRun = false, onTenant } = options;
+  const total: Expired = { tenants: 0, files: 0, bytes: 0 };
+  const ran = await withFaultsMapped(() =>
+    database.withJobLock(EXPIRATION_LOCK, async () => {
+      const now = options.now ?? (await databaseTime(database));
+      for await (const { id, ttlDays } of tenantsWithTtl(database, defaultTtlDays)) {
+        const before = new Date(now.getTime() - ttlDays * DAY_MS).toISOString();
+        const expired = dryRun ? await countIn(database, id, before) : await expireIn(database, id, before);
+        if (expired.files === 0) continue;
+        total.tenants++;
+        total.files += expired.files;
+        total.bytes += expired.bytes;
+        onTenant?.(id, expired);
+      }
+    }),
+  );
+  return ran ? total : undefined;
+}
+
+async function* tenantsWithTtl(database: Database, defaultTtlDays: number) {
+  let after = '';
+  for (;;) {
+    const { rows } = await database.run(tenantsWithTtlStatement, {
+      after,
+      defaultTtlDays,
+      limit: TENANTS_A_PAGE,
+    });
+    yield* rows;
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < TENANTS_A_PAGE) return;
+    after = last.id;
+  }
+}
+
+async function countIn(database: Database, tenant: string, before: string) {
+  return (await database.run(countExpiredStatement, { tenant, before })).rows[0] ?? { files: 0, bytes: 0 };
+}
+
+async function expireIn(database: Database, tenant: string, before: string) {
+  const expired = { files: 0, bytes: 0 };
+  for (;;) {
+    const batch = (await database.run(expireStatement, { tenant, before, limit: FILES_A_BATCH })).rows[0];
+    if (batch === undefined || batch.files === 0) return expired;
+    expired.files += batch.files;
+    expired.bytes += batch.bytes;
+  }
+}

@@ -1,0 +1,53 @@
+import { nextTenantWithAnswersStatement, pruneAnswersStatement } from '../expiration/queries.ts';
+import { databaseTime } from '../postgres/clock.ts';
+import type { Database } from '../postgres/database.ts';
+import { withFaultsMapped } from '../postgres/errors.ts';
+
+const HOUR_MS = 60 * 60 * 1000;
+/** Small, so that a statement takes far less than its time limit. */
+const ANSWERS_A_BATCH = 2000;
+/** Advisory lock key. Arbitrary, but every replica must use the same value: only one prunes at a time. */
+const PRUNING_LOCK = 7_236_105_553;
+
+/**
+ * Forgets the answers under idempotency keys that are older than `hours`, tenant by tenant, in batches. A tenant whose answers cannot
+ * be pruned does not keep the job from the others; the first such fault is thrown at the end.
+ *
+ * @param options.now by default the database's time
+ * @returns how many, or undefined when another process is at it.
+ */
+export async function pruneAnswers(
+  database: Database,
+  options: { hours: number; now?: Date },
+): Promise<number | undefined> {
+  let pruned = 0;
+  const faults: unknown[] = [];
+  const ran = await withFaultsMapped(() =>
+    database.withJobLock(PRUNING_LOCK, async () => {
+      const now = options.now ?? (await databaseTime(database));
+      const before = new Date(now.getTime() - options.hours * HOUR_MS).toISOString();
+      for await (const tenant of tenantsWithAnswers(database)) {
+        try {
+          for (let count = ANSWERS_A_BATCH; count === ANSWERS_A_BATCH; pruned += count) {
+            const batch = { tenant, before, limit: ANSWERS_A_BATCH };
+            ({ count } = await database.run(pruneAnswersStatement, batch));
+          }
+        } catch (error) {
+          faults.push(error);
+        }
+      }
+      if (faults.length > 0) throw faults[0];
+    }),
+  );
+  return ran ? pruned : undefined;
+}
+
+async function* tenantsWithAnswers(database: Database): AsyncGenerator<string> {
+  let after = '';
+  for (;;) {
+    const next = (await database.run(nextTenantWithAnswersStatement, { after })).rows[0];
+    if (next === undefined) return;
+    yield next.tenant;
+    after = next.tenant;
+  }
+}

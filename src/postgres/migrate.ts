@@ -1,0 +1,87 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Database } from './database.ts';
+import { isNotMigrated } from './errors.ts';
+import { statement } from './query.ts';
+
+/** The folder with drizzle-kit's SQL files: beside `src` as beside `dist`. */
+export const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../migrations', import.meta.url));
+
+/** The sources of the database functions, each `CREATE OR REPLACE`. */
+const FUNCTIONS_FOLDER = join(MIGRATIONS_FOLDER, 'functions');
+
+/**
+ * The version of the functions in `FUNCTIONS_FOLDER`, which the database remembers. Raise it with every change of them.
+ *
+ * Old and new replicas run side by side, so a released function is never changed incompatibly: a new meaning gets a new name, and the
+ * old function is dropped a release later. An older replica leaves newer functions alone.
+ */
+export const FUNCTIONS_VERSION = 1;
+
+/** Applies what is missing of the migrations and functions. Safe to call from several processes at once. */
+export async function migrate(database: Database): Promise<void> {
+  // Fast path: the schema is already current.
+  if (await isMigrated(database)) return;
+  await database.migrate(MIGRATIONS_FOLDER, functionsScript());
+}
+
+/**
+ * One script that makes all functions, unless the database has a newer version of them. Their order does not matter: none is called
+ * meanwhile.
+ */
+function functionsScript(): string {
+  const sources = readdirSync(FUNCTIONS_FOLDER).map((file) =>
+    readFileSync(join(FUNCTIONS_FOLDER, file), 'utf8'),
+  );
+  return `
+DO $script$
+DECLARE
+  applied integer := 0;
+BEGIN
+  IF to_regprocedure('memory_functions_version()') IS NOT NULL THEN
+    applied := memory_functions_version();
+  END IF;
+  IF applied < ${FUNCTIONS_VERSION} THEN
+    SET LOCAL check_function_bodies = off;
+    EXECUTE $functions$${sources.join('\n')}
+CREATE OR REPLACE FUNCTION memory_functions_version() RETURNS integer
+LANGUAGE sql IMMUTABLE AS 'SELECT ${FUNCTIONS_VERSION}';
+$functions$;
+  END IF;
+END
+$script$`;
+}
+
+const appliedStatement = statement<Record<string, never>, { newest: string | null; functions: number }>(
+  'applied_migrations',
+  [],
+  'SELECT max(created_at) AS newest, memory_functions_version() AS functions FROM drizzle.__drizzle_migrations',
+);
+
+/**
+ * Whether the database answers and has every migration and function that this version of the service needs.
+ * Throws what the driver throws when it does not answer.
+ */
+export async function isMigrated(database: Database): Promise<boolean> {
+  try {
+    const [applied] = (await database.run(appliedStatement, {})).rows;
+    if (applied === undefined) return false;
+    return Number(applied.newest) >= newestNeeded() && applied.functions >= FUNCTIONS_VERSION;
+  } catch (error) {
+    if (isNotMigrated(error)) return false;
+    throw error;
+  }
+}
+
+let newest: number | undefined;
+
+function newestNeeded(): number {
+  if (newest === undefined) {
+    const journal = JSON.parse(readFileSync(`${MIGRATIONS_FOLDER}/meta/_journal.json`, 'utf8')) as {
+      entries: { when: number }[];
+    };
+    newest = Math.max(...journal.entries.map(({ when }) => when));
+  }
+  return newest;
+}

@@ -1,0 +1,201 @@
+import pg from 'pg';
+import type { Config } from '../config.ts';
+import { BatchQueue } from './batch-queue.ts';
+import { type Database, PLANNER } from './database.ts';
+import type { Run, Value } from './query.ts';
+
+/** Advisory lock key. Arbitrary, but every replica must use the same value. */
+const MIGRATION_LOCK = 7_236_105_551;
+
+/** Times come as Postgres writes them: a `Date` would drop their microseconds. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (oid, format) =>
+    oid === pg.types.builtins.TIMESTAMPTZ ? (text: string) => text : pg.types.getTypeParser(oid, format),
+};
+
+/** `PLANNER` for the start of a connection. */
+export const plannerOptions = Object.entries(PLANNER)
+  .map(([name, value]) => `-c ${name}=${value}`)
+  .join(' ');
+
+/** How much longer the client waits for an answer than the server may take for it. */
+const GRACE_MS = 1000;
+
+/**
+ * So long a connection is kept without work, instead of pg's 10 seconds: agents pause longer, and a new connection has all to prepare
+ * again. The first call after a pause took 13 ms instead of 4, and under load views took a third longer for seconds.
+ */
+const IDLE_TIMEOUT_MS = 10 * 60_000;
+/** After so long in silence the system asks whether the other end is there, before a firewall between them forgets the connection. */
+const KEEP_ALIVE_AFTER_MS = 60_000;
+
+/**
+ * Batches have connections of their own, so that what holds up all others does not hold them up. They wait for nothing themselves,
+ * so there are fewer than kinds of them: more at once were slower.
+ */
+const BATCH_CONNECTIONS = 4;
+
+/** A database server, through a pool of connections. */
+export function openPostgres(url: string, config: Config): Database {
+  const connection: pg.ClientConfig = {
+    connectionString: url,
+    application_name: 'memory-service',
+    connectionTimeoutMillis: config.DB_CONNECT_TIMEOUT_MS,
+    statement_timeout: config.DB_STATEMENT_TIMEOUT_MS,
+    lock_timeout: config.DB_LOCK_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: config.DB_IDLE_IN_TRANSACTION_TIMEOUT_MS,
+    // The server's own limits do nothing when the server is frozen or the network swallows packets.
+    query_timeout: config.DB_STATEMENT_TIMEOUT_MS > 0 ? config.DB_STATEMENT_TIMEOUT_MS + GRACE_MS : undefined,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
+    types,
+    options: plannerOptions,
+  };
+  const pool = openPool({ ...connection, max: config.DB_POOL_MAX });
+  const forBatches = openPool({ ...connection, max: BATCH_CONNECTIONS });
+  const single = runnerOn(pool);
+  const runBatch = runnerOn(forBatches);
+  const reads = new BatchQueue({ batched: runBatch, single }, config.DB_BATCH_SIZE);
+  return {
+    kind: 'postgres',
+    run: reads.run,
+    runBatch,
+    transaction: (work, options) => transaction(pool, options?.snapshot ?? false, work),
+    withJobLock: (lock, job) => withAdvisoryLock(connection, lock, job),
+    migrate: (folder, functions) => migrateOnOneConnection(url, config, folder, functions),
+    pool: () => ({
+      total: pool.totalCount + forBatches.totalCount,
+      idle: pool.idleCount + forBatches.idleCount,
+      waiting: pool.waitingCount + forBatches.waitingCount,
+      max: pool.options.max + forBatches.options.max,
+    }),
+    close: async () => {
+      await Promise.all([pool.end(), forBatches.end()]);
+    },
+  };
+}
+
+function openPool(config: pg.PoolConfig): pg.Pool {
+  const pool = new pg.Pool({ ...config, idleTimeoutMillis: IDLE_TIMEOUT_MS });
+  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+  pool.on('error', () => {});
+  // Nor does the pool listen while a connection is checked out. The statement that is running or comes next rejects.
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return pool;
+}
+
+/**
+ * Arrays of strings go in Postgres' binary format, which pg uses for what is a Buffer. In the text format each character of a content
+ * is looked at for quotes, here and on the server (docs/decisions/0002-binary-arrays.md).
+ */
+function encoded(value: Value | undefined): unknown {
+  return Array.isArray(value) && value.some((each) => typeof each === 'string')
+    ? textArray(value as (string | null)[])
+    : value;
+}
+
+/** The binary format of `text[]`: array_recv in Postgres' src/backend/utils/adt/arrayfuncs.c. */
+function textArray(strings: (string | null)[]): Buffer {
+  const lengths = strings.map((each) => (each === null ? 0 : Buffer.byteLength(each)));
+  const buffer = Buffer.allocUnsafe(20 + lengths.reduce((sum, length) => sum + 4 + length, 0));
+  buffer.writeInt32BE(1, 0); // dimensions
+  buffer.writeInt32BE(strings.includes(null) ? 1 : 0, 4);
+  buffer.writeInt32BE(pg.types.builtins.TEXT, 8);
+  buffer.writeInt32BE(strings.length, 12);
+  buffer.writeInt32BE(1, 16); // the first index
+  let at = 20;
+  for (const [i, string] of strings.entries()) {
+    at = buffer.writeInt32BE(string === null ? -1 : (lengths[i] ?? 0), at);
+    if (string !== null) at += buffer.write(string, at);
+  }
+  return buffer;
+}
+
+/** Runs statements on a pool or a connection, which prepares each the first time. */
+export function runnerOn(connection: Pick<pg.ClientBase, 'query'> | Pick<pg.Pool, 'query'>): Run {
+  return async ({ name, sql, parameters }, params) => {
+    const values = parameters.map((parameter) => encoded(params[parameter]));
+    const { rows, rowCount } = await connection.query({ name, text: sql, values });
+    return { rows, count: rowCount ?? 0 };
+  };
+}
+
+/**
+ * drizzle's own transaction would give a connection back to the pool in whatever state its fault left it: here one whose
+ * transaction cannot be ended is closed.
+ */
+async function transaction<T>(pool: pg.Pool, snapshot: boolean, work: (run: Run) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  let broken = true;
+  try {
+    const run = runnerOn(client);
+    await client.query(snapshot ? 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' : 'BEGIN');
+    try {
+      const result = await work(run);
+      await client.query('COMMIT');
+      broken = false;
+      return result;
+    } catch (error) {
+      await client.query('ROLLBACK');
+      broken = false;
+      throw error;
+    }
+  } finally {
+    client.release(broken);
+  }
+}
+
+/**
+ * Holds a session's advisory lock while a job runs, on a connection of its own: the job has the pool to itself, even one of one
+ * connection. The end of the session frees the lock.
+ */
+async function withAdvisoryLock(
+  connection: pg.ClientConfig,
+  lock: number,
+  job: () => Promise<void>,
+): Promise<boolean> {
+  const client = new pg.Client(connection);
+  // The next query fails.
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    const { rows } = await client.query('SELECT pg_try_advisory_lock($1::bigint) AS locked', [lock]);
+    if (rows[0]?.locked !== true) return false;
+    await job();
+    // Fails when the connection, and so the lock, was lost meanwhile.
+    await client.query('SELECT pg_advisory_unlock($1::bigint)', [lock]);
+    return true;
+  } finally {
+    await client.end();
+  }
+}
+
+/**
+ * Migrates under an advisory lock, which drizzle's `migrate` does not take, on a connection of its own: a migration
+ * may run longer than the time limits for requests, and so may the wait for another replica's.
+ */
+async function migrateOnOneConnection(
+  url: string,
+  config: Config,
+  folder: string,
+  functions: string,
+): Promise<void> {
+  // Loaded only where something is to be migrated.
+  const { drizzle } = await import('drizzle-orm/node-postgres');
+  const { migrate } = await import('drizzle-orm/node-postgres/migrator');
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'memory-service migrate',
+    connectionTimeoutMillis: config.DB_CONNECT_TIMEOUT_MS,
+  });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    await client.query('SELECT pg_advisory_lock($1::bigint)', [MIGRATION_LOCK]);
+    await migrate(drizzle(client), { migrationsFolder: folder });
+    await client.query(functions);
+  } finally {
+    // Ends the session, and with it the lock.
+    await client.end();
+  }
+}

@@ -1,0 +1,168 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
+import { ServiceError } from '../errors.ts';
+import { requestKey } from '../idempotency/idempotency.ts';
+import { type Executed, executeCommand, findCommand } from '../memory/commands/index.ts';
+import { type Language, languages } from '../memory/messages.ts';
+import type { SecretScanner } from '../memory/redactor.ts';
+import { type InFlightRequest, inFlightOf } from '../plugins/concurrency-limit.ts';
+import type { Metrics } from '../plugins/metrics.ts';
+import { executeSchema, IDEMPOTENCY_KEY } from '../plugins/openapi/execute-schema.ts';
+import type { PostgresMemory } from '../store/memory-store.ts';
+import { readToolCalls, type ToolCall } from './tool-call.ts';
+
+interface ExecuteOptions {
+  memory: PostgresMemory;
+  /** Who a request is from, and what it may take; run before the handler. */
+  hooks: Pick<RouteShorthandOptions, 'onRequest' | 'onSend'>;
+  metrics: Metrics;
+  scanner: SecretScanner;
+  /** How long a request may be worked on, in milliseconds. */
+  timeoutMs: number;
+}
+
+/** What goes back: a body for JSON, and with one call its text for those who want only that. */
+interface Answer {
+  body: object;
+  single?: Executed;
+}
+
+/** Answers a block of several whose id was used for another write. */
+const REUSED_ID =
+  'Error: This call was not run: the id of its tool_use block was used for another write before. Send it again under a new id.';
+
+/** `POST /execute`: runs memory commands for the request's tenant. */
+export function registerExecute(app: FastifyInstance, options: ExecuteOptions): void {
+  app.post('/execute', { schema: executeSchema, ...options.hooks }, async (request, reply) => {
+    const inFlight = inFlightOf(request);
+    await inFlight.takeSlot();
+    inFlight.startWork();
+    const { body, single } = await withinTime(inFlight, answer(request, options), options.timeoutMs);
+    if (single?.replayed) reply.header('Idempotency-Replayed', 'true');
+    return single && wantsText(request) ? sendText(reply, single) : sendJson(reply, body);
+  });
+}
+
+async function answer(request: FastifyRequest, options: ExecuteOptions): Promise<Answer> {
+  const calls = readToolCalls(request.body);
+  if (!Array.isArray(calls)) {
+    const single = await execute(request, calls, options);
+    return { body: answerOf(single, calls), single };
+  }
+  const body: object[] = [];
+  // In their order, since a later one may build on an earlier one.
+  for (const call of calls) body.push(answerOf(await executeInTurn(request, call, options), call));
+  return { body };
+}
+
+/** Runs one call of several. A reused id is its own failure: the calls before it may be done, and none stops the others. */
+async function executeInTurn(
+  request: FastifyRequest,
+  call: ToolCall,
+  options: ExecuteOptions,
+): Promise<Executed> {
+  try {
+    return await execute(request, call, options);
+  } catch (error) {
+    if (!(error instanceof ServiceError && error.code === 'idempotency_key_reused')) throw error;
+    request.logEntry.outcome = 'error';
+    return { content: REUSED_ID, isError: true };
+  }
+}
+
+/**
+ * Fastify's own `handlerTimeout` ends when the body has been read (Node closes the request then), so it bounds nothing here.
+ *
+ * @throws ServiceError 503 when the work is not done in time; it goes on, and its outcome is dropped.
+ */
+function withinTime<T>(inFlight: InFlightRequest, work: Promise<T>, ms: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    inFlight.limitTime(ms, () => reject(tookTooLong()));
+    work.finally(() => inFlight.endWork()).then(resolve, reject);
+  });
+}
+
+function tookTooLong(): ServiceError {
+  return new ServiceError(
+    503,
+    'timeout',
+    'The request took too long. A write may still have been done: send it again under the same idempotency key.',
+    { retryAfter: 1 },
+  );
+}
+
+async function execute(
+  request: FastifyRequest,
+  { input, toolUseId }: ToolCall,
+  { memory, metrics, scanner }: ExecuteOptions,
+): Promise<Executed> {
+  if (request.context === undefined) throw new Error('The route runs behind its onRequest hook.');
+  const { principal, policy } = request.context;
+  const command = findCommand(input.command)?.name ?? 'unknown';
+  noteCall(request, command, input);
+
+  const key = toolUseId ?? idempotencyKey(request);
+  const started = performance.now();
+  let outcome: 'ok' | 'error' | 'fault' = 'fault';
+  try {
+    const result = await executeCommand(input, {
+      store: memory.forTenant(principal.tenant, {
+        autoCreate: principal.autoCreate,
+        request: key === undefined ? undefined : requestKey(key, input),
+      }),
+      limits: policy.limits,
+      access: principal.access,
+      redaction: policy.redact === 'off' ? undefined : { mode: policy.redact, scanner },
+      language: languageOf(request),
+    });
+    outcome = result.isError ? 'error' : 'ok';
+    // Of several calls in one request the log's line names a failure, if there was one.
+    if (request.logEntry.outcome !== 'error') request.logEntry.outcome = outcome;
+    return result;
+  } finally {
+    metrics.observeCommand(command, outcome, (performance.now() - started) / 1000);
+  }
+}
+
+/** For the log's line; several calls of one request are named one after the other. */
+function noteCall({ logEntry }: FastifyRequest, command: string, input: Record<string, unknown>): void {
+  logEntry.command = logEntry.command === undefined ? command : `${logEntry.command},${command}`;
+  const { path, old_path: from, new_path: to } = input;
+  const paths = [path, from, to].filter((each) => typeof each === 'string');
+  logEntry.paths = [...(logEntry.paths ?? []), ...paths];
+}
+
+function answerOf({ content, isError }: Executed, { toolUseId }: ToolCall): object {
+  const block = toolUseId === undefined ? {} : { type: 'tool_result', tool_use_id: toolUseId };
+  return { ...block, content, is_error: isError };
+}
+
+function sendText(reply: FastifyReply, { content, isError }: Executed): FastifyReply {
+  return reply.header('X-Memory-Is-Error', String(isError)).type('text/plain; charset=utf-8').send(content);
+}
+
+function sendJson(reply: FastifyReply, body: object): FastifyReply {
+  return reply.type('application/json; charset=utf-8').send(JSON.stringify(body));
+}
+
+function wantsText(request: FastifyRequest): boolean {
+  if (request.headers.accept === undefined) return false;
+  return request.accepts().type(['json', 'text/plain']) === 'text/plain';
+}
+
+function languageOf(request: FastifyRequest): Language {
+  if (request.headers['accept-language'] === undefined) return 'en';
+  const preferred = request.accepts().language([...languages]);
+  return languages.find((language) => language === preferred) ?? 'en';
+}
+
+/** @throws ServiceError 400 for a key that is not sane. */
+function idempotencyKey(request: FastifyRequest): string | undefined {
+  const given = request.headers['idempotency-key'];
+  if (given === undefined) return undefined;
+  if (typeof given === 'string' && IDEMPOTENCY_KEY.test(given)) return given;
+  throw new ServiceError(
+    400,
+    'invalid_idempotency_key',
+    'Idempotency-Key has to be 1 to 255 printable ASCII characters without spaces.',
+  );
+}

@@ -1,0 +1,101 @@
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { ServiceError } from '../errors.ts';
+import { problemResponse } from '../plugins/openapi/responses.ts';
+import type { Database } from '../postgres/database.ts';
+import { isMigrated } from '../postgres/migrate.ts';
+
+/** How long `GET /readyz` waits for the database. */
+const READY_TIMEOUT_MS = 2000;
+
+const statusSchema = z.object({ status: z.literal('ok') }).meta({ id: 'Status' });
+const ok = {
+  description: 'It is.',
+  content: { 'application/json': { schema: statusSchema } },
+};
+
+/** `GET /healthz`: the process runs. `GET /readyz`: it can do its work. */
+export function registerHealth(app: FastifyInstance, database: Database): void {
+  let draining = false;
+  app.addHook('preClose', async () => {
+    draining = true;
+  });
+  // A client that keeps its connection would keep the server from closing: it is told to open another one elsewhere.
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    if (draining) reply.header('Connection', 'close');
+    done();
+  });
+  app.decorate('drain', () => {
+    draining = true;
+  });
+
+  app.get(
+    '/healthz',
+    {
+      schema: {
+        operationId: 'healthz',
+        summary: 'Whether the process runs',
+        tags: ['operations'],
+        response: { 200: ok },
+      },
+    },
+    async () => ({ status: 'ok' }),
+  );
+
+  // Probes that come while one is under way share its answer, so a database that hangs does not gather them.
+  let check: Promise<void> | undefined;
+  app.get(
+    '/readyz',
+    {
+      schema: {
+        operationId: 'readyz',
+        summary: 'Whether the database is reachable and migrated, and the process not about to stop',
+        tags: ['operations'],
+        response: {
+          200: ok,
+          ...problemResponse(503, 'It is not (yet, or any more).', {
+            database_unavailable: 'The database does not answer.',
+            database_not_migrated: 'The database is not migrated: run memory-service migrate.',
+            shutting_down: 'The service is shutting down.',
+          }),
+        },
+      },
+    },
+    async () => {
+      if (draining) throw notReady('shutting_down', 'The service is shutting down.');
+      check ??= checkDatabase(database).finally(() => {
+        check = undefined;
+      });
+      await check;
+      return { status: 'ok' };
+    },
+  );
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Makes `GET /readyz` answer 503 from now on, so that no new requests are sent here. */
+    drain(): void;
+  }
+}
+
+async function checkDatabase(database: Database): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('timeout')), READY_TIMEOUT_MS);
+  });
+  let migrated: boolean;
+  try {
+    migrated = await Promise.race([isMigrated(database), timeout]);
+  } catch {
+    throw notReady('database_unavailable', 'The database does not answer.');
+  } finally {
+    clearTimeout(timer);
+  }
+  if (!migrated)
+    throw notReady('database_not_migrated', 'The database is not migrated: run memory-service migrate.');
+}
+
+function notReady(code: string, detail: string): ServiceError {
+  return new ServiceError(503, code, detail, { retryAfter: 2 });
+}

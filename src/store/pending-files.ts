@@ -1,0 +1,55 @@
+import { SerialQueue } from '../util/serial-queue.ts';
+
+/** A file's content, as read or as it will be once a write succeeds. */
+export interface FileVersion {
+  content: string;
+  version: string;
+  /** Of a content that is being written: whether that succeeded. Never rejects. */
+  isWritten?: Promise<boolean>;
+}
+
+/**
+ * The contents that this process is writing. An edit starts from the newest one instead of reading the file, so edits of a busy
+ * file queue up behind one another and share a statement.
+ */
+export class PendingFiles {
+  readonly #newest = new Map<string, FileVersion>();
+  readonly #turns = new SerialQueue();
+
+  /** Runs `work` after all earlier work on the same file. */
+  inTurn<T>(tenant: string, path: string, work: () => Promise<T>): Promise<T> {
+    return this.#turns.run(keyOf(tenant, path), work);
+  }
+
+  newest(tenant: string, path: string): FileVersion | undefined {
+    return this.#newest.get(keyOf(tenant, path));
+  }
+
+  /**
+   * Makes a content the newest one of its file until it is written or has failed.
+   *
+   * @param written resolves with true when it is written
+   */
+  add(
+    tenant: string,
+    path: string,
+    file: { content: string; version: string },
+    written: Promise<boolean>,
+  ): void {
+    const key = keyOf(tenant, path);
+    const isWritten = written
+      .catch(() => false)
+      .then((succeeded) => {
+        // When a write fails, so do those that build on it.
+        if (!succeeded || this.#newest.get(key) === pending) this.#newest.delete(key);
+        return succeeded;
+      });
+    const pending = { ...file, isWritten };
+    this.#newest.set(key, pending);
+  }
+}
+
+/** A tenant's id has no slash, a path begins with one. */
+function keyOf(tenant: string, path: string): string {
+  return tenant + path;
+}

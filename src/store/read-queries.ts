@@ -1,0 +1,75 @@
+import { statement } from '../postgres/query.ts';
+import { lookAtFilesStatement, lookManyStatement, readFilesStatement } from './batch-queries.ts';
+import { DEPTH_FIRST, LINE, VISIBLE } from './listing.ts';
+
+/* The statements that read memory. They take no lock. */
+
+export interface LookedRow {
+  /** null, as no row at all: there is no entry. */
+  kind: 'file' | 'dir' | null;
+  content: string | null;
+  /** Of a file: whether its access time is older than asked. */
+  stale: boolean | null;
+  /**
+   * Of a directory that is not empty: a line for each entry, its path and, of a file, a tab and its bytes (no path holds a
+   * control character). As rows they would take the driver five times as long to read.
+   */
+  entries: string | null;
+  /** How many entries there are, shown or not. */
+  total: number | null;
+}
+
+/** The entry at a path and, below a directory, what a listing shows: two levels, in depth-first order. */
+export const lookStatement = statement<
+  { tenant: string; path: string; maxEntries: number; accessedBefore: string },
+  LookedRow
+>(
+  'look',
+  ['tenant', 'path', 'maxEntries', 'accessedBefore'],
+  `
+WITH children AS (
+  SELECT path, kind, size_bytes FROM entries WHERE tenant_id = $1 AND parent_path = $2 AND ${VISIBLE}
+), listed AS (
+  SELECT path, kind, size_bytes FROM children
+  UNION ALL
+  SELECT path, kind, size_bytes FROM entries
+  WHERE tenant_id = $1 AND parent_path = ANY (ARRAY(SELECT path FROM children WHERE kind = 'dir')) AND ${VISIBLE}
+), shown AS (
+  SELECT path, size_bytes, count(*) OVER () AS total FROM listed
+  ORDER BY ${DEPTH_FIRST} LIMIT $3
+)
+SELECT e.kind, e.content, e.accessed_at < $4::timestamptz AS stale, s.entries, s.total
+FROM entries AS e, (
+  SELECT string_agg(${LINE}, E'\\n') AS entries, max(total)::integer AS total FROM shown
+) AS s
+WHERE e.tenant_id = $1 AND e.path = $2
+`,
+  lookManyStatement,
+);
+
+/** The entry at a path, without what is below it: half the work of `look`. */
+export const lookAtFileStatement = statement<
+  { tenant: string; path: string; accessedBefore: string },
+  Pick<LookedRow, 'kind' | 'content' | 'stale'>
+>(
+  'look_at_file',
+  ['tenant', 'path', 'accessedBefore'],
+  `
+SELECT kind, content, accessed_at < $3::timestamptz AS stale FROM entries WHERE tenant_id = $1 AND path = $2
+`,
+  lookAtFilesStatement,
+);
+
+export interface FileRow {
+  content: string;
+  version: string;
+}
+
+export const readFileStatement = statement<{ tenant: string; path: string }, FileRow>(
+  'read_file',
+  ['tenant', 'path'],
+  `SELECT content, version FROM entries WHERE tenant_id = $1 AND path = $2 AND kind = 'file'`,
+  readFilesStatement,
+);
+
+export const readingStatements = [lookStatement, lookAtFileStatement, readFileStatement] as const;

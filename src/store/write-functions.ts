@@ -1,0 +1,169 @@
+import type { MemoryPath } from '../memory/path.ts';
+import type { MemoryResult } from '../memory/result.ts';
+import type { Created, OverQuota, Renamed } from '../memory/store.ts';
+import { type Run, type Scalar, type Statement, statement, type Value } from '../postgres/query.ts';
+
+/*
+ * The database functions that change memory, one for each writing command (migrations/functions). They hold every rule of the
+ * tree, the quota and idempotency, and answer what came of a call. Each is called by one statement, for one call or for many.
+ */
+
+/** What any write may come to. `skipped` never leaves the write queue. */
+export type CommonOutcome =
+  | { kind: 'skipped' | 'key_reused' | 'unknown_tenant' }
+  | ({ kind: 'replayed' } & MemoryResult);
+
+/** What each write says beside its own parameters. The key is null when the request has none. */
+export type RequestParams = {
+  tenant: string;
+  keyHash: string | null;
+  requestHash: string | null;
+  /** Stored as the answer under the key when the write succeeds. */
+  answer: string;
+};
+
+/** What one tenant may use unless it has limits of its own; 0 means no limit. */
+export type Quotas = { maxFiles: number; maxBytes: number };
+
+/** `item` is the number of the call, from 1. */
+type OutcomeRow = { item: number; outcome: string; data: Record<string, unknown> | null };
+
+export interface WriteFunction {
+  readonly name: string;
+  readonly parameters: readonly string[];
+  /** Takes an array for each parameter, and whether to wait for a tenant that another session has locked. */
+  readonly statement: Statement<Record<string, Value>, OutcomeRow>;
+  /** Whether calls of several tenants may share a statement. A call that can take long holds up no other tenant. */
+  readonly mixesTenants: boolean;
+}
+
+/** A write function with the types of its parameters and outcomes. */
+export interface TypedWriteFunction<Params, Outcome> extends WriteFunction {
+  readonly types?: { params: Params; outcome: Outcome };
+}
+
+/**
+ * Calls a write function once. Rejects with what the driver throws.
+ *
+ * @param size in characters, of what the call makes the database handle, where that is more than its parameters
+ */
+export type CallFunction = <Params extends RequestParams, Outcome extends { kind: string }>(
+  fn: TypedWriteFunction<Params, Outcome>,
+  params: Params,
+  size?: number,
+) => Promise<Exclude<Outcome, { kind: 'skipped' }>>;
+
+/**
+ * Calls a write function many times in one statement.
+ *
+ * @param wait for a tenant that another session has locked; otherwise its calls are `skipped`
+ * @returns the outcomes in the order of the calls
+ */
+export async function callAll(
+  run: Run,
+  fn: WriteFunction,
+  calls: readonly Record<string, Value>[],
+  { wait }: { wait: boolean },
+): Promise<{ kind: string }[]> {
+  const params: Record<string, Value> = { wait };
+  for (const name of fn.parameters) params[name] = calls.map((call) => (call[name] ?? null) as Scalar);
+  const { rows } = await run(fn.statement, params);
+  const outcomes: { kind: string }[] = [];
+  for (const { item, outcome, data } of rows) outcomes[item - 1] = { kind: outcome, ...data };
+  return outcomes;
+}
+
+/** Calls write functions on a session, in its transaction. */
+export function callOn(run: Run): CallFunction {
+  return async (fn, params) => (await callAll(run, fn, [params], { wait: true }))[0] as never;
+}
+
+/**
+ * Declares a function. Its calls are made in the order of the arrays, and each sees what the ones before it changed.
+ *
+ * @param types of the function's own parameters, in its order; those of `RequestParams` follow, as they do in SQL
+ */
+function writeFunction<Params extends Record<string, Value>, Outcome extends { kind: string }>(
+  name: string,
+  types: { [name in keyof Params & string]: string },
+  { mixesTenants }: { mixesTenants: boolean },
+): TypedWriteFunction<Params & RequestParams, Outcome | CommonOutcome> {
+  const all = { tenant: 'text', ...types, keyHash: 'text', requestHash: 'text', answer: 'text' };
+  const names = Object.keys(all);
+  // Strings go as `text`, whatever the function wants: see `runnerOn` in postgres.ts.
+  const arrays = Object.values(all).map((type, i) =>
+    type === 'uuid' ? `$${i + 1}::text[]::uuid[]` : `$${i + 1}::${type}[]`,
+  );
+  const columns = names.map((_, i) => `p${i + 1}`);
+  const text = `
+SELECT c.item::integer, f.outcome, f.data
+FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS c (${columns.join(', ')}, item),
+  LATERAL ${name}(${columns.map((column) => `c.${column}`).join(', ')}, $${names.length + 1}::boolean) AS f`;
+  return {
+    name,
+    parameters: names,
+    statement: statement<Record<string, Value>, OutcomeRow>(name, [...names, 'wait'], text),
+    mixesTenants,
+  };
+}
+
+export const createFunction = writeFunction<
+  { path: MemoryPath; content: string; version: string; autoCreate: boolean } & Quotas,
+  Created
+>(
+  'memory_create',
+  {
+    ...{ path: 'text', content: 'text', version: 'uuid', autoCreate: 'boolean' },
+    ...{ maxFiles: 'bigint', maxBytes: 'bigint' },
+  },
+  { mixesTenants: true },
+);
+
+/** `conflict`: the file is not at the version that was read. */
+export const writeFileFunction = writeFunction<
+  {
+    path: MemoryPath;
+    readVersion: string;
+    start: number;
+    removed: number;
+    text: string;
+    version: string;
+  } & Quotas,
+  { kind: 'written' | 'missing' | 'conflict' } | OverQuota
+>(
+  'memory_write',
+  {
+    ...{
+      path: 'text',
+      readVersion: 'uuid',
+      start: 'integer',
+      removed: 'integer',
+      text: 'text',
+      version: 'uuid',
+    },
+    ...{ maxFiles: 'bigint', maxBytes: 'bigint' },
+  },
+  { mixesTenants: true },
+);
+
+export const deleteFunction = writeFunction<{ path: MemoryPath }, { kind: 'deleted' | 'missing' }>(
+  'memory_delete',
+  { path: 'text' },
+  { mixesTenants: false },
+);
+
+export const renameFunction = writeFunction<
+  { from: MemoryPath; to: MemoryPath; maxPathBytes: number; maxDepth: number; maxFiles: number },
+  Renamed
+>(
+  'memory_rename',
+  { from: 'text', to: 'text', maxPathBytes: 'integer', maxDepth: 'integer', maxFiles: 'bigint' },
+  { mixesTenants: false },
+);
+
+/** Stores the answer of a write that failed under its key. */
+export const recordFailureFunction = writeFunction<Record<never, never>, { kind: 'recorded' }>(
+  'memory_record_failure',
+  {},
+  { mixesTenants: true },
+);

@@ -1,0 +1,72 @@
+import { LRUCache } from 'lru-cache';
+import type { Config } from '../config.ts';
+import { ServiceError } from '../errors.ts';
+import type { MemoryLimits } from '../memory/commands/command.ts';
+import { whenKnown } from '../util/maybe-promise.ts';
+import type { TenantRow } from './queries.ts';
+import { type Tenants, unknownTenant } from './tenants.ts';
+
+/** What holds for a tenant's requests: its own settings, else the service's. 0 means no limit. */
+export interface TenantPolicy {
+  limits: MemoryLimits;
+  ratePerMinute: number;
+  /** Of a request's body, within the service's own limit. */
+  maxBodyBytes: number;
+  redact: 'off' | 'mask' | 'reject';
+}
+
+const CACHED_TENANTS = 50_000;
+
+/** Finds tenants and what holds for them; look-ups are cached, so a change takes effect within `AUTH_CACHE_SECONDS`. */
+export class Tenancy {
+  readonly #defaults: TenantPolicy;
+  readonly #cache: LRUCache<string, { row: TenantRow | undefined; policy: TenantPolicy }>;
+
+  constructor(tenants: Pick<Tenants, 'find'>, config: Config) {
+    this.#defaults = {
+      limits: { maxFileBytes: config.MAX_FILE_BYTES, maxViewChars: config.MAX_VIEW_CHARS },
+      ratePerMinute: config.RATE_LIMIT_PER_MINUTE,
+      // The service's own limit holds for all anyway.
+      maxBodyBytes: 0,
+      redact: config.REDACT,
+    };
+    this.#cache = new LRUCache({
+      max: CACHED_TENANTS,
+      ttl: config.AUTH_CACHE_SECONDS * 1000,
+      fetchMethod: async (tenant) => {
+        const row = await tenants.find(tenant);
+        return { row, policy: this.#policyOf(row) };
+      },
+    });
+  }
+
+  /**
+   * What holds for a tenant; without a promise where it is cached.
+   *
+   * @param autoCreate whether it may be one that does not exist yet
+   * @throws ServiceError 403 when it is suspended, or does not exist and is not to be made.
+   */
+  policyFor(tenant: string, autoCreate: boolean): TenantPolicy | Promise<TenantPolicy> {
+    return whenKnown(this.#cache.get(tenant) ?? this.#cache.fetch(tenant), (found) => {
+      if (found?.row === undefined && !autoCreate) throw unknownTenant(tenant);
+      if (found?.row?.suspendedAt) {
+        throw new ServiceError(403, 'tenant_suspended', `The tenant ${tenant} is suspended.`);
+      }
+      return found?.policy ?? this.#defaults;
+    });
+  }
+
+  #policyOf(row: TenantRow | undefined): TenantPolicy {
+    if (row === undefined) return this.#defaults;
+    const { limits, ratePerMinute, maxBodyBytes, redact } = this.#defaults;
+    return {
+      limits: {
+        maxFileBytes: row.maxFileBytes ?? limits.maxFileBytes,
+        maxViewChars: row.maxViewChars ?? limits.maxViewChars,
+      },
+      ratePerMinute: row.ratePerMinute ?? ratePerMinute,
+      maxBodyBytes: row.maxBodyBytes ?? maxBodyBytes,
+      redact: row.redact ?? redact,
+    };
+  }
+}

@@ -1,0 +1,133 @@
+import { batch } from '../postgres/batch-query.ts';
+import { statement } from '../postgres/query.ts';
+
+/** A tenant's own settings as stored: null means the service's default, 0 no limit. */
+export type TenantSettings = {
+  maxFileBytes: number | null;
+  maxBytes: number | null;
+  maxFiles: number | null;
+  maxViewChars: number | null;
+  ratePerMinute: number | null;
+  maxBodyBytes: number | null;
+  ttlDays: number | null;
+  redact: 'off' | 'mask' | 'reject' | null;
+};
+
+export interface TenantRow extends TenantSettings {
+  id: string;
+  files: number;
+  bytes: number;
+  createdAt: Date | string;
+  suspendedAt: Date | string | null;
+}
+
+// Integers beyond 32 bits come as text from the driver; as float8 they are numbers, exact up to 2^53.
+const COLUMNS = `
+  id, file_count::float8 AS files, byte_count::float8 AS bytes, created_at AS "createdAt", suspended_at AS "suspendedAt",
+  max_file_bytes::float8 AS "maxFileBytes", max_bytes::float8 AS "maxBytes", max_files::float8 AS "maxFiles",
+  max_view_chars::float8 AS "maxViewChars", rate_per_minute::float8 AS "ratePerMinute",
+  max_body_bytes::float8 AS "maxBodyBytes", ttl_days::float8 AS "ttlDays", redact`;
+
+export const findTenantsStatement = batch(
+  'find_tenants',
+  { tenant: 'text' },
+  (calls) => `SELECT c.item::integer, ${COLUMNS} FROM ${calls} JOIN tenants AS t ON t.id = c.tenant`,
+);
+
+export const findTenantStatement = statement<{ tenant: string }, TenantRow>(
+  'find_tenant',
+  ['tenant'],
+  `SELECT ${COLUMNS} FROM tenants WHERE id = $1`,
+  findTenantsStatement,
+);
+
+/** The tenants in the order of their ids, a page at a time. */
+export const listTenantsStatement = statement<{ after: string; limit: number }, TenantRow>(
+  'list_tenants',
+  ['after', 'limit'],
+  `SELECT ${COLUMNS} FROM tenants WHERE id > $1 ORDER BY id LIMIT $2`,
+);
+
+/** Counts 1, or 0 when there is such a tenant already. */
+export const createTenantStatement = statement<{ tenant: string }>(
+  'create_tenant',
+  ['tenant'],
+  'INSERT INTO tenants (id) VALUES ($1) ON CONFLICT (id) DO NOTHING',
+);
+
+/** Sets all of a tenant's own settings; counts 1, or 0 when there is no such tenant. */
+export const setTenantStatement = statement<{ tenant: string } & TenantSettings>(
+  'set_tenant',
+  [
+    'tenant',
+    'maxFileBytes',
+    'maxBytes',
+    'maxFiles',
+    'maxViewChars',
+    'ratePerMinute',
+    'ttlDays',
+    'redact',
+    'maxBodyBytes',
+  ],
+  `
+UPDATE tenants SET max_file_bytes = $2::bigint, max_bytes = $3::bigint, max_files = $4::bigint,
+  max_view_chars = $5::bigint, rate_per_minute = $6::bigint, ttl_days = $7::bigint, redact = $8::text,
+  max_body_bytes = $9::bigint
+WHERE id = $1
+`,
+);
+
+/** Suspends since a time, or with null resumes; counts 1, or 0 when there is no such tenant. */
+export const suspendTenantStatement = statement<{ tenant: string; since: string | null }>(
+  'suspend_tenant',
+  ['tenant', 'since'],
+  'UPDATE tenants SET suspended_at = $2::timestamptz WHERE id = $1',
+);
+
+export const LOCK_TENANT = 'SELECT id FROM tenants WHERE id = $1 FOR NO KEY UPDATE';
+
+/** Holds off the tenant's other writers until the transaction ends. */
+export const lockTenantStatement = statement<{ tenant: string }, { id: string }>(
+  'lock_tenant',
+  ['tenant'],
+  LOCK_TENANT,
+);
+
+/** Erases up to so many entries of a tenant. */
+export const eraseEntriesStatement = statement<{ tenant: string; limit: number }, { erased: number }>(
+  'erase_entries',
+  ['tenant', 'limit'],
+  'SELECT memory_erase($1, $2::integer)::float8 AS erased',
+);
+/** Erases up to so many answers under a tenant's idempotency keys. */
+export const eraseAnswersStatement = statement<{ tenant: string; limit: number }>(
+  'erase_answers',
+  ['tenant', 'limit'],
+  `
+DELETE FROM idempotency_keys WHERE tenant_id = $1
+  AND key_hash IN (SELECT key_hash FROM idempotency_keys WHERE tenant_id = $1 LIMIT $2::integer)
+`,
+);
+export const deleteTenantKeysStatement = statement<{ tenant: string }>(
+  'delete_tenant_keys',
+  ['tenant'],
+  'DELETE FROM api_keys WHERE tenant_id = $1',
+);
+export const deleteTenantStatement = statement<{ tenant: string }>(
+  'delete_tenant',
+  ['tenant'],
+  'DELETE FROM tenants WHERE id = $1',
+);
+
+export const tenantStatements = [
+  lockTenantStatement,
+  findTenantStatement,
+  listTenantsStatement,
+  createTenantStatement,
+  setTenantStatement,
+  suspendTenantStatement,
+  eraseEntriesStatement,
+  eraseAnswersStatement,
+  deleteTenantKeysStatement,
+  deleteTenantStatement,
+] as const;

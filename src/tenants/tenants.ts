@@ -1,0 +1,129 @@
+import { ServiceError } from '../errors.ts';
+import type { Database } from '../postgres/database.ts';
+import { withFaultsMapped } from '../postgres/errors.ts';
+import type { Run } from '../postgres/query.ts';
+import {
+  createTenantStatement,
+  deleteTenantKeysStatement,
+  deleteTenantStatement,
+  eraseAnswersStatement,
+  eraseEntriesStatement,
+  findTenantStatement,
+  listTenantsStatement,
+  lockTenantStatement,
+  setTenantStatement,
+  suspendTenantStatement,
+  type TenantRow,
+  type TenantSettings,
+} from './queries.ts';
+
+const PAGE = 500;
+const ERASED_AT_ONCE = 2000;
+
+/** The tenants and their settings. Faults come out as `ServiceError`. */
+export class Tenants {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async find(tenant: string): Promise<TenantRow | undefined> {
+    return withFaultsMapped(async () => (await this.#database.run(findTenantStatement, { tenant })).rows[0]);
+  }
+
+  /** All tenants in the order of their ids, read page by page. */
+  async *list(): AsyncGenerator<TenantRow> {
+    let after = '';
+    for (;;) {
+      const params = { after, limit: PAGE };
+      const { rows } = await withFaultsMapped(() => this.#database.run(listTenantsStatement, params));
+      yield* rows;
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < PAGE) return;
+      after = last.id;
+    }
+  }
+
+  /** False when there is such a tenant already. */
+  async create(tenant: string): Promise<boolean> {
+    return withFaultsMapped(
+      async () => (await this.#database.run(createTenantStatement, { tenant })).count === 1,
+    );
+  }
+
+  /** Changes some of a tenant's settings; false when there is no such tenant. */
+  async set(tenant: string, changes: Partial<TenantSettings>): Promise<boolean> {
+    return withFaultsMapped(() =>
+      this.#database.transaction(async (run) => {
+        await run(lockTenantStatement, { tenant });
+        const current = (await run(findTenantStatement, { tenant })).rows[0];
+        if (current === undefined) return false;
+        const {
+          maxFileBytes,
+          maxBytes,
+          maxFiles,
+          maxViewChars,
+          ratePerMinute,
+          maxBodyBytes,
+          ttlDays,
+          redact,
+        } = {
+          ...current,
+          ...changes,
+        };
+        const limits = { maxFileBytes, maxBytes, maxFiles, maxViewChars, ratePerMinute, maxBodyBytes };
+        const settings = { ...limits, ttlDays, redact };
+        return (await run(setTenantStatement, { tenant, ...settings })).count === 1;
+      }),
+    );
+  }
+
+  /** Suspends or resumes a tenant; false when there is no such tenant. */
+  async suspend(tenant: string, suspended: boolean): Promise<boolean> {
+    const since = suspended ? new Date().toISOString() : null;
+    return withFaultsMapped(
+      async () => (await this.#database.run(suspendTenantStatement, { tenant, since })).count === 1,
+    );
+  }
+
+  /**
+   * Erases a tenant and everything of it; how many rows of what, or undefined when there is none. The tenant is suspended first and
+   * erased in batches, so that no statement takes long; when that is cut short, erase it again.
+   */
+  async delete(tenant: string): Promise<{ entries: number; answers: number; keys: number } | undefined> {
+    if (!(await this.suspend(tenant, true))) return undefined;
+    return withFaultsMapped(async () => {
+      const erased = { entries: 0, answers: 0, keys: 0 };
+      const erase = async (run: Run) => {
+        const batch = { tenant, limit: ERASED_AT_ONCE };
+        const entries = (await run(eraseEntriesStatement, batch)).rows[0]?.erased ?? 0;
+        const answers = (await run(eraseAnswersStatement, batch)).count;
+        erased.entries += entries;
+        erased.answers += answers;
+        return entries < ERASED_AT_ONCE && answers < ERASED_AT_ONCE;
+      };
+      for (;;) {
+        if (!(await erase(this.#database.run))) continue;
+        const isGone = await this.#database.transaction(async (run) => {
+          await run(lockTenantStatement, { tenant });
+          // Requests that found the tenant before it was suspended may have written since.
+          if (!(await erase(run))) return false;
+          erased.keys = (await run(deleteTenantKeysStatement, { tenant })).count;
+          await run(deleteTenantStatement, { tenant });
+          return true;
+        });
+        if (isGone) return erased;
+      }
+    });
+  }
+}
+
+/** The tenant is not there, and nothing here makes it. */
+export function unknownTenant(tenant: string): ServiceError {
+  return new ServiceError(
+    403,
+    'unknown_tenant',
+    `There is no tenant ${tenant}. Create it with: memory-service tenants create ${tenant}`,
+  );
+}

@@ -1,0 +1,144 @@
+import type { OverQuota } from '../memory/store.ts';
+import { statement } from '../postgres/query.ts';
+import type { Quotas } from '../store/write-functions.ts';
+
+// As a number, because the drivers differ in what they make of a timestamp.
+const SECONDS = 'extract(epoch FROM updated_at)::float8 AS modified';
+
+/** An entry of a listing; `modified` in seconds since 1970. */
+export interface ListedRow {
+  path: string;
+  kind: 'file' | 'dir';
+  /** Null for a directory. */
+  bytes: number | null;
+  modified: number;
+}
+
+/** A page of what is at a path and below it, in the order of the paths. The first page comes after ''. */
+export const listTreeStatement = statement<
+  { tenant: string; path: string; after: string; limit: number },
+  ListedRow
+>(
+  'list_tree',
+  ['tenant', 'path', 'after', 'limit'],
+  `
+SELECT path, kind, size_bytes AS bytes, ${SECONDS} FROM entries
+WHERE tenant_id = $1 AND path > $3 AND memory_in_subtree(path, $2)
+ORDER BY path LIMIT $4
+`,
+);
+
+/** What is at a path, with its content if it is a file. */
+export const findEntryStatement = statement<
+  { tenant: string; path: string },
+  { kind: 'file'; content: string } | { kind: 'dir'; content: null }
+>('find_entry', ['tenant', 'path'], 'SELECT kind, content FROM entries WHERE tenant_id = $1 AND path = $2');
+
+/**
+ * A page of files in the order of their paths: at most `limit`, and no more once they have `bytes` together, but at
+ * least one if there is one.
+ */
+export const exportFilesStatement = statement<
+  { tenant: string; after: string; limit: number; bytes: number },
+  { path: string; content: string; modified: number }
+>(
+  'export_files',
+  ['tenant', 'after', 'limit', 'bytes'],
+  `
+SELECT path, content, modified FROM (
+  SELECT path, content, ${SECONDS}, sum(size_bytes) OVER (ORDER BY path) - size_bytes AS before FROM entries
+  WHERE tenant_id = $1 AND kind = 'file' AND path > $2 ORDER BY path LIMIT $3
+) AS page
+WHERE before < $4::bigint ORDER BY path
+`,
+);
+
+/** A page of directories in the reverse order of their paths, so that what is below a directory comes before it. */
+export const exportDirectoriesStatement = statement<
+  { tenant: string; before: string; limit: number },
+  { path: string; modified: number }
+>(
+  'export_directories',
+  ['tenant', 'before', 'limit'],
+  `
+SELECT dir_path AS path, ${SECONDS} FROM entries
+WHERE tenant_id = $1 AND dir_path < $2 ORDER BY dir_path DESC LIMIT $3
+`,
+);
+
+/**
+ * Lets the transaction do nothing for as long as it takes: while it is open, what it reads is written to a reader that
+ * may be slow.
+ */
+export const waitForReaderStatement = statement<Record<string, never>>(
+  'wait_for_reader',
+  [],
+  "SELECT set_config('idle_in_transaction_session_timeout', '0', true)",
+);
+
+/** Which of `paths` exist. */
+export const findPathsStatement = statement<
+  { tenant: string; paths: string[] },
+  { path: string; kind: 'file' | 'dir' }
+>(
+  'find_paths',
+  ['tenant', 'paths'],
+  'SELECT path, kind FROM entries WHERE tenant_id = $1 AND path = ANY ($2::text[])',
+);
+
+// The following are for one transaction that has locked the tenant, and has made sure that they will not conflict.
+
+/** Makes directories where there are none, and names those. Each one's parent exists or is among them. */
+export const importDirectoriesStatement = statement<
+  { tenant: string; paths: string[]; modified: string[] },
+  { path: string }
+>(
+  'import_directories',
+  ['tenant', 'paths', 'modified'],
+  `
+INSERT INTO entries AS e (tenant_id, path, parent_path, kind, updated_at)
+SELECT $1, d.path, memory_parent(d.path), 'dir', d.modified::timestamptz
+FROM unnest($2::text[], $3::text[]) AS d (path, modified)
+ON CONFLICT (tenant_id, path) DO NOTHING
+RETURNING e.path
+`,
+);
+
+/** Makes files in directories that exist. */
+export const importFilesStatement = statement<{
+  tenant: string;
+  paths: string[];
+  contents: string[];
+  versions: string[];
+  modified: string[];
+}>(
+  'import_files',
+  ['tenant', 'paths', 'contents', 'versions', 'modified'],
+  `
+INSERT INTO entries AS e (tenant_id, path, parent_path, kind, content, version, updated_at)
+SELECT $1, f.path, memory_parent(f.path), 'file', f.content, f.version::uuid, f.modified::timestamptz
+FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) AS f (path, content, version, modified)
+`,
+);
+
+/** Counts files as used by the tenant, unless that or the directories exceed a quota, which it then names. */
+export const reserveStatement = statement<
+  { tenant: string; files: number; directories: number; bytes: number } & Quotas,
+  { exceeded: Omit<OverQuota, 'kind'> | null }
+>(
+  'reserve',
+  ['tenant', 'files', 'directories', 'bytes', 'maxFiles', 'maxBytes'],
+  'SELECT memory_reserve($1, $2::bigint, $3::bigint, $4::bigint, $5::bigint, $6::bigint) AS exceeded',
+);
+
+export const transferStatements = [
+  listTreeStatement,
+  findEntryStatement,
+  exportFilesStatement,
+  exportDirectoriesStatement,
+  waitForReaderStatement,
+  findPathsStatement,
+  importDirectoriesStatement,
+  importFilesStatement,
+  reserveStatement,
+] as const;

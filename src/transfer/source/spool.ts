@@ -1,0 +1,99 @@
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CliError } from '../../cli/errors.ts';
+import type { MemoryPath } from '../../memory/path.ts';
+import { BATCH, type ImportedFile } from '../import.ts';
+
+interface SpooledFile {
+  path: MemoryPath;
+  bytes: number;
+  modified: Date;
+}
+
+/**
+ * Keeps the checked contents of an import in a temporary file until all of it is known to be good, so that the database
+ * is not kept waiting by a slow source, and memory does not grow with the archive.
+ */
+export class Spool {
+  readonly #handle: FileHandle;
+  readonly #folder: string;
+  readonly #files: SpooledFile[] = [];
+  bytes = 0;
+
+  private constructor(handle: FileHandle, folder: string) {
+    this.#handle = handle;
+    this.#folder = folder;
+  }
+
+  static async open(): Promise<Spool> {
+    try {
+      const folder = await mkdtemp(join(tmpdir(), 'memory-service-'));
+      const handle = await open(join(folder, 'import'), 'wx+', 0o600);
+      // Without a name it is gone with the process, however that ends. Where that is not possible, `close` removes it.
+      await rm(folder, { recursive: true, force: true }).catch(() => {});
+      return new Spool(handle, folder);
+    } catch (error) {
+      throw cannotSpool(error);
+    }
+  }
+
+  get files(): number {
+    return this.#files.length;
+  }
+
+  async add(path: MemoryPath, content: Uint8Array, modified: Date): Promise<void> {
+    try {
+      await this.#handle.writeFile(content);
+    } catch (error) {
+      throw cannotSpool(error);
+    }
+    this.#files.push({ path, bytes: content.length, modified });
+    this.bytes += content.length;
+  }
+
+  /** The files in the order in which they came, as many at a time as a batch may hold. */
+  async *batches(): AsyncGenerator<ImportedFile[]> {
+    let position = 0;
+    for (let first = 0; first < this.#files.length; ) {
+      let bytes = 0;
+      let end = first;
+      for (; end < this.#files.length && end - first < BATCH.rows; end++) {
+        const next = this.#files[end]?.bytes ?? 0;
+        if (end > first && bytes + next > BATCH.bytes) break;
+        bytes += next;
+      }
+      const content = await this.#read(position, bytes);
+      let at = 0;
+      yield this.#files.slice(first, end).map((file) => {
+        const text = content.toString('utf8', at, at + file.bytes);
+        at += file.bytes;
+        return { path: file.path, content: text, modified: file.modified };
+      });
+      position += bytes;
+      first = end;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#handle.close();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  async #read(position: number, length: number): Promise<Buffer> {
+    const buffer = Buffer.allocUnsafe(length);
+    for (let read = 0; read < length; ) {
+      const { bytesRead } = await this.#handle.read(buffer, read, length - read, position + read);
+      if (bytesRead === 0) throw new CliError('The temporary file of the import was cut short.');
+      read += bytesRead;
+    }
+    return buffer;
+  }
+}
+
+function cannotSpool(error: unknown): CliError {
+  const { code } = error as NodeJS.ErrnoException;
+  return new CliError(
+    `Cannot write a temporary file in ${tmpdir()} (${code}). Set TMPDIR to a folder with room for the import.`,
+  );
+}

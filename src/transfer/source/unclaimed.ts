@@ -1,0 +1,46 @@
+import { CliError } from '../../cli/errors.ts';
+
+/** More than all headers of an entry, and than the zeros that any tar program puts at the end. */
+const MOST = 16 * 1024 * 1024;
+
+/**
+ * The bytes of an archive that are in no entry's content, as far as they have been passed by: the headers before the
+ * next entry, and after the last one the end. tar-stream hands out headers decoded, and some decoded for good.
+ */
+export class Unclaimed {
+  #held: Uint8Array[] = [];
+  #length = 0;
+  /** Where in the archive `held` begins, or will. */
+  #start = 0;
+  #passed = 0;
+
+  /** @throws CliError when there are more than an archive can have. */
+  push(chunk: Uint8Array): void {
+    const wanted = chunk.subarray(Math.max(0, this.#start - this.#passed));
+    this.#passed += chunk.length;
+    if (wanted.length > 0) this.#held.push(wanted);
+    this.#length += wanted.length;
+    if (this.#length > MOST) {
+      throw new CliError(`This is no tar archive, or a damaged one: ${MOST} bytes went by without an entry.`);
+    }
+  }
+
+  /** The bytes before an entry, whose content begins at `from` and ends before `to`. */
+  before(from: number, to: number): Buffer {
+    const held = this.rest();
+    const left = held.subarray(to - this.#start);
+    const headers = held.subarray(0, from - this.#start);
+    this.#held = [left];
+    this.#length = left.length;
+    this.#start = to;
+    return headers;
+  }
+
+  /** The bytes after the last entry. */
+  rest(): Buffer {
+    const [first] = this.#held;
+    return this.#held.length === 1 && first
+      ? Buffer.from(first.buffer, first.byteOffset, first.length)
+      : Buffer.concat(this.#held);
+  }
+}

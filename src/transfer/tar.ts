@@ -1,0 +1,206 @@
+import { isUtf8 } from 'node:buffer';
+import { once } from 'node:events';
+import { Readable, type Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { type Extract, extract, type Header, type Pack, pack } from 'tar-stream';
+import { CliError } from '../cli/errors.ts';
+import { asByte, cannotImport, notUtf8Name, type SourceEntry } from './source/entry.ts';
+import { Unclaimed } from './source/unclaimed.ts';
+import type { Exported } from './transfer.ts';
+
+const BLOCK = 512;
+/** As many seconds since 1970 as tar-stream can write into a header. */
+const LAST_PLAIN_TIME = 2 ** 31 - 1;
+
+/**
+ * Writes an archive: `fill` is given the way to add entries to it, and each is added once there is room for it.
+ *
+ * @param end whether the archive is all that `output` gets
+ */
+export async function writeTar(
+  output: Writable,
+  end: boolean,
+  fill: (add: (entry: Exported) => Promise<void>) => Promise<void>,
+): Promise<void> {
+  const archive = pack();
+  // Readable.from, because a pack's own `pipe` knows nothing of `end`.
+  const flowing = pipeline(Readable.from(archive), output, { end });
+  const failed = flowing.catch(() => {});
+  try {
+    await fill(async (entry) => {
+      await addEntry(archive, entry);
+      // The pack itself takes any number of directories at once.
+      if (output.writableNeedDrain) await Promise.race([once(output, 'drain'), flowing]);
+    });
+    archive.finalize();
+    await flowing;
+  } catch (error) {
+    archive.destroy();
+    await failed;
+    throw output.errored ?? error;
+  }
+}
+
+function addEntry(archive: Pack, entry: Exported): Promise<void> {
+  const { path, kind, modified } = entry;
+  const seconds = Math.floor(modified);
+  const header = {
+    name: path.slice(1) + (kind === 'dir' ? '/' : ''),
+    type: kind === 'dir' ? ('directory' as const) : ('file' as const),
+    // What BetaLocalFilesystemMemoryTool gives its files: they are nobody else's business.
+    mode: kind === 'dir' ? 0o700 : 0o600,
+    mtime: new Date(Math.min(seconds, LAST_PLAIN_TIME) * 1000),
+    ...(seconds > LAST_PLAIN_TIME ? { pax: { mtime: String(seconds) } } : {}),
+  };
+  return new Promise((resolve, reject) => {
+    const done = (error?: Error | null) => (error ? reject(error) : resolve());
+    const content = kind === 'file' ? Buffer.from(entry.content) : undefined;
+    const sink = content ? archive.entry(header, content, done) : archive.entry(header, done);
+    sink.on('error', reject);
+  });
+}
+
+/** What tar-stream's types leave out: extended headers, the content's offset, and types it does not know. */
+type ReadHeader = Omit<Header, 'type'> & {
+  type: Header['type'] | null;
+  pax: Record<string, string> | null;
+  byteOffset: number;
+};
+
+// Latin-1 keeps the bytes of a name as they are. (tar-stream's types lack the option.)
+const EXTRACT_OPTIONS = { highWaterMark: 64 * 1024, filenameEncoding: 'latin1' };
+
+/**
+ * The files and directories of an archive in its order, each to be read before the next. `archive` is destroyed at the
+ * end, also when that comes early.
+ *
+ * @throws CliError for whatever is neither file nor directory, and for an archive that is damaged or cut short.
+ */
+export async function* readTar(archive: Readable): AsyncGenerator<SourceEntry> {
+  const unpack = extract(EXTRACT_OPTIONS);
+  const unclaimed = new Unclaimed();
+  let found = 0;
+  let failure: unknown;
+  const closed = new Promise<void>((resolve) => {
+    unpack.on('error', (error) => {
+      failure = error;
+    });
+    unpack.on('close', () => resolve());
+  });
+  /** The reason why the archive could not be read to its end; streams that depend on it fail without. */
+  const reason = async () => {
+    await closed;
+    return explained(failure, found > 0);
+  };
+
+  async function* contentOf(entry: AsyncIterable<unknown>): AsyncGenerator<Uint8Array> {
+    try {
+      for await (const chunk of entry) yield chunk as Uint8Array;
+    } catch {
+      throw await reason();
+    }
+  }
+
+  const fed = feed(archive, unpack, unclaimed);
+  try {
+    for await (const entry of unpack) {
+      found++;
+      const header = entry.header as ReadHeader;
+      const bytes = header.type === 'directory' ? 0 : header.size;
+      const end = header.byteOffset + Math.ceil(bytes / BLOCK) * BLOCK;
+      const headers = unclaimed.before(header.byteOffset, end);
+      yield { ...describe(header, headers), content: contentOf(entry) };
+      entry.resume();
+    }
+  } catch (error) {
+    throw error instanceof CliError ? error : await reason();
+  } finally {
+    unpack.destroy();
+    archive.destroy();
+    await fed;
+  }
+  if (!isEnd(unclaimed.rest())) throw explained(undefined, found > 0);
+}
+
+/** Feeds the archive to tar-stream as fast as that takes it. A failure comes out where the entries come out. */
+async function feed(archive: Readable, unpack: Extract, unclaimed: Unclaimed): Promise<void> {
+  let resume = () => {};
+  unpack.on('drain', () => resume());
+  unpack.on('close', () => resume());
+  try {
+    for await (const chunk of archive) {
+      unclaimed.push(chunk);
+      if (unpack.write(chunk) || unpack.destroyed) continue;
+      await new Promise<void>((resolve) => {
+        resume = resolve;
+      });
+    }
+    unpack.end(undefined);
+  } catch (error) {
+    unpack.destroy(error instanceof Error ? error : new Error(String(error)));
+  }
+}
+
+function describe(header: ReadHeader, headers: Buffer): Omit<SourceEntry, 'content'> {
+  const name = nameOf(header, headers);
+  if (isZero(headers.subarray(0, BLOCK))) {
+    throw cannotImport(
+      name,
+      'it comes after the end of the archive. If these are several archives in one file, import each by itself.',
+    );
+  }
+  if (Object.keys(header.pax ?? {}).some((key) => key.startsWith('GNU.sparse.'))) {
+    throw cannotImport(name, 'it is stored as a sparse file. Make the archive without --sparse.');
+  }
+  const seconds = Number(header.pax?.mtime);
+  const modified = Number.isFinite(seconds) ? new Date(seconds * 1000) : header.mtime;
+  // Old archives have no other sign of a directory than the slash at the end.
+  const isDirectory = header.type === 'directory' || (header.size === 0 && name.endsWith('/'));
+  if (header.type === 'directory' || header.type === 'file' || header.type === 'contiguous-file') {
+    return { name, kind: isDirectory ? 'dir' : 'file', bytes: header.size, modified };
+  }
+  throw cannotImport(name, REFUSED[header.type ?? 'unknown']);
+}
+
+const ONLY = 'and a memory holds files and directories only';
+const REFUSED = {
+  symlink: `it is a symbolic link, ${ONLY}. Leave it out, or pack what it points to: tar --dereference.`,
+  link: `it is a hard link, ${ONLY}. Pack the file again instead: tar --hard-dereference.`,
+  'character-device': `it is a device, ${ONLY}. Leave it out.`,
+  'block-device': `it is a device, ${ONLY}. Leave it out.`,
+  fifo: `it is a named pipe, ${ONLY}. Leave it out.`,
+  unknown: `it is of a type that is not known here, ${ONLY}. Leave it out.`,
+};
+
+/** The name as text. tar-stream has decoded that of an extended header already, with U+FFFD for what is not UTF-8. */
+function nameOf({ name, pax }: ReadHeader, headers: Buffer): string {
+  if (pax?.path) {
+    if (pax.path.includes('\uFFFD') && !headers.includes(`path=${pax.path}\n`)) throw notUtf8Name(pax.path);
+    return pax.path;
+  }
+  const bytes = Buffer.from(name, 'latin1');
+  if (!isUtf8(bytes)) throw notUtf8Name(name.replace(/[^ -~]/g, asByte));
+  return bytes.toString();
+}
+
+function isZero(bytes: Buffer): boolean {
+  return bytes.every((byte) => byte === 0);
+}
+
+/** An archive ends with two blocks of zeros; some programs write one. */
+function isEnd(bytes: Buffer): boolean {
+  return bytes.length >= BLOCK && isZero(bytes);
+}
+
+/** @param isArchive whether it has been one up to the point where it could not be read any more */
+function explained(failure: unknown, isArchive: boolean): CliError {
+  if (failure instanceof CliError) return failure;
+  const { code, message } = (failure ?? {}) as NodeJS.ErrnoException;
+  if (code !== undefined) return new CliError(`Cannot read the archive (${code}).`);
+  if (isArchive && (failure === undefined || message === 'Unexpected end of data')) {
+    return new CliError('The archive is cut short: it has no end. Make or copy it again.');
+  }
+  return new CliError(
+    'This is no tar archive, or a damaged one. If it is compressed, unpack it first: gunzip -c archive.tar.gz | memory-service import <tenant> -',
+  );
+}

@@ -1,0 +1,147 @@
+import { type MemoryPath, ROOT } from '../memory/path.ts';
+import type { Database } from '../postgres/database.ts';
+import { toServiceError, withFaultsMapped } from '../postgres/errors.ts';
+import type { Run } from '../postgres/query.ts';
+import type { Quotas } from '../store/write-functions.ts';
+import { findTenantStatement } from '../tenants/queries.ts';
+import { unknownTenant } from '../tenants/tenants.ts';
+import { BATCH, type Imported, type ImportSource, importInto } from './import.ts';
+import {
+  exportDirectoriesStatement,
+  exportFilesStatement,
+  findEntryStatement,
+  type ListedRow,
+  listTreeStatement,
+  waitForReaderStatement,
+} from './queries.ts';
+
+/** Past every path: '0' follows '/', and all paths begin with `/memories`. */
+const PAST_THE_END = `${ROOT}0`;
+
+/** An entry on its way out; `modified` in seconds since 1970. */
+export type Exported =
+  | { path: string; kind: 'file'; content: string; modified: number }
+  | { path: string; kind: 'dir'; modified: number };
+
+/** Ends a transaction that is not to leave anything. */
+class DryRun extends Error {}
+
+/** A tenant's memory as a whole: listed, taken out, put in. Faults come out as `ServiceError`. */
+export class Transfer {
+  readonly #database: Database;
+  readonly #quotas: Quotas;
+
+  constructor(database: Database, quotas: Quotas) {
+    this.#database = database;
+    this.#quotas = quotas;
+  }
+
+  /** What is at a path, with its content if it is a file. Nothing may be at the root, which exists nevertheless. */
+  async find(tenant: string, path: MemoryPath) {
+    return (await faultsMapped(this.#database.run)(findEntryStatement, { tenant, path })).rows[0];
+  }
+
+  /** What is at a path and below it, in the order of the paths, read page by page. */
+  async *list(tenant: string, path: MemoryPath): AsyncGenerator<ListedRow> {
+    const run = faultsMapped(this.#database.run);
+    let after = '';
+    for (;;) {
+      const { rows } = await run(listTreeStatement, { tenant, path, after, limit: BATCH.rows });
+      yield* rows;
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < BATCH.rows) return;
+      after = last.path;
+    }
+  }
+
+  /**
+   * Hands out a tenant's whole memory as it is at one moment, entry by entry, always in the same order: the files, then
+   * the directories, each after those below it (whoever unpacks in this order does not touch a directory again once
+   * its time is set). Waits for `write` before it reads on.
+   */
+  async exportTo(tenant: string, write: (entry: Exported) => Promise<void>): Promise<void> {
+    await this.#transaction(
+      async (run) => {
+        await run(waitForReaderStatement, {});
+        const row = (await run(findTenantStatement, { tenant })).rows[0];
+        if (row === undefined) throw unknownTenant(tenant);
+        for await (const file of filesOf(run, tenant)) await write({ kind: 'file', ...file });
+        let last: string | undefined;
+        for await (const directory of directoriesOf(run, tenant)) {
+          await write({ kind: 'dir', ...directory });
+          last = directory.path;
+        }
+        const created = new Date(row.createdAt).getTime() / 1000;
+        if (last !== ROOT) await write({ kind: 'dir', path: ROOT, modified: created });
+      },
+      { snapshot: true },
+    );
+  }
+
+  /**
+   * Puts files and directories into a tenant's memory, all or nothing. The tenant's writers wait meanwhile.
+   *
+   * @param options.dryRun does it all and takes it back
+   */
+  async importFrom(
+    tenant: string,
+    source: ImportSource,
+    { dryRun = false }: { dryRun?: boolean } = {},
+  ): Promise<Imported> {
+    let outcome: Imported | undefined;
+    try {
+      return await this.#transaction(async (run) => {
+        outcome = await importInto(run, tenant, source, this.#quotas);
+        if (dryRun) throw new DryRun();
+        return outcome;
+      });
+    } catch (error) {
+      if (error instanceof DryRun && outcome !== undefined) return outcome;
+      throw error;
+    }
+  }
+
+  /** A transaction of the database: its faults are mapped, while what `work` itself throws comes out as it is. */
+  async #transaction<T>(work: (run: Run) => Promise<T>, options?: { snapshot: boolean }): Promise<T> {
+    let ownError: unknown;
+    try {
+      return await this.#database.transaction(async (run) => {
+        try {
+          return await work(faultsMapped(run));
+        } catch (error) {
+          ownError = error;
+          throw error;
+        }
+      }, options);
+    } catch (error) {
+      throw error === ownError ? error : toServiceError(error);
+    }
+  }
+}
+
+function faultsMapped(run: Run): Run {
+  return (statement, params) => withFaultsMapped(() => run(statement, params));
+}
+
+async function* filesOf(run: Run, tenant: string) {
+  let after = '';
+  for (;;) {
+    const page = { tenant, after, limit: BATCH.rows, bytes: BATCH.bytes };
+    const { rows } = await run(exportFilesStatement, page);
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    yield* rows;
+    after = last.path;
+  }
+}
+
+async function* directoriesOf(run: Run, tenant: string) {
+  let before = PAST_THE_END;
+  for (;;) {
+    const { rows } = await run(exportDirectoriesStatement, { tenant, before, limit: BATCH.rows });
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    yield* rows;
+    before = last.path;
+  }
+}

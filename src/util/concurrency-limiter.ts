@@ -1,0 +1,243 @@
+import { ServiceError } from '../errors.ts';
+
+/** 0 means no limit. Units are requests or bytes, as the limiter's owner decides. */
+export interface ConcurrencyLimits {
+  /** Units in flight, of all tenants together. */
+  total: number;
+  /** Units in flight of one tenant. */
+  perTenant: number;
+  /** How many may wait for room at once. */
+  maxWaiting: number;
+  maxWaitMs: number;
+}
+
+interface Waiter {
+  slot: Slot;
+  units: number;
+  resolve(): void;
+  reject(error: ServiceError): void;
+  timer: NodeJS.Timeout;
+}
+
+/**
+ * Bounds what is in flight. Whoever finds no room waits: first in, first out within a tenant, and tenants take turns, so a
+ * tenant with a long queue does not hold up the others. Whoever waits too long is refused.
+ *
+ * A slot that holds all that is in flight is always given room, so that no request is too large to ever be served.
+ */
+export class ConcurrencyLimiter {
+  readonly #limits: ConcurrencyLimits;
+  #inFlight = 0;
+  #slotsInFlight = 0;
+  readonly #inFlightByTenant = new Map<string, number>();
+  #waiting = 0;
+  /** In the order in which the tenants have their turns. */
+  readonly #queues = new Map<string, Waiter[]>();
+
+  constructor(limits: ConcurrencyLimits) {
+    this.#limits = limits;
+  }
+
+  /** Units in flight, the slots that hold them, and how many slots wait for room. */
+  get current(): { inFlight: number; slots: number; waiting: number } {
+    return { inFlight: this.#inFlight, slots: this.#slotsInFlight, waiting: this.#waiting };
+  }
+
+  /** An empty slot, to be released when its request has ended. */
+  slot(tenant: string): Slot {
+    return new Slot(this, tenant);
+  }
+
+  /** Runs work in a slot of one unit. @throws ServiceError 429 or 503 when there was none in time. */
+  async run<T>(tenant: string, work: () => Promise<T>): Promise<T> {
+    const slot = this.slot(tenant);
+    try {
+      await slot.acquire(1);
+      return await work();
+    } finally {
+      slot.release();
+    }
+  }
+
+  /**
+   * Called by the slot.
+   *
+   * @returns undefined when there is room, else a promise that resolves once there is.
+   * @throws ServiceError (also by the promise) 429 when the tenant is at its limit, 503 when the service is.
+   */
+  acquire(slot: Slot, units: number): Promise<void> | undefined {
+    if (this.#waiting === 0 && this.#hasRoom(slot, units)) {
+      this.add(slot, units);
+      return undefined;
+    }
+    this.#makeWaitingRoom(slot, units);
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = {
+        slot,
+        units,
+        resolve,
+        reject,
+        timer: setTimeout(() => this.#refuse(waiter), this.#limits.maxWaitMs),
+      };
+      slot.waiter = waiter;
+      const queue = this.#queues.get(slot.tenant);
+      if (queue) queue.push(waiter);
+      else this.#queues.set(slot.tenant, [waiter]);
+      this.#waiting++;
+      this.#admit();
+    });
+  }
+
+  /** Called by the slot: counts units without waiting for room. */
+  add(slot: Slot, units: number): void {
+    if (slot.units === 0 && units > 0) this.#slotsInFlight++;
+    slot.units += units;
+    this.#inFlight += units;
+    this.#inFlightByTenant.set(slot.tenant, this.#tenantInFlight(slot.tenant) + units);
+  }
+
+  /** Called by the slot: gives back all it holds, and leaves the queue. */
+  release(slot: Slot): void {
+    const { tenant, units, waiter } = slot;
+    if (waiter) {
+      this.#remove(waiter);
+      waiter.reject(clientGone());
+    }
+    if (units > 0) this.#slotsInFlight--;
+    slot.units = 0;
+    this.#inFlight -= units;
+    const left = this.#tenantInFlight(tenant) - units;
+    if (left === 0) this.#inFlightByTenant.delete(tenant);
+    else this.#inFlightByTenant.set(tenant, left);
+    this.#admit();
+  }
+
+  /** Lets in those for whom there is room now, one of each tenant in turn. */
+  #admit(): void {
+    // A tenant that is served goes to the end of the map, where this loop comes to it again.
+    for (const [tenant, [waiter]] of this.#queues) {
+      if (waiter === undefined || !this.#tenantHasRoom(waiter.slot, waiter.units)) continue;
+      // A large one must not starve behind small ones, so nobody overtakes it.
+      if (!this.#serviceHasRoom(waiter.slot, waiter.units)) return;
+      this.#remove(waiter);
+      const queue = this.#queues.get(tenant);
+      if (queue) {
+        this.#queues.delete(tenant);
+        this.#queues.set(tenant, queue);
+      }
+      this.add(waiter.slot, waiter.units);
+      waiter.resolve();
+    }
+  }
+
+  /** When the queue is full, the newest of the longest queue goes; the request that asks is refused if that is its own. */
+  #makeWaitingRoom(slot: Slot, units: number): void {
+    if (this.#waiting < this.#limits.maxWaiting) return;
+    let longest: Waiter[] = [];
+    for (const queue of this.#queues.values()) if (queue.length > longest.length) longest = queue;
+    const newest = longest.at(-1);
+    const own = this.#queues.get(slot.tenant)?.length ?? 0;
+    if (newest === undefined || longest.length <= own + 1) throw this.#refusal(slot, units);
+    this.#refuse(newest);
+  }
+
+  #refuse(waiter: Waiter): void {
+    const refusal = this.#refusal(waiter.slot, waiter.units);
+    this.#remove(waiter);
+    waiter.reject(refusal);
+    this.#admit();
+  }
+
+  #refusal(slot: Slot, units: number): ServiceError {
+    return this.#tenantHasRoom(slot, units) ? overloaded() : tooManyAtOnce();
+  }
+
+  #remove(waiter: Waiter): void {
+    clearTimeout(waiter.timer);
+    waiter.slot.waiter = undefined;
+    this.#waiting--;
+    const { tenant } = waiter.slot;
+    const queue = this.#queues.get(tenant) ?? [];
+    queue.splice(queue.indexOf(waiter), 1);
+    if (queue.length === 0) this.#queues.delete(tenant);
+  }
+
+  #hasRoom(slot: Slot, units: number): boolean {
+    return this.#tenantHasRoom(slot, units) && this.#serviceHasRoom(slot, units);
+  }
+
+  #tenantHasRoom({ tenant, units: held }: Slot, units: number): boolean {
+    return hasRoom(this.#limits.perTenant, this.#tenantInFlight(tenant), held, units);
+  }
+
+  #serviceHasRoom({ units: held }: Slot, units: number): boolean {
+    return hasRoom(this.#limits.total, this.#inFlight, held, units);
+  }
+
+  #tenantInFlight(tenant: string): number {
+    return this.#inFlightByTenant.get(tenant) ?? 0;
+  }
+}
+
+function hasRoom(limit: number, inFlight: number, held: number, units: number): boolean {
+  return limit === 0 || inFlight === held || inFlight + units <= limit;
+}
+
+/** What one request holds of a limiter, until it is released. */
+export class Slot {
+  readonly tenant: string;
+  /** For the limiter only. */
+  units = 0;
+  /** For the limiter only. */
+  waiter: Waiter | undefined;
+  readonly #limiter: ConcurrencyLimiter;
+  #isReleased = false;
+
+  constructor(limiter: ConcurrencyLimiter, tenant: string) {
+    this.#limiter = limiter;
+    this.tenant = tenant;
+  }
+
+  /**
+   * Takes units, and waits for room if need be. One call at a time.
+   *
+   * @returns undefined when there was room at once.
+   * @throws ServiceError (also by the promise) 429 or 503 when there was none in time, 499 when the slot is released.
+   */
+  acquire(units: number): Promise<void> | undefined {
+    if (this.#isReleased) throw clientGone();
+    return this.#limiter.acquire(this, units);
+  }
+
+  /** Counts units that are taken already, over the limits too. */
+  add(units: number): void {
+    if (!this.#isReleased) this.#limiter.add(this, units);
+  }
+
+  /** Gives everything back. The slot stays empty from now on. */
+  release(): void {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    this.#limiter.release(this);
+  }
+}
+
+function overloaded(): ServiceError {
+  return new ServiceError(503, 'overloaded', 'The service is at capacity. Try again shortly.', {
+    retryAfter: 1,
+  });
+}
+
+function tooManyAtOnce(): ServiceError {
+  return new ServiceError(
+    429,
+    'too_many_at_once',
+    'The tenant has as many requests in flight as it may. Wait for their answers.',
+    { retryAfter: 1 },
+  );
+}
+
+/** Nobody sees this answer; the status and code are for the log and the metrics. */
+export function clientGone(): ServiceError {
+  return new ServiceError(499, 'client_gone', 'The client closed the connection before it was answered.');
+}
