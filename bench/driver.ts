@@ -1,6 +1,6 @@
 /** C2, the limit of the driver: the same SQL on two pipelined connections, with nothing around it. */
 import pg from 'pg';
-import { executeBare, type Query } from './servers/bare.ts';
+import { type Execute, executeBare } from './servers/bare.ts';
 import { type Job, type Measured, serveJobs } from './support/job.ts';
 import { Times } from './support/statistics.ts';
 import { callsOf } from './support/workloads.ts';
@@ -18,7 +18,7 @@ serveJobs(async (job: Job): Promise<Measured> => {
   const times = new Times();
   let all = 0;
 
-  const work = async (client: number, query: Query) => {
+  const work = async (client: number, query: Execute) => {
     const next = callsOf(job.workload, { ...job, client, clients: job.connections });
     for (let started = performance.now(); started < to; ) {
       const { tenant, input } = next();

@@ -45,9 +45,9 @@ const GROUNDS = ['small', 'large', 'largest'] as const;
 
 let made = 0;
 const calls: Record<string, (ground: Ground) => Promise<unknown>> = {
-  'view of a file': ({ store, directories }) => store().look(filePath(directories), 1000),
+  'view of a file': ({ store, directories }) => store().lookup(filePath(directories), 1000),
   'view of a directory of 100': ({ store, directories }) =>
-    store().look(`/memories/d${pick(directories)}` as MemoryPath, 5000),
+    store().lookup(`/memories/d${pick(directories)}` as MemoryPath, 5000),
   // In a directory that is there: making one is more work, and in the small table it would soon be there.
   create: async ({ store, directories }) => {
     const path = `/memories/d${pick(directories)}/new-${made++}.md` as MemoryPath;

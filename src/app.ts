@@ -20,7 +20,7 @@ import { createSecretScanner } from './redaction/scanner.ts';
 import { registerExecute } from './routes/execute.ts';
 import { registerHealth } from './routes/health.ts';
 import { PostgresMemory } from './store/memory-store.ts';
-import { Tenancy } from './tenants/policy-cache.ts';
+import { TenantPolicyCache } from './tenants/policy-cache.ts';
 import { Tenants } from './tenants/tenants.ts';
 
 /**
@@ -67,7 +67,7 @@ export async function buildApp(options: {
   await registerOpenApi(app);
 
   const authenticator = await createAuthenticator(config, database);
-  const tenancy = new Tenancy(new Tenants(database), config);
+  const policies = new TenantPolicyCache(new Tenants(database), config);
   const memory = new PostgresMemory(database, {
     batchSize: config.DB_BATCH_SIZE,
     maxFiles: config.MAX_TENANT_FILES,
@@ -80,7 +80,7 @@ export async function buildApp(options: {
     memory,
     hooks: {
       onRequest: await requestContextHook(app, {
-        ...{ authenticator, tenancy, inFlight },
+        ...{ authenticator, policies, inFlight },
         transferTimeoutMs: config.TRANSFER_TIMEOUT_MS,
       }),
       onSend: watchAnswer(config.TRANSFER_TIMEOUT_MS),

@@ -9,7 +9,7 @@ import { pruneAnswers } from './idempotency/pruning.ts';
 import { closeLog, createLogger } from './logger.ts';
 import { DataDirectoryDamaged, DataDirectoryInUse } from './postgres/data-directory.ts';
 import { type Database, openDatabase } from './postgres/database.ts';
-import { toServiceError } from './postgres/errors.ts';
+import { asDatabaseError, DatabaseError, describe } from './postgres/errors.ts';
 import { migrate } from './postgres/migrate.ts';
 import { schedule } from './util/schedule.ts';
 
@@ -95,7 +95,7 @@ function startJobs(config: Config, database: Database, log: Logger): () => Promi
       firstAfterMs: FIRST_CLEANING_AFTER_MS,
       everyMs: CLEANING_INTERVAL_MS,
       onError: (error) =>
-        log.error({ job, fault: toServiceError(error).code }, 'a job failed; it is tried again later'),
+        log.error({ job, fault: asDatabaseError(error).code }, 'a job failed; it is tried again later'),
     }),
   );
   return async () => {
@@ -131,8 +131,7 @@ async function migrateWhenReachable(config: Config, database: Database): Promise
     try {
       return await migrate(database);
     } catch (error) {
-      const fault = toServiceError(error);
-      if (fault.status === 503 && Date.now() < deadline) {
+      if (asDatabaseError(error).status === 503 && Date.now() < deadline) {
         await delay(500);
         continue;
       }
@@ -143,8 +142,8 @@ async function migrateWhenReachable(config: Config, database: Database): Promise
 }
 
 function describeStartFault(config: Config, error: unknown): string {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const reason = cause instanceof AggregateError ? cause.errors.map(String).join('; ') : String(cause);
+  const reason =
+    error instanceof DatabaseError ? (error.accessFault ?? `SQLSTATE ${error.sqlState}`) : describe(error);
   if (config.DATABASE_URL === undefined) {
     return `The embedded database in ${config.DATA_DIR} cannot be used: ${reason}`;
   }

@@ -1,48 +1,43 @@
 import { randomUUID } from 'node:crypto';
-import type { Statement } from '../../src/postgres/query.ts';
-import {
-  type LookedRow,
-  lookAtFileStatement,
-  lookStatement,
-  readFileStatement,
-} from '../../src/store/read-queries.ts';
+import type { Query } from '../../src/postgres/query.ts';
+import { type LookupRow, lookupFileQuery, lookupQuery, readFileQuery } from '../../src/store/read-queries.ts';
 import type { Input } from '../support/workloads.ts';
 
 /** Runs a prepared statement and gives its rows. */
-export type Query = (query: {
+export type Execute = (query: {
   name: string;
   text: string;
   values: unknown[];
 }) => Promise<{ rows: unknown[] }>;
 
 type Values = Record<string, string | number>;
-type Prepared = (query: Query, values: Values) => Promise<{ rows: unknown[] }>;
+type Prepared = (query: Execute, values: Values) => Promise<{ rows: unknown[] }>;
 
 // biome-ignore lint/suspicious/noExplicitAny: the types of parameters and rows do not matter here
-function prepared({ name, sql, parameters }: Statement<any, any>): Prepared {
+function prepared({ name, sql, parameters }: Query<any, any>): Prepared {
   return (query, values) => query({ name, text: sql, values: parameters.map((each) => values[each]) });
 }
 
-const lookAtFile = prepared(lookAtFileStatement);
-const look = prepared(lookStatement);
-const read = prepared(readFileStatement);
+const lookupFile = prepared(lookupFileQuery);
+const lookup = prepared(lookupQuery);
+const read = prepared(readFileQuery);
 
 /** Calls one of the service's database functions, without quotas and idempotency. */
-const call = (query: Query, name: string, values: (string | number | boolean | null)[]) => {
+const call = (query: Execute, name: string, values: (string | number | boolean | null)[]) => {
   const parameters = values.map((_, i) => `$${i + 1}`).join(', ');
   return query({ name, text: `SELECT outcome FROM ${name}(${parameters}, NULL, NULL, NULL, true)`, values });
 };
 
 /** A memory command with the service's SQL and the formatting, and without all else: nothing is checked. */
-export async function executeBare(query: Query, tenant: string, input: Input): Promise<string> {
+export async function executeBare(query: Execute, tenant: string, input: Input): Promise<string> {
   switch (input.command) {
     case 'view': {
       const { path } = input;
       const accessedBefore = '2000-01-01';
       const { rows } = path.endsWith('.md')
-        ? await lookAtFile(query, { tenant, path, accessedBefore })
-        : await look(query, { tenant, path, maxEntries: 10_000, accessedBefore });
-      return show(path, rows as LookedRow[]);
+        ? await lookupFile(query, { tenant, path, accessedBefore })
+        : await lookup(query, { tenant, path, maxEntries: 10_000, accessedBefore });
+      return show(path, rows as LookupRow[]);
     }
     case 'create': {
       const { path, file_text: content } = input;
@@ -70,7 +65,7 @@ export async function executeBare(query: Query, tenant: string, input: Input): P
   }
 }
 
-function show(path: string, rows: LookedRow[]): string {
+function show(path: string, rows: LookupRow[]): string {
   const [found] = rows;
   if (found === undefined) throw new Error(`Nothing is at ${path}.`);
   if (found.kind === 'file') {
@@ -88,7 +83,7 @@ function size(bytes: number): string {
   return bytes < 1024 ? `${bytes}B` : `${(bytes / 1024).toFixed(1)}K`;
 }
 
-async function edit(query: Query, tenant: string, path: string, change: (content: string) => string) {
+async function edit(query: Execute, tenant: string, path: string, change: (content: string) => string) {
   const [file] = (await read(query, { tenant, path })).rows as { content: string; version: string }[];
   if (file === undefined) throw new Error(`No file is at ${path}.`);
   const bytes = Buffer.byteLength(file.content);

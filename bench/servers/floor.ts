@@ -13,17 +13,17 @@ import {
   text,
 } from '../support/data.ts';
 import type { Input } from '../support/workloads.ts';
-import { executeBare, type Query } from './bare.ts';
+import { type Execute, executeBare } from './bare.ts';
 
 const { DATABASE_URL, PORT, DB_POOL_MAX = '10' } = process.env;
 
-function fromDatabase(connectionString: string): Query {
+function fromDatabase(connectionString: string): Execute {
   // As the service, it keeps its connections between its turns.
   const pool = new pg.Pool({ connectionString, max: Number(DB_POOL_MAX), idleTimeoutMillis: 0 });
   return (query) => pool.query(query);
 }
 
-function fromMemory(): Query {
+function fromMemory(): Execute {
   const file = { kind: 'file', content: text(SMALL_BYTES) };
   const rows = new Map<unknown, unknown[]>();
   for (let d = 0; d < DIRECTORIES; d++) {

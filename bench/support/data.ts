@@ -1,5 +1,5 @@
 import type { Database } from '../../src/postgres/database.ts';
-import { statement } from '../../src/postgres/query.ts';
+import { defineQuery } from '../../src/postgres/query.ts';
 
 /** What each tenant has: directories d0 to d4 of 20 files each; the first file of each is large. */
 export const DIRECTORIES = 5;
@@ -39,7 +39,7 @@ export async function seed(database: Database, tenants: number): Promise<void> {
   const small = text(SMALL_BYTES);
   const large = text(LARGE_BYTES);
   const run = (name: string, sql: string, params: Record<string, string | number>) =>
-    database.run(statement(`seed_${name}`, Object.keys(params), sql), params);
+    database.query(defineQuery(`seed_${name}`, Object.keys(params), sql), params);
   const all = `generate_series(0, $1::integer - 1) AS t (i)`;
   await run(
     'tenants',

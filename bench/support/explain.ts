@@ -1,10 +1,10 @@
 import pg from 'pg';
-import { batchStatements } from '../../src/store/batch-queries.ts';
-import { readingStatements } from '../../src/store/read-queries.ts';
+import { batchQueries } from '../../src/store/batch-queries.ts';
+import { readQueries } from '../../src/store/read-queries.ts';
 import type { BenchDatabase } from './postgres.ts';
 
-const statements = [...readingStatements, ...batchStatements];
-const batches: ReadonlySet<unknown> = new Set(batchStatements);
+const statements = [...readQueries, ...batchQueries];
+const batches: ReadonlySet<unknown> = new Set(batchQueries);
 const FILE = '/memories/d0/f5.md';
 const DIRECTORY = '/memories/d0';
 
@@ -39,7 +39,7 @@ export async function explainAll({ query }: BenchDatabase, tenant: string): Prom
     }
   };
   for (const [index, { name }] of statements.entries()) {
-    if (name === 'look') {
+    if (name === 'lookup') {
       await explain('look: a file', index, {});
       await explain('look: a directory of 100', index, { path: DIRECTORY });
       await explain('look: /memories', index, { path: '/memories' });

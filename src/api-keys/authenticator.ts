@@ -12,8 +12,8 @@ import {
 } from '../auth/principal.ts';
 import { ServiceError } from '../errors.ts';
 import type { ConcurrencyLimiter } from '../util/concurrency-limiter.ts';
-import { whenKnown } from '../util/maybe-promise.ts';
-import { BackgroundNotes } from '../util/write-behind-buffer.ts';
+import { mapMaybePromise } from '../util/maybe-promise.ts';
+import { WriteBehindBuffer } from '../util/write-behind-buffer.ts';
 import { hashOf, isApiKey } from './api-key.ts';
 import type { Keys } from './api-keys.ts';
 import type { KeyRow } from './queries.ts';
@@ -44,7 +44,7 @@ export class KeyAuthenticator implements Authenticator {
   readonly #valid = new LRUCache<string, true>({ max: REMEMBERED_VALID_KEYS });
   readonly #lookups: ConcurrencyLimiter;
   /** Only a hint for operators. */
-  readonly #used: BackgroundNotes<string>;
+  readonly #used: WriteBehindBuffer<string>;
 
   constructor(
     keys: Keys,
@@ -57,7 +57,7 @@ export class KeyAuthenticator implements Authenticator {
     },
   ) {
     const ttl = options.cacheSeconds * 1000;
-    this.#used = new BackgroundNotes((hashes) => keys.noteUse(hashes), CACHED_KEYS);
+    this.#used = new WriteBehindBuffer((hashes) => keys.noteUse(hashes), CACHED_KEYS);
     this.#autoCreate = options.autoCreate;
     this.#lookups = options.lookups;
     this.#failures = new FailedAttempts(options.failuresPerMinute);
@@ -74,7 +74,7 @@ export class KeyAuthenticator implements Authenticator {
     const given = bearerToken(credentials) ?? '';
     const hash = hashOf(given);
     const key = this.#known.get(hash) ?? (isApiKey(given) ? this.#find(hash, credentials.ip) : undefined);
-    return whenKnown(key, (found) => this.#principalOf(found, hash, credentials));
+    return mapMaybePromise(key, (found) => this.#principalOf(found, hash, credentials));
   }
 
   #principalOf(key: KnownKey | undefined, hash: string, credentials: Credentials): Principal {

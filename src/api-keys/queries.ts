@@ -1,4 +1,4 @@
-import { statement } from '../postgres/query.ts';
+import { defineQuery } from '../postgres/query.ts';
 
 /** An API key as stored; never the key itself. `tenant` is null for a service key. */
 export interface KeyRow {
@@ -15,14 +15,14 @@ export interface KeyRow {
 const COLUMNS = `id, tenant_id AS tenant, access, label, created_at AS "createdAt", expires_at AS "expiresAt",
   revoked_at AS "revokedAt", last_used_at AS "lastUsedAt"`;
 
-export const findKeyStatement = statement<{ hash: string }, KeyRow>(
+export const findKeyQuery = defineQuery<{ hash: string }, KeyRow>(
   'find_key',
   ['hash'],
   `SELECT ${COLUMNS} FROM api_keys WHERE hash = $1`,
 );
 
 /** Counts 1, or 0 when the key is for a tenant that there is not. */
-export const createKeyStatement = statement<{
+export const createKeyQuery = defineQuery<{
   hash: string;
   id: string;
   tenant: string | null;
@@ -40,29 +40,29 @@ WHERE $3::text IS NULL OR EXISTS (SELECT 1 FROM tenants WHERE id = $3)
 );
 
 /** The keys of a tenant, or with null all keys, the newest first. */
-export const listKeysStatement = statement<{ tenant: string | null }, KeyRow>(
+export const listKeysQuery = defineQuery<{ tenant: string | null }, KeyRow>(
   'list_keys',
   ['tenant'],
   `SELECT ${COLUMNS} FROM api_keys WHERE $1::text IS NULL OR tenant_id = $1 ORDER BY created_at DESC, id`,
 );
 
 /** Counts 1, or 0 when there is no such key or it is revoked already. */
-export const revokeKeyStatement = statement<{ id: string; now: string }>(
+export const revokeKeyQuery = defineQuery<{ id: string; now: string }>(
   'revoke_key',
   ['id', 'now'],
   'UPDATE api_keys SET revoked_at = $2::timestamptz WHERE id = $1 AND revoked_at IS NULL',
 );
 
-export const noteKeyUseStatement = statement<{ hashes: string[]; now: string }>(
+export const noteKeyUseQuery = defineQuery<{ hashes: string[]; now: string }>(
   'note_key_use',
   ['hashes', 'now'],
   'UPDATE api_keys SET last_used_at = $2::timestamptz WHERE hash = ANY ($1::text[])',
 );
 
-export const keyStatements = [
-  findKeyStatement,
-  createKeyStatement,
-  listKeysStatement,
-  revokeKeyStatement,
-  noteKeyUseStatement,
+export const apiKeyQueries = [
+  findKeyQuery,
+  createKeyQuery,
+  listKeysQuery,
+  revokeKeyQuery,
+  noteKeyUseQuery,
 ] as const;

@@ -1,7 +1,7 @@
 import type { Database } from '../postgres/database.ts';
 import type { WriteQueue } from '../store/write-queue.ts';
-import { BackgroundNotes } from '../util/write-behind-buffer.ts';
-import { touchStatement } from './queries.ts';
+import { WriteBehindBuffer } from '../util/write-behind-buffer.ts';
+import { touchQuery } from './queries.ts';
 
 /** An access is noted when the last note is older than this, so a file costs at most one such write a day. */
 const RESOLUTION_MS = 24 * 60 * 60 * 1000;
@@ -29,7 +29,7 @@ export function accessedBefore(): string {
 export class AccessTimes {
   readonly #database: Database;
   readonly #writes: WriteQueue;
-  readonly #notes = new BackgroundNotes<Access>((accesses) => this.#write(accesses), MAX_GATHERED);
+  readonly #notes = new WriteBehindBuffer<Access>((accesses) => this.#write(accesses), MAX_GATHERED);
 
   constructor(database: Database, writes: WriteQueue) {
     this.#database = database;
@@ -58,7 +58,7 @@ export class AccessTimes {
     for (const [tenant, paths] of pathsOf) {
       const params = { tenant, paths, now, accessedBefore: accessedBefore() };
       try {
-        await this.#writes.exclusively(tenant, () => this.#database.run(touchStatement, params));
+        await this.#writes.exclusively(tenant, () => this.#database.query(touchQuery, params));
       } catch {
         // Not worth an error, and the other tenants' are written: the next reader of these files notes them again.
       }

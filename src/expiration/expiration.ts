@@ -1,7 +1,6 @@
 import { databaseTime } from '../postgres/clock.ts';
 import type { Database } from '../postgres/database.ts';
-import { withFaultsMapped } from '../postgres/errors.ts';
-import { countExpiredStatement, expireStatement, tenantsWithTtlStatement } from './queries.ts';
+import { countExpiredQuery, expireQuery, tenantsWithTtlQuery } from './queries.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const TENANTS_A_PAGE = 500;
@@ -36,27 +35,25 @@ export async function expireFiles(
 ): Promise<Expired | undefined> {
   const { defaultTtlDays, dryRun = false, onTenant } = options;
   const total: Expired = { tenants: 0, files: 0, bytes: 0 };
-  const ran = await withFaultsMapped(() =>
-    database.withJobLock(EXPIRATION_LOCK, async () => {
-      const now = options.now ?? (await databaseTime(database));
-      for await (const { id, ttlDays } of tenantsWithTtl(database, defaultTtlDays)) {
-        const before = new Date(now.getTime() - ttlDays * DAY_MS).toISOString();
-        const expired = dryRun ? await countIn(database, id, before) : await expireIn(database, id, before);
-        if (expired.files === 0) continue;
-        total.tenants++;
-        total.files += expired.files;
-        total.bytes += expired.bytes;
-        onTenant?.(id, expired);
-      }
-    }),
-  );
+  const ran = await database.withJobLock(EXPIRATION_LOCK, async () => {
+    const now = options.now ?? (await databaseTime(database));
+    for await (const { id, ttlDays } of tenantsWithTtl(database, defaultTtlDays)) {
+      const before = new Date(now.getTime() - ttlDays * DAY_MS).toISOString();
+      const expired = dryRun ? await countIn(database, id, before) : await expireIn(database, id, before);
+      if (expired.files === 0) continue;
+      total.tenants++;
+      total.files += expired.files;
+      total.bytes += expired.bytes;
+      onTenant?.(id, expired);
+    }
+  });
   return ran ? total : undefined;
 }
 
 async function* tenantsWithTtl(database: Database, defaultTtlDays: number) {
   let after = '';
   for (;;) {
-    const { rows } = await database.run(tenantsWithTtlStatement, {
+    const { rows } = await database.query(tenantsWithTtlQuery, {
       after,
       defaultTtlDays,
       limit: TENANTS_A_PAGE,
@@ -69,13 +66,13 @@ async function* tenantsWithTtl(database: Database, defaultTtlDays: number) {
 }
 
 async function countIn(database: Database, tenant: string, before: string) {
-  return (await database.run(countExpiredStatement, { tenant, before })).rows[0] ?? { files: 0, bytes: 0 };
+  return (await database.query(countExpiredQuery, { tenant, before })).rows[0] ?? { files: 0, bytes: 0 };
 }
 
 async function expireIn(database: Database, tenant: string, before: string) {
   const expired = { files: 0, bytes: 0 };
   for (;;) {
-    const batch = (await database.run(expireStatement, { tenant, before, limit: FILES_A_BATCH })).rows[0];
+    const batch = (await database.query(expireQuery, { tenant, before, limit: FILES_A_BATCH })).rows[0];
     if (batch === undefined || batch.files === 0) return expired;
     expired.files += batch.files;
     expired.bytes += batch.bytes;

@@ -1,8 +1,8 @@
-import { statement } from '../postgres/query.ts';
+import { defineQuery } from '../postgres/query.ts';
 import { LOCK_TENANT } from '../tenants/queries.ts';
 
 /** The tenants whose files expire, in the order of their ids, a page at a time. */
-export const tenantsWithTtlStatement = statement<
+export const tenantsWithTtlQuery = defineQuery<
   { after: string; defaultTtlDays: number; limit: number },
   { id: string; ttlDays: number }
 >(
@@ -16,7 +16,7 @@ WHERE id > $1 AND COALESCE(ttl_days, $2::bigint) > 0 ORDER BY id LIMIT $3
 
 const EXPIRED = `kind = 'file' AND accessed_at < $2::timestamptz AND updated_at < $2::timestamptz`;
 
-export const countExpiredStatement = statement<
+export const countExpiredQuery = defineQuery<
   { tenant: string; before: string },
   { files: number; bytes: number }
 >(
@@ -29,7 +29,7 @@ WHERE tenant_id = $1 AND ${EXPIRED}
 );
 
 /** Removes a batch of files that were neither read nor written since a time. */
-export const expireStatement = statement<
+export const expireQuery = defineQuery<
   { tenant: string; before: string; limit: number },
   { files: number; bytes: number }
 >(
@@ -39,7 +39,7 @@ export const expireStatement = statement<
 );
 
 /** Notes that files were read, where the last such note is old enough. */
-export const touchStatement = statement<{
+export const touchQuery = defineQuery<{
   tenant: string;
   paths: string[];
   now: string;
@@ -55,14 +55,14 @@ WHERE e.tenant_id = $1 AND e.path = ANY ($2::text[]) AND e.kind = 'file' AND e.a
 );
 
 /** The next tenant that has answers under idempotency keys: one step along the primary key, not a scan of it. */
-export const nextTenantWithAnswersStatement = statement<{ after: string }, { tenant: string }>(
+export const nextTenantWithAnswersQuery = defineQuery<{ after: string }, { tenant: string }>(
   'next_tenant_with_answers',
   ['after'],
   'SELECT tenant_id AS tenant FROM idempotency_keys WHERE tenant_id > $1 ORDER BY tenant_id LIMIT 1',
 );
 
 /** Forgets up to so many of a tenant's answers that are older than a time. */
-export const pruneAnswersStatement = statement<{ tenant: string; before: string; limit: number }>(
+export const pruneAnswersQuery = defineQuery<{ tenant: string; before: string; limit: number }>(
   'prune_answers',
   ['tenant', 'before', 'limit'],
   `
@@ -74,18 +74,18 @@ DELETE FROM idempotency_keys WHERE tenant_id = $1 AND key_hash IN (
 );
 
 /** The database's time, by which rows are old: the clock of a replica may be wrong. */
-export const databaseTimeStatement = statement<Record<string, never>, { now: string }>(
+export const databaseTimeQuery = defineQuery<Record<string, never>, { now: string }>(
   'database_time',
   [],
   'SELECT now() AS now',
 );
 
-export const expirationStatements = [
-  tenantsWithTtlStatement,
-  countExpiredStatement,
-  expireStatement,
-  touchStatement,
-  nextTenantWithAnswersStatement,
-  pruneAnswersStatement,
-  databaseTimeStatement,
+export const expirationQueries = [
+  tenantsWithTtlQuery,
+  countExpiredQuery,
+  expireQuery,
+  touchQuery,
+  nextTenantWithAnswersQuery,
+  pruneAnswersQuery,
+  databaseTimeQuery,
 ] as const;

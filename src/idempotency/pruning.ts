@@ -1,7 +1,6 @@
-import { nextTenantWithAnswersStatement, pruneAnswersStatement } from '../expiration/queries.ts';
+import { nextTenantWithAnswersQuery, pruneAnswersQuery } from '../expiration/queries.ts';
 import { databaseTime } from '../postgres/clock.ts';
 import type { Database } from '../postgres/database.ts';
-import { withFaultsMapped } from '../postgres/errors.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 /** Small, so that a statement takes far less than its time limit. */
@@ -22,30 +21,28 @@ export async function pruneAnswers(
 ): Promise<number | undefined> {
   let pruned = 0;
   const faults: unknown[] = [];
-  const ran = await withFaultsMapped(() =>
-    database.withJobLock(PRUNING_LOCK, async () => {
-      const now = options.now ?? (await databaseTime(database));
-      const before = new Date(now.getTime() - options.hours * HOUR_MS).toISOString();
-      for await (const tenant of tenantsWithAnswers(database)) {
-        try {
-          for (let count = ANSWERS_A_BATCH; count === ANSWERS_A_BATCH; pruned += count) {
-            const batch = { tenant, before, limit: ANSWERS_A_BATCH };
-            ({ count } = await database.run(pruneAnswersStatement, batch));
-          }
-        } catch (error) {
-          faults.push(error);
+  const ran = await database.withJobLock(PRUNING_LOCK, async () => {
+    const now = options.now ?? (await databaseTime(database));
+    const before = new Date(now.getTime() - options.hours * HOUR_MS).toISOString();
+    for await (const tenant of tenantsWithAnswers(database)) {
+      try {
+        for (let count = ANSWERS_A_BATCH; count === ANSWERS_A_BATCH; pruned += count) {
+          const batch = { tenant, before, limit: ANSWERS_A_BATCH };
+          ({ count } = await database.query(pruneAnswersQuery, batch));
         }
+      } catch (error) {
+        faults.push(error);
       }
-      if (faults.length > 0) throw faults[0];
-    }),
-  );
+    }
+    if (faults.length > 0) throw faults[0];
+  });
   return ran ? pruned : undefined;
 }
 
 async function* tenantsWithAnswers(database: Database): AsyncGenerator<string> {
   let after = '';
   for (;;) {
-    const next = (await database.run(nextTenantWithAnswersStatement, { after })).rows[0];
+    const next = (await database.query(nextTenantWithAnswersQuery, { after })).rows[0];
     if (next === undefined) return;
     yield next.tenant;
     after = next.tenant;

@@ -10,7 +10,7 @@ export interface ListedEntry {
 }
 
 /** What stands at a path. A listing holds at most the asked number of `entries`; `total` counts them all. */
-export type Looked =
+export type LookupResult =
   | { kind: 'file'; content: string }
   | { kind: 'dir'; entries: ListedEntry[]; total: number }
   | { kind: 'missing' };
@@ -59,7 +59,7 @@ export interface MemoryStore {
    * A file with its content, or a directory with what lies up to two levels below it, hidden names and
    * `node_modules` left out, depth first, names in code point order; at most `maxEntries` of them.
    */
-  look(path: MemoryPath, maxEntries: number): Promise<Looked>;
+  lookup(path: MemoryPath, maxEntries: number): Promise<LookupResult>;
 
   /** Makes a file and the directories above it that are missing. */
   create(path: MemoryPath, content: string, answer: MemoryResult): Promise<Created>;

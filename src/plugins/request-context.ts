@@ -2,8 +2,8 @@ import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import type { Authenticator, Principal } from '../auth/principal.ts';
 import { ServiceError } from '../errors.ts';
-import type { Tenancy, TenantPolicy } from '../tenants/policy-cache.ts';
-import { whenKnown } from '../util/maybe-promise.ts';
+import type { TenantPolicy, TenantPolicyCache } from '../tenants/policy-cache.ts';
+import { mapMaybePromise } from '../util/maybe-promise.ts';
 import { type InFlight, InFlightRequest, inFlightOf } from './concurrency-limit.ts';
 import { RateStore, WINDOW_MS } from './rate-store.ts';
 import { countBody } from './request-body.ts';
@@ -30,10 +30,15 @@ export async function requestContextHook(
   app: FastifyInstance,
   {
     authenticator,
-    tenancy,
+    policies,
     inFlight,
     transferTimeoutMs,
-  }: { authenticator: Authenticator; tenancy: Tenancy; inFlight: InFlight; transferTimeoutMs: number },
+  }: {
+    authenticator: Authenticator;
+    policies: TenantPolicyCache;
+    inFlight: InFlight;
+    transferTimeoutMs: number;
+  },
 ): Promise<onRequestHookHandler> {
   app.decorateRequest('context', undefined);
   app.decorateRequest('inFlight', undefined);
@@ -59,19 +64,19 @@ export async function requestContextHook(
   ) => Promise<void>;
   const policyOf = (request: FastifyRequest, principal: Principal) => {
     request.logEntry.tenant = principal.tenant;
-    return tenancy.policyFor(principal.tenant, principal.autoCreate);
+    return policies.policyFor(principal.tenant, principal.autoCreate);
   };
   const enter = (request: FastifyRequest, reply: FastifyReply, context: RequestContext) => {
     checkBodySize(request, context.policy);
     request.context = context;
     inFlightOf(request).enter(context.principal.tenant);
     const limited = context.policy.ratePerMinute > 0 ? limitRate.call(app, request, reply) : undefined;
-    return whenKnown(limited, () => countBody(request, reply, transferTimeoutMs));
+    return mapMaybePromise(limited, () => countBody(request, reply, transferTimeoutMs));
   };
   return (request, reply, done) => {
     request.inFlight = new InFlightRequest(inFlight, reply);
-    const entered = whenKnown(authenticator.authenticate(request), (principal) =>
-      whenKnown(policyOf(request, principal), (policy) => enter(request, reply, { principal, policy })),
+    const entered = mapMaybePromise(authenticator.authenticate(request), (principal) =>
+      mapMaybePromise(policyOf(request, principal), (policy) => enter(request, reply, { principal, policy })),
     );
     if (entered instanceof Promise) entered.then(() => done(), done);
     else done();

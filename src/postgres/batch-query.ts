@@ -1,4 +1,4 @@
-import { type BatchStatement, statement, type Value } from './query.ts';
+import { type BatchQuery, defineQuery, type Value } from './query.ts';
 
 /*
  * What the reading statements for many calls at once (see `BatchQueue`) are made of. Each row of a table is found by the tenant of the
@@ -14,14 +14,14 @@ export const MAX_BYTES = 32_768;
  * @param parameters with their types, in order (strings are `text` there, which goes to the server as it is)
  * @param text makes the statement from the calls as rows of a FROM list: `c`, with a column a parameter, and `item`
  */
-export function batch(
+export function defineBatchQuery(
   name: string,
   parameters: Record<string, string>,
   text: (calls: string) => string,
-): BatchStatement {
+): BatchQuery {
   const names = Object.keys(parameters);
   const arrays = Object.values(parameters).map((type, i) => `$${i + 1}::${type}[]`);
   const columns = names.map((each) => each.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
   const calls = `unnest(${arrays.join(', ')}) WITH ORDINALITY AS c (${columns.join(', ')}, item)`;
-  return statement<Record<string, Value>, { item: number }>(name, names, text(calls));
+  return defineQuery<Record<string, Value>, { item: number }>(name, names, text(calls));
 }

@@ -1,11 +1,11 @@
-import { neverSent, outcomeUnknown } from './errors.ts';
+import { DatabaseError } from './errors.ts';
 import {
-  type BatchStatement,
+  type BatchQuery,
   countCharacters,
-  type Outcome,
-  type Run,
+  type Query,
+  type QueryExecutor,
+  type QueryResult,
   type Scalar,
-  type Statement,
   type Value,
 } from './query.ts';
 
@@ -37,26 +37,26 @@ interface Kind {
  * never sent, go alone.
  */
 export class BatchQueue {
-  readonly #batched: Run;
-  readonly #single: Run;
+  readonly #batched: QueryExecutor;
+  readonly #single: QueryExecutor;
   readonly #size: number;
-  readonly #kinds = new Map<BatchStatement, Kind>();
+  readonly #kinds = new Map<BatchQuery, Kind>();
 
   /** @param size how many calls may share a statement; 1: each goes alone */
-  constructor(runners: { batched: Run; single: Run }, size: number) {
-    this.#batched = runners.batched;
-    this.#single = runners.single;
+  constructor(executors: { batched: QueryExecutor; single: QueryExecutor }, size: number) {
+    this.#batched = executors.batched;
+    this.#single = executors.single;
     this.#size = size;
   }
 
-  readonly run: Run = <Params extends Record<string, Value>, Row>(
-    statement: Statement<Params, Row>,
+  readonly query: QueryExecutor = <Params extends Record<string, Value>, Row>(
+    statement: Query<Params, Row>,
     params: Params,
   ) => {
     const { batch } = statement;
     if (batch === undefined || this.#size === 1 || countCharacters(params) > MAX_CHARACTERS)
       return this.#single(statement, params);
-    return new Promise<Outcome<Row>>((resolve, reject) => {
+    return new Promise<QueryResult<Row>>((resolve, reject) => {
       this.#add(batch, {
         params,
         resolve: (row) => resolve({ rows: [row as Row], count: 1 }),
@@ -66,7 +66,7 @@ export class BatchQueue {
     });
   };
 
-  #add(batch: BatchStatement, call: Call): void {
+  #add(batch: BatchQuery, call: Call): void {
     let kind = this.#kinds.get(batch);
     if (kind === undefined) {
       kind = { waiting: [], isBusy: false };
@@ -79,11 +79,11 @@ export class BatchQueue {
   }
 
   /** Sends a batch once all requests that have arrived are read. */
-  #gather(batch: BatchStatement, kind: Kind): void {
+  #gather(batch: BatchQuery, kind: Kind): void {
     setImmediate(() => this.#sendNext(batch, kind));
   }
 
-  async #sendNext(batch: BatchStatement, kind: Kind): Promise<void> {
+  async #sendNext(batch: BatchQuery, kind: Kind): Promise<void> {
     const calls = kind.waiting.splice(0, this.#size);
     const settle = await this.#send(batch, calls);
     if (isWorthSending(kind.waiting.length, calls.length)) {
@@ -98,7 +98,7 @@ export class BatchQueue {
   }
 
   /** Returns what settles the calls. */
-  async #send(batch: BatchStatement, calls: Call[]): Promise<() => void> {
+  async #send(batch: BatchQuery, calls: Call[]): Promise<() => void> {
     const params: Record<string, Value> = {};
     for (const name of batch.parameters)
       params[name] = calls.map((call) => (call.params[name] ?? null) as Scalar);
@@ -108,8 +108,9 @@ export class BatchQueue {
     } catch (error) {
       return () => {
         // Each call's own rules for trying again hold, unless it is known that none was answered.
-        if (outcomeUnknown(error) && !neverSent(error)) for (const call of calls) call.reject(error);
-        else settleWith(calls, []);
+        const isKnown = error instanceof DatabaseError && (!error.outcomeUnknown || error.neverSent);
+        if (isKnown) settleWith(calls, []);
+        else for (const call of calls) call.reject(error);
       };
     }
   }

@@ -1,5 +1,5 @@
 import { type Config, ConfigError } from '../config.ts';
-import type { Run } from './query.ts';
+import type { QueryExecutor } from './query.ts';
 
 /** How a pool of connections stands; all in connections, `waiting` in requests for one. */
 export interface PoolState {
@@ -16,11 +16,11 @@ export interface Database {
    * Runs one statement, in a transaction of its own. Reads that come at about the same time share one (`BatchQueue`). Throws what
    * the driver throws.
    */
-  readonly run: Run;
+  readonly query: QueryExecutor;
   /** Runs a statement for many calls, one that waits for no lock: on connections that nothing holds up. */
-  readonly runBatch: Run;
+  readonly queryBatch: QueryExecutor;
   /** Runs `work` in one transaction; rolls back when it throws. With `snapshot` it only reads, all as at one moment. */
-  transaction<T>(work: (run: Run) => Promise<T>, options?: { snapshot: boolean }): Promise<T>;
+  transaction<T>(work: (query: QueryExecutor) => Promise<T>, options?: { snapshot: boolean }): Promise<T>;
   /**
    * Runs a background job unless another process runs it, on this database and under the same number.
    *
@@ -54,9 +54,6 @@ export const PLANNER = {
   enable_hashjoin: 'off',
   enable_mergejoin: 'off',
 };
-
-/** What `transaction` tells the driver for `snapshot`. */
-export const SNAPSHOT = { isolationLevel: 'repeatable read', accessMode: 'read only' } as const;
 
 /**
  * Opens the database that the configuration names: `DATABASE_URL`, or the embedded one in `DATA_DIR`. A remote

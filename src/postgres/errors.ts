@@ -1,5 +1,4 @@
 import { ServiceError } from '../errors.ts';
-import { IdempotentReplay } from '../memory/store.ts';
 
 export const FOREIGN_KEY_VIOLATION = '23503';
 export const CHECK_VIOLATION = '23514';
@@ -11,6 +10,20 @@ const UNDEFINED_TABLE = '42P01';
 const UNDEFINED_FUNCTION = '42883';
 const INVALID_SCHEMA_NAME = '3F000';
 
+const NOT_MIGRATED: ReadonlySet<string> = new Set([UNDEFINED_TABLE, UNDEFINED_FUNCTION, INVALID_SCHEMA_NAME]);
+
+/** No connection came about, so no statement was sent on it. */
+const NOT_CONNECTED: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  '53300', // too_many_connections
+  '57P03', // cannot_connect_now
+]);
+
+/** invalid_authorization_specification and the like, invalid_catalog_name (no such database), insufficient_privilege. */
+const ACCESS_REFUSED = /^(28...|3D000|42501)$/;
+
 /** The database works, but this statement did not get its turn in time. */
 const BUSY: ReadonlySet<string> = new Set([
   LOCK_NOT_AVAILABLE,
@@ -20,7 +33,7 @@ const BUSY: ReadonlySet<string> = new Set([
 ]);
 
 /** The server, or what is left of the way to it, cannot do the work now. */
-const AWAY: ReadonlySet<string> = new Set([
+const UNAVAILABLE: ReadonlySet<string> = new Set([
   '25006', // read_only_sql_transaction: a standby, or a disk-full safeguard
   '25P03', // idle_in_transaction_session_timeout
   '53000', // insufficient_resources
@@ -32,9 +45,7 @@ const AWAY: ReadonlySet<string> = new Set([
   '57P03', // cannot_connect_now
   '57P05', // idle_session_timeout
   '58030', // io_error
-  UNDEFINED_TABLE, // not migrated (yet)
-  UNDEFINED_FUNCTION,
-  INVALID_SCHEMA_NAME,
+  ...NOT_MIGRATED,
 ]);
 
 const NETWORK: ReadonlySet<string> = new Set([
@@ -49,93 +60,99 @@ const NETWORK: ReadonlySet<string> = new Set([
   'ETIMEDOUT',
 ]);
 
-/** The five characters by which Postgres names an error, or undefined when `error` is not one of its errors. */
-export function sqlState(error: unknown): string | undefined {
-  for (const layer of layers(error)) {
-    if (typeof layer.code === 'string' && /^[0-9A-Z]{5}$/.test(layer.code)) return layer.code;
+/**
+ * A failed statement or connection. The driver's error is dropped, since its message and detail hold parameters, that is paths and
+ * contents; what is kept for the log is the SQLSTATE.
+ */
+export class DatabaseError extends ServiceError {
+  override name = 'DatabaseError';
+  /** The five characters by which Postgres names an error; undefined for an error of the connection or the driver. */
+  readonly sqlState: string | undefined;
+  /** The database, or the way to it, was at fault, and not the statement. */
+  readonly isUnavailable: boolean;
+  /** No connection came about, so nothing was sent: doing it again cannot do it twice. */
+  readonly neverSent: boolean;
+  /** Why the database cannot be used at all, in the driver's words, which hold no parameters then. */
+  readonly accessFault: string | undefined;
+
+  constructor(error: unknown) {
+    const state = sqlStateOf(error);
+    const code = state ?? networkCode(error);
+    const isUnavailable =
+      state === undefined ? isConnectionFault(error) : UNAVAILABLE.has(state) || state.startsWith('08');
+    super(
+      ...answerTo(state, isUnavailable, {
+        ...{ sqlState: state, code },
+        errorName: error instanceof Error ? error.name : typeof error,
+      }),
+    );
+    this.sqlState = state;
+    this.isUnavailable = isUnavailable;
+    this.neverSent = NOT_CONNECTED.has(code ?? '');
+    const isAccessFault = state === undefined ? isUnavailable : this.neverSent || ACCESS_REFUSED.test(state);
+    this.accessFault = isAccessFault ? describe(error) : undefined;
+  }
+
+  /** It is not known whether the statement was done, or it cannot be done now. */
+  get outcomeUnknown(): boolean {
+    return this.sqlState === undefined || this.isUnavailable;
+  }
+
+  /** The migrations have never run on the database. */
+  get isNotMigrated(): boolean {
+    return NOT_MIGRATED.has(this.sqlState ?? '');
+  }
+}
+
+function answerTo(
+  state: string | undefined,
+  isUnavailable: boolean,
+  cause: object,
+): ConstructorParameters<typeof ServiceError> {
+  if (state !== undefined && BUSY.has(state)) {
+    return [503, 'database_busy', 'The database is busy. Try again shortly.', { retryAfter: 1, cause }];
+  }
+  if (isUnavailable) {
+    const message = 'The database is not available. Try again shortly.';
+    return [503, 'database_unavailable', message, { retryAfter: 2, cause }];
+  }
+  return [500, 'internal_error', 'The service failed to handle the request.', { cause }];
+}
+
+export function asDatabaseError(error: unknown): DatabaseError {
+  return error instanceof DatabaseError ? error : new DatabaseError(error);
+}
+
+/** Rethrows what a driver throws as a `DatabaseError`. */
+export function throwDatabaseError(error: unknown): never {
+  throw asDatabaseError(error);
+}
+
+function sqlStateOf(error: unknown): string | undefined {
+  for (const { code } of causeChain(error)) {
+    if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) return code;
   }
   return undefined;
 }
 
-/** True when the migrations have never run on the database. */
-export function isNotMigrated(error: unknown): boolean {
-  const state = sqlState(error);
-  return state === UNDEFINED_TABLE || state === UNDEFINED_FUNCTION || state === INVALID_SCHEMA_NAME;
-}
-
-/**
- * The one place where a fault of the database becomes an error of the service. The original is dropped, since its
- * message and detail hold parameters, that is paths and contents; what is kept for the log is the SQLSTATE.
- */
-export function toServiceError(error: unknown): ServiceError {
-  if (error instanceof ServiceError) return error;
-  const state = sqlState(error);
-  if (state !== undefined && BUSY.has(state)) {
-    return new ServiceError(503, 'database_busy', 'The database is busy. Try again shortly.', {
-      retryAfter: 1,
-      cause: { sqlState: state },
-    });
-  }
-  if (isAway(error)) {
-    return new ServiceError(
-      503,
-      'database_unavailable',
-      'The database is not available. Try again shortly.',
-      {
-        retryAfter: 2,
-        cause: { sqlState: state ?? networkCode(error) },
-      },
-    );
-  }
-  return new ServiceError(500, 'internal_error', 'The service failed to handle the request.', {
-    cause: { sqlState: state, errorName: error instanceof Error ? error.name : typeof error },
-  });
-}
-
-/** Does some work on the database; its faults come out as `ServiceError`. */
-export function withFaultsMapped<T>(work: () => Promise<T>): Promise<T> {
-  return work().catch((error: unknown) => {
-    throw error instanceof IdempotentReplay ? error : toServiceError(error);
-  });
-}
-
-/** True when the database, or the way to it, was at fault, and not the statement. */
-export function isAway(error: unknown): boolean {
-  const state = sqlState(error);
-  return state === undefined ? isConnectionFault(error) : AWAY.has(state) || state.startsWith('08');
-}
-
-/** True when it is not known whether the statement was done, or it cannot be done now. */
-export function outcomeUnknown(error: unknown): boolean {
-  return sqlState(error) === undefined || isAway(error);
-}
-
-// No connection came about, so no statement was sent on it.
-const NOT_CONNECTED: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  '53300',
-  '57P03',
-]);
-
-/** True when the fault came before anything was sent: doing it again cannot do it twice. */
-export function neverSent(error: unknown): boolean {
-  return NOT_CONNECTED.has(sqlState(error) ?? networkCode(error) ?? '');
+/** What an error says, also one that gathers others. */
+export function describe(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return cause instanceof AggregateError ? cause.errors.map(String).join('; ') : String(cause);
 }
 
 type Layer = { code?: unknown; message?: unknown };
 
 /** An error, its causes, and what an AggregateError (one attempt for each address of a host) gathers. */
-function* layers(error: unknown, depth = 0): Generator<Layer> {
+function* causeChain(error: unknown, depth = 0): Generator<Layer> {
   if (typeof error !== 'object' || error === null || depth > 5) return;
   yield error;
-  if (error instanceof AggregateError) for (const each of error.errors) yield* layers(each, depth + 1);
-  if ('cause' in error) yield* layers(error.cause, depth + 1);
+  if (error instanceof AggregateError) for (const each of error.errors) yield* causeChain(each, depth + 1);
+  if ('cause' in error) yield* causeChain(error.cause, depth + 1);
 }
 
 function networkCode(error: unknown): string | undefined {
-  for (const { code } of layers(error)) if (typeof code === 'string' && NETWORK.has(code)) return code;
+  for (const { code } of causeChain(error)) if (typeof code === 'string' && NETWORK.has(code)) return code;
   return undefined;
 }
 
@@ -145,7 +162,7 @@ const DRIVER_FAULT =
 
 function isConnectionFault(error: unknown): boolean {
   if (networkCode(error) !== undefined) return true;
-  for (const { message } of layers(error)) {
+  for (const { message } of causeChain(error)) {
     if (typeof message === 'string' && DRIVER_FAULT.test(message)) return true;
   }
   return false;

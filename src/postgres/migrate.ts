@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Database } from './database.ts';
-import { isNotMigrated } from './errors.ts';
-import { statement } from './query.ts';
+import { DatabaseError } from './errors.ts';
+import { defineQuery } from './query.ts';
 
 /** The folder with drizzle-kit's SQL files: beside `src` as beside `dist`. */
 export const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../migrations', import.meta.url));
@@ -53,7 +53,7 @@ END
 $script$`;
 }
 
-const appliedStatement = statement<Record<string, never>, { newest: string | null; functions: number }>(
+const appliedQuery = defineQuery<Record<string, never>, { newest: string | null; functions: number }>(
   'applied_migrations',
   [],
   'SELECT max(created_at) AS newest, memory_functions_version() AS functions FROM drizzle.__drizzle_migrations',
@@ -61,15 +61,16 @@ const appliedStatement = statement<Record<string, never>, { newest: string | nul
 
 /**
  * Whether the database answers and has every migration and function that this version of the service needs.
- * Throws what the driver throws when it does not answer.
+ *
+ * @throws DatabaseError when it does not answer.
  */
 export async function isMigrated(database: Database): Promise<boolean> {
   try {
-    const [applied] = (await database.run(appliedStatement, {})).rows;
+    const [applied] = (await database.query(appliedQuery, {})).rows;
     if (applied === undefined) return false;
     return Number(applied.newest) >= newestNeeded() && applied.functions >= FUNCTIONS_VERSION;
   } catch (error) {
-    if (isNotMigrated(error)) return false;
+    if (error instanceof DatabaseError && error.isNotMigrated) return false;
     throw error;
   }
 }

@@ -2,7 +2,8 @@ import pg from 'pg';
 import type { Config } from '../config.ts';
 import { BatchQueue } from './batch-queue.ts';
 import { type Database, PLANNER } from './database.ts';
-import type { Run, Value } from './query.ts';
+import { throwDatabaseError } from './errors.ts';
+import { defineQuery, type QueryExecutor, type Value } from './query.ts';
 
 /** Advisory lock key. Arbitrary, but every replica must use the same value. */
 const MIGRATION_LOCK = 7_236_105_551;
@@ -53,13 +54,13 @@ export function openPostgres(url: string, config: Config): Database {
   };
   const pool = openPool({ ...connection, max: config.DB_POOL_MAX });
   const forBatches = openPool({ ...connection, max: BATCH_CONNECTIONS });
-  const single = runnerOn(pool);
-  const runBatch = runnerOn(forBatches);
-  const reads = new BatchQueue({ batched: runBatch, single }, config.DB_BATCH_SIZE);
+  const single = executorOn(pool);
+  const queryBatch = executorOn(forBatches);
+  const reads = new BatchQueue({ batched: queryBatch, single }, config.DB_BATCH_SIZE);
   return {
     kind: 'postgres',
-    run: reads.run,
-    runBatch,
+    query: reads.query,
+    queryBatch,
     transaction: (work, options) => transaction(pool, options?.snapshot ?? false, work),
     withJobLock: (lock, job) => withAdvisoryLock(connection, lock, job),
     migrate: (folder, functions) => migrateOnOneConnection(url, config, folder, functions),
@@ -111,32 +112,34 @@ function textArray(strings: (string | null)[]): Buffer {
   return buffer;
 }
 
-/** Runs statements on a pool or a connection, which prepares each the first time. */
-export function runnerOn(connection: Pick<pg.ClientBase, 'query'> | Pick<pg.Pool, 'query'>): Run {
+/** Executes queries on a pool or a connection, which prepares each the first time. Throws `DatabaseError`. */
+export function executorOn(connection: Pick<pg.ClientBase, 'query'> | Pick<pg.Pool, 'query'>): QueryExecutor {
   return async ({ name, sql, parameters }, params) => {
     const values = parameters.map((parameter) => encoded(params[parameter]));
-    const { rows, rowCount } = await connection.query({ name, text: sql, values });
+    const { rows, rowCount } = await connection.query({ name, text: sql, values }).catch(throwDatabaseError);
     return { rows, count: rowCount ?? 0 };
   };
 }
 
-/**
- * drizzle's own transaction would give a connection back to the pool in whatever state its fault left it: here one whose
- * transaction cannot be ended is closed.
- */
-async function transaction<T>(pool: pg.Pool, snapshot: boolean, work: (run: Run) => Promise<T>): Promise<T> {
-  const client = await pool.connect();
+/** Throws what `work` throws. A connection whose transaction cannot be ended is closed. */
+async function transaction<T>(
+  pool: pg.Pool,
+  snapshot: boolean,
+  work: (query: QueryExecutor) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect().catch(throwDatabaseError);
   let broken = true;
   try {
-    const run = runnerOn(client);
-    await client.query(snapshot ? 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' : 'BEGIN');
+    const query = executorOn(client);
+    const begin = snapshot ? 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' : 'BEGIN';
+    await client.query(begin).catch(throwDatabaseError);
     try {
-      const result = await work(run);
-      await client.query('COMMIT');
+      const result = await work(query);
+      await client.query('COMMIT').catch(throwDatabaseError);
       broken = false;
       return result;
     } catch (error) {
-      await client.query('ROLLBACK');
+      await client.query('ROLLBACK').catch(throwDatabaseError);
       broken = false;
       throw error;
     }
@@ -144,6 +147,17 @@ async function transaction<T>(pool: pg.Pool, snapshot: boolean, work: (run: Run)
     client.release(broken);
   }
 }
+
+const tryLockQuery = defineQuery<{ lock: number }, { locked: boolean }>(
+  'try_lock',
+  ['lock'],
+  'SELECT pg_try_advisory_lock($1::bigint) AS locked',
+);
+const unlockQuery = defineQuery<{ lock: number }>(
+  'unlock',
+  ['lock'],
+  'SELECT pg_advisory_unlock($1::bigint)',
+);
 
 /**
  * Holds a session's advisory lock while a job runs, on a connection of its own: the job has the pool to itself, even one of one
@@ -157,13 +171,14 @@ async function withAdvisoryLock(
   const client = new pg.Client(connection);
   // The next query fails.
   client.on('error', () => {});
-  await client.connect();
+  await client.connect().catch(throwDatabaseError);
+  const query = executorOn(client);
   try {
-    const { rows } = await client.query('SELECT pg_try_advisory_lock($1::bigint) AS locked', [lock]);
+    const { rows } = await query(tryLockQuery, { lock });
     if (rows[0]?.locked !== true) return false;
     await job();
     // Fails when the connection, and so the lock, was lost meanwhile.
-    await client.query('SELECT pg_advisory_unlock($1::bigint)', [lock]);
+    await query(unlockQuery, { lock });
     return true;
   } finally {
     await client.end();

@@ -1,13 +1,12 @@
 import { join } from 'node:path';
-import { PGlite, type Results } from '@electric-sql/pglite';
-import { sql } from 'drizzle-orm';
-import type { PgSession } from 'drizzle-orm/pg-core';
+import { PGlite, type PGliteInterface, types } from '@electric-sql/pglite';
 import { drizzle } from 'drizzle-orm/pglite';
 import { migrate } from 'drizzle-orm/pglite/migrator';
 import { BatchQueue } from './batch-queue.ts';
 import { checkDatabaseFolder, lockDataDirectory } from './data-directory.ts';
-import { type Database, PLANNER, SNAPSHOT } from './database.ts';
-import type { Run, Statement, Value } from './query.ts';
+import { type Database, PLANNER } from './database.ts';
+import { throwDatabaseError } from './errors.ts';
+import type { QueryExecutor } from './query.ts';
 
 let keepsByteOrderMarks = false;
 
@@ -46,8 +45,7 @@ export async function openPglite(folder: string, batchSize: number): Promise<Dat
     unlock();
     throw error;
   }
-  const db = drizzle(client);
-  const run = runnerFor(db._.session);
+  const query = executorOn(client);
   let running = 0;
   let idle: (() => void) | undefined;
 
@@ -62,14 +60,19 @@ export async function openPglite(folder: string, batchSize: number): Promise<Dat
     }
   }
 
-  const reads = new BatchQueue({ batched: run, single: run }, batchSize);
+  const reads = new BatchQueue({ batched: query, single: query }, batchSize);
   return {
     kind: 'pglite',
-    run: (statement, params) => counted(() => reads.run(statement, params)),
-    runBatch: (statement, params) => counted(() => run(statement, params)),
+    query: (statement, params) => counted(() => reads.query(statement, params)),
+    queryBatch: (statement, params) => counted(() => query(statement, params)),
     transaction: (work, options) =>
       counted(() =>
-        db.transaction((tx) => work(runnerFor(tx._.session)), options?.snapshot ? SNAPSHOT : undefined),
+        client.transaction(async (transaction) => {
+          if (options?.snapshot) {
+            await transaction.exec('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
+          }
+          return work(executorOn(transaction));
+        }),
       ),
     // No other process can be on the folder.
     withJobLock: async (_lock, job) => {
@@ -78,7 +81,7 @@ export async function openPglite(folder: string, batchSize: number): Promise<Dat
     },
     migrate: (migrationsFolder, functions) =>
       counted(async () => {
-        await migrate(db, { migrationsFolder });
+        await migrate(drizzle(client), { migrationsFolder });
         await client.exec(functions);
       }),
     pool: () => ({
@@ -99,21 +102,14 @@ export async function openPglite(folder: string, batchSize: number): Promise<Dat
   };
 }
 
-/** Binds statements to a drizzle session; each is prepared once for the session. */
-// biome-ignore lint/suspicious/noExplicitAny: the session's type parameters do not matter here
-function runnerFor(session: PgSession<any, any, any>): Run {
-  const prepared = new Map<string, { execute(params: Record<string, Value>): Promise<unknown> }>();
-  return async <Params extends Record<string, Value>, Row>(
-    { name, sql: text, parameters }: Statement<Params, Row>,
-    params: Params,
-  ) => {
-    let ready = prepared.get(name);
-    if (ready === undefined) {
-      const query = { sql: text, params: parameters.map((parameter) => sql.placeholder(parameter)) };
-      ready = session.prepareQuery(query, undefined, name, false);
-      prepared.set(name, ready);
-    }
-    const { rows, affectedRows = 0 } = (await ready.execute(params)) as Results<Row>;
-    return { rows, count: affectedRows };
+/** Times come as Postgres writes them, as they do through pg. */
+const parsers = { [types.TIMESTAMPTZ]: (text: string) => text };
+
+/** Executes queries on PGlite or in a transaction of it. Throws `DatabaseError`. */
+function executorOn(client: Pick<PGliteInterface, 'query'>): QueryExecutor {
+  return async ({ sql, parameters }, params) => {
+    const values = parameters.map((parameter) => params[parameter]);
+    const { rows, affectedRows = 0 } = await client.query(sql, values, { parsers }).catch(throwDatabaseError);
+    return { rows: rows as never[], count: affectedRows };
   };
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isAway, neverSent } from './errors.ts';
+import { DatabaseError } from './errors.ts';
 
 /** Short: it bridges a restart of a pooler or a failover that is all but done, and costs little when the database is away. */
 const DELAYS_MS = [50, 200];
@@ -15,7 +15,9 @@ export async function retrying<T>(repeatable: boolean, work: () => Promise<T>): 
     try {
       return await work();
     } catch (error) {
-      if (!(repeatable ? isAway(error) : neverSent(error))) throw error;
+      const isWorthRetrying =
+        error instanceof DatabaseError && (repeatable ? error.isUnavailable : error.neverSent);
+      if (!isWorthRetrying) throw error;
     }
     await delay(ms * (0.5 + Math.random()));
   }

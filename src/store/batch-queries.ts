@@ -1,5 +1,5 @@
-import { batch, MAX_BYTES } from '../postgres/batch-query.ts';
-import { findTenantsStatement } from '../tenants/queries.ts';
+import { defineBatchQuery, MAX_BYTES } from '../postgres/batch-query.ts';
+import { findTenantsBatchQuery } from '../tenants/queries.ts';
 import { DEPTH_FIRST, LINE, VISIBLE } from './listing.ts';
 
 /* What single statements do, for many calls at once. */
@@ -8,8 +8,8 @@ import { DEPTH_FIRST, LINE, VISIBLE } from './listing.ts';
 const NOT_LARGE = `(e.kind IS DISTINCT FROM 'file' OR e.size_bytes <= ${MAX_BYTES})`;
 
 /** Where there is no entry, its row has no kind. */
-export const lookAtFilesStatement = batch(
-  'look_at_files',
+export const lookupFilesBatchQuery = defineBatchQuery(
+  'lookup_files',
   { tenant: 'text', path: 'text', accessedBefore: 'text' },
   (calls) => `
 SELECT c.item::integer, e.kind, e.content, e.accessed_at < c.accessed_before::timestamptz AS stale
@@ -22,8 +22,8 @@ WHERE ${NOT_LARGE}
 const MAX_LISTED = 200;
 
 /** Entries and, of directories, listings that are shown whole. Where there is no entry, its row has no kind. */
-export const lookManyStatement = batch(
-  'look_many',
+export const lookupBatchQuery = defineBatchQuery(
+  'lookup_batch',
   { tenant: 'text', path: 'text', maxEntries: 'bigint', accessedBefore: 'text' },
   (calls) => `
 SELECT c.item::integer, e.kind, e.content, e.accessed_at < c.accessed_before::timestamptz AS stale, s.entries, s.total
@@ -47,7 +47,7 @@ WHERE ${NOT_LARGE} AND s.looked_at <= ${MAX_LISTED} AND s.total <= c.max_entries
 `,
 );
 
-export const readFilesStatement = batch(
+export const readFilesBatchQuery = defineBatchQuery(
   'read_files',
   { tenant: 'text', path: 'text' },
   (calls) => `
@@ -57,9 +57,9 @@ WHERE e.kind = 'file' AND e.size_bytes <= ${MAX_BYTES}
 `,
 );
 
-export const batchStatements = [
-  lookAtFilesStatement,
-  lookManyStatement,
-  readFilesStatement,
-  findTenantsStatement,
+export const batchQueries = [
+  lookupFilesBatchQuery,
+  lookupBatchQuery,
+  readFilesBatchQuery,
+  findTenantsBatchQuery,
 ] as const;

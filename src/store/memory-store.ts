@@ -9,26 +9,19 @@ import {
   type Edited,
   IdempotentReplay,
   type ListedEntry,
-  type Looked,
+  type LookupResult,
   type MemoryStore,
   type OverQuota,
   type Renamed,
 } from '../memory/store.ts';
 import type { Change } from '../memory/text.ts';
 import type { Database } from '../postgres/database.ts';
-import { withFaultsMapped } from '../postgres/errors.ts';
-import type { Outcome, Statement, Value } from '../postgres/query.ts';
+import type { Query, QueryResult, Value } from '../postgres/query.ts';
 import { retrying } from '../postgres/retry.ts';
-import { lockTenantStatement } from '../tenants/queries.ts';
+import { lockTenantQuery } from '../tenants/queries.ts';
 import { unknownTenant } from '../tenants/tenants.ts';
 import { type FileVersion, PendingFiles } from './pending-files.ts';
-import {
-  type FileRow,
-  type LookedRow,
-  lookAtFileStatement,
-  lookStatement,
-  readFileStatement,
-} from './read-queries.ts';
+import { type FileRow, type LookupRow, lookupFileQuery, lookupQuery, readFileQuery } from './read-queries.ts';
 import {
   type CallFunction,
   type CommonOutcome,
@@ -56,13 +49,13 @@ interface Shared {
   accessTimes: AccessTimes;
 }
 
-/** The memory of all tenants in one database. Faults come out as `ServiceError`. */
+/** The memory of all tenants in one database. Throws `DatabaseError`. */
 export class PostgresMemory {
   readonly #shared: Shared;
 
   /** @param options.batchSize how many writes may share a statement */
   constructor(database: Database, { batchSize, ...quotas }: Quotas & { batchSize: number }) {
-    const writes = new WriteQueue({ batched: database.runBatch, single: database.run }, batchSize);
+    const writes = new WriteQueue({ batched: database.queryBatch, single: database.query }, batchSize);
     const accessTimes = new AccessTimes(database, writes);
     this.#shared = { database, quotas, writes, pending: new PendingFiles(), accessTimes };
   }
@@ -89,17 +82,17 @@ class TenantMemory implements MemoryStore {
     this.#context = context;
   }
 
-  async look(path: MemoryPath, maxEntries: number): Promise<Looked> {
+  async lookup(path: MemoryPath, maxEntries: number): Promise<LookupResult> {
     const { tenant } = this.#context;
     if (isNamedLikeFile(path)) {
       const params = { tenant, path, accessedBefore: accessedBefore() };
-      const [entry] = (await this.#read(lookAtFileStatement, params)).rows;
+      const [entry] = (await this.#read(lookupFileQuery, params)).rows;
       if (!entry?.kind) return { kind: 'missing' };
       if (entry.kind === 'file') return this.#file(path, entry);
       // A directory after all: it is looked at again with what is below it, so that both are as at one moment.
     }
     const params = { tenant, path, maxEntries, accessedBefore: accessedBefore() };
-    const [entry] = (await this.#read(lookStatement, params)).rows;
+    const [entry] = (await this.#read(lookupQuery, params)).rows;
     if (!entry?.kind) {
       return path === ROOT ? { kind: 'dir', entries: [], total: 0 } : { kind: 'missing' };
     }
@@ -107,7 +100,7 @@ class TenantMemory implements MemoryStore {
     return { kind: 'dir', entries: entriesOf(entry), total: entry.total ?? 0 };
   }
 
-  #file(path: MemoryPath, { content, stale }: Pick<LookedRow, 'content' | 'stale'>): Looked {
+  #file(path: MemoryPath, { content, stale }: Pick<LookupRow, 'content' | 'stale'>): LookupResult {
     const { tenant, accessTimes } = this.#context;
     if (stale) accessTimes.note(tenant, path);
     return { kind: 'file', content: content ?? '' };
@@ -171,18 +164,18 @@ class TenantMemory implements MemoryStore {
   #editExclusively(path: MemoryPath, change: (content: string) => Edit | Promise<Edit>): Promise<Edited> {
     const { tenant, database, writes } = this.#context;
     const work = () =>
-      database.transaction(async (run) => {
-        await run(lockTenantStatement, { tenant });
-        const base = (await run(readFileStatement, { tenant, path })).rows[0];
+      database.transaction(async (query) => {
+        await query(lockTenantQuery, { tenant });
+        const base = (await query(readFileQuery, { tenant, path })).rows[0];
         if (base === undefined) return { kind: 'missing' } as const;
         const edit = await change(base.content);
         if (edit.content === undefined) return { kind: 'refused', result: edit.result } as const;
-        const write = await this.#writeFile(path, base, { ...edit, version: randomUUID() }, callOn(run));
+        const write = await this.#writeFile(path, base, { ...edit, version: randomUUID() }, callOn(query));
         const edited = editedBy(write, edit.result);
         if (edited === undefined) throw new Error('A file changed while its tenant was locked.');
         return edited;
       });
-    return withFaultsMapped(() => writes.exclusively(tenant, work));
+    return writes.exclusively(tenant, work);
   }
 
   #writeFile(
@@ -202,14 +195,14 @@ class TenantMemory implements MemoryStore {
   }
 
   async #readFile(path: MemoryPath): Promise<FileRow | undefined> {
-    return (await this.#read(readFileStatement, { tenant: this.#context.tenant, path })).rows[0];
+    return (await this.#read(readFileQuery, { tenant: this.#context.tenant, path })).rows[0];
   }
 
   #read<Params extends Record<string, Value>, Row>(
-    statement: Statement<Params, Row>,
+    statement: Query<Params, Row>,
     params: Params,
-  ): Promise<Outcome<Row>> {
-    return withFaultsMapped(() => retrying(true, () => this.#context.database.run(statement, params)));
+  ): Promise<QueryResult<Row>> {
+    return retrying(true, () => this.#context.database.query(statement, params));
   }
 
   /**
@@ -228,7 +221,7 @@ class TenantMemory implements MemoryStore {
     const { keyHash, requestHash } = request ?? { keyHash: null, requestHash: null };
     const params = { ...own, tenant, keyHash, requestHash, answer: storedAnswer(content) };
     const isRepeatable = request !== undefined;
-    const outcome = await withFaultsMapped(() => retrying(isRepeatable, () => call(fn, params)));
+    const outcome = await retrying(isRepeatable, () => call(fn, params));
     switch (outcome.kind) {
       case 'replayed':
         throw new IdempotentReplay(outcome as MemoryResult);
@@ -258,7 +251,7 @@ function editedBy(
   }
 }
 
-function entriesOf({ entries }: LookedRow): ListedEntry[] {
+function entriesOf({ entries }: LookupRow): ListedEntry[] {
   if (entries === null) return [];
   return entries.split('\n').map((line) => {
     const [path, bytes] = line.split('\t');

@@ -1,10 +1,10 @@
-import { statement } from '../postgres/query.ts';
-import { lookAtFilesStatement, lookManyStatement, readFilesStatement } from './batch-queries.ts';
+import { defineQuery } from '../postgres/query.ts';
+import { lookupBatchQuery, lookupFilesBatchQuery, readFilesBatchQuery } from './batch-queries.ts';
 import { DEPTH_FIRST, LINE, VISIBLE } from './listing.ts';
 
 /* The statements that read memory. They take no lock. */
 
-export interface LookedRow {
+export interface LookupRow {
   /** null, as no row at all: there is no entry. */
   kind: 'file' | 'dir' | null;
   content: string | null;
@@ -20,11 +20,11 @@ export interface LookedRow {
 }
 
 /** The entry at a path and, below a directory, what a listing shows: two levels, in depth-first order. */
-export const lookStatement = statement<
+export const lookupQuery = defineQuery<
   { tenant: string; path: string; maxEntries: number; accessedBefore: string },
-  LookedRow
+  LookupRow
 >(
-  'look',
+  'lookup',
   ['tenant', 'path', 'maxEntries', 'accessedBefore'],
   `
 WITH children AS (
@@ -44,20 +44,20 @@ FROM entries AS e, (
 ) AS s
 WHERE e.tenant_id = $1 AND e.path = $2
 `,
-  lookManyStatement,
+  lookupBatchQuery,
 );
 
 /** The entry at a path, without what is below it: half the work of `look`. */
-export const lookAtFileStatement = statement<
+export const lookupFileQuery = defineQuery<
   { tenant: string; path: string; accessedBefore: string },
-  Pick<LookedRow, 'kind' | 'content' | 'stale'>
+  Pick<LookupRow, 'kind' | 'content' | 'stale'>
 >(
-  'look_at_file',
+  'lookup_file',
   ['tenant', 'path', 'accessedBefore'],
   `
 SELECT kind, content, accessed_at < $3::timestamptz AS stale FROM entries WHERE tenant_id = $1 AND path = $2
 `,
-  lookAtFilesStatement,
+  lookupFilesBatchQuery,
 );
 
 export interface FileRow {
@@ -65,11 +65,11 @@ export interface FileRow {
   version: string;
 }
 
-export const readFileStatement = statement<{ tenant: string; path: string }, FileRow>(
+export const readFileQuery = defineQuery<{ tenant: string; path: string }, FileRow>(
   'read_file',
   ['tenant', 'path'],
   `SELECT content, version FROM entries WHERE tenant_id = $1 AND path = $2 AND kind = 'file'`,
-  readFilesStatement,
+  readFilesBatchQuery,
 );
 
-export const readingStatements = [lookStatement, lookAtFileStatement, readFileStatement] as const;
+export const readQueries = [lookupQuery, lookupFileQuery, readFileQuery] as const;

@@ -1,7 +1,7 @@
 import type { MemoryPath } from '../memory/path.ts';
 import type { MemoryResult } from '../memory/result.ts';
 import type { Created, OverQuota, Renamed } from '../memory/store.ts';
-import { type Run, type Scalar, type Statement, statement, type Value } from '../postgres/query.ts';
+import { defineQuery, type Query, type QueryExecutor, type Scalar, type Value } from '../postgres/query.ts';
 
 /*
  * The database functions that change memory, one for each writing command (migrations/functions). They hold every rule of the
@@ -32,7 +32,7 @@ export interface WriteFunction {
   readonly name: string;
   readonly parameters: readonly string[];
   /** Takes an array for each parameter, and whether to wait for a tenant that another session has locked. */
-  readonly statement: Statement<Record<string, Value>, OutcomeRow>;
+  readonly statement: Query<Record<string, Value>, OutcomeRow>;
   /** Whether calls of several tenants may share a statement. A call that can take long holds up no other tenant. */
   readonly mixesTenants: boolean;
 }
@@ -60,22 +60,22 @@ export type CallFunction = <Params extends RequestParams, Outcome extends { kind
  * @returns the outcomes in the order of the calls
  */
 export async function callAll(
-  run: Run,
+  query: QueryExecutor,
   fn: WriteFunction,
   calls: readonly Record<string, Value>[],
   { wait }: { wait: boolean },
 ): Promise<{ kind: string }[]> {
   const params: Record<string, Value> = { wait };
   for (const name of fn.parameters) params[name] = calls.map((call) => (call[name] ?? null) as Scalar);
-  const { rows } = await run(fn.statement, params);
+  const { rows } = await query(fn.statement, params);
   const outcomes: { kind: string }[] = [];
   for (const { item, outcome, data } of rows) outcomes[item - 1] = { kind: outcome, ...data };
   return outcomes;
 }
 
 /** Calls write functions on a session, in its transaction. */
-export function callOn(run: Run): CallFunction {
-  return async (fn, params) => (await callAll(run, fn, [params], { wait: true }))[0] as never;
+export function callOn(query: QueryExecutor): CallFunction {
+  return async (fn, params) => (await callAll(query, fn, [params], { wait: true }))[0] as never;
 }
 
 /**
@@ -102,7 +102,7 @@ FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS c (${columns.join(', ')}, i
   return {
     name,
     parameters: names,
-    statement: statement<Record<string, Value>, OutcomeRow>(name, [...names, 'wait'], text),
+    statement: defineQuery<Record<string, Value>, OutcomeRow>(name, [...names, 'wait'], text),
     mixesTenants,
   };
 }

@@ -1,6 +1,6 @@
 import { isWorthSending } from '../postgres/batch-queue.ts';
-import { LOCK_NOT_AVAILABLE, outcomeUnknown, sqlState } from '../postgres/errors.ts';
-import { countCharacters, type Run, type Value } from '../postgres/query.ts';
+import { DatabaseError, LOCK_NOT_AVAILABLE } from '../postgres/errors.ts';
+import { countCharacters, type QueryExecutor, type Value } from '../postgres/query.ts';
 import { type CallFunction, type CommonOutcome, callAll, type WriteFunction } from './write-functions.ts';
 
 /** In characters. A larger call is not sent with those of other tenants, which would wait for it. */
@@ -33,8 +33,8 @@ interface FunctionCall {
  *   in a statement of their own, which waits. So no two statements can wait for each other.
  */
 export class WriteQueue {
-  readonly #batched: Run;
-  readonly #single: Run;
+  readonly #batched: QueryExecutor;
+  readonly #single: QueryExecutor;
   readonly #size: number;
   #waiting: QueuedWrite[] = [];
   /** Tenants and lanes that have a statement at work. */
@@ -44,12 +44,12 @@ export class WriteQueue {
   #names = 0;
 
   /**
-   * @param runners.batched for statements that wait for no lock; `single` for the others
+   * @param executors.batched for statements that wait for no lock; `single` for the others
    * @param size how many calls may share a statement; 1: each goes alone
    */
-  constructor(runners: { batched: Run; single: Run }, size: number) {
-    this.#batched = runners.batched;
-    this.#single = runners.single;
+  constructor(executors: { batched: QueryExecutor; single: QueryExecutor }, size: number) {
+    this.#batched = executors.batched;
+    this.#single = executors.single;
     this.#size = size;
   }
 
@@ -139,8 +139,8 @@ export class WriteQueue {
       const { fn } = first.work;
       const calls = writes.map(({ work }) => (work as FunctionCall).params);
       const isShared = lane === fn.name;
-      const run = isShared ? this.#batched : this.#single;
-      const outcomes = await callAll(run, fn, calls, { wait: !isShared });
+      const query = isShared ? this.#batched : this.#single;
+      const outcomes = await callAll(query, fn, calls, { wait: !isShared });
       const again = writes.filter((_, i) => isSkipped(outcomes[i]));
       for (const write of again) write.lane = laneOfTenant(fn, write.tenant);
       const settle = () => {
@@ -148,8 +148,10 @@ export class WriteQueue {
       };
       return { again, settle };
     } catch (error) {
-      // Nothing was done. Which call is at fault shows when each goes alone; a lock is not waited for once for each.
-      if (writes.length > 1 && !outcomeUnknown(error) && sqlState(error) !== LOCK_NOT_AVAILABLE) {
+      const isUndone =
+        error instanceof DatabaseError && !error.outcomeUnknown && error.sqlState !== LOCK_NOT_AVAILABLE;
+      // Which call is at fault shows when each goes alone; a lock is not waited for once for each.
+      if (writes.length > 1 && isUndone) {
         for (const write of writes) write.lane = this.#newLane();
         return { again: writes, settle: () => {} };
       }

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Config } from '../config.ts';
 import { ServiceError } from '../errors.ts';
 import type { MemoryLimits } from '../memory/commands/command.ts';
-import { whenKnown } from '../util/maybe-promise.ts';
+import { mapMaybePromise } from '../util/maybe-promise.ts';
 import type { TenantRow } from './queries.ts';
 import { type Tenants, unknownTenant } from './tenants.ts';
 
@@ -18,7 +18,7 @@ export interface TenantPolicy {
 const CACHED_TENANTS = 50_000;
 
 /** Finds tenants and what holds for them; look-ups are cached, so a change takes effect within `AUTH_CACHE_SECONDS`. */
-export class Tenancy {
+export class TenantPolicyCache {
   readonly #defaults: TenantPolicy;
   readonly #cache: LRUCache<string, { row: TenantRow | undefined; policy: TenantPolicy }>;
 
@@ -47,7 +47,7 @@ export class Tenancy {
    * @throws ServiceError 403 when it is suspended, or does not exist and is not to be made.
    */
   policyFor(tenant: string, autoCreate: boolean): TenantPolicy | Promise<TenantPolicy> {
-    return whenKnown(this.#cache.get(tenant) ?? this.#cache.fetch(tenant), (found) => {
+    return mapMaybePromise(this.#cache.get(tenant) ?? this.#cache.fetch(tenant), (found) => {
       if (found?.row === undefined && !autoCreate) throw unknownTenant(tenant);
       if (found?.row?.suspendedAt) {
         throw new ServiceError(403, 'tenant_suspended', `The tenant ${tenant} is suspended.`);

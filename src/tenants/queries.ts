@@ -1,5 +1,5 @@
-import { batch } from '../postgres/batch-query.ts';
-import { statement } from '../postgres/query.ts';
+import { defineBatchQuery } from '../postgres/batch-query.ts';
+import { defineQuery } from '../postgres/query.ts';
 
 /** A tenant's own settings as stored: null means the service's default, 0 no limit. */
 export type TenantSettings = {
@@ -28,35 +28,35 @@ const COLUMNS = `
   max_view_chars::float8 AS "maxViewChars", rate_per_minute::float8 AS "ratePerMinute",
   max_body_bytes::float8 AS "maxBodyBytes", ttl_days::float8 AS "ttlDays", redact`;
 
-export const findTenantsStatement = batch(
+export const findTenantsBatchQuery = defineBatchQuery(
   'find_tenants',
   { tenant: 'text' },
   (calls) => `SELECT c.item::integer, ${COLUMNS} FROM ${calls} JOIN tenants AS t ON t.id = c.tenant`,
 );
 
-export const findTenantStatement = statement<{ tenant: string }, TenantRow>(
+export const findTenantQuery = defineQuery<{ tenant: string }, TenantRow>(
   'find_tenant',
   ['tenant'],
   `SELECT ${COLUMNS} FROM tenants WHERE id = $1`,
-  findTenantsStatement,
+  findTenantsBatchQuery,
 );
 
 /** The tenants in the order of their ids, a page at a time. */
-export const listTenantsStatement = statement<{ after: string; limit: number }, TenantRow>(
+export const listTenantsQuery = defineQuery<{ after: string; limit: number }, TenantRow>(
   'list_tenants',
   ['after', 'limit'],
   `SELECT ${COLUMNS} FROM tenants WHERE id > $1 ORDER BY id LIMIT $2`,
 );
 
 /** Counts 1, or 0 when there is such a tenant already. */
-export const createTenantStatement = statement<{ tenant: string }>(
+export const createTenantQuery = defineQuery<{ tenant: string }>(
   'create_tenant',
   ['tenant'],
   'INSERT INTO tenants (id) VALUES ($1) ON CONFLICT (id) DO NOTHING',
 );
 
 /** Sets all of a tenant's own settings; counts 1, or 0 when there is no such tenant. */
-export const setTenantStatement = statement<{ tenant: string } & TenantSettings>(
+export const setTenantQuery = defineQuery<{ tenant: string } & TenantSettings>(
   'set_tenant',
   [
     'tenant',
@@ -78,7 +78,7 @@ WHERE id = $1
 );
 
 /** Suspends since a time, or with null resumes; counts 1, or 0 when there is no such tenant. */
-export const suspendTenantStatement = statement<{ tenant: string; since: string | null }>(
+export const suspendTenantQuery = defineQuery<{ tenant: string; since: string | null }>(
   'suspend_tenant',
   ['tenant', 'since'],
   'UPDATE tenants SET suspended_at = $2::timestamptz WHERE id = $1',
@@ -87,20 +87,20 @@ export const suspendTenantStatement = statement<{ tenant: string; since: string 
 export const LOCK_TENANT = 'SELECT id FROM tenants WHERE id = $1 FOR NO KEY UPDATE';
 
 /** Holds off the tenant's other writers until the transaction ends. */
-export const lockTenantStatement = statement<{ tenant: string }, { id: string }>(
+export const lockTenantQuery = defineQuery<{ tenant: string }, { id: string }>(
   'lock_tenant',
   ['tenant'],
   LOCK_TENANT,
 );
 
 /** Erases up to so many entries of a tenant. */
-export const eraseEntriesStatement = statement<{ tenant: string; limit: number }, { erased: number }>(
+export const eraseEntriesQuery = defineQuery<{ tenant: string; limit: number }, { erased: number }>(
   'erase_entries',
   ['tenant', 'limit'],
   'SELECT memory_erase($1, $2::integer)::float8 AS erased',
 );
 /** Erases up to so many answers under a tenant's idempotency keys. */
-export const eraseAnswersStatement = statement<{ tenant: string; limit: number }>(
+export const eraseAnswersQuery = defineQuery<{ tenant: string; limit: number }>(
   'erase_answers',
   ['tenant', 'limit'],
   `
@@ -108,26 +108,26 @@ DELETE FROM idempotency_keys WHERE tenant_id = $1
   AND key_hash IN (SELECT key_hash FROM idempotency_keys WHERE tenant_id = $1 LIMIT $2::integer)
 `,
 );
-export const deleteTenantKeysStatement = statement<{ tenant: string }>(
+export const deleteTenantKeysQuery = defineQuery<{ tenant: string }>(
   'delete_tenant_keys',
   ['tenant'],
   'DELETE FROM api_keys WHERE tenant_id = $1',
 );
-export const deleteTenantStatement = statement<{ tenant: string }>(
+export const deleteTenantQuery = defineQuery<{ tenant: string }>(
   'delete_tenant',
   ['tenant'],
   'DELETE FROM tenants WHERE id = $1',
 );
 
-export const tenantStatements = [
-  lockTenantStatement,
-  findTenantStatement,
-  listTenantsStatement,
-  createTenantStatement,
-  setTenantStatement,
-  suspendTenantStatement,
-  eraseEntriesStatement,
-  eraseAnswersStatement,
-  deleteTenantKeysStatement,
-  deleteTenantStatement,
+export const tenantQueries = [
+  lockTenantQuery,
+  findTenantQuery,
+  listTenantsQuery,
+  createTenantQuery,
+  setTenantQuery,
+  suspendTenantQuery,
+  eraseEntriesQuery,
+  eraseAnswersQuery,
+  deleteTenantKeysQuery,
+  deleteTenantQuery,
 ] as const;

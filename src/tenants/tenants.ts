@@ -1,18 +1,17 @@
 import { ServiceError } from '../errors.ts';
 import type { Database } from '../postgres/database.ts';
-import { withFaultsMapped } from '../postgres/errors.ts';
-import type { Run } from '../postgres/query.ts';
+import type { QueryExecutor } from '../postgres/query.ts';
 import {
-  createTenantStatement,
-  deleteTenantKeysStatement,
-  deleteTenantStatement,
-  eraseAnswersStatement,
-  eraseEntriesStatement,
-  findTenantStatement,
-  listTenantsStatement,
-  lockTenantStatement,
-  setTenantStatement,
-  suspendTenantStatement,
+  createTenantQuery,
+  deleteTenantKeysQuery,
+  deleteTenantQuery,
+  eraseAnswersQuery,
+  eraseEntriesQuery,
+  findTenantQuery,
+  listTenantsQuery,
+  lockTenantQuery,
+  setTenantQuery,
+  suspendTenantQuery,
   type TenantRow,
   type TenantSettings,
 } from './queries.ts';
@@ -20,7 +19,7 @@ import {
 const PAGE = 500;
 const ERASED_AT_ONCE = 2000;
 
-/** The tenants and their settings. Faults come out as `ServiceError`. */
+/** The tenants and their settings. Throws `DatabaseError`. */
 export class Tenants {
   readonly #database: Database;
 
@@ -29,7 +28,7 @@ export class Tenants {
   }
 
   async find(tenant: string): Promise<TenantRow | undefined> {
-    return withFaultsMapped(async () => (await this.#database.run(findTenantStatement, { tenant })).rows[0]);
+    return (await this.#database.query(findTenantQuery, { tenant })).rows[0];
   }
 
   /** All tenants in the order of their ids, read page by page. */
@@ -37,7 +36,7 @@ export class Tenants {
     let after = '';
     for (;;) {
       const params = { after, limit: PAGE };
-      const { rows } = await withFaultsMapped(() => this.#database.run(listTenantsStatement, params));
+      const { rows } = await this.#database.query(listTenantsQuery, params);
       yield* rows;
       const last = rows.at(-1);
       if (last === undefined || rows.length < PAGE) return;
@@ -47,44 +46,30 @@ export class Tenants {
 
   /** False when there is such a tenant already. */
   async create(tenant: string): Promise<boolean> {
-    return withFaultsMapped(
-      async () => (await this.#database.run(createTenantStatement, { tenant })).count === 1,
-    );
+    return (await this.#database.query(createTenantQuery, { tenant })).count === 1;
   }
 
   /** Changes some of a tenant's settings; false when there is no such tenant. */
   async set(tenant: string, changes: Partial<TenantSettings>): Promise<boolean> {
-    return withFaultsMapped(() =>
-      this.#database.transaction(async (run) => {
-        await run(lockTenantStatement, { tenant });
-        const current = (await run(findTenantStatement, { tenant })).rows[0];
-        if (current === undefined) return false;
-        const {
-          maxFileBytes,
-          maxBytes,
-          maxFiles,
-          maxViewChars,
-          ratePerMinute,
-          maxBodyBytes,
-          ttlDays,
-          redact,
-        } = {
+    return this.#database.transaction(async (query) => {
+      await query(lockTenantQuery, { tenant });
+      const current = (await query(findTenantQuery, { tenant })).rows[0];
+      if (current === undefined) return false;
+      const { maxFileBytes, maxBytes, maxFiles, maxViewChars, ratePerMinute, maxBodyBytes, ttlDays, redact } =
+        {
           ...current,
           ...changes,
         };
-        const limits = { maxFileBytes, maxBytes, maxFiles, maxViewChars, ratePerMinute, maxBodyBytes };
-        const settings = { ...limits, ttlDays, redact };
-        return (await run(setTenantStatement, { tenant, ...settings })).count === 1;
-      }),
-    );
+      const limits = { maxFileBytes, maxBytes, maxFiles, maxViewChars, ratePerMinute, maxBodyBytes };
+      const settings = { ...limits, ttlDays, redact };
+      return (await query(setTenantQuery, { tenant, ...settings })).count === 1;
+    });
   }
 
   /** Suspends or resumes a tenant; false when there is no such tenant. */
   async suspend(tenant: string, suspended: boolean): Promise<boolean> {
     const since = suspended ? new Date().toISOString() : null;
-    return withFaultsMapped(
-      async () => (await this.#database.run(suspendTenantStatement, { tenant, since })).count === 1,
-    );
+    return (await this.#database.query(suspendTenantQuery, { tenant, since })).count === 1;
   }
 
   /**
@@ -93,29 +78,28 @@ export class Tenants {
    */
   async delete(tenant: string): Promise<{ entries: number; answers: number; keys: number } | undefined> {
     if (!(await this.suspend(tenant, true))) return undefined;
-    return withFaultsMapped(async () => {
-      const erased = { entries: 0, answers: 0, keys: 0 };
-      const erase = async (run: Run) => {
-        const batch = { tenant, limit: ERASED_AT_ONCE };
-        const entries = (await run(eraseEntriesStatement, batch)).rows[0]?.erased ?? 0;
-        const answers = (await run(eraseAnswersStatement, batch)).count;
-        erased.entries += entries;
-        erased.answers += answers;
-        return entries < ERASED_AT_ONCE && answers < ERASED_AT_ONCE;
-      };
-      for (;;) {
-        if (!(await erase(this.#database.run))) continue;
-        const isGone = await this.#database.transaction(async (run) => {
-          await run(lockTenantStatement, { tenant });
-          // Requests that found the tenant before it was suspended may have written since.
-          if (!(await erase(run))) return false;
-          erased.keys = (await run(deleteTenantKeysStatement, { tenant })).count;
-          await run(deleteTenantStatement, { tenant });
-          return true;
-        });
-        if (isGone) return erased;
-      }
-    });
+
+    const erased = { entries: 0, answers: 0, keys: 0 };
+    const erase = async (query: QueryExecutor) => {
+      const batch = { tenant, limit: ERASED_AT_ONCE };
+      const entries = (await query(eraseEntriesQuery, batch)).rows[0]?.erased ?? 0;
+      const answers = (await query(eraseAnswersQuery, batch)).count;
+      erased.entries += entries;
+      erased.answers += answers;
+      return entries < ERASED_AT_ONCE && answers < ERASED_AT_ONCE;
+    };
+    for (;;) {
+      if (!(await erase(this.#database.query))) continue;
+      const isGone = await this.#database.transaction(async (query) => {
+        await query(lockTenantQuery, { tenant });
+        // Requests that found the tenant before it was suspended may have written since.
+        if (!(await erase(query))) return false;
+        erased.keys = (await query(deleteTenantKeysQuery, { tenant })).count;
+        await query(deleteTenantQuery, { tenant });
+        return true;
+      });
+      if (isGone) return erased;
+    }
   }
 }
 

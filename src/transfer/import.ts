@@ -1,16 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { OverQuota } from '../memory/store.ts';
-import type { Run } from '../postgres/query.ts';
+import type { QueryExecutor } from '../postgres/query.ts';
 import type { Quotas } from '../store/write-functions.ts';
-import { lockTenantStatement } from '../tenants/queries.ts';
+import { lockTenantQuery } from '../tenants/queries.ts';
 import { unknownTenant } from '../tenants/tenants.ts';
-import {
-  findPathsStatement,
-  importDirectoriesStatement,
-  importFilesStatement,
-  reserveStatement,
-} from './queries.ts';
+import { findPathsQuery, importDirectoriesQuery, importFilesQuery, reserveQuery } from './queries.ts';
 
 /** What a batch (and a page) holds at most; one file alone may have more bytes. */
 export const BATCH = { rows: 500, bytes: 4 * 1024 * 1024 } as const;
@@ -45,14 +40,14 @@ const NAMED_PATHS = 5;
  * stand in the way has been looked for: while the tenant is locked, nothing can come up.
  */
 export async function importInto(
-  run: Run,
+  query: QueryExecutor,
   tenant: string,
   source: ImportSource,
   quotas: Quotas,
 ): Promise<Imported> {
-  const locked = await run(lockTenantStatement, { tenant });
+  const locked = await query(lockTenantQuery, { tenant });
   if (locked.rows.length === 0) throw unknownTenant(tenant);
-  const { inTheWay, directories: existing } = await findExisting(run, tenant, source);
+  const { inTheWay, directories: existing } = await findExisting(query, tenant, source);
   if (inTheWay.length > 0) {
     return { kind: 'exists', paths: inTheWay.sort().slice(0, NAMED_PATHS), total: inTheWay.length };
   }
@@ -62,15 +57,15 @@ export async function importInto(
       [...source.entries].filter(([path, { kind }]) => kind === 'dir' && path !== ROOT).length - existing,
     bytes: source.bytes,
   };
-  const reserved = await run(reserveStatement, { tenant, ...needed, ...quotas });
+  const reserved = await query(reserveQuery, { tenant, ...needed, ...quotas });
   const exceeded = reserved.rows[0]?.exceeded;
   if (exceeded) return { kind: 'over_quota', ...exceeded };
 
-  const directories = await importDirectories(run, tenant, source);
+  const directories = await importDirectories(query, tenant, source);
   let files = 0;
   let bytes = 0;
   for await (const batch of source.batches()) {
-    await run(importFilesStatement, {
+    await query(importFilesQuery, {
       tenant,
       paths: batch.map(({ path }) => path),
       contents: batch.map(({ content }) => content),
@@ -89,11 +84,11 @@ export async function importInto(
  * @returns `inTheWay`: where something is, or a file where a directory is needed; `directories`: how many of those that are needed are
  *   there, without the root
  */
-async function findExisting(run: Run, tenant: string, { entries }: ImportSource) {
+async function findExisting(query: QueryExecutor, tenant: string, { entries }: ImportSource) {
   const inTheWay: string[] = [];
   let directories = 0;
   for (const paths of chunks([...entries.keys()])) {
-    const { rows } = await run(findPathsStatement, { tenant, paths });
+    const { rows } = await query(findPathsQuery, { tenant, paths });
     for (const { path, kind } of rows) {
       if (kind === 'file' || entries.get(path as MemoryPath)?.kind === 'file') inTheWay.push(path);
       else if (path !== ROOT) directories++;
@@ -102,7 +97,11 @@ async function findExisting(run: Run, tenant: string, { entries }: ImportSource)
   return { inTheWay, directories };
 }
 
-async function importDirectories(run: Run, tenant: string, { entries }: ImportSource): Promise<string[]> {
+async function importDirectories(
+  query: QueryExecutor,
+  tenant: string,
+  { entries }: ImportSource,
+): Promise<string[]> {
   // Sorted, a directory comes after the one it is in.
   const directories = [...entries]
     .filter(([, { kind }]) => kind === 'dir')
@@ -111,7 +110,7 @@ async function importDirectories(run: Run, tenant: string, { entries }: ImportSo
   for (const chunk of chunks(directories)) {
     const paths = chunk.map(([path]) => path);
     const modified = chunk.map(([, entry]) => entry.modified.toISOString());
-    const { rows } = await run(importDirectoriesStatement, { tenant, paths, modified });
+    const { rows } = await query(importDirectoriesQuery, { tenant, paths, modified });
     for (const { path } of rows) if (path !== ROOT) made.push(path);
   }
   return made;

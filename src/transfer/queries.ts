@@ -1,5 +1,5 @@
 import type { OverQuota } from '../memory/store.ts';
-import { statement } from '../postgres/query.ts';
+import { defineQuery } from '../postgres/query.ts';
 import type { Quotas } from '../store/write-functions.ts';
 
 // As a number, because the drivers differ in what they make of a timestamp.
@@ -15,7 +15,7 @@ export interface ListedRow {
 }
 
 /** A page of what is at a path and below it, in the order of the paths. The first page comes after ''. */
-export const listTreeStatement = statement<
+export const listTreeQuery = defineQuery<
   { tenant: string; path: string; after: string; limit: number },
   ListedRow
 >(
@@ -29,7 +29,7 @@ ORDER BY path LIMIT $4
 );
 
 /** What is at a path, with its content if it is a file. */
-export const findEntryStatement = statement<
+export const findEntryQuery = defineQuery<
   { tenant: string; path: string },
   { kind: 'file'; content: string } | { kind: 'dir'; content: null }
 >('find_entry', ['tenant', 'path'], 'SELECT kind, content FROM entries WHERE tenant_id = $1 AND path = $2');
@@ -38,7 +38,7 @@ export const findEntryStatement = statement<
  * A page of files in the order of their paths: at most `limit`, and no more once they have `bytes` together, but at
  * least one if there is one.
  */
-export const exportFilesStatement = statement<
+export const exportFilesQuery = defineQuery<
   { tenant: string; after: string; limit: number; bytes: number },
   { path: string; content: string; modified: number }
 >(
@@ -54,7 +54,7 @@ WHERE before < $4::bigint ORDER BY path
 );
 
 /** A page of directories in the reverse order of their paths, so that what is below a directory comes before it. */
-export const exportDirectoriesStatement = statement<
+export const exportDirectoriesQuery = defineQuery<
   { tenant: string; before: string; limit: number },
   { path: string; modified: number }
 >(
@@ -70,14 +70,14 @@ WHERE tenant_id = $1 AND dir_path < $2 ORDER BY dir_path DESC LIMIT $3
  * Lets the transaction do nothing for as long as it takes: while it is open, what it reads is written to a reader that
  * may be slow.
  */
-export const waitForReaderStatement = statement<Record<string, never>>(
+export const waitForReaderQuery = defineQuery<Record<string, never>>(
   'wait_for_reader',
   [],
   "SELECT set_config('idle_in_transaction_session_timeout', '0', true)",
 );
 
 /** Which of `paths` exist. */
-export const findPathsStatement = statement<
+export const findPathsQuery = defineQuery<
   { tenant: string; paths: string[] },
   { path: string; kind: 'file' | 'dir' }
 >(
@@ -89,7 +89,7 @@ export const findPathsStatement = statement<
 // The following are for one transaction that has locked the tenant, and has made sure that they will not conflict.
 
 /** Makes directories where there are none, and names those. Each one's parent exists or is among them. */
-export const importDirectoriesStatement = statement<
+export const importDirectoriesQuery = defineQuery<
   { tenant: string; paths: string[]; modified: string[] },
   { path: string }
 >(
@@ -105,7 +105,7 @@ RETURNING e.path
 );
 
 /** Makes files in directories that exist. */
-export const importFilesStatement = statement<{
+export const importFilesQuery = defineQuery<{
   tenant: string;
   paths: string[];
   contents: string[];
@@ -122,7 +122,7 @@ FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) AS f (path, content,
 );
 
 /** Counts files as used by the tenant, unless that or the directories exceed a quota, which it then names. */
-export const reserveStatement = statement<
+export const reserveQuery = defineQuery<
   { tenant: string; files: number; directories: number; bytes: number } & Quotas,
   { exceeded: Omit<OverQuota, 'kind'> | null }
 >(
@@ -131,14 +131,14 @@ export const reserveStatement = statement<
   'SELECT memory_reserve($1, $2::bigint, $3::bigint, $4::bigint, $5::bigint, $6::bigint) AS exceeded',
 );
 
-export const transferStatements = [
-  listTreeStatement,
-  findEntryStatement,
-  exportFilesStatement,
-  exportDirectoriesStatement,
-  waitForReaderStatement,
-  findPathsStatement,
-  importDirectoriesStatement,
-  importFilesStatement,
-  reserveStatement,
+export const transferQueries = [
+  listTreeQuery,
+  findEntryQuery,
+  exportFilesQuery,
+  exportDirectoriesQuery,
+  waitForReaderQuery,
+  findPathsQuery,
+  importDirectoriesQuery,
+  importFilesQuery,
+  reserveQuery,
 ] as const;

@@ -1,18 +1,17 @@
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
-import { toServiceError, withFaultsMapped } from '../postgres/errors.ts';
-import type { Run } from '../postgres/query.ts';
+import type { QueryExecutor } from '../postgres/query.ts';
 import type { Quotas } from '../store/write-functions.ts';
-import { findTenantStatement } from '../tenants/queries.ts';
+import { findTenantQuery } from '../tenants/queries.ts';
 import { unknownTenant } from '../tenants/tenants.ts';
 import { BATCH, type Imported, type ImportSource, importInto } from './import.ts';
 import {
-  exportDirectoriesStatement,
-  exportFilesStatement,
-  findEntryStatement,
+  exportDirectoriesQuery,
+  exportFilesQuery,
+  findEntryQuery,
   type ListedRow,
-  listTreeStatement,
-  waitForReaderStatement,
+  listTreeQuery,
+  waitForReaderQuery,
 } from './queries.ts';
 
 /** Past every path: '0' follows '/', and all paths begin with `/memories`. */
@@ -26,7 +25,7 @@ export type Exported =
 /** Ends a transaction that is not to leave anything. */
 class DryRun extends Error {}
 
-/** A tenant's memory as a whole: listed, taken out, put in. Faults come out as `ServiceError`. */
+/** A tenant's memory as a whole: listed, taken out, put in. Throws `DatabaseError`. */
 export class Transfer {
   readonly #database: Database;
   readonly #quotas: Quotas;
@@ -38,15 +37,14 @@ export class Transfer {
 
   /** What is at a path, with its content if it is a file. Nothing may be at the root, which exists nevertheless. */
   async find(tenant: string, path: MemoryPath) {
-    return (await faultsMapped(this.#database.run)(findEntryStatement, { tenant, path })).rows[0];
+    return (await this.#database.query(findEntryQuery, { tenant, path })).rows[0];
   }
 
   /** What is at a path and below it, in the order of the paths, read page by page. */
   async *list(tenant: string, path: MemoryPath): AsyncGenerator<ListedRow> {
-    const run = faultsMapped(this.#database.run);
     let after = '';
     for (;;) {
-      const { rows } = await run(listTreeStatement, { tenant, path, after, limit: BATCH.rows });
+      const { rows } = await this.#database.query(listTreeQuery, { tenant, path, after, limit: BATCH.rows });
       yield* rows;
       const last = rows.at(-1);
       if (last === undefined || rows.length < BATCH.rows) return;
@@ -60,14 +58,14 @@ export class Transfer {
    * its time is set). Waits for `write` before it reads on.
    */
   async exportTo(tenant: string, write: (entry: Exported) => Promise<void>): Promise<void> {
-    await this.#transaction(
-      async (run) => {
-        await run(waitForReaderStatement, {});
-        const row = (await run(findTenantStatement, { tenant })).rows[0];
+    await this.#database.transaction(
+      async (query) => {
+        await query(waitForReaderQuery, {});
+        const row = (await query(findTenantQuery, { tenant })).rows[0];
         if (row === undefined) throw unknownTenant(tenant);
-        for await (const file of filesOf(run, tenant)) await write({ kind: 'file', ...file });
+        for await (const file of filesOf(query, tenant)) await write({ kind: 'file', ...file });
         let last: string | undefined;
-        for await (const directory of directoriesOf(run, tenant)) {
+        for await (const directory of directoriesOf(query, tenant)) {
           await write({ kind: 'dir', ...directory });
           last = directory.path;
         }
@@ -90,8 +88,8 @@ export class Transfer {
   ): Promise<Imported> {
     let outcome: Imported | undefined;
     try {
-      return await this.#transaction(async (run) => {
-        outcome = await importInto(run, tenant, source, this.#quotas);
+      return await this.#database.transaction(async (query) => {
+        outcome = await importInto(query, tenant, source, this.#quotas);
         if (dryRun) throw new DryRun();
         return outcome;
       });
@@ -100,34 +98,13 @@ export class Transfer {
       throw error;
     }
   }
-
-  /** A transaction of the database: its faults are mapped, while what `work` itself throws comes out as it is. */
-  async #transaction<T>(work: (run: Run) => Promise<T>, options?: { snapshot: boolean }): Promise<T> {
-    let ownError: unknown;
-    try {
-      return await this.#database.transaction(async (run) => {
-        try {
-          return await work(faultsMapped(run));
-        } catch (error) {
-          ownError = error;
-          throw error;
-        }
-      }, options);
-    } catch (error) {
-      throw error === ownError ? error : toServiceError(error);
-    }
-  }
 }
 
-function faultsMapped(run: Run): Run {
-  return (statement, params) => withFaultsMapped(() => run(statement, params));
-}
-
-async function* filesOf(run: Run, tenant: string) {
+async function* filesOf(query: QueryExecutor, tenant: string) {
   let after = '';
   for (;;) {
     const page = { tenant, after, limit: BATCH.rows, bytes: BATCH.bytes };
-    const { rows } = await run(exportFilesStatement, page);
+    const { rows } = await query(exportFilesQuery, page);
     const last = rows.at(-1);
     if (last === undefined) return;
     yield* rows;
@@ -135,10 +112,10 @@ async function* filesOf(run: Run, tenant: string) {
   }
 }
 
-async function* directoriesOf(run: Run, tenant: string) {
+async function* directoriesOf(query: QueryExecutor, tenant: string) {
   let before = PAST_THE_END;
   for (;;) {
-    const { rows } = await run(exportDirectoriesStatement, { tenant, before, limit: BATCH.rows });
+    const { rows } = await query(exportDirectoriesQuery, { tenant, before, limit: BATCH.rows });
     const last = rows.at(-1);
     if (last === undefined) return;
     yield* rows;

@@ -5,7 +5,7 @@ const FLUSH_INTERVAL_MS = 10_000;
  * Gathers coarse notes, such as when something was last used, and writes them together in the background, so that a use costs
  * no write of its own. They are hints: what cannot be written is left for the next use.
  */
-export class BackgroundNotes<Note> {
+export class WriteBehindBuffer<Note> {
   readonly #write: (notes: Note[]) => Promise<void>;
   readonly #max: number;
   #gathered = new Map<string, Note>();

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { loadConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/postgres/database.ts';
-import { statement, type Value } from '../../src/postgres/query.ts';
+import { defineQuery, type Value } from '../../src/postgres/query.ts';
 import type { PostgresServer } from '../support/faults/postgres.ts';
 import type { Replica } from '../support/faults/replica.ts';
 import { type Moment, type Query, Workload, type WorkloadOptions } from '../support/faults/workload.ts';
@@ -81,7 +81,7 @@ export async function checkPglite(folder: string, workload: Workload, row: Row):
       const names = parameters.map((_, i) => `p${i}`);
       const values = Object.fromEntries(names.map((name, i) => [name, parameters[i] as Value]));
       return (
-        await database.run(statement<Record<string, Value>, pg.QueryResultRow>(sql, names, sql), values)
+        await database.query(defineQuery<Record<string, Value>, pg.QueryResultRow>(sql, names, sql), values)
       ).rows;
     };
     await check(query, workload, row);

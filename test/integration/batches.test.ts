@@ -2,16 +2,16 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { BatchQueue } from '../../src/postgres/batch-queue.ts';
-import { isAway } from '../../src/postgres/errors.ts';
-import { plannerOptions, runnerOn } from '../../src/postgres/pg.ts';
+import { DatabaseError } from '../../src/postgres/errors.ts';
+import { executorOn, plannerOptions } from '../../src/postgres/pg.ts';
 import {
-  type BatchStatement,
-  type Run,
-  type Statement,
-  statement,
+  type BatchQuery,
+  defineQuery,
+  type Query,
+  type QueryExecutor,
   type Value,
 } from '../../src/postgres/query.ts';
-import { batchStatements } from '../../src/store/batch-queries.ts';
+import { batchQueries } from '../../src/store/batch-queries.ts';
 import { connectTo, createTestDatabase, openPool } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { genericPlan, tableScans } from '../support/plan.ts';
@@ -19,11 +19,11 @@ import { describeService, freshTenant, type Service, startService } from '../sup
 import { cmd } from '../support/table.ts';
 
 /** Both name the text, so that an answer shows by which statement and for which call it came. */
-type Echo = Statement<{ text: string }, { by: string; text: string }>;
+type Echo = Query<{ text: string }, { by: string; text: string }>;
 
 const echoWith = (sql: string, name = 'many'): Echo => {
-  const batch: BatchStatement = statement<Record<string, Value>, { item: number }>(name, ['text'], sql);
-  return statement('one', ['text'], "SELECT 'one' AS by, $1::text AS text", batch);
+  const batch: BatchQuery = defineQuery<Record<string, Value>, { item: number }>(name, ['text'], sql);
+  return defineQuery('one', ['text'], "SELECT 'one' AS by, $1::text AS text", batch);
 };
 const CALLS = 'unnest($1::text[]) WITH ORDINALITY AS c (text, item)';
 const echo = echoWith(`SELECT item::integer, 'many' AS by, text FROM ${CALLS}`);
@@ -32,17 +32,17 @@ describe('batches', () => {
   let database: Awaited<ReturnType<typeof createTestDatabase>>;
   let pool: pg.Pool;
   let sent: string[] = [];
-  let run: Run;
+  let run: QueryExecutor;
 
   beforeAll(async () => {
     database = await createTestDatabase();
     pool = openPool(database.url);
-    const onPool = runnerOn(pool);
-    const counted: Run = (each, params) => {
+    const onPool = executorOn(pool);
+    const counted: QueryExecutor = (each, params) => {
       sent.push(each.name);
       return onPool(each, params);
     };
-    ({ run } = new BatchQueue({ batched: counted, single: counted }, 8));
+    ({ query: run } = new BatchQueue({ batched: counted, single: counted }, 8));
   });
   beforeEach(() => {
     sent = [];
@@ -86,7 +86,7 @@ describe('batches', () => {
 
   it('that fail on the server have done nothing: each call goes alone, and only what is wrong fails', async () => {
     const quotients = `SELECT item::integer, (100 / length(text))::text AS text FROM ${CALLS}`;
-    const wrong = statement<{ text: string }, { by: string; text: string }>(
+    const wrong = defineQuery<{ text: string }, { by: string; text: string }>(
       'quotient',
       ['text'],
       'SELECT (100 / length($1::text))::text AS text',
@@ -95,7 +95,7 @@ describe('batches', () => {
     const outcomes = await Promise.allSettled(['a', '', 'bb'].map((text) => run(wrong, { text })));
     expect(outcomes).toMatchObject([
       { status: 'fulfilled', value: { rows: [{ text: '100' }] } },
-      { status: 'rejected', reason: { code: '22012' } },
+      { status: 'rejected', reason: { sqlState: '22012' } },
       { status: 'fulfilled', value: { rows: [{ text: '50' }] } },
     ]);
   });
@@ -108,16 +108,18 @@ describe('batches', () => {
     const outcomes = await Promise.allSettled(['a', 'b'].map((text) => run(lost, { text })));
     for (const outcome of outcomes) {
       expect(outcome.status).toBe('rejected');
-      expect(isAway((outcome as PromiseRejectedResult).reason)).toBe(true);
+      expect((outcome as PromiseRejectedResult).reason).toMatchObject({ isUnavailable: true });
     }
     expect(sent).toStrictEqual(['lost']);
     expect(await answersTo(echo, ['after'])).toStrictEqual([['many', 'after', 1]]);
   });
 
   it('that get no connection go by the others', async () => {
-    const full = Object.assign(new Error('sorry, too many clients already'), { code: '53300' });
-    const crowded = new BatchQueue({ batched: () => Promise.reject(full), single: runnerOn(pool) }, 8);
-    const answers = await Promise.all(['a', 'b'].map((text) => crowded.run(echo, { text })));
+    const full = new DatabaseError(
+      Object.assign(new Error('sorry, too many clients already'), { code: '53300' }),
+    );
+    const crowded = new BatchQueue({ batched: () => Promise.reject(full), single: executorOn(pool) }, 8);
+    const answers = await Promise.all(['a', 'b'].map((text) => crowded.query(echo, { text })));
     expect(answers.map(({ rows }) => rows[0])).toStrictEqual([
       { by: 'one', text: 'a' },
       { by: 'one', text: 'b' },
@@ -134,11 +136,11 @@ describe('batches', () => {
   });
 
   it('come to an end with arrays that hold null, or nothing but null', async () => {
-    const nulls = statement<{ text: string; more: string | null }, { more: string | null }>(
+    const nulls = defineQuery<{ text: string; more: string | null }, { more: string | null }>(
       'one',
       [],
       'SELECT 1',
-      statement<Record<string, Value>, { item: number }>(
+      defineQuery<Record<string, Value>, { item: number }>(
         'nulls',
         ['text', 'more'],
         'SELECT item::integer, more FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS c (text, more, item)',
@@ -327,7 +329,7 @@ describeService('commands at once', (service, kind) => {
       });
       const holding = service().database.transaction(async (run) => {
         const lock = 'SELECT id FROM tenants WHERE id = $1 FOR UPDATE';
-        await run(statement<{ tenant: string }>('lock', ['tenant'], lock), { tenant: locked });
+        await run(defineQuery<{ tenant: string }>('lock', ['tenant'], lock), { tenant: locked });
         const answers = all.map((tenant) =>
           service().execute(cmd.replace('/memories/f.md', 'x', 'y'), { tenant }),
         );
@@ -383,7 +385,7 @@ describe('the plan of every batch', () => {
     await database.drop();
   });
 
-  it.each(batchStatements.map((each) => [each.name, each] as const))(
+  it.each(batchQueries.map((each) => [each.name, each] as const))(
     '%s finds each row by the tenant of the call it is for, in an index',
     async (_, statement) => {
       const scans = [...tableScans(await genericPlan(client, statement))];

@@ -4,13 +4,13 @@ import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newApiKey } from '../../src/api-keys/api-key.ts';
 import { Keys } from '../../src/api-keys/api-keys.ts';
-import { keyStatements } from '../../src/api-keys/queries.ts';
-import { expirationStatements } from '../../src/expiration/queries.ts';
+import { apiKeyQueries } from '../../src/api-keys/queries.ts';
+import { expirationQueries } from '../../src/expiration/queries.ts';
 import { plannerOptions } from '../../src/postgres/pg.ts';
-import { readingStatements } from '../../src/store/read-queries.ts';
-import { tenantStatements } from '../../src/tenants/queries.ts';
+import { readQueries } from '../../src/store/read-queries.ts';
+import { tenantQueries } from '../../src/tenants/queries.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
-import { transferStatements } from '../../src/transfer/queries.ts';
+import { transferQueries } from '../../src/transfer/queries.ts';
 import { fuzzParameters } from '../support/arbitraries.ts';
 import { connectTo, createTestDatabase } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
@@ -148,14 +148,14 @@ describeServiceOnOwnDatabase(
 
 describe('the plan of every statement', () => {
   const statements = [
-    ...readingStatements,
-    ...tenantStatements,
-    ...keyStatements,
-    ...expirationStatements,
-    ...transferStatements,
+    ...readQueries,
+    ...tenantQueries,
+    ...apiKeyQueries,
+    ...expirationQueries,
+    ...transferQueries,
   ];
   // A key is found by its hash before its tenant is known, and listed and revoked by operators.
-  const withoutTenant = new Set(keyStatements.map(({ name }) => name as string));
+  const withoutTenant = new Set(apiKeyQueries.map(({ name }) => name as string));
   // Operators and background jobs go through all tenants, page by page, and see no entries.
   const overAllTenants = new Set(['list_tenants', 'tenants_with_ttl', 'next_tenant_with_answers']);
   let own: Awaited<ReturnType<typeof createTestDatabase>>;

@@ -95,7 +95,7 @@ it('pruning goes on with the other tenants when one cannot be pruned', async () 
     value: (statement: { name: string }, params: { tenant?: string }) =>
       statement.name === 'prune_answers' && params.tenant === broken
         ? Promise.reject(Object.assign(new Error('canceled'), { code: '57014' }))
-        : service.database.run(statement as never, params as never),
+        : service.database.query(statement as never, params as never),
   });
   await expect(pruneAnswers(database, { hours: 24 })).rejects.toMatchObject({ code: 'database_busy' });
   expect(await service.query('SELECT tenant_id FROM idempotency_keys')).toStrictEqual([

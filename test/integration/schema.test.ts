@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { CHECK_VIOLATION, FOREIGN_KEY_VIOLATION, sqlState } from '../../src/postgres/errors.ts';
+import { asDatabaseError, CHECK_VIOLATION, FOREIGN_KEY_VIOLATION } from '../../src/postgres/errors.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 
 const LONG = 'x'.repeat(1014);
@@ -30,7 +30,10 @@ describeService('a row of entries', (service) => {
     );
   /** Undefined when nothing but the missing parent is wrong. */
   const refusal = async (row: Row) => {
-    const state = await insert(row).then(() => undefined, sqlState);
+    const state = await insert(row).then(
+      () => undefined,
+      (error) => asDatabaseError(error).sqlState,
+    );
     return state === FOREIGN_KEY_VIOLATION ? undefined : state;
   };
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { type Database, openDatabase } from '../../src/postgres/database.ts';
-import { lookAtFileStatement } from '../../src/store/read-queries.ts';
+import { lookupFileQuery } from '../../src/store/read-queries.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { describeService, freshTenant, type Service, startService } from '../support/service.ts';
@@ -115,7 +115,7 @@ describe('connections to Postgres', () => {
     const database = await openDatabase(loadConfig({ DATABASE_URL: own.url }));
     try {
       await Promise.all([
-        database.run(lookAtFileStatement, { tenant: 't', path: '/memories/f', accessedBefore: 'now' }),
+        database.query(lookupFileQuery, { tenant: 't', path: '/memories/f', accessedBefore: 'now' }),
         database.transaction(async () => {}),
       ]);
       const open = () => {

@@ -1,9 +1,8 @@
 /** Writes that come at the same time share statements, and none feels the others. */
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { isAway, sqlState } from '../../src/postgres/errors.ts';
-import { runnerOn } from '../../src/postgres/pg.ts';
-import { type Run, statement, type Value } from '../../src/postgres/query.ts';
+import { executorOn } from '../../src/postgres/pg.ts';
+import { defineQuery, type QueryExecutor, type Value } from '../../src/postgres/query.ts';
 import type { CallFunction, TypedWriteFunction } from '../../src/store/write-functions.ts';
 import { WriteQueue } from '../../src/store/write-queue.ts';
 import { connectTo, createTestDatabase, openPool } from '../support/database.ts';
@@ -35,7 +34,7 @@ const divide: TypedWriteFunction<Params, { kind: 'divided'; by: number }> = {
   name: 'test_divide',
   parameters: ['tenant', 'answer'],
   mixesTenants: true,
-  statement: statement<Record<string, Value>, { item: number; outcome: string; data: null }>(
+  statement: defineQuery<Record<string, Value>, { item: number; outcome: string; data: null }>(
     'test_divide',
     ['tenant', 'answer', 'wait'],
     `SELECT c.item::integer, f.outcome, f.data
@@ -52,8 +51,8 @@ describe('the write queue', () => {
   let call: CallFunction;
 
   const queueOf = (size: number) => {
-    const onPool = runnerOn(pool);
-    const counted: Run = (each, params) => {
+    const onPool = executorOn(pool);
+    const counted: QueryExecutor = (each, params) => {
       const { tenant, wait } = params as unknown as { tenant: string[]; wait: boolean };
       sent.push({ calls: tenant.length, wait });
       return onPool(each, params);
@@ -125,7 +124,7 @@ describe('the write queue', () => {
     ]);
     expect(outcomes).toMatchObject([
       divided(100),
-      { status: 'rejected', reason: { code: '22012' } },
+      { status: 'rejected', reason: { sqlState: '22012' } },
       divided(50),
     ]);
     expect(sent.map(({ calls }) => calls).sort()).toStrictEqual([1, 1, 1, 3]);
@@ -138,7 +137,7 @@ describe('the write queue', () => {
     ]);
     for (const outcome of outcomes) {
       expect(outcome.status).toBe('rejected');
-      expect(isAway((outcome as PromiseRejectedResult).reason)).toBe(true);
+      expect((outcome as PromiseRejectedResult).reason).toMatchObject({ isUnavailable: true });
     }
     expect(sent).toHaveLength(1);
     expect(await callAll([['a', 'x']])).toStrictEqual([divided(100)]);
@@ -172,13 +171,13 @@ describe('the write queue', () => {
     const impatient = openPool(database.url, { options: '-c lock_timeout=50' });
     try {
       await other.query("BEGIN; SELECT FROM tenants WHERE id = 'a' FOR NO KEY UPDATE");
-      const run = runnerOn(impatient);
+      const run = executorOn(impatient);
       const queue = new WriteQueue({ batched: run, single: run }, 8);
       const outcomes = await Promise.allSettled([
         queue.call(divide, paramsOf('a', 'x')),
         queue.call(divide, paramsOf('a', 'x')),
       ]);
-      expect(outcomes.map((each) => sqlState((each as PromiseRejectedResult).reason))).toStrictEqual([
+      expect(outcomes.map((each) => (each as PromiseRejectedResult).reason.sqlState)).toStrictEqual([
         '55P03',
         '55P03',
       ]);

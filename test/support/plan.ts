@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Statement, Value } from '../../src/postgres/query.ts';
+import type { Query, Value } from '../../src/postgres/query.ts';
 
 /** A node of a plan, as EXPLAIN (FORMAT JSON) has it. */
 export interface Plan {
@@ -12,7 +12,7 @@ export interface Plan {
 /** The one plan of a statement for all values. Prepared, since EXPLAIN has GENERIC_PLAN from Postgres 16 on only. */
 export async function genericPlan(
   client: pg.Client,
-  { sql, parameters }: Pick<Statement<Record<string, Value>, unknown>, 'sql' | 'parameters'>,
+  { sql, parameters }: Pick<Query<Record<string, Value>, unknown>, 'sql' | 'parameters'>,
 ): Promise<Plan> {
   await client.query('SET plan_cache_mode = force_generic_plan');
   await client.query(`PREPARE planned AS ${sql}`);

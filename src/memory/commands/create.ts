@@ -3,7 +3,7 @@ import { alreadyExists, created, notADirectory } from '../messages.ts';
 import { parsePath, ROOT } from '../path.ts';
 import { failure } from '../result.ts';
 import { defineCommand, pathField, textField } from './command.ts';
-import { judgeChange } from './edit.ts';
+import { applyWritePolicy } from './edit.ts';
 import { overQuota } from './quota.ts';
 import { refuseSecretPath } from './redaction.ts';
 
@@ -26,7 +26,7 @@ export const create = defineCommand({
     const refusal = await refuseSecretPath(path, context);
     if (refusal) return refusal;
     const change = { content: text, start: 0, end: text.length };
-    const { content, result } = await judgeChange(path, undefined, change, () => created(path), context);
+    const { content, result } = await applyWritePolicy(path, undefined, change, () => created(path), context);
     if (content === undefined) return result;
     if (path === ROOT) return failure(alreadyExists(path));
     const outcome = await context.store.create(path, content, result);

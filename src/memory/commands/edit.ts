@@ -14,7 +14,7 @@ import { kindsOf, maskAnswer } from './redaction.ts';
  * @param before the file's content before; undefined for a new file
  * @param describe the message of the success, for the change as it is written
  */
-export async function judgeChange(
+export async function applyWritePolicy(
   path: MemoryPath,
   before: string | undefined,
   change: Change,

@@ -4,7 +4,7 @@ import { parsePath } from '../path.ts';
 import { failure } from '../result.ts';
 import { countLines, insertLines } from '../text.ts';
 import { defineCommand, integerField, pathField, textField } from './command.ts';
-import { judgeChange } from './edit.ts';
+import { applyWritePolicy } from './edit.ts';
 import { overQuota } from './quota.ts';
 
 export const insert = defineCommand({
@@ -29,7 +29,7 @@ export const insert = defineCommand({
       const lineCount = countLines(content);
       if (line < 0 || line > lineCount) return { result: failure(invalidInsertLine(line, lineCount)) };
       const insertion = insertLines(content, line, lines);
-      return judgeChange(path, content, insertion, () => inserted(path), context);
+      return applyWritePolicy(path, content, insertion, () => inserted(path), context);
     };
     const outcome = await context.store.edit(path, change);
     if (outcome.kind === 'missing') return failure(missing(path));

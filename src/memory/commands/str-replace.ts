@@ -15,7 +15,7 @@ import { failure } from '../result.ts';
 import { occurrencesOf } from '../search.ts';
 import { type Change, linesOfOffsets, snippetOf, splice } from '../text.ts';
 import { defineCommand, pathField, textField } from './command.ts';
-import { judgeChange } from './edit.ts';
+import { applyWritePolicy } from './edit.ts';
 import { overQuota } from './quota.ts';
 
 export const strReplace = defineCommand({
@@ -45,7 +45,13 @@ export const strReplace = defineCommand({
         return { result: failure(listOccurrences(oldStr, linesOfOffsets(content, offsets), maxChars)) };
       }
       const replacement = splice(content, offset, oldStr.length, newStr ?? '');
-      return judgeChange(path, content, replacement, (written) => showChange(written, maxChars), context);
+      return applyWritePolicy(
+        path,
+        content,
+        replacement,
+        (written) => showChange(written, maxChars),
+        context,
+      );
     };
     const outcome = await context.store.edit(path, change);
     if (outcome.kind === 'missing') return failure(replaceMissing(path));

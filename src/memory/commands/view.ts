@@ -41,7 +41,7 @@ export const view = defineCommand({
     const parsed = parsePath(given);
     if (!parsed.ok) return failure(parsed.refusal);
     const { path } = parsed;
-    const found = await store.look(path, maxEntriesShown(path, maxViewChars));
+    const found = await store.lookup(path, maxEntriesShown(path, maxViewChars));
     switch (found.kind) {
       case 'missing':
         return failure(viewMissing(path));
