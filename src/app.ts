@@ -11,7 +11,7 @@ import { registerHostCheck } from './plugins/host-check.ts';
 import { registerJsonBody } from './plugins/json-body.ts';
 import { Metrics } from './plugins/metrics.ts';
 import { registerNotFound } from './plugins/not-found.ts';
-import { registerDocs, registerOpenApi } from './plugins/openapi/document.ts';
+import { registerDocs, registerOpenApi } from './plugins/openapi.ts';
 import { handleError } from './plugins/problem-details.ts';
 import { requestContextHook } from './plugins/request-context.ts';
 import { requestId } from './plugins/request-id.ts';

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { CliError } from './cli/errors.ts';
 import { registerExpireCommand } from './cli/expire-command.ts';
 import { registerKeyCommands } from './cli/key-commands.ts';
 import { registerMemoryCommands } from './cli/memory-commands.ts';
 import { registerTenantCommands } from './cli/tenant-commands.ts';
+import { OperatorError } from './errors.ts';
 import { openSession, StartError, serve } from './server.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
@@ -49,7 +49,7 @@ registerMemoryCommands(program, open);
 try {
   await program.parseAsync();
 } catch (error) {
-  if (!(error instanceof StartError || error instanceof CliError)) throw error;
+  if (!(error instanceof StartError || error instanceof OperatorError)) throw error;
   console.error(`memory-service: ${error.message}`);
   process.exit(1);
 }

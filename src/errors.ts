@@ -22,3 +22,7 @@ export class ServiceError extends Error {
     this.retryAfter = options.retryAfter;
   }
 }
+/** What a command cannot do, in words for the person who ran it; the CLI prints them and exits with 1. */
+export class OperatorError extends Error {
+  override name = 'OperatorError';
+}

@@ -1,8 +1,8 @@
 import { Keys } from '../api-keys/api-keys.ts';
-import { KeyAuthenticator } from '../api-keys/authenticator.ts';
 import type { Config } from '../config.ts';
 import type { Database } from '../postgres/database.ts';
 import { ConcurrencyLimiter } from '../util/concurrency-limiter.ts';
+import { KeyAuthenticator } from './key-authenticator.ts';
 import { noAuthentication } from './none.ts';
 import type { Authenticator } from './principal.ts';
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { OperatorError } from '../errors.ts';
 import { expireFiles } from '../expiration/expiration.ts';
-import { CliError } from './errors.ts';
 import { printJson } from './output.ts';
 import { type Open, withDatabase } from './session.ts';
 
@@ -24,7 +24,8 @@ export function registerExpireCommand(program: Command, open: Open): void {
             if (!json) console.error(`${tenant}: ${files} files, ${bytes} bytes`);
           },
         });
-        if (expired === undefined) throw new CliError('Another process is removing expired files right now.');
+        if (expired === undefined)
+          throw new OperatorError('Another process is removing expired files right now.');
         if (json) return printJson(expired);
         console.log(`${verb} ${expired.files} files (${expired.bytes} bytes) of ${expired.tenants} tenants.`);
       }),

@@ -2,8 +2,8 @@ import { createWriteStream } from 'node:fs';
 import { rename, rm, stat } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
+import { OperatorError } from '../errors.ts';
 import { writeTar } from '../transfer/tar.ts';
-import { CliError } from './errors.ts';
 import { amount, type Io, Progress } from './io.ts';
 import type { Open } from './session.ts';
 import { tenantId } from './tenant-commands.ts';
@@ -32,7 +32,9 @@ export function registerExportCommand(program: Command, open: Open, io: Io): voi
           return;
         }
         if (io.stdout.isTTY) {
-          throw new CliError('An archive is not for a terminal. Say where to write it: --output <file>.');
+          throw new OperatorError(
+            'An archive is not for a terminal. Say where to write it: --output <file>.',
+          );
         }
         await exportTo(session, io.stdout, false, io);
       }),
@@ -66,7 +68,7 @@ async function exportTo(
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (code === undefined || syscall === undefined) throw error;
-    throw new CliError(
+    throw new OperatorError(
       `The archive could not be written to its end (${code}). Do not use what there is of it.`,
     );
   } finally {

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
+import { OperatorError } from '../errors.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { mask, type SecretScanner } from '../memory/redactor.ts';
 import type { Imported } from '../transfer/import.ts';
@@ -8,7 +9,6 @@ import { printable, type SourceEntry } from '../transfer/source/entry.ts';
 import { readFolder } from '../transfer/source/folder.ts';
 import { type Inspected, type PreparedImport, prepareImport } from '../transfer/source/prepare.ts';
 import { readTar } from '../transfer/tar.ts';
-import { CliError } from './errors.ts';
 import { amount, type Io, Progress, print } from './io.ts';
 import type { Open } from './session.ts';
 import { tenantId } from './tenant-commands.ts';
@@ -54,8 +54,8 @@ Examples:
         try {
           await importFrom(session, source, options, io);
         } catch (error) {
-          if (!(error instanceof CliError)) throw error;
-          throw new CliError(`${error.message}\nNothing was imported.`);
+          if (!(error instanceof OperatorError)) throw error;
+          throw new OperatorError(`${error.message}\nNothing was imported.`);
         }
       }),
     );
@@ -107,15 +107,15 @@ async function openSource(
   io: Io,
 ): Promise<AsyncGenerator<SourceEntry>> {
   if (source === '-') {
-    if (io.stdin.isTTY) throw new CliError('There is no archive: the standard input is a terminal.');
+    if (io.stdin.isTTY) throw new OperatorError('There is no archive: the standard input is a terminal.');
     return readTar(io.stdin);
   }
   const found = await stat(source).catch((error: NodeJS.ErrnoException) => {
-    throw new CliError(`Cannot read ${source} (${error.code}).`);
+    throw new OperatorError(`Cannot read ${source} (${error.code}).`);
   });
   if (!found.isDirectory()) return readTar(createReadStream(source));
   if (strip !== undefined)
-    throw new CliError('--strip is for archives: name the folder itself, and use --into.');
+    throw new OperatorError('--strip is for archives: name the folder itself, and use --into.');
   return readFolder(source, into !== undefined);
 }
 
@@ -133,7 +133,7 @@ async function inspectorFor(mode: 'off' | 'mask' | 'reject') {
   };
 }
 
-/** @throws CliError when it was not. */
+/** @throws OperatorError when it was not. */
 function successful(imported: Imported, tenant: string) {
   switch (imported.kind) {
     case 'imported':
@@ -141,13 +141,13 @@ function successful(imported: Imported, tenant: string) {
     case 'exists': {
       const more = imported.total - imported.paths.length;
       const list = imported.paths.map((path) => `\n  ${path}`).join('');
-      throw new CliError(
+      throw new OperatorError(
         `There is something already at ${imported.total} of the paths:${list}${more > 0 ? `\n  and ${more} more` : ''}\nDelete or rename what is there, or import into another directory with --into.`,
       );
     }
     case 'over_quota': {
       const { of, used, limit, needed } = imported;
-      throw new CliError(
+      throw new OperatorError(
         `There is no room: ${tenant} has ${used} of ${limit} ${of}, and the import needs ${needed}. Raise the limit with: memory-service tenants set ${tenant} --max-${of === 'bytes' ? 'bytes' : 'files'} ${used + needed}`,
       );
     }

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { newApiKey } from '../api-keys/api-key.ts';
 import { Keys } from '../api-keys/api-keys.ts';
 import type { KeyRow } from '../api-keys/queries.ts';
-import { CliError } from './errors.ts';
+import { OperatorError } from '../errors.ts';
 import { printJson, printTable, time } from './output.ts';
 import { type Open, withDatabase } from './session.ts';
 import { tenantId } from './tenant-commands.ts';
@@ -63,14 +63,14 @@ export function registerKeyCommands(program: Command, open: Open): void {
     .action((options: CreateOptions) =>
       run(async (all) => {
         if ((options.tenant === undefined) === !options.service) {
-          throw new CliError('Say what the key is for: --tenant <tenant>, or --service; not both.');
+          throw new OperatorError('Say what the key is for: --tenant <tenant>, or --service; not both.');
         }
         const { key, hash, id } = newApiKey();
         const tenant = options.tenant ?? null;
         const { access, label } = options;
         const expiresAt = options.expires?.toISOString() ?? null;
         if (!(await all.create({ hash, id, tenant, access, label, expiresAt }))) {
-          throw new CliError(
+          throw new OperatorError(
             `There is no tenant ${tenant}. Make it with: memory-service tenants create ${tenant}`,
           );
         }
@@ -114,7 +114,7 @@ export function registerKeyCommands(program: Command, open: Open): void {
     .action((id: string) =>
       run(async (all) => {
         if (!(await all.revoke(id))) {
-          throw new CliError(
+          throw new OperatorError(
             `There is no key ${id} that is not revoked already. See: memory-service keys list`,
           );
         }

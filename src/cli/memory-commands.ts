@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
+import { OperatorError } from '../errors.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { ListedRow } from '../transfer/queries.ts';
 import type { Transfer } from '../transfer/transfer.ts';
-import { CliError } from './errors.ts';
 import { registerExportCommand } from './export-command.ts';
 import { registerImportCommand } from './import-command.ts';
 import { type Io, jsonArray, print } from './io.ts';
@@ -48,7 +48,9 @@ function registerCat(program: Command, open: Open, io: Io): void {
       withTenant(open, tenant, async ({ transfer }) => {
         const found = await transfer.find(tenant, path);
         if (found?.kind === 'dir' || (found === undefined && path === ROOT)) {
-          throw new CliError(`${path} is a directory. List it with: memory-service ls ${tenant} ${path}`);
+          throw new OperatorError(
+            `${path} is a directory. List it with: memory-service ls ${tenant} ${path}`,
+          );
         }
         if (found === undefined) throw nothingAt(tenant, path);
         await print(io.stdout, [found.content]);
@@ -66,8 +68,8 @@ async function* listed(transfer: Transfer, tenant: string, path: MemoryPath): As
   if (!found) throw nothingAt(tenant, path);
 }
 
-function nothingAt(tenant: string, path: MemoryPath): CliError {
-  return new CliError(`There is nothing at ${path}. See what there is: memory-service ls ${tenant}`);
+function nothingAt(tenant: string, path: MemoryPath): OperatorError {
+  return new OperatorError(`There is nothing at ${path}. See what there is: memory-service ls ${tenant}`);
 }
 
 const modifiedAt = ({ modified }: ListedRow) => time(new Date(modified * 1000));

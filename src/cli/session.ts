@@ -1,7 +1,6 @@
 import type { Config } from '../config.ts';
-import { ServiceError } from '../errors.ts';
+import { OperatorError, ServiceError } from '../errors.ts';
 import type { Database } from '../postgres/database.ts';
-import { CliError } from './errors.ts';
 
 /** The database that a command works on, as the environment configures it. */
 export type Open = () => Promise<{ config: Config; database: Database }>;
@@ -15,7 +14,7 @@ export async function withDatabase<T>(
   try {
     return await work(session);
   } catch (error) {
-    throw error instanceof ServiceError ? new CliError(error.message) : error;
+    throw error instanceof ServiceError ? new OperatorError(error.message) : error;
   } finally {
     await session.database.close();
   }

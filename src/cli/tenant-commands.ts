@@ -1,9 +1,9 @@
 import { createInterface } from 'node:readline/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { TENANT_ID } from '../auth/principal.ts';
+import { OperatorError } from '../errors.ts';
 import type { TenantRow, TenantSettings } from '../tenants/queries.ts';
 import { Tenants } from '../tenants/tenants.ts';
-import { CliError } from './errors.ts';
 import { printJson, printTable, time } from './output.ts';
 import { type Open, withDatabase } from './session.ts';
 
@@ -70,7 +70,7 @@ export function registerTenantCommands(program: Command, open: Open): void {
     .addHelpText('after', '\nExample:\n  memory-service tenants create acme --max-files 500')
     .action((tenant: string, options: LimitOptions) =>
       run(async (all) => {
-        if (!(await all.create(tenant))) throw new CliError(`There is a tenant ${tenant} already.`);
+        if (!(await all.create(tenant))) throw new OperatorError(`There is a tenant ${tenant} already.`);
         await all.set(tenant, settingsFrom(options));
         console.log(`Created tenant ${tenant}.`);
       }),
@@ -123,7 +123,7 @@ export function registerTenantCommands(program: Command, open: Open): void {
     .action((tenant: string, options: LimitOptions) =>
       run(async (all) => {
         const settings = settingsFrom(options);
-        if (Object.keys(settings).length === 0) throw new CliError('Say what to set; see --help.');
+        if (Object.keys(settings).length === 0) throw new OperatorError('Say what to set; see --help.');
         if (!(await all.set(tenant, settings))) throw noTenant(tenant);
         console.log(`Changed tenant ${tenant}. It takes effect within AUTH_CACHE_SECONDS.`);
       }),
@@ -191,14 +191,15 @@ async function existing(tenants: Tenants, tenant: string): Promise<TenantRow> {
   return row;
 }
 
-function noTenant(tenant: string): CliError {
-  return new CliError(`There is no tenant ${tenant}. See: memory-service tenants list`);
+function noTenant(tenant: string): OperatorError {
+  return new OperatorError(`There is no tenant ${tenant}. See: memory-service tenants list`);
 }
 
 async function confirm(question: string): Promise<void> {
-  if (!process.stdin.isTTY) throw new CliError('This erases data: add --yes to do it without being asked.');
+  if (!process.stdin.isTTY)
+    throw new OperatorError('This erases data: add --yes to do it without being asked.');
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const answer = await terminal.question(`${question} [y/N] `);
   terminal.close();
-  if (!/^y(es)?$/i.test(answer.trim())) throw new CliError('Nothing was erased.');
+  if (!/^y(es)?$/i.test(answer.trim())) throw new OperatorError('Nothing was erased.');
 }

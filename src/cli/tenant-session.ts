@@ -1,10 +1,10 @@
 import { InvalidArgumentError } from 'commander';
 import type { Config } from '../config.ts';
+import { OperatorError } from '../errors.ts';
 import { type MemoryPath, parsePath } from '../memory/path.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 import { Tenants } from '../tenants/tenants.ts';
 import { Transfer } from '../transfer/transfer.ts';
-import { CliError } from './errors.ts';
 import { type Open, withDatabase } from './session.ts';
 
 export interface TenantSession {
@@ -16,7 +16,7 @@ export interface TenantSession {
 /**
  * Runs a command's work on the memory of a tenant, which may be suspended.
  *
- * @throws CliError when there is no such tenant.
+ * @throws OperatorError when there is no such tenant.
  */
 export function withTenant<T>(
   open: Open,
@@ -26,7 +26,7 @@ export function withTenant<T>(
   return withDatabase(open, async ({ config, database }) => {
     const tenant = await new Tenants(database).find(id);
     if (tenant === undefined) {
-      throw new CliError(`There is no tenant ${id}. Make it with: memory-service tenants create ${id}`);
+      throw new OperatorError(`There is no tenant ${id}. Make it with: memory-service tenants create ${id}`);
     }
     const quotas = { maxFiles: config.MAX_TENANT_FILES, maxBytes: config.MAX_TENANT_BYTES };
     return work({ config, tenant, transfer: new Transfer(database, quotas) });

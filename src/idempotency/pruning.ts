@@ -1,6 +1,6 @@
-import { nextTenantWithAnswersQuery, pruneAnswersQuery } from '../expiration/queries.ts';
 import { databaseTime } from '../postgres/clock.ts';
 import type { Database } from '../postgres/database.ts';
+import { nextTenantWithAnswersQuery, pruneAnswersQuery } from './queries.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 /** Small, so that a statement takes far less than its time limit. */

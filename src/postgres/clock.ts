@@ -1,5 +1,11 @@
-import { databaseTimeQuery } from '../expiration/queries.ts';
 import type { Database } from './database.ts';
+import { defineQuery } from './query.ts';
+
+const databaseTimeQuery = defineQuery<Record<string, never>, { now: string }>(
+  'database_time',
+  [],
+  'SELECT now() AS now',
+);
 
 /** The time by which jobs say what is old. A replica's own clock may be wrong, and would remove what is fresh. */
 export async function databaseTime(database: Database): Promise<Date> {

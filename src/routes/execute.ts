@@ -6,8 +6,8 @@ import { type Language, languages } from '../memory/messages.ts';
 import type { SecretScanner } from '../memory/redactor.ts';
 import { type InFlightRequest, inFlightOf } from '../plugins/concurrency-limit.ts';
 import type { Metrics } from '../plugins/metrics.ts';
-import { executeSchema, IDEMPOTENCY_KEY } from '../plugins/openapi/execute-schema.ts';
 import type { PostgresMemory } from '../store/memory-store.ts';
+import { executeSchema, IDEMPOTENCY_KEY } from './execute-schema.ts';
 import { readToolCalls, type ToolCall } from './tool-call.ts';
 
 interface ExecuteOptions {

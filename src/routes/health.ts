@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { ServiceError } from '../errors.ts';
-import { problemResponse } from '../plugins/openapi/responses.ts';
+import { problemResponse } from '../plugins/problem-responses.ts';
 import type { Database } from '../postgres/database.ts';
 import { isMigrated } from '../postgres/migrate.ts';
 

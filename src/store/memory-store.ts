@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { AccessTimes, accessedBefore } from '../expiration/access-times.ts';
 import { keyReused, type RequestKey, storedAnswer } from '../idempotency/idempotency.ts';
 import { MAX_DEPTH, MAX_PATH_BYTES, type MemoryPath, ROOT } from '../memory/path.ts';
 import type { MemoryResult } from '../memory/result.ts';
@@ -20,6 +19,7 @@ import type { Query, QueryResult, Value } from '../postgres/query.ts';
 import { retrying } from '../postgres/retry.ts';
 import { lockTenantQuery } from '../tenants/queries.ts';
 import { unknownTenant } from '../tenants/tenants.ts';
+import { AccessTimes, accessedBefore } from './access-times.ts';
 import { type FileVersion, PendingFiles } from './pending-files.ts';
 import { type FileRow, type LookupRow, lookupFileQuery, lookupQuery, readFileQuery } from './read-queries.ts';
 import {

@@ -99,15 +99,6 @@ export const eraseEntriesQuery = defineQuery<{ tenant: string; limit: number }, 
   ['tenant', 'limit'],
   'SELECT memory_erase($1, $2::integer)::float8 AS erased',
 );
-/** Erases up to so many answers under a tenant's idempotency keys. */
-export const eraseAnswersQuery = defineQuery<{ tenant: string; limit: number }>(
-  'erase_answers',
-  ['tenant', 'limit'],
-  `
-DELETE FROM idempotency_keys WHERE tenant_id = $1
-  AND key_hash IN (SELECT key_hash FROM idempotency_keys WHERE tenant_id = $1 LIMIT $2::integer)
-`,
-);
 export const deleteTenantKeysQuery = defineQuery<{ tenant: string }>(
   'delete_tenant_keys',
   ['tenant'],
@@ -127,7 +118,6 @@ export const tenantQueries = [
   setTenantQuery,
   suspendTenantQuery,
   eraseEntriesQuery,
-  eraseAnswersQuery,
   deleteTenantKeysQuery,
   deleteTenantQuery,
 ] as const;

@@ -1,11 +1,11 @@
 import { ServiceError } from '../errors.ts';
+import { eraseAnswersQuery } from '../idempotency/queries.ts';
 import type { Database } from '../postgres/database.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import {
   createTenantQuery,
   deleteTenantKeysQuery,
   deleteTenantQuery,
-  eraseAnswersQuery,
   eraseEntriesQuery,
   findTenantQuery,
   listTenantsQuery,

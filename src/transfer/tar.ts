@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Extract, extract, type Header, type Pack, pack } from 'tar-stream';
-import { CliError } from '../cli/errors.ts';
+import { OperatorError } from '../errors.ts';
 import { asByte, cannotImport, notUtf8Name, type SourceEntry } from './source/entry.ts';
 import { Unclaimed } from './source/unclaimed.ts';
 import type { Exported } from './transfer.ts';
@@ -74,7 +74,7 @@ const EXTRACT_OPTIONS = { highWaterMark: 64 * 1024, filenameEncoding: 'latin1' }
  * The files and directories of an archive in its order, each to be read before the next. `archive` is destroyed at the
  * end, also when that comes early.
  *
- * @throws CliError for whatever is neither file nor directory, and for an archive that is damaged or cut short.
+ * @throws OperatorError for whatever is neither file nor directory, and for an archive that is damaged or cut short.
  */
 export async function* readTar(archive: Readable): AsyncGenerator<SourceEntry> {
   const unpack = extract(EXTRACT_OPTIONS);
@@ -113,7 +113,7 @@ export async function* readTar(archive: Readable): AsyncGenerator<SourceEntry> {
       entry.resume();
     }
   } catch (error) {
-    throw error instanceof CliError ? error : await reason();
+    throw error instanceof OperatorError ? error : await reason();
   } finally {
     unpack.destroy();
     archive.destroy();
@@ -193,14 +193,14 @@ function isEnd(bytes: Buffer): boolean {
 }
 
 /** @param isArchive whether it has been one up to the point where it could not be read any more */
-function explained(failure: unknown, isArchive: boolean): CliError {
-  if (failure instanceof CliError) return failure;
+function explained(failure: unknown, isArchive: boolean): OperatorError {
+  if (failure instanceof OperatorError) return failure;
   const { code, message } = (failure ?? {}) as NodeJS.ErrnoException;
-  if (code !== undefined) return new CliError(`Cannot read the archive (${code}).`);
+  if (code !== undefined) return new OperatorError(`Cannot read the archive (${code}).`);
   if (isArchive && (failure === undefined || message === 'Unexpected end of data')) {
-    return new CliError('The archive is cut short: it has no end. Make or copy it again.');
+    return new OperatorError('The archive is cut short: it has no end. Make or copy it again.');
   }
-  return new CliError(
+  return new OperatorError(
     'This is no tar archive, or a damaged one. If it is compressed, unpack it first: gunzip -c archive.tar.gz | memory-service import <tenant> -',
   );
 }

@@ -1,7 +1,7 @@
 /** The commands that run the deployment, as an operator runs them. */
 import { Command, CommanderError } from 'commander';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { CliError } from '../../src/cli/errors.ts';
+import { OperatorError } from '../../src/errors.ts';
 import { registerExpireCommand } from '../../src/cli/expire-command.ts';
 import { registerKeyCommands } from '../../src/cli/key-commands.ts';
 import { registerMemoryCommands } from '../../src/cli/memory-commands.ts';
@@ -50,7 +50,7 @@ async function run(...args: string[]): Promise<{ code: number; output: string }>
     await program.parseAsync(args, { from: 'user' });
     return { code: 0, output: lines.join('\n') };
   } catch (error) {
-    if (error instanceof CliError) return { code: 1, output: `memory-service: ${error.message}` };
+    if (error instanceof OperatorError) return { code: 1, output: `memory-service: ${error.message}` };
     if (error instanceof CommanderError) return { code: error.exitCode, output: lines.join('\n') };
     throw error;
   } finally {

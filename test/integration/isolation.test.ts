@@ -6,7 +6,9 @@ import { newApiKey } from '../../src/api-keys/api-key.ts';
 import { Keys } from '../../src/api-keys/api-keys.ts';
 import { apiKeyQueries } from '../../src/api-keys/queries.ts';
 import { expirationQueries } from '../../src/expiration/queries.ts';
+import { idempotencyQueries } from '../../src/idempotency/queries.ts';
 import { plannerOptions } from '../../src/postgres/pg.ts';
+import { touchQuery } from '../../src/store/access-times.ts';
 import { readQueries } from '../../src/store/read-queries.ts';
 import { tenantQueries } from '../../src/tenants/queries.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
@@ -152,6 +154,8 @@ describe('the plan of every statement', () => {
     ...tenantQueries,
     ...apiKeyQueries,
     ...expirationQueries,
+    ...idempotencyQueries,
+    touchQuery,
     ...transferQueries,
   ];
   // A key is found by its hash before its tenant is known, and listed and revoked by operators.

@@ -1,7 +1,9 @@
 /** Background jobs and operators' work on many rows: in batches, by the database's time, whatever the pool. */
+
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { expireFiles } from '../../src/expiration/expiration.ts';
 import { pruneAnswers } from '../../src/idempotency/pruning.ts';
+import { DatabaseError } from '../../src/postgres/errors.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { describeServiceOnOwnDatabase, freshTenant, type Service, startService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
@@ -91,10 +93,10 @@ it('pruning goes on with the other tenants when one cannot be pruned', async () 
       [tenant],
     );
   }
-  Object.defineProperty(database, 'run', {
+  Object.defineProperty(database, 'query', {
     value: (statement: { name: string }, params: { tenant?: string }) =>
       statement.name === 'prune_answers' && params.tenant === broken
-        ? Promise.reject(Object.assign(new Error('canceled'), { code: '57014' }))
+        ? Promise.reject(new DatabaseError(Object.assign(new Error('canceled'), { code: '57014' })))
         : service.database.query(statement as never, params as never),
   });
   await expect(pruneAnswers(database, { hours: 24 })).rejects.toMatchObject({ code: 'database_busy' });

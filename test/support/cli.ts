@@ -1,6 +1,6 @@
 import { Readable, Writable } from 'node:stream';
 import { Command, CommanderError } from 'commander';
-import { CliError } from '../../src/cli/errors.ts';
+import { OperatorError } from '../../src/errors.ts';
 import { registerMemoryCommands } from '../../src/cli/memory-commands.ts';
 import { type Config, loadConfig } from '../../src/config.ts';
 import type { Service } from './service.ts';
@@ -45,7 +45,7 @@ export async function runCli(
     await program.parseAsync(args, { from: 'user' });
     return { stdout: stdout.bytes, stderr: stderr.bytes.toString() };
   } catch (error) {
-    if (!(error instanceof CliError || error instanceof CommanderError)) throw error;
+    if (!(error instanceof OperatorError || error instanceof CommanderError)) throw error;
     return { error: error.message, stdout: stdout.bytes, stderr: stderr.bytes.toString() };
   }
 }

@@ -1,37 +1,72 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 const src = fileURLToPath(new URL('../../src', import.meta.url));
 
-function importsOf(layer: string): { file: string; from: string }[] {
-  return readdirSync(join(src, layer), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
-    .flatMap((name) => {
-      const file = join(layer, name);
-      const text = readFileSync(join(src, file), 'utf8');
-      return [...text.matchAll(/(?:from|import\() ?'([^']+)'/g)].map(([, from = '']) => ({
-        file,
-        from: from.startsWith('.') ? relative(src, join(src, dirname(file), from)) : from,
-      }));
-    });
+/** The modules of `src`, folders and files: each imports only itself, the ones above it, and packages. */
+const LAYERS = [
+  'errors.ts',
+  'config.ts',
+  'logger.ts',
+  'util',
+  'memory',
+  'redaction',
+  'postgres',
+  'idempotency',
+  'api-keys',
+  'tenants',
+  'store',
+  'expiration',
+  'transfer',
+  'auth',
+  'plugins',
+  'routes',
+  'app.ts',
+  'server.ts',
+  'cli',
+  'cli.ts',
+];
+
+interface Import {
+  file: string;
+  /** A path within `src`, or a package. */
+  from: string;
 }
 
-it('the domain imports itself and zod only', () => {
-  const imports = importsOf('memory');
-  expect(imports.length).toBeGreaterThan(20);
-  expect(imports.filter(({ from }) => !from.startsWith('memory/') && from !== 'zod')).toStrictEqual([]);
+const imports: Import[] = readdirSync(src, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts') && !file.startsWith('client/'))
+  .flatMap((file) => {
+    const text = readFileSync(join(src, file), 'utf8');
+    return [...text.matchAll(/(?:from|import\() ?'([^']+)'/g)].map(([, from = '']) => ({
+      file,
+      from: from.startsWith('.') ? relative(src, join(src, dirname(file), from)) : from,
+    }));
+  });
+
+const layerOf = (path: string) => LAYERS.indexOf(path.split('/', 1)[0] ?? '');
+const isLocal = ({ from }: Import) => from.endsWith('.ts');
+
+it('knows every module', () => {
+  expect(imports.length).toBeGreaterThan(200);
+  expect(imports.filter(({ file }) => layerOf(file) === -1)).toStrictEqual([]);
 });
 
-it('the database knows nothing of HTTP', () => {
-  expect(importsOf('db').filter(({ from }) => from.startsWith('http/') || from === 'fastify')).toStrictEqual(
+it('imports point one way', () => {
+  expect(imports.filter((each) => isLocal(each) && layerOf(each.from) > layerOf(each.file))).toStrictEqual(
     [],
   );
 });
 
-it('HTTP speaks no SQL', () => {
-  expect(importsOf('http').filter(({ from }) => /^(pg|drizzle-orm|@electric-sql)/.test(from))).toStrictEqual(
-    [],
-  );
+describe('a package belongs to its layer', () => {
+  it.each([
+    ['the domain', ['memory'], /^(?!zod$)/],
+    ['what is not HTTP', LAYERS.slice(0, LAYERS.indexOf('plugins')), /^@?fastify/],
+    ['what is not the database', LAYERS.filter((layer) => layer !== 'postgres'), /^(pg|drizzle|@electric)/],
+  ])('%s', (_, layers, forbidden) => {
+    const own = imports.filter((each) => layers.includes(each.file.split('/', 1)[0] ?? '') && !isLocal(each));
+    expect(own.length).toBeGreaterThan(0);
+    expect(own.filter(({ from }) => forbidden.test(from))).toStrictEqual([]);
+  });
 });

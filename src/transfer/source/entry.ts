@@ -1,4 +1,4 @@
-import { CliError } from '../../cli/errors.ts';
+import { OperatorError } from '../../errors.ts';
 
 /** What an archive or a folder holds at one name. */
 export interface SourceEntry {
@@ -39,12 +39,12 @@ export function spelledOut(text: string): string {
 }
 
 /** Why one entry cannot be imported, and what to do about it. */
-export function cannotImport(name: string, why: string): CliError {
-  return new CliError(`Cannot import ${printable(name)}: ${why}`);
+export function cannotImport(name: string, why: string): OperatorError {
+  return new OperatorError(`Cannot import ${printable(name)}: ${why}`);
 }
 
 /** @param shown the name as far as it can be shown */
-export function notUtf8Name(shown: string): CliError {
+export function notUtf8Name(shown: string): OperatorError {
   return cannotImport(shown, 'its name is not UTF-8. Rename it, for example with: convmv -f latin1 -t utf-8');
 }
 

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { constants, type Dirent } from 'node:fs';
 import { lstat, open, readdir, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { CliError } from '../../cli/errors.ts';
+import { OperatorError } from '../../errors.ts';
 import { asByte, cannotImport, notUtf8Name, type SourceEntry } from './entry.ts';
 
 /**
@@ -17,8 +17,8 @@ export async function* readFolder(folder: string, bare: boolean): AsyncGenerator
     yield* walk(Buffer.from(await memoriesFolder(folder)), 'memories');
   } catch (error) {
     const { code, path } = error as NodeJS.ErrnoException;
-    if (code === undefined || error instanceof CliError) throw error;
-    throw new CliError(`Cannot read ${path ?? folder} (${code}).`);
+    if (code === undefined || error instanceof OperatorError) throw error;
+    throw new OperatorError(`Cannot read ${path ?? folder} (${code}).`);
   }
 }
 
@@ -26,7 +26,7 @@ async function memoriesFolder(folder: string): Promise<string> {
   if (basename(resolve(folder)) === 'memories') return folder;
   const inside = join(folder, 'memories');
   if ((await stat(inside).catch(() => undefined))?.isDirectory()) return inside;
-  throw new CliError(
+  throw new OperatorError(
     `${folder} is not a folder memories, and has none in it. Say where its files go with --into, for example --into /memories.`,
   );
 }

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { CliError } from '../../cli/errors.ts';
+import { OperatorError } from '../../errors.ts';
 import { containsNul } from '../../memory/messages.ts';
 import type { ImportSource } from '../import.ts';
 import { cannotImport, type SourceEntry } from './entry.ts';
@@ -32,7 +32,7 @@ const LARGEST_FILE = 128 * 1024 * 1024;
  * Reads a source to its end and checks all of it that can be checked without the database, which is not touched.
  *
  * @returns what to import; to be closed.
- * @throws CliError naming the first entry that cannot be imported, and why.
+ * @throws OperatorError naming the first entry that cannot be imported, and why.
  */
 export async function prepareImport(
   source: AsyncIterable<SourceEntry>,
@@ -53,7 +53,7 @@ export async function prepareImport(
       checkTotals(spool, rules);
       rules.onProgress?.(spool.files, spool.bytes);
     }
-    if (found === 0) throw new CliError('There is nothing to import: the archive is empty.');
+    if (found === 0) throw new OperatorError('There is nothing to import: the archive is empty.');
     return {
       entries: tree.entries,
       files: spool.files,
@@ -126,12 +126,12 @@ function checkTotals(
   { tenant, maxFiles, maxBytes }: ImportRules,
 ): void {
   if (maxFiles > 0 && total.files > maxFiles) {
-    throw new CliError(
+    throw new OperatorError(
       `The import has more than the ${maxFiles} files that ${tenant} may have. Raise the limit with: memory-service tenants set ${tenant} --max-files <n>`,
     );
   }
   if (maxBytes > 0 && total.bytes > maxBytes) {
-    throw new CliError(
+    throw new OperatorError(
       `The import has more than the ${maxBytes} bytes that ${tenant} may have. Raise the limit with: memory-service tenants set ${tenant} --max-bytes <n>`,
     );
   }

@@ -1,7 +1,7 @@
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CliError } from '../../cli/errors.ts';
+import { OperatorError } from '../../errors.ts';
 import type { MemoryPath } from '../../memory/path.ts';
 import { BATCH, type ImportedFile } from '../import.ts';
 
@@ -84,16 +84,16 @@ export class Spool {
     const buffer = Buffer.allocUnsafe(length);
     for (let read = 0; read < length; ) {
       const { bytesRead } = await this.#handle.read(buffer, read, length - read, position + read);
-      if (bytesRead === 0) throw new CliError('The temporary file of the import was cut short.');
+      if (bytesRead === 0) throw new OperatorError('The temporary file of the import was cut short.');
       read += bytesRead;
     }
     return buffer;
   }
 }
 
-function cannotSpool(error: unknown): CliError {
+function cannotSpool(error: unknown): OperatorError {
   const { code } = error as NodeJS.ErrnoException;
-  return new CliError(
+  return new OperatorError(
     `Cannot write a temporary file in ${tmpdir()} (${code}). Set TMPDIR to a folder with room for the import.`,
   );
 }

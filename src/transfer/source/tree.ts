@@ -38,7 +38,7 @@ export class ImportTree {
 
   /**
    * @returns where the entry goes, or undefined for a directory that is only the way to the others.
-   * @throws CliError when it cannot go anywhere.
+   * @throws OperatorError when it cannot go anywhere.
    */
   add({ name, kind, modified }: Pick<SourceEntry, 'name' | 'kind' | 'modified'>): MemoryPath | undefined {
     const spelled = this.#place(name, kind);

@@ -1,4 +1,4 @@
-import { CliError } from '../../cli/errors.ts';
+import { OperatorError } from '../../errors.ts';
 
 /** More than all headers of an entry, and than the zeros that any tar program puts at the end. */
 const MOST = 16 * 1024 * 1024;
@@ -14,14 +14,16 @@ export class Unclaimed {
   #start = 0;
   #passed = 0;
 
-  /** @throws CliError when there are more than an archive can have. */
+  /** @throws OperatorError when there are more than an archive can have. */
   push(chunk: Uint8Array): void {
     const wanted = chunk.subarray(Math.max(0, this.#start - this.#passed));
     this.#passed += chunk.length;
     if (wanted.length > 0) this.#held.push(wanted);
     this.#length += wanted.length;
     if (this.#length > MOST) {
-      throw new CliError(`This is no tar archive, or a damaged one: ${MOST} bytes went by without an entry.`);
+      throw new OperatorError(
+        `This is no tar archive, or a damaged one: ${MOST} bytes went by without an entry.`,
+      );
     }
   }
 

@@ -6,14 +6,17 @@ import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
 import { jsonSchemaTransformObject, jsonSchemaTransform as schemaTransform } from 'fastify-type-provider-zod';
 import type { OpenAPIV3_1 } from 'openapi-types';
-import { commands } from '../../memory/commands/index.ts';
-import { schemaName } from './execute-schema.ts';
+import { commands } from '../memory/commands/index.ts';
 
 type Document = OpenAPIV3_1.Document;
 
 const { version } = JSON.parse(
-  readFileSync(fileURLToPath(new URL('../../../package.json', import.meta.url)), 'utf8'),
+  readFileSync(fileURLToPath(new URL('../../package.json', import.meta.url)), 'utf8'),
 ) as { version: string };
+
+/** The name of a command's schema. */
+export const schemaName = (command: string) =>
+  command.replace(/(^|_)([a-z])/g, (_match, _start, letter: string) => letter.toUpperCase());
 
 /** Collects the OpenAPI document from the routes that are registered after it. */
 export async function registerOpenApi(app: FastifyInstance): Promise<void> {

@@ -1,5 +1,12 @@
 import { LRUCache } from 'lru-cache';
-import { FailedAttempts } from '../auth/failed-attempts.ts';
+import { hashOf, isApiKey } from '../api-keys/api-key.ts';
+import type { Keys } from '../api-keys/api-keys.ts';
+import type { KeyRow } from '../api-keys/queries.ts';
+import { ServiceError } from '../errors.ts';
+import type { ConcurrencyLimiter } from '../util/concurrency-limiter.ts';
+import { mapMaybePromise } from '../util/maybe-promise.ts';
+import { WriteBehindBuffer } from '../util/write-behind-buffer.ts';
+import { FailedAttempts } from './failed-attempts.ts';
 import {
   type Authenticator,
   bearerToken,
@@ -9,14 +16,7 @@ import {
   type Principal,
   TENANT_HEADER,
   unauthorized,
-} from '../auth/principal.ts';
-import { ServiceError } from '../errors.ts';
-import type { ConcurrencyLimiter } from '../util/concurrency-limiter.ts';
-import { mapMaybePromise } from '../util/maybe-promise.ts';
-import { WriteBehindBuffer } from '../util/write-behind-buffer.ts';
-import { hashOf, isApiKey } from './api-key.ts';
-import type { Keys } from './api-keys.ts';
-import type { KeyRow } from './queries.ts';
+} from './principal.ts';
 
 const CACHED_KEYS = 10_000;
 /** Hashes of keys that were valid when they were last looked up. */

@@ -1,4 +1,4 @@
-import { PROBLEM_JSON, problemOf, problemSchema } from '../problem-details.ts';
+import { PROBLEM_JSON, problemOf, problemSchema } from './problem-details.ts';
 
 /** A problem response as OpenAPI shows it, with an example for each code that it can have: code → detail. */
 export function problemResponse(status: number, description: string, details: Record<string, string>) {

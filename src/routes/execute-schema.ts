@@ -1,16 +1,14 @@
 import type { FastifySchema } from 'fastify';
 import { z } from 'zod';
-import { otherTenant, TENANT_HEADER, TENANT_ID, unauthorized } from '../../auth/principal.ts';
-import { commands } from '../../memory/commands/index.ts';
-import { MAX_CALLS } from '../../routes/tool-call.ts';
-import { tooComplex } from '../json-limits.ts';
-import { type Example, examples } from './examples.ts';
-import { problemResponse } from './responses.ts';
+import { otherTenant, TENANT_HEADER, TENANT_ID, unauthorized } from '../auth/principal.ts';
+import { commands } from '../memory/commands/index.ts';
+import { tooComplex } from '../plugins/json-limits.ts';
+import { schemaName } from '../plugins/openapi.ts';
+import { problemResponse } from '../plugins/problem-responses.ts';
+import { type Example, examples } from './execute-examples.ts';
+import { MAX_CALLS } from './tool-call.ts';
 
 /** The OpenAPI name of a command's schema: `str_replace` → `StrReplace`. */
-export const schemaName = (command: string) =>
-  command.replace(/(^|_)([a-z])/g, (_match, _start, letter: string) => letter.toUpperCase());
-
 for (const { name, description, schema } of commands) {
   z.globalRegistry.add(schema, { id: schemaName(name), description });
 }

@@ -1,7 +1,8 @@
 import type { Database } from '../postgres/database.ts';
-import type { WriteQueue } from '../store/write-queue.ts';
+import { defineQuery } from '../postgres/query.ts';
+import { LOCK_TENANT } from '../tenants/queries.ts';
 import { WriteBehindBuffer } from '../util/write-behind-buffer.ts';
-import { touchQuery } from './queries.ts';
+import type { WriteQueue } from './write-queue.ts';
 
 /** An access is noted when the last note is older than this, so a file costs at most one such write a day. */
 const RESOLUTION_MS = 24 * 60 * 60 * 1000;
@@ -24,6 +25,22 @@ export function accessedBefore(): string {
   }
   return bound.text;
 }
+
+/** Notes that files were read, where the last such note is old enough. */
+export const touchQuery = defineQuery<{
+  tenant: string;
+  paths: string[];
+  now: string;
+  accessedBefore: string;
+}>(
+  'touch',
+  ['tenant', 'paths', 'now', 'accessedBefore'],
+  `
+WITH tenant AS MATERIALIZED (${LOCK_TENANT})
+UPDATE entries AS e SET accessed_at = $3::timestamptz FROM tenant
+WHERE e.tenant_id = $1 AND e.path = ANY ($2::text[]) AND e.kind = 'file' AND e.accessed_at < $4::timestamptz
+`,
+);
 
 /** Writes down which files were read: in the background, in batches, to the day. */
 export class AccessTimes {

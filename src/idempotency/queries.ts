@@ -1,0 +1,32 @@
+import { defineQuery } from '../postgres/query.ts';
+
+/** The next tenant that has answers under idempotency keys: one step along the primary key, not a scan of it. */
+export const nextTenantWithAnswersQuery = defineQuery<{ after: string }, { tenant: string }>(
+  'next_tenant_with_answers',
+  ['after'],
+  'SELECT tenant_id AS tenant FROM idempotency_keys WHERE tenant_id > $1 ORDER BY tenant_id LIMIT 1',
+);
+
+/** Forgets up to so many of a tenant's answers that are older than a time. */
+export const pruneAnswersQuery = defineQuery<{ tenant: string; before: string; limit: number }>(
+  'prune_answers',
+  ['tenant', 'before', 'limit'],
+  `
+DELETE FROM idempotency_keys WHERE tenant_id = $1 AND key_hash IN (
+  SELECT key_hash FROM idempotency_keys WHERE tenant_id = $1 AND created_at < $2::timestamptz
+  ORDER BY created_at LIMIT $3::integer
+)
+`,
+);
+
+/** Erases up to so many answers under a tenant's idempotency keys. */
+export const eraseAnswersQuery = defineQuery<{ tenant: string; limit: number }>(
+  'erase_answers',
+  ['tenant', 'limit'],
+  `
+DELETE FROM idempotency_keys WHERE tenant_id = $1
+  AND key_hash IN (SELECT key_hash FROM idempotency_keys WHERE tenant_id = $1 LIMIT $2::integer)
+`,
+);
+
+export const idempotencyQueries = [nextTenantWithAnswersQuery, pruneAnswersQuery, eraseAnswersQuery] as const;
