@@ -14,7 +14,7 @@ const { version } = JSON.parse(
   readFileSync(fileURLToPath(new URL('../../package.json', import.meta.url)), 'utf8'),
 ) as { version: string };
 
-/** The name of a command's schema. */
+/** The OpenAPI name of a command's schema: `str_replace` → `StrReplace`. */
 export const schemaName = (command: string) =>
   command.replace(/(^|_)([a-z])/g, (_match, _start, letter: string) => letter.toUpperCase());
 

@@ -8,7 +8,6 @@ import { problemResponse } from '../plugins/problem-responses.ts';
 import { type Example, examples } from './execute-examples.ts';
 import { MAX_CALLS } from './tool-call.ts';
 
-/** The OpenAPI name of a command's schema: `str_replace` → `StrReplace`. */
 for (const { name, description, schema } of commands) {
   z.globalRegistry.add(schema, { id: schemaName(name), description });
 }
