@@ -4,21 +4,26 @@ import type { Logger } from 'pino';
 import { createAuthenticator } from './auth/authenticator.ts';
 import type { Config } from './config.ts';
 import { createLogger } from './logger.ts';
-import { registerAccessLog } from './plugins/access-log.ts';
-import { InFlight, watchAnswer } from './plugins/concurrency-limit.ts';
-import { answerClientError, registerConnections } from './plugins/connections.ts';
-import { registerHostCheck } from './plugins/host-check.ts';
-import { registerJsonBody } from './plugins/json-body.ts';
-import { Metrics } from './plugins/metrics.ts';
-import { registerNotFound } from './plugins/not-found.ts';
-import { registerDocs, registerOpenApi } from './plugins/openapi.ts';
+import { accessLog } from './plugins/access-log.ts';
+import { authentication } from './plugins/authentication.ts';
+import { concurrencyLimit } from './plugins/concurrency-limit.ts';
+import { answerClientError, connections } from './plugins/connections.ts';
+import { hostCheck } from './plugins/host-check.ts';
+import { InFlight } from './plugins/in-flight.ts';
+import { jsonBody } from './plugins/json-body.ts';
+import { Metrics, responseMetrics } from './plugins/metrics.ts';
+import { notFound } from './plugins/not-found.ts';
+import { openapi } from './plugins/openapi.ts';
 import { handleError } from './plugins/problem-details.ts';
-import { requestContextHook } from './plugins/request-context.ts';
+import { rateLimit } from './plugins/rate-limit.ts';
 import { requestId } from './plugins/request-id.ts';
 import type { Database } from './postgres/database.ts';
+import { isMigrated } from './postgres/migrate.ts';
 import { createSecretScanner } from './redaction/scanner.ts';
-import { registerExecute } from './routes/execute.ts';
-import { registerHealth } from './routes/health.ts';
+import { docsRoutes } from './routes/docs.ts';
+import { executeRoute } from './routes/execute.ts';
+import { healthRoutes } from './routes/health.ts';
+import { metricsRoute } from './routes/metrics.ts';
 import { PostgresMemory } from './store/memory-store.ts';
 import { TenantPolicyCache } from './tenants/policy-cache.ts';
 import { Tenants } from './tenants/tenants.ts';
@@ -34,8 +39,6 @@ export async function buildApp(options: {
   log?: Logger;
 }): Promise<FastifyInstance> {
   const { config, database, log = createLogger(config.LOG_LEVEL) } = options;
-  const inFlight = new InFlight(config);
-  const metrics = new Metrics(database, inFlight);
   const app: FastifyInstance = fastify({
     loggerInstance: log as FastifyBaseLogger,
     // A logger for each request would cost more than its one line, which names the request itself.
@@ -58,13 +61,17 @@ export async function buildApp(options: {
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => JSON.stringify);
   app.setErrorHandler(handleError);
-  registerAccessLog(app, (route, status) => metrics.observeResponse(route, status));
-  registerConnections(app);
-  registerHostCheck(app, config);
-  registerNotFound(app);
-  registerJsonBody(app);
+
+  const inFlight = new InFlight(config);
+  const metrics = new Metrics(inFlight, () => database.pool());
+  await app.register(accessLog);
+  await app.register(responseMetrics, { metrics });
+  await app.register(connections);
+  await app.register(hostCheck, { config });
+  await app.register(notFound);
+  await app.register(jsonBody);
   await app.register(accepts);
-  await registerOpenApi(app);
+  await app.register(openapi);
 
   const authenticator = await createAuthenticator(config, database);
   const policies = new TenantPolicyCache(new Tenants(database), config);
@@ -76,22 +83,24 @@ export async function buildApp(options: {
   app.addHook('onClose', async () => {
     await Promise.all([memory.close(), authenticator.close()]);
   });
-  registerExecute(app, {
-    memory,
-    hooks: {
-      onRequest: await requestContextHook(app, {
-        ...{ authenticator, policies, inFlight },
-        transferTimeoutMs: config.TRANSFER_TIMEOUT_MS,
-      }),
-      onSend: watchAnswer(config.TRANSFER_TIMEOUT_MS),
-    },
-    metrics,
-    scanner: createSecretScanner(),
-    timeoutMs: config.HANDLER_TIMEOUT_MS,
+  // Takes nothing of the service's capacity before the caller is known.
+  await app.register(async (protectedRoutes) => {
+    await protectedRoutes.register(authentication, { authenticator, policies });
+    await protectedRoutes.register(rateLimit);
+    await protectedRoutes.register(concurrencyLimit, {
+      inFlight,
+      transferTimeoutMs: config.TRANSFER_TIMEOUT_MS,
+    });
+    await protectedRoutes.register(executeRoute, {
+      memory,
+      metrics,
+      scanner: createSecretScanner(),
+      timeoutMs: config.HANDLER_TIMEOUT_MS,
+    });
   });
-  registerHealth(app, database);
-  metrics.register(app);
-  await registerDocs(app);
+  await app.register(healthRoutes, { isMigrated: () => isMigrated(database) });
+  await app.register(metricsRoute, { metrics });
+  await app.register(docsRoutes);
   return app;
 }
 

@@ -1,12 +1,7 @@
 import { hash } from 'node:crypto';
 import { ServiceError } from '../errors.ts';
 import { answerNotKept, prefix } from '../memory/messages.ts';
-
-/** A write's idempotency key and what it asks for, both as hashes. */
-export interface RequestKey {
-  keyHash: string;
-  requestHash: string;
-}
+import type { RequestKey } from '../memory/store.ts';
 
 /**
  * The key of a request.

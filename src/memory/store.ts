@@ -97,3 +97,18 @@ export class IdempotentReplay extends Error {
     this.answer = answer;
   }
 }
+
+/** A write's idempotency key and what it asks for, both as hashes. */
+export interface RequestKey {
+  keyHash: string;
+  requestHash: string;
+}
+
+/** The memory of all tenants. */
+export interface MemoryStores {
+  /**
+   * One tenant's memory. `tenant` has to be a valid tenant id; with `autoCreate` its first file makes the tenant; with
+   * `request` a write is done once under that key.
+   */
+  forTenant(tenant: string, options: { autoCreate: boolean; request?: RequestKey | undefined }): MemoryStore;
+}

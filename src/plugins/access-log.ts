@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import fp from 'fastify-plugin';
 
 /** What a request turned out to be about; for its log line and the metrics. */
 export interface AccessLogEntry {
@@ -21,40 +21,33 @@ export function commonHeaders(requestId: string): Record<string, string> {
   return { 'X-Request-Id': requestId, 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
 }
 
-/**
- * Gives each request its `logEntry`, and writes one log line for it: never contents, paths only at debug.
- *
- * @param onResponse is told each response, for the metrics
- */
-export function registerAccessLog(
-  app: FastifyInstance,
-  onResponse: (route: string, status: number) => void,
-): void {
-  app.decorateRequest('logEntry');
-  app.addHook('onRequest', (request, reply, done) => {
-    request.logEntry = {};
-    reply.headers(commonHeaders(request.id));
-    done();
-  });
-  app.addHook('onResponse', (request, reply, done) => {
-    const { tenant, command, outcome, paths } = request.logEntry;
-    const route = request.routeOptions.url ?? 'none';
-    const status = reply.statusCode;
-    onResponse(route, status);
-    const line = {
-      reqId: request.id,
-      method: request.method,
-      route,
-      status,
-      tenant,
-      command,
-      outcome,
-      durationMs: Math.round(reply.elapsedTime * 1000) / 1000,
-    };
-    // Probes come every few seconds and say nothing while all is well.
-    if (tenant === undefined && reply.statusCode < 400) request.log.debug(line, 'request');
-    else request.log.info(line, 'request');
-    if (paths) request.log.debug({ reqId: request.id, paths }, 'paths');
-    done();
-  });
-}
+/** Gives each request its `logEntry`, and writes one log line for it: never contents, paths only at debug. */
+export const accessLog = fp(
+  async (app) => {
+    app.decorateRequest('logEntry');
+    app.addHook('onRequest', (request, reply, done) => {
+      request.logEntry = {};
+      reply.headers(commonHeaders(request.id));
+      done();
+    });
+    app.addHook('onResponse', (request, reply, done) => {
+      const { tenant, command, outcome, paths } = request.logEntry;
+      const line = {
+        reqId: request.id,
+        method: request.method,
+        route: request.routeOptions.url ?? 'none',
+        status: reply.statusCode,
+        tenant,
+        command,
+        outcome,
+        durationMs: Math.round(reply.elapsedTime * 1000) / 1000,
+      };
+      // Probes come every few seconds and say nothing while all is well.
+      if (tenant === undefined && reply.statusCode < 400) request.log.debug(line, 'request');
+      else request.log.info(line, 'request');
+      if (paths) request.log.debug({ reqId: request.id, paths }, 'paths');
+      done();
+    });
+  },
+  { name: 'access-log' },
+);

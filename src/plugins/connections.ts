@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { ConnectionError, FastifyInstance } from 'fastify';
+import type { ConnectionError } from 'fastify';
+import fp from 'fastify-plugin';
 import { ServiceError } from '../errors.ts';
 import { commonHeaders } from './access-log.ts';
 import { PROBLEM_JSON, problemOf, TITLES } from './problem-details.ts';
@@ -11,38 +12,41 @@ const MAX_PIPELINED = 32;
 const MAX_HEADERS = 1000;
 
 /** What the HTTP server does before and around Fastify's routes: limits of a connection, and requests that Node refuses. */
-export function registerConnections(app: FastifyInstance): void {
-  const { server } = app;
-  // A client that has sent all it has to send may close its half and still gets its answer. Node's types do not have this
-  // (lib/_http_server.js, socketOnEnd); by default it closes the other half too, in the middle of the work.
-  Object.assign(server, { httpAllowHalfOpen: true });
-  // Node would drop the headers beyond its limit, `X-Tenant-Id` among them. The size of all headers is limited anyway.
-  server.maxHeadersCount = 0;
-  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
-    const problem = new ServiceError(417, 'expectation_failed', 'Only Expect: 100-continue is supported.');
-    const { headers, body } = rawProblem(problem, requestId(request));
-    response.writeHead(problem.status, { ...headers, Connection: 'close' }).end(body);
-  });
+export const connections = fp(
+  async (app) => {
+    const { server } = app;
+    // A client that has sent all it has to send may close its half and still gets its answer. Node's types do not have this
+    // (lib/_http_server.js, socketOnEnd); by default it closes the other half too, in the middle of the work.
+    Object.assign(server, { httpAllowHalfOpen: true });
+    // Node would drop the headers beyond its limit, `X-Tenant-Id` among them. The size of all headers is limited anyway.
+    server.maxHeadersCount = 0;
+    server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+      const problem = new ServiceError(417, 'expectation_failed', 'Only Expect: 100-continue is supported.');
+      const { headers, body } = rawProblem(problem, requestId(request));
+      response.writeHead(problem.status, { ...headers, Connection: 'close' }).end(body);
+    });
 
-  const pending = new WeakMap<Socket, number>();
-  app.addHook('onRequest', ({ raw }, reply, done) => {
-    const { socket } = raw;
-    const count = (pending.get(socket) ?? 0) + 1;
-    pending.set(socket, count);
-    // Those behind the refused one get no answer: the connection is closed after the refusal.
-    if (count > MAX_PIPELINED + 1) return void reply.hijack();
-    if (count > MAX_PIPELINED) {
-      reply.header('Connection', 'close');
-      return done(tooManyPipelined());
-    }
-    if (raw.rawHeaders.length > 2 * MAX_HEADERS) return done(tooManyHeaders());
-    done();
-  });
-  app.addHook('onResponse', ({ raw: { socket } }, _reply, done) => {
-    pending.set(socket, (pending.get(socket) ?? 1) - 1);
-    done();
-  });
-}
+    const pending = new WeakMap<Socket, number>();
+    app.addHook('onRequest', ({ raw }, reply, done) => {
+      const { socket } = raw;
+      const count = (pending.get(socket) ?? 0) + 1;
+      pending.set(socket, count);
+      // Those behind the refused one get no answer: the connection is closed after the refusal.
+      if (count > MAX_PIPELINED + 1) return void reply.hijack();
+      if (count > MAX_PIPELINED) {
+        reply.header('Connection', 'close');
+        return done(tooManyPipelined());
+      }
+      if (raw.rawHeaders.length > 2 * MAX_HEADERS) return done(tooManyHeaders());
+      done();
+    });
+    app.addHook('onResponse', ({ raw: { socket } }, _reply, done) => {
+      pending.set(socket, (pending.get(socket) ?? 1) - 1);
+      done();
+    });
+  },
+  { name: 'connections' },
+);
 
 /** Fastify's handler for what Node cannot read as a request: answers like every other problem, and closes the connection. */
 export function answerClientError(error: ConnectionError, socket: Socket): void {

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import fp from 'fastify-plugin';
 import { type Config, isLoopback } from '../config.ts';
 import { ServiceError } from '../errors.ts';
 
@@ -6,18 +6,18 @@ import { ServiceError } from '../errors.ts';
  * Refuses requests that a web page makes the user's browser send (DNS rebinding): without authentication, on a loopback address,
  * the address is all that protects the memory, and a page can point a name of its own there.
  */
-export function registerHostCheck(
-  app: FastifyInstance,
-  { AUTH, HOST, ALLOW_UNAUTHENTICATED }: Pick<Config, 'AUTH' | 'HOST' | 'ALLOW_UNAUTHENTICATED'>,
-): void {
-  if (AUTH !== 'none' || ALLOW_UNAUTHENTICATED || !isLoopback(HOST)) return;
-  app.addHook('onRequest', ({ headers: { host, origin } }, _reply, done) => {
-    // Browsers always send Host.
-    if (host !== undefined && !isLoopbackUrl(`http://${host}`)) return done(notLoopback('Host'));
-    if (origin !== undefined && !isLoopbackUrl(origin)) return done(notLoopback('Origin'));
-    done();
-  });
-}
+export const hostCheck = fp<{ config: Pick<Config, 'AUTH' | 'HOST' | 'ALLOW_UNAUTHENTICATED'> }>(
+  async (app, { config: { AUTH, HOST, ALLOW_UNAUTHENTICATED } }) => {
+    if (AUTH !== 'none' || ALLOW_UNAUTHENTICATED || !isLoopback(HOST)) return;
+    app.addHook('onRequest', ({ headers: { host, origin } }, _reply, done) => {
+      // Browsers always send Host.
+      if (host !== undefined && !isLoopbackUrl(`http://${host}`)) return done(notLoopback('Host'));
+      if (origin !== undefined && !isLoopbackUrl(origin)) return done(notLoopback('Origin'));
+      done();
+    });
+  },
+  { name: 'host-check' },
+);
 
 function isLoopbackUrl(url: string): boolean {
   return URL.canParse(url) && isLoopback(new URL(url).hostname.replace(/^\[(.*)\]$/, '$1'));

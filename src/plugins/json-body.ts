@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { FastifyInstance } from 'fastify';
+import fp from 'fastify-plugin';
 import { ServiceError } from '../errors.ts';
 import { excessOf, tooComplex } from './json-limits.ts';
 
@@ -7,38 +7,41 @@ import { excessOf, tooComplex } from './json-limits.ts';
  * Accepts JSON bodies only, and only well-formed UTF-8: the default parser would put U+FFFD in the place of broken
  * bytes, that is change what is stored without a word.
  */
-export function registerJsonBody(app: FastifyInstance): void {
-  // Keys called `__proto__` or `constructor` are fields that no command knows, so they are ignored like all such: parsed they are
-  // plain properties. To look for them in the text took nearly as long as to parse it.
-  const parseJson = app.getDefaultJsonParser('ignore', 'ignore');
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    const encoding = request.headers['content-encoding'];
-    if (encoding !== undefined && encoding !== 'identity') {
-      return done(
-        new ServiceError(
-          415,
-          'unsupported_content_encoding',
-          'Content-Encoding is not supported: send the body as it is.',
-        ),
-      );
-    }
-    const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(request.headers['content-type'] ?? '')?.[1];
-    if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
-      return done(
-        new ServiceError(
-          415,
-          'unsupported_charset',
-          'JSON is UTF-8: send it so, with charset=utf-8 or without charset.',
-        ),
-      );
-    }
-    if (!isUtf8(body as Buffer)) {
-      return done(new ServiceError(400, 'invalid_utf8', 'The body is not valid UTF-8, as JSON has to be.'));
-    }
-    const text = body.toString('utf8');
-    const excess = excessOf(text);
-    if (excess !== undefined) return done(new ServiceError(400, 'json_too_complex', tooComplex(excess)));
-    parseJson(request, text, done);
-  });
-}
+export const jsonBody = fp(
+  async (app) => {
+    // Keys called `__proto__` or `constructor` are fields that no command knows, so they are ignored like all such: parsed they are
+    // plain properties. To look for them in the text took nearly as long as to parse it.
+    const parseJson = app.getDefaultJsonParser('ignore', 'ignore');
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+      const encoding = request.headers['content-encoding'];
+      if (encoding !== undefined && encoding !== 'identity') {
+        return done(
+          new ServiceError(
+            415,
+            'unsupported_content_encoding',
+            'Content-Encoding is not supported: send the body as it is.',
+          ),
+        );
+      }
+      const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(request.headers['content-type'] ?? '')?.[1];
+      if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
+        return done(
+          new ServiceError(
+            415,
+            'unsupported_charset',
+            'JSON is UTF-8: send it so, with charset=utf-8 or without charset.',
+          ),
+        );
+      }
+      if (!isUtf8(body as Buffer)) {
+        return done(new ServiceError(400, 'invalid_utf8', 'The body is not valid UTF-8, as JSON has to be.'));
+      }
+      const text = body.toString('utf8');
+      const excess = excessOf(text);
+      if (excess !== undefined) return done(new ServiceError(400, 'json_too_complex', tooComplex(excess)));
+      parseJson(request, text, done);
+    });
+  },
+  { name: 'json-body' },
+);

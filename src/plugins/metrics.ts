@@ -1,9 +1,7 @@
-import type { FastifyInstance } from 'fastify';
+import fp from 'fastify-plugin';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { z } from 'zod';
 import { droppedLogLines } from '../logger.ts';
-import type { Database } from '../postgres/database.ts';
-import type { InFlight } from './concurrency-limit.ts';
+import type { InFlight } from './in-flight.ts';
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
@@ -30,7 +28,8 @@ export class Metrics {
     registers: [this.registry],
   });
 
-  constructor(database: Database, inFlight: InFlight) {
+  /** @param pool tells how the database's connections stand */
+  constructor(inFlight: InFlight, pool: () => { total: number; idle: number; waiting: number }) {
     collectDefaultMetrics({ register: this.registry });
     // No answer tells a version.
     this.registry.removeSingleMetric('nodejs_version_info');
@@ -72,7 +71,7 @@ export class Metrics {
       labelNames: ['state'] as const,
       registers: [this.registry],
       collect() {
-        const { total, idle, waiting } = database.pool();
+        const { total, idle, waiting } = pool();
         this.set({ state: 'used' }, total - idle);
         this.set({ state: 'idle' }, idle);
         this.set({ state: 'waiting' }, waiting);
@@ -89,22 +88,15 @@ export class Metrics {
   observeResponse(route: string, status: number): void {
     this.#responses.inc({ route, status });
   }
-
-  /** Serves `GET /metrics`. */
-  register(app: FastifyInstance): void {
-    app.get(
-      '/metrics',
-      {
-        schema: {
-          operationId: 'metrics',
-          summary: 'Metrics for Prometheus',
-          tags: ['operations'],
-          response: {
-            200: { description: 'The metrics.', content: { 'text/plain': { schema: z.string() } } },
-          },
-        },
-      },
-      async (_request, reply) => reply.type(this.registry.contentType).send(await this.registry.metrics()),
-    );
-  }
 }
+
+/** Counts the responses of all routes. */
+export const responseMetrics = fp<{ metrics: Metrics }>(
+  async (app, { metrics }) => {
+    app.addHook('onResponse', (request, reply, done) => {
+      metrics.observeResponse(request.routeOptions.url ?? 'none', reply.statusCode);
+      done();
+    });
+  },
+  { name: 'response-metrics' },
+);

@@ -1,28 +1,31 @@
-import type { FastifyInstance } from 'fastify';
+import fp from 'fastify-plugin';
 import { ServiceError } from '../errors.ts';
 
 /** Refuses unknown routes with 404, and undeclared methods of known ones with 405. Register it before all routes. */
-export function registerNotFound(app: FastifyInstance): void {
-  const methods = new Map<string, Set<string>>();
-  app.addHook('onRoute', ({ url, method }) => {
-    const declared = methods.get(url) ?? new Set();
-    methods.set(url, declared);
-    for (const each of [method].flat()) declared.add(each);
-  });
-  // Before the body is read, and whatever its type.
-  app.addHook('onRequest', (request, reply, done) => {
-    if (!request.is404) return done();
-    const declared = methods.get(request.url.split('?', 1)[0] ?? '');
-    if (declared === undefined) return done(routeNotFound());
-    const allowed = [...declared].sort().join(', ');
-    reply.header('Allow', allowed);
-    done(methodNotAllowed(allowed));
-  });
-  // Without this, hooks do not run for unknown routes.
-  app.setNotFoundHandler(() => {
-    throw routeNotFound();
-  });
-}
+export const notFound = fp(
+  async (app) => {
+    const methods = new Map<string, Set<string>>();
+    app.addHook('onRoute', ({ url, method }) => {
+      const declared = methods.get(url) ?? new Set();
+      methods.set(url, declared);
+      for (const each of [method].flat()) declared.add(each);
+    });
+    // Before the body is read, and whatever its type.
+    app.addHook('onRequest', (request, reply, done) => {
+      if (!request.is404) return done();
+      const declared = methods.get(request.url.split('?', 1)[0] ?? '');
+      if (declared === undefined) return done(routeNotFound());
+      const allowed = [...declared].sort().join(', ');
+      reply.header('Allow', allowed);
+      done(methodNotAllowed(allowed));
+    });
+    // Without this, hooks do not run for unknown routes.
+    app.setNotFoundHandler(() => {
+      throw routeNotFound();
+    });
+  },
+  { name: 'not-found' },
+);
 
 function routeNotFound(): ServiceError {
   return new ServiceError(

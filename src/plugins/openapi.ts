@@ -1,9 +1,7 @@
-import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import swagger from '@fastify/swagger';
-import swaggerUi from '@fastify/swagger-ui';
-import type { FastifyInstance } from 'fastify';
+import fp from 'fastify-plugin';
 import { jsonSchemaTransformObject, jsonSchemaTransform as schemaTransform } from 'fastify-type-provider-zod';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { commands } from '../memory/commands/index.ts';
@@ -19,58 +17,39 @@ export const schemaName = (command: string) =>
   command.replace(/(^|_)([a-z])/g, (_match, _start, letter: string) => letter.toUpperCase());
 
 /** Collects the OpenAPI document from the routes that are registered after it. */
-export async function registerOpenApi(app: FastifyInstance): Promise<void> {
-  await app.register(swagger, {
-    openapi: {
-      openapi: '3.1.0',
-      info: {
-        title: 'Memory service',
-        version,
-        description: "The backend for Claude's memory tool: executes its commands over Postgres.",
-        license: { name: 'MIT', identifier: 'MIT' },
-      },
-      servers: [{ url: '/', description: 'This server' }],
-      security: [],
-      components: {
-        securitySchemes: {
-          bearer: {
-            type: 'http',
-            scheme: 'bearer',
-            description: 'An API key (`mem_…`), or a JSON Web Token where the service is set up so.',
+export const openapi = fp(
+  async (app) => {
+    await app.register(swagger, {
+      openapi: {
+        openapi: '3.1.0',
+        info: {
+          title: 'Memory service',
+          version,
+          description: "The backend for Claude's memory tool: executes its commands over Postgres.",
+          license: { name: 'MIT', identifier: 'MIT' },
+        },
+        servers: [{ url: '/', description: 'This server' }],
+        security: [],
+        components: {
+          securitySchemes: {
+            bearer: {
+              type: 'http',
+              scheme: 'bearer',
+              description: 'An API key (`mem_…`), or a JSON Web Token where the service is set up so.',
+            },
           },
         },
+        tags: [
+          { name: 'memory', description: 'What agents call.' },
+          { name: 'operations', description: 'What operators look at.' },
+        ],
       },
-      tags: [
-        { name: 'memory', description: 'What agents call.' },
-        { name: 'operations', description: 'What operators look at.' },
-      ],
-    },
-    transform: transformKeepingExamples,
-    transformObject: (document) => complete(jsonSchemaTransformObject(document) as Document) as never,
-  });
-}
-
-/** Serves the document at `/openapi.json`, and Swagger UI, which needs nothing from elsewhere, at `/docs`. */
-export async function registerDocs(app: FastifyInstance): Promise<void> {
-  let prepared: { body: Buffer; etag: string } | undefined;
-  app.get('/openapi.json', { schema: { hide: true } }, async (request, reply) => {
-    prepared ??= prepare(app.swagger());
-    reply.header('ETag', prepared.etag);
-    if (request.headers['if-none-match'] === prepared.etag) return reply.code(304).send();
-    return reply.type('application/json; charset=utf-8').send(prepared.body);
-  });
-  await app.register(swaggerUi, {
-    routePrefix: '/docs',
-    staticCSP: true,
-    uiConfig: { tryItOutEnabled: true, displayRequestDuration: true },
-  });
-}
-
-/** The document as it is sent, which takes milliseconds to write. */
-function prepare(document: object): { body: Buffer; etag: string } {
-  const body = Buffer.from(JSON.stringify(document));
-  return { body, etag: `"${hash('sha256', body, 'base64url')}"` };
-}
+      transform: transformKeepingExamples,
+      transformObject: (document) => complete(jsonSchemaTransformObject(document) as Document) as never,
+    });
+  },
+  { name: 'openapi' },
+);
 
 type Responses = Record<string, { content?: Record<string, { examples?: object }> }>;
 

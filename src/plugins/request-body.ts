@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../errors.ts';
-import { type InFlightRequest, inFlightOf } from './concurrency-limit.ts';
+import { type InFlightRequest, inFlightOf } from './in-flight.ts';
 import { MIN_TRANSFER_BYTES, REQUEST_BYTES } from './transfer-limits.ts';
 
 /**

@@ -1,19 +1,18 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../errors.ts';
 import { requestKey } from '../idempotency/idempotency.ts';
 import { type Executed, executeCommand, findCommand } from '../memory/commands/index.ts';
 import { type Language, languages } from '../memory/messages.ts';
 import type { SecretScanner } from '../memory/redactor.ts';
-import { type InFlightRequest, inFlightOf } from '../plugins/concurrency-limit.ts';
+import type { MemoryStores } from '../memory/store.ts';
+import { contextOf } from '../plugins/authentication.ts';
+import { type InFlightRequest, inFlightOf } from '../plugins/in-flight.ts';
 import type { Metrics } from '../plugins/metrics.ts';
-import type { PostgresMemory } from '../store/memory-store.ts';
 import { executeSchema, IDEMPOTENCY_KEY } from './execute-schema.ts';
 import { readToolCalls, type ToolCall } from './tool-call.ts';
 
 interface ExecuteOptions {
-  memory: PostgresMemory;
-  /** Who a request is from, and what it may take; run before the handler. */
-  hooks: Pick<RouteShorthandOptions, 'onRequest' | 'onSend'>;
+  memory: MemoryStores;
   metrics: Metrics;
   scanner: SecretScanner;
   /** How long a request may be worked on, in milliseconds. */
@@ -31,8 +30,8 @@ const REUSED_ID =
   'Error: This call was not run: the id of its tool_use block was used for another write before. Send it again under a new id.';
 
 /** `POST /execute`: runs memory commands for the request's tenant. */
-export function registerExecute(app: FastifyInstance, options: ExecuteOptions): void {
-  app.post('/execute', { schema: executeSchema, ...options.hooks }, async (request, reply) => {
+export async function executeRoute(app: FastifyInstance, options: ExecuteOptions): Promise<void> {
+  app.post('/execute', { schema: executeSchema }, async (request, reply) => {
     const inFlight = inFlightOf(request);
     await inFlight.takeSlot();
     inFlight.startWork();
@@ -95,8 +94,7 @@ async function execute(
   { input, toolUseId }: ToolCall,
   { memory, metrics, scanner }: ExecuteOptions,
 ): Promise<Executed> {
-  if (request.context === undefined) throw new Error('The route runs behind its onRequest hook.');
-  const { principal, policy } = request.context;
+  const { principal, policy } = contextOf(request);
   const command = findCommand(input.command)?.name ?? 'unknown';
   noteCall(request, command, input);
 

@@ -1,9 +1,7 @@
-import type { FastifyInstance } from 'fastify';
+import fp from 'fastify-plugin';
 import { z } from 'zod';
 import { ServiceError } from '../errors.ts';
 import { problemResponse } from '../plugins/problem-responses.ts';
-import type { Database } from '../postgres/database.ts';
-import { isMigrated } from '../postgres/migrate.ts';
 
 /** How long `GET /readyz` waits for the database. */
 const READY_TIMEOUT_MS = 2000;
@@ -14,63 +12,71 @@ const ok = {
   content: { 'application/json': { schema: statusSchema } },
 };
 
+interface HealthOptions {
+  /** Whether the database has the schema that this version needs. Rejects when it does not answer. */
+  isMigrated: () => Promise<boolean>;
+}
+
 /** `GET /healthz`: the process runs. `GET /readyz`: it can do its work. */
-export function registerHealth(app: FastifyInstance, database: Database): void {
-  let draining = false;
-  app.addHook('preClose', async () => {
-    draining = true;
-  });
-  // A client that keeps its connection would keep the server from closing: it is told to open another one elsewhere.
-  app.addHook('onSend', (_request, reply, _payload, done) => {
-    if (draining) reply.header('Connection', 'close');
-    done();
-  });
-  app.decorate('drain', () => {
-    draining = true;
-  });
+export const healthRoutes = fp<HealthOptions>(
+  async (app, { isMigrated }) => {
+    let draining = false;
+    app.addHook('preClose', async () => {
+      draining = true;
+    });
+    // A client that keeps its connection would keep the server from closing: it is told to open another one elsewhere.
+    app.addHook('onSend', (_request, reply, _payload, done) => {
+      if (draining) reply.header('Connection', 'close');
+      done();
+    });
+    app.decorate('drain', () => {
+      draining = true;
+    });
 
-  app.get(
-    '/healthz',
-    {
-      schema: {
-        operationId: 'healthz',
-        summary: 'Whether the process runs',
-        tags: ['operations'],
-        response: { 200: ok },
-      },
-    },
-    async () => ({ status: 'ok' }),
-  );
-
-  // Probes that come while one is under way share its answer, so a database that hangs does not gather them.
-  let check: Promise<void> | undefined;
-  app.get(
-    '/readyz',
-    {
-      schema: {
-        operationId: 'readyz',
-        summary: 'Whether the database is reachable and migrated, and the process not about to stop',
-        tags: ['operations'],
-        response: {
-          200: ok,
-          ...problemResponse(503, 'It is not (yet, or any more).', {
-            database_unavailable: 'The database does not answer.',
-            database_not_migrated: 'The database is not migrated: run memory-service migrate.',
-            shutting_down: 'The service is shutting down.',
-          }),
+    app.get(
+      '/healthz',
+      {
+        schema: {
+          operationId: 'healthz',
+          summary: 'Whether the process runs',
+          tags: ['operations'],
+          response: { 200: ok },
         },
       },
-    },
-    async () => {
-      if (draining) throw notReady('shutting_down', 'The service is shutting down.');
-      check ??= checkDatabase(database).finally(() => {
-        check = undefined;
-      });
-      await check;
-      return { status: 'ok' };
-    },
-  );
-}
+      async () => ({ status: 'ok' }),
+    );
+
+    // Probes that come while one is under way share its answer, so a database that hangs does not gather them.
+    let check: Promise<void> | undefined;
+    app.get(
+      '/readyz',
+      {
+        schema: {
+          operationId: 'readyz',
+          summary: 'Whether the database is reachable and migrated, and the process not about to stop',
+          tags: ['operations'],
+          response: {
+            200: ok,
+            ...problemResponse(503, 'It is not (yet, or any more).', {
+              database_unavailable: 'The database does not answer.',
+              database_not_migrated: 'The database is not migrated: run memory-service migrate.',
+              shutting_down: 'The service is shutting down.',
+            }),
+          },
+        },
+      },
+      async () => {
+        if (draining) throw notReady('shutting_down', 'The service is shutting down.');
+        check ??= checkDatabase(isMigrated).finally(() => {
+          check = undefined;
+        });
+        await check;
+        return { status: 'ok' };
+      },
+    );
+  },
+  { name: 'health' },
+);
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -79,14 +85,14 @@ declare module 'fastify' {
   }
 }
 
-async function checkDatabase(database: Database): Promise<void> {
+async function checkDatabase(isMigrated: HealthOptions['isMigrated']): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error('timeout')), READY_TIMEOUT_MS);
   });
   let migrated: boolean;
   try {
-    migrated = await Promise.race([isMigrated(database), timeout]);
+    migrated = await Promise.race([isMigrated(), timeout]);
   } catch {
     throw notReady('database_unavailable', 'The database does not answer.');
   } finally {

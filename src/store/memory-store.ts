@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { keyReused, type RequestKey, storedAnswer } from '../idempotency/idempotency.ts';
+import { keyReused, storedAnswer } from '../idempotency/idempotency.ts';
 import { MAX_DEPTH, MAX_PATH_BYTES, type MemoryPath, ROOT } from '../memory/path.ts';
 import type { MemoryResult } from '../memory/result.ts';
 import {
@@ -10,8 +10,10 @@ import {
   type ListedEntry,
   type LookupResult,
   type MemoryStore,
+  type MemoryStores,
   type OverQuota,
   type Renamed,
+  type RequestKey,
 } from '../memory/store.ts';
 import type { Change } from '../memory/text.ts';
 import type { Database } from '../postgres/database.ts';
@@ -50,7 +52,7 @@ interface Shared {
 }
 
 /** The memory of all tenants in one database. Throws `DatabaseError`. */
-export class PostgresMemory {
+export class PostgresMemory implements MemoryStores {
   readonly #shared: Shared;
 
   /** @param options.batchSize how many writes may share a statement */
@@ -60,10 +62,6 @@ export class PostgresMemory {
     this.#shared = { database, quotas, writes, pending: new PendingFiles(), accessTimes };
   }
 
-  /**
-   * One tenant's memory. `tenant` has to be a valid tenant id; with `autoCreate` its first file makes the tenant; with
-   * `request` a write is done once under that key.
-   */
   forTenant(tenant: string, options: { autoCreate: boolean; request?: RequestKey | undefined }): MemoryStore {
     return new TenantMemory({ tenant, ...options, ...this.#shared });
   }

@@ -1,0 +1,137 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
+import type { Config } from '../config.ts';
+import { ConcurrencyLimiter, clientGone, type Slot } from '../util/concurrency-limiter.ts';
+import { type Deadline, Deadlines } from '../util/deadlines.ts';
+import { REQUEST_BYTES } from './transfer-limits.ts';
+
+/** How many requests wait for a slot, or for room for their bodies. What waits is bounded by its bytes too. */
+const MAX_WAITING = 1000;
+/** The part of `MAX_IN_FLIGHT_BYTES` that one tenant may have. */
+const TENANT_SHARE_OF_BYTES = 1 / 4;
+
+/** A request counts one unit for each such part of its body and of the answer that is expected, and one for itself. */
+const UNIT_BYTES = 8 * 1024;
+/** The most that a request counts: two such requests of a tenant are worked on at once, with the default limits. */
+const MAX_UNITS = 16;
+const REMEMBERED_TENANTS = 10_000;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What the request holds of the service's capacity; set for routes behind the concurrency-limit plugin. */
+    inFlight: InFlightRequest | undefined;
+  }
+}
+
+/** The service's capacity: requests that are worked on, and bytes of bodies and answers. */
+export class InFlight {
+  readonly requests: ConcurrencyLimiter;
+  readonly bytes: ConcurrencyLimiter;
+  readonly deadlines = new Deadlines();
+  /** How large a tenant's answers have been of late, in bytes: large ones keep the event loop from other tenants. */
+  readonly #answerSizes = new LRUCache<string, number>({ max: REMEMBERED_TENANTS });
+
+  constructor(
+    config: Pick<
+      Config,
+      'MAX_IN_FLIGHT' | 'MAX_IN_FLIGHT_PER_TENANT' | 'MAX_IN_FLIGHT_BYTES' | 'MAX_QUEUE_MS'
+    >,
+  ) {
+    const waiting = { maxWaiting: MAX_WAITING, maxWaitMs: config.MAX_QUEUE_MS };
+    this.requests = new ConcurrencyLimiter({
+      total: config.MAX_IN_FLIGHT,
+      perTenant: config.MAX_IN_FLIGHT_PER_TENANT,
+      ...waiting,
+    });
+    this.bytes = new ConcurrencyLimiter({
+      total: config.MAX_IN_FLIGHT_BYTES,
+      perTenant: Math.ceil(config.MAX_IN_FLIGHT_BYTES * TENANT_SHARE_OF_BYTES),
+      ...waiting,
+    });
+  }
+
+  /** What a request is expected to cost, in units of `requests`. */
+  unitsFor(tenant: string, bodyBytes: number): number {
+    const bytes = bodyBytes + (this.#answerSizes.get(tenant) ?? 0);
+    return Math.min(MAX_UNITS, 1 + Math.floor(bytes / UNIT_BYTES));
+  }
+
+  noteAnswer(tenant: string, bytes: number): void {
+    const average = this.#answerSizes.get(tenant) ?? bytes;
+    this.#answerSizes.set(tenant, average + (bytes - average) / 4);
+  }
+}
+
+/**
+ * What one request holds, given back when its connection has taken the answer (or is closed) and the work for it is done:
+ * work goes on when the client has gone or the handler has timed out.
+ */
+export class InFlightRequest {
+  readonly #inFlight: InFlight;
+  readonly #request: Slot;
+  readonly bytes: Slot;
+  #deadline: Deadline | undefined;
+  #isClosed = false;
+  #isWorking = false;
+
+  /** @throws ServiceError 499 when the client has gone. */
+  constructor(inFlight: InFlight, tenant: string, reply: FastifyReply) {
+    if (reply.raw.destroyed) throw clientGone();
+    this.#inFlight = inFlight;
+    this.#request = inFlight.requests.slot(tenant);
+    this.bytes = inFlight.bytes.slot(tenant);
+    reply.raw.once('close', () => {
+      this.#isClosed = true;
+      this.#deadline?.clear();
+      this.#releaseIfDone();
+    });
+  }
+
+  /** Limits the time for what the request does next, in the place of an earlier limit; `onExpired` is not called once it has ended. */
+  limitTime(ms: number, onExpired: () => void): void {
+    this.#deadline?.clear();
+    if (!this.#isClosed) this.#deadline = this.#inFlight.deadlines.start(ms, onExpired);
+  }
+
+  endTimeLimit(): void {
+    this.#deadline?.clear();
+  }
+
+  /** Counts an answer, which is in memory already. */
+  addAnswer(bytes: number): void {
+    this.bytes.add(bytes);
+    this.#inFlight.noteAnswer(this.bytes.tenant, bytes);
+  }
+
+  /**
+   * Takes the slot, and waits for it if need be; see `Slot.acquire`. To be called when the body has been read, so that nobody holds a
+   * slot while a body trickles in.
+   */
+  takeSlot(): Promise<void> | undefined {
+    this.endTimeLimit();
+    const { tenant, units } = this.bytes;
+    return this.#request.acquire(this.#inFlight.unitsFor(tenant, units - REQUEST_BYTES));
+  }
+
+  /** From now on, closing the connection does not release the slots. */
+  startWork(): void {
+    this.#isWorking = true;
+  }
+
+  endWork(): void {
+    this.#isWorking = false;
+    this.#releaseIfDone();
+  }
+
+  #releaseIfDone(): void {
+    if (!this.#isClosed || this.#isWorking) return;
+    this.#request.release();
+    this.bytes.release();
+  }
+}
+
+/** @throws Error for a route without a concurrency limit. */
+export function inFlightOf({ inFlight }: FastifyRequest): InFlightRequest {
+  if (inFlight === undefined) throw new Error('The route is not behind the concurrency-limit plugin.');
+  return inFlight;
+}
