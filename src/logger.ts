@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import sonicBoom from 'sonic-boom';
 
-/** Lines are written once so many bytes are buffered, or after the interval. Has to be below sonic-boom's `maxWrite` (16 KiB). */
+/** Lines are written once this many bytes are buffered, or after the interval. Has to be below sonic-boom's `maxWrite` (16 KiB). */
 const MIN_WRITE_BYTES = 8 * 1024;
 const FLUSH_INTERVAL_MS = 100;
 /** Lines beyond this are dropped: a reader that has stopped must cost neither memory nor requests. */

@@ -1,23 +1,23 @@
 /**
- * Every string a memory command can answer, to the byte. Source: the memory tool's documentation and, where it is
- * silent, the SDK's reference implementation (docs/contract.md). Tests spell these out as literals.
+ * Every string that a memory command can return, to the byte. Source: the memory tool's documentation and, where that is silent, the
+ * SDK's reference implementation (docs/contract.md). Tests repeat them as literals.
  */
 
 export const LINE_NUMBER_WIDTH = 6;
 
 const lineNumber = (number: number) => `${String(number).padStart(LINE_NUMBER_WIDTH)}\t`;
-/** Of the first lines, made once: to make them took a fifth of the time of showing a file. */
+/** Prefixes of the first lines, computed once. */
 const lineNumbers = Array.from({ length: 1000 }, (_, number) => lineNumber(number));
 
-/** A line as `view` and the snippet of `str_replace` show it: number right-aligned in 6 columns, tab, line. */
+/** Formats a line as in `view` and in the snippet of `str_replace`: number right-aligned in 6 columns, tab, line. */
 export function numberedLine(number: number, line: string): string {
   return (lineNumbers[number] ?? lineNumber(number)) + line;
 }
 
-/** Longest text, in UTF-16 units, that a message quotes whole: contract, section 2. */
+/** Longest text, in UTF-16 units, that a message quotes in full (contract, section 2). */
 export const MAX_QUOTED_CHARS = 4096;
 
-/** A text as a message quotes it: what is too long for that is cut, and says so. */
+/** Quotes a text in a message. A longer text is cut and ends with a note that says so. */
 export function quoted(text: string): string {
   if (text.length <= MAX_QUOTED_CHARS) return text;
   const kept = prefix(text, MAX_QUOTED_CHARS);
@@ -47,7 +47,7 @@ export const pathTooLong = (what: string, limit: number) =>
 export const languages = ['en', 'es', 'it', 'fr'] as const;
 export type Language = (typeof languages)[number];
 
-/** The two headers as each language's reference spells them. Everything else is English in all of them. */
+/** The two headers as each language's reference spells them. All other strings are English. */
 const headers: Record<Language, { directory: (path: string) => string; file: (path: string) => string }> = {
   en: {
     directory: (path) =>
@@ -110,7 +110,7 @@ export const secretInPath = (kinds: readonly string[]) =>
 export const secretsRejected = (kinds: readonly string[]) =>
   `Error: Nothing was written: the text contains what looks like a secret (${kinds.join(', ')}). Leave it out and try again.`;
 
-/** Ends the answer of a repeated request when the first answer was too long to be kept whole. */
+/** Ends the replayed answer when the first answer was too long to be stored in full. */
 export const answerNotKept = '[Truncated: the first answer was longer and was not kept whole.]';
 
 // str_replace
@@ -164,7 +164,7 @@ function codePoint(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 }
 
-/** As a JSON string, with invisible characters escaped as well, so that the reader sees what is refused. */
+/** Formats as a JSON string with invisible characters escaped too, so that the reader sees what was refused. */
 function jsonEscaped(text: string): string {
   return JSON.stringify(text).replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) =>
     Array.from(

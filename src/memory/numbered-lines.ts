@@ -1,30 +1,29 @@
 import { numberedLine, prefix } from './messages.ts';
 
-/** A line that has to be cut keeps at least this much of itself: a whole character, whatever it is. */
+/** A line that is cut keeps at least this many UTF-16 units: any one character fits. */
 const MIN_PART = 2;
 
-/** Lines to show, and what to say where not all of them fit. */
+/** Lines to show, and the hints to print when they do not all fit. */
 export interface LinesToShow {
   header: string;
-  /** All lines; `start` to `end` of them, by the number of the first line of `lines`, are shown. */
+  /** The available lines, of which `start` to `end` are shown. */
   lines: readonly string[];
   /** The number of the first of `lines`. */
   first: number;
   /** Numbers of the first and the last line to show. */
   start: number;
   end: number;
-  /** The hint behind whole lines: the number of the last one shown. */
+  /** The hint after the last complete line, whose number is `last`. */
   truncated(last: number): string;
-  /** The hint behind a part of line `start`: so many of its characters. */
+  /** The hint after a part of line `start`. */
   cut(shown: number, length: number): string;
-  /** Whether there is a line after `start` that a hint can point to. */
+  /** Whether a line follows `start`, to which a hint can point. */
   hasMore: boolean;
 }
 
 /**
- * The header and the numbered lines, a line each. What is longer than `maxChars` UTF-16 units (0: no limit) is cut at the
- * end of a line and ends with a hint. Where not even the first line fits it is cut, so that following the hints always
- * comes to the end.
+ * Formats the header and the numbered lines. Output beyond `maxChars` UTF-16 units (0: no limit) is cut at the end of a line and ends
+ * with a hint. When not even the first line fits, that line is cut, so that following the hints always reaches the end.
  */
 export function showLines(show: LinesToShow, maxChars: number): string {
   const { header, lines, first, start, end } = show;

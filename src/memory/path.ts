@@ -18,21 +18,21 @@ export const MAX_SEGMENT_BYTES = 255;
 export const MAX_DEPTH = 20;
 
 /**
- * Longest path as written, in UTF-8 bytes, that is looked at. NFC shrinks no text to less than a third, so every spelling
- * of a valid path fits, with room for repeated slashes and `.` segments. Normalizing is quadratic, so this comes first.
+ * Longest unnormalized path, in UTF-8 bytes. NFC shrinks no text to less than a third, so every spelling of a valid path fits, with
+ * room for repeated slashes and `.` segments. Normalizing takes quadratic time, so this is checked first.
  */
 export const MAX_RAW_PATH_BYTES = 4 * MAX_PATH_BYTES;
 
 // Control (Cc), format (Cf) and lone surrogate (Cs) characters, the two Unicode line separators, the backslash.
 const FORBIDDEN_CHARACTER = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029\\]/u;
 
-/** Canonical as they are, without a look at each rule: what nearly all calls name. */
+/** Fast path: paths that are canonical as written, as almost all are. */
 const PLAIN_PATH = /^\/memories(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}){0,14}$/;
 
 export type ParsedPath = { ok: true; path: MemoryPath } | { ok: false; refusal: string };
 
 /**
- * Turns what a model wrote into a canonical path, or into the refusal it should read.
+ * Parses what a model wrote into a canonical path, or into the error text that the model reads.
  *
  * The order of the checks (start, escape, characters, length) and their texts are the contract's section 1. A path over
  * `MAX_RAW_PATH_BYTES` is refused for its length before any of them.
@@ -55,7 +55,7 @@ export function parsePath(given: string): ParsedPath {
   return tooLong === undefined ? { ok: true, path } : refuse(tooLong);
 }
 
-/** The refusal for a canonical path that breaks a length limit, else undefined. */
+/** Returns the error for a canonical path that exceeds a length limit, or undefined. */
 export function lengthProblem(path: string): string | undefined {
   const bytes = Buffer.byteLength(path);
   if (bytes > MAX_PATH_BYTES) return pathTooLong(`${bytes} bytes`, MAX_PATH_BYTES);
@@ -69,12 +69,12 @@ export function lengthProblem(path: string): string | undefined {
   return undefined;
 }
 
-/** The directory that holds `path`; undefined for the root. */
+/** Returns the parent directory; undefined for the root. */
 export function parentOf(path: MemoryPath): MemoryPath | undefined {
   return path === ROOT ? undefined : (path.slice(0, path.lastIndexOf('/')) as MemoryPath);
 }
 
-/** Every directory above `path`, the root first. Empty for the root. */
+/** Returns all directories above `path`, starting with the root. Empty for the root. */
 export function ancestorsOf(path: MemoryPath): MemoryPath[] {
   const ancestors: MemoryPath[] = [];
   for (let parent = parentOf(path); parent !== undefined; parent = parentOf(parent))
@@ -82,7 +82,7 @@ export function ancestorsOf(path: MemoryPath): MemoryPath[] {
   return ancestors;
 }
 
-/** True when `path` lies somewhere below `directory`. */
+/** Whether `path` is below `directory`, at any depth. */
 export function isBelow(path: MemoryPath, directory: MemoryPath): boolean {
   return path.startsWith(`${directory}/`);
 }
@@ -91,7 +91,7 @@ function refuse(refusal: string): ParsedPath {
   return { ok: false, refusal };
 }
 
-/** Any `..` segment, with `/` or `\` as separator, after undoing percent-encoding however often it was applied. */
+/** Detects a `..` segment, with `/` or `\` as separator, after undoing percent-encoding however often it was applied. */
 function hasParentSegment(given: string): boolean {
   if (!given.includes('..') && !given.includes('%')) return false;
   return percentDecodeFully(given).split(/[/\\]/).includes('..');
@@ -99,7 +99,7 @@ function hasParentSegment(given: string): boolean {
 
 /**
  * Decodes `%XX` until nothing changes, in one pass: a decoded character may complete another `%XX`, so each one
- * is looked at again together with what stands before it. (Decoding pass by pass is quadratic for `%252525…`.)
+ * is checked again together with the characters before it. (Decoding pass by pass is quadratic for `%252525…`.)
  * Bytes above 0x7F become Latin-1 characters, which is enough to find `.`, `/` and `\`.
  */
 function percentDecodeFully(given: string): string {

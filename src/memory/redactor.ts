@@ -1,4 +1,4 @@
-/** A secret in a text: where it is, in UTF-16 offsets (`end` exclusive), and what it is, never what it says. */
+/** The position of a secret in a text (UTF-16 offsets, `end` exclusive) and its kind; never its value. */
 export interface Secret {
   /** A stable lower_snake_case name that a model can read, such as `aws_access_key`. */
   kind: string;
@@ -6,7 +6,7 @@ export interface Secret {
   end: number;
 }
 
-/** The port to whatever finds secrets; the domain does not know which library does. */
+/** Finds secrets. The domain does not know which library implements it. */
 export interface SecretScanner {
   /**
    * The secrets in `text`, sorted by `start` and not overlapping. A placeholder that `mask` left is no secret, and
@@ -15,12 +15,12 @@ export interface SecretScanner {
   scan(text: string): Promise<Secret[]>;
 }
 
-/** What stands where a secret was. */
+/** The placeholder that replaces a secret. */
 export function placeholder(kind: string): string {
   return `[REDACTED:${kind}]`;
 }
 
-/** `text` with each secret replaced by its placeholder. `secrets` as `scan` returns them: sorted, not overlapping. */
+/** Replaces each secret in `text` by its placeholder. `secrets` must be sorted and not overlap, as `scan` returns them. */
 export function mask(text: string, secrets: readonly Secret[]): string {
   let masked = '';
   let from = 0;

@@ -1,4 +1,4 @@
-/** What a memory command answers: the text the model reads, and whether it reports a failure. */
+/** The result of a memory command: the text that the model reads, and whether it reports a failure. */
 export interface MemoryResult {
   content: string;
   isError: boolean;

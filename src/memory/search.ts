@@ -1,16 +1,16 @@
-/** What is searched, and for what: a string, or in tests something that counts how often it is read. */
+/** A string, or in tests a stand-in that counts how often it is read. */
 export interface CodeUnits {
   readonly length: number;
   charCodeAt(index: number): number;
 }
 
-/** `indexOf` compares at most needle times content characters; up to this many it is used, since it usually needs few. */
+/** `indexOf` makes at most needle × content comparisons, usually far fewer. Beyond this bound, the linear search is used. */
 const MAX_COMPARISONS = 2 ** 22;
 
 /**
  * The offsets (UTF-16 units) of the non-overlapping occurrences of a non-empty `needle`, left to right.
  *
- * @param limit stops the search after so many
+ * @param limit the search stops after this many
  */
 export function occurrencesOf(
   needle: string,
@@ -29,8 +29,8 @@ export function occurrencesOf(
 }
 
 /**
- * As `occurrencesOf`, by Knuth, Morris and Pratt: reads less than three times as many characters as needle and content
- * have, whatever they are. V8's `indexOf` takes quadratic time for a needle like `aaab aaaa` in a content of `a`.
+ * Like `occurrencesOf`, by Knuth, Morris and Pratt: reads fewer than three characters for each one in needle and content, whatever
+ * they are. V8's `indexOf` takes quadratic time for a needle like `aaab aaaa` in a content of `a`.
  */
 export function searchLinearly(needle: CodeUnits, content: CodeUnits, limit: number): number[] {
   const offsets: number[] = [];

@@ -1,10 +1,10 @@
 const UNITS = ['K', 'M', 'G'] as const;
 
-/** What a directory shows as its own size: that of a POSIX directory entry. */
+/** The size that a listing shows for a directory: that of a POSIX directory entry. */
 export const DIRECTORY_BYTES = 4096;
 
 /**
- * A size in bytes as a directory listing shows it: `{n}B` under 1,024, above it one decimal, rounded half up,
+ * Formats a size in bytes for a directory listing: `{n}B` under 1,024, above it one decimal, rounded half up,
  * in the unit that keeps the number below 1024.0 (`1.0M`, never `1024.0K`). Source: contract, section 2.
  */
 export function formatSize(bytes: number): string {

@@ -9,13 +9,13 @@ export interface ListedEntry {
   bytes: number;
 }
 
-/** What stands at a path. A listing holds at most the asked number of `entries`; `total` counts them all. */
+/** The entry at a path. A listing holds at most the requested number of `entries`; `total` counts all of them. */
 export type LookupResult =
   | { kind: 'file'; content: string }
   | { kind: 'dir'; entries: ListedEntry[]; total: number }
   | { kind: 'missing' };
 
-/** There is no room: `used` of `limit` are taken, and `needed` more are wanted. */
+/** A quota would be exceeded: `used` of `limit` are taken, and the write needs `needed` more. */
 export interface OverQuota {
   kind: 'over_quota';
   of: 'files' | 'directories' | 'bytes';
@@ -30,7 +30,7 @@ export type Created =
   | { kind: 'not_a_directory'; path: MemoryPath }
   | OverQuota;
 
-/** What an edit wants done with the content it was given: write this instead, or leave it and answer that. */
+/** The outcome of a change function: the content to write, or a result that refuses the edit. */
 export type Edit = (Change & { result: MemoryResult }) | { content?: never; result: MemoryResult };
 
 export type Edited = { kind: 'edited' | 'refused'; result: MemoryResult } | { kind: 'missing' } | OverQuota;
@@ -49,10 +49,9 @@ export type Renamed =
 /**
  * One tenant's memory, for one call of the tool: a tree of files under `/memories`, which always exists.
  *
- * Each method is atomic and linearizable under any concurrency; whatever does not succeed changes nothing. Expected
- * outcomes are values. A write is given the `answer` of its success, which is stored with the change where the store works
- * under an idempotency key; such writes throw `IdempotentReplay`. Faults (database away, overloaded) are thrown as
- * `ServiceError`.
+ * Each method is atomic and linearizable. A method that does not succeed changes nothing. Expected outcomes are values. A write takes
+ * the `answer` of its success, which is stored with the change when the request has an idempotency key; a repeated write throws
+ * `IdempotentReplay`. Faults (database unavailable, overloaded) are thrown as `ServiceError`.
  */
 export interface MemoryStore {
   /**
@@ -61,7 +60,7 @@ export interface MemoryStore {
    */
   lookup(path: MemoryPath, maxEntries: number): Promise<LookupResult>;
 
-  /** Makes a file and the directories above it that are missing. */
+  /** Creates a file and the missing directories above it. */
   create(path: MemoryPath, content: string, answer: MemoryResult): Promise<Created>;
 
   /**
@@ -70,10 +69,10 @@ export interface MemoryStore {
    */
   edit(path: MemoryPath, change: (content: string) => Edit | Promise<Edit>): Promise<Edited>;
 
-  /** Deletes a file, or a directory with all below it. Not for the root. */
+  /** Deletes a file, or a directory and everything below it. Not for the root. */
   delete(path: MemoryPath, answer: MemoryResult): Promise<Deleted>;
 
-  /** Moves a file, or a directory with all below it, making the directories above `to` that are missing. */
+  /** Moves a file, or a directory and everything below it, and creates the missing directories above `to`. */
   rename(from: MemoryPath, to: MemoryPath, answer: MemoryResult): Promise<Renamed>;
 
   /**
@@ -85,8 +84,8 @@ export interface MemoryStore {
 }
 
 /**
- * Thrown by a write under an idempotency key that was done before: `answer` is what was answered then. Not an outcome
- * among the others, because no command has anything to do with it.
+ * Thrown by a write whose idempotency key already has an answer, which is `answer`. It is not an outcome like the others because no
+ * command handles it.
  */
 export class IdempotentReplay extends Error {
   readonly answer: MemoryResult;
@@ -98,7 +97,7 @@ export class IdempotentReplay extends Error {
   }
 }
 
-/** A write's idempotency key and what it asks for, both as hashes. */
+/** A write's idempotency key and its input, both as hashes. */
 export interface RequestKey {
   keyHash: string;
   requestHash: string;
@@ -107,8 +106,8 @@ export interface RequestKey {
 /** The memory of all tenants. */
 export interface MemoryStores {
   /**
-   * One tenant's memory. `tenant` has to be a valid tenant id; with `autoCreate` its first file makes the tenant; with
-   * `request` a write is done once under that key.
+   * One tenant's memory. `tenant` has to be a valid tenant id; with `autoCreate`, its first file creates the tenant; with
+   * `request`, writes apply exactly once under that key.
    */
   forTenant(tenant: string, options: { autoCreate: boolean; request?: RequestKey | undefined }): MemoryStore;
 }

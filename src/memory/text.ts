@@ -6,12 +6,12 @@ export function splitLines(content: string): string[] {
   return content.split('\n');
 }
 
-/** How many lines `content` has, without making them. */
+/** Counts the lines of `content` without splitting it. */
 export function countLines(content: string): number {
   return countNewlines(content, 0, content.length) + 1;
 }
 
-/** The 1-based line numbers of ascending `offsets`, in one pass over `content`. */
+/** Returns the 1-based line numbers of ascending `offsets`, in one pass over `content`. */
 export function linesOfOffsets(content: string, offsets: readonly number[]): number[] {
   let line = 1;
   let newline = content.indexOf('\n');
@@ -21,14 +21,14 @@ export function linesOfOffsets(content: string, offsets: readonly number[]): num
   });
 }
 
-/** A content after a change, and which part of it is new: UTF-16 offsets, `end` exclusive. */
+/** A file's content after a change, and the range that is new (UTF-16 offsets, `end` exclusive). */
 export interface Change {
   content: string;
   start: number;
   end: number;
 }
 
-/** `content` with `length` units at `offset` replaced by `text`. */
+/** Replaces `length` UTF-16 units at `offset` by `text`. */
 export function splice(content: string, offset: number, length: number, text: string): Change {
   return {
     content: content.slice(0, offset) + text + content.slice(offset + length),
@@ -37,7 +37,7 @@ export function splice(content: string, offset: number, length: number, text: st
   };
 }
 
-/** `text` put in as lines after line `after` (0: at the start); `after` must be within the file. */
+/** Inserts `text` as lines after line `after` (0: at the start), which must exist. */
 export function insertLines(content: string, after: number, text: string): Change {
   const lineCount = countLines(content);
   if (after === lineCount) return splice(content, content.length, 0, `\n${text}`);
@@ -46,10 +46,10 @@ export function insertLines(content: string, after: number, text: string): Chang
   return splice(content, offset, 0, `${text}\n`);
 }
 
-/** So many lines above a change and below it a snippet shows, where there are as many. */
+/** Lines of context that a snippet shows above and below a change. */
 export const LINES_AROUND = 2;
 
-/** The lines that show a change: its own and those around it, and the number of the first. */
+/** Returns the changed lines with their context, and the number of the first. */
 export function snippetOf({ content, start, end }: Change): { lines: string[]; first: number } {
   let from = lineStart(content, start);
   let first = countNewlines(content, 0, from) + 1;
@@ -59,12 +59,12 @@ export function snippetOf({ content, start, end }: Change): { lines: string[]; f
   return { lines: splitLines(content.slice(from, to)), first };
 }
 
-/** Where the line begins that `offset` is in. */
+/** Start of the line that contains `offset`. */
 function lineStart(content: string, offset: number): number {
   return offset === 0 ? 0 : content.lastIndexOf('\n', offset - 1) + 1;
 }
 
-/** Where the line ends that `offset` is in. */
+/** End of the line that contains `offset`. */
 function lineEnd(content: string, offset: number): number {
   const at = content.indexOf('\n', offset);
   return at === -1 ? content.length : at;

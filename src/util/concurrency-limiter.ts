@@ -1,12 +1,12 @@
 import { ServiceError } from '../errors.ts';
 
-/** 0 means no limit. Units are requests or bytes, as the limiter's owner decides. */
+/** 0 means no limit. A unit is a request or a byte, depending on the limiter. */
 export interface ConcurrencyLimits {
-  /** Units in flight, of all tenants together. */
+  /** Units in flight across all tenants. */
   total: number;
   /** Units in flight of one tenant. */
   perTenant: number;
-  /** How many may wait for room at once. */
+  /** How many requests may wait at once. */
   maxWaiting: number;
   maxWaitMs: number;
 }
@@ -20,10 +20,10 @@ interface Waiter {
 }
 
 /**
- * Bounds what is in flight. Whoever finds no room waits: first in, first out within a tenant, and tenants take turns, so a
- * tenant with a long queue does not hold up the others. Whoever waits too long is refused.
+ * Bounds what is in flight. When the limit is reached, requests wait: first in, first out within a tenant, and tenants take turns, so
+ * a tenant with a long queue does not delay the others. A request that waits too long is rejected.
  *
- * A slot that holds all that is in flight is always given room, so that no request is too large to ever be served.
+ * A slot that holds everything in flight may always take more, so that no request is too large to ever be served.
  */
 export class ConcurrencyLimiter {
   readonly #limits: ConcurrencyLimits;
@@ -31,24 +31,24 @@ export class ConcurrencyLimiter {
   #slotsInFlight = 0;
   readonly #inFlightByTenant = new Map<string, number>();
   #waiting = 0;
-  /** In the order in which the tenants have their turns. */
+  /** Tenants in the order of their turns. */
   readonly #queues = new Map<string, Waiter[]>();
 
   constructor(limits: ConcurrencyLimits) {
     this.#limits = limits;
   }
 
-  /** Units in flight, the slots that hold them, and how many slots wait for room. */
+  /** Units in flight, the slots that hold them, and the slots that wait. */
   get current(): { inFlight: number; slots: number; waiting: number } {
     return { inFlight: this.#inFlight, slots: this.#slotsInFlight, waiting: this.#waiting };
   }
 
-  /** An empty slot, to be released when its request has ended. */
+  /** Returns an empty slot. Release it when its request has ended. */
   slot(tenant: string): Slot {
     return new Slot(this, tenant);
   }
 
-  /** Runs work in a slot of one unit. @throws ServiceError 429 or 503 when there was none in time. */
+  /** Runs work in a slot of one unit. @throws ServiceError 429 or 503 when no slot became free in time. */
   async run<T>(tenant: string, work: () => Promise<T>): Promise<T> {
     const slot = this.slot(tenant);
     try {
@@ -112,12 +112,12 @@ export class ConcurrencyLimiter {
     this.#admit();
   }
 
-  /** Lets in those for whom there is room now, one of each tenant in turn. */
+  /** Admits waiting requests that now fit, one per tenant in turn. */
   #admit(): void {
-    // A tenant that is served goes to the end of the map, where this loop comes to it again.
+    // A tenant that was served moves to the end of the map, where this loop reaches it again.
     for (const [tenant, [waiter]] of this.#queues) {
       if (waiter === undefined || !this.#tenantHasRoom(waiter.slot, waiter.units)) continue;
-      // A large one must not starve behind small ones, so nobody overtakes it.
+      // A large request must not starve behind small ones, so nothing overtakes it.
       if (!this.#serviceHasRoom(waiter.slot, waiter.units)) return;
       this.#remove(waiter);
       const queue = this.#queues.get(tenant);
@@ -130,7 +130,7 @@ export class ConcurrencyLimiter {
     }
   }
 
-  /** When the queue is full, the newest of the longest queue goes; the request that asks is refused if that is its own. */
+  /** When the queue is full, rejects the newest request of the longest queue, which may be the one that asks. */
   #makeWaitingRoom(slot: Slot, units: number): void {
     if (this.#waiting < this.#limits.maxWaiting) return;
     let longest: Waiter[] = [];
@@ -183,7 +183,7 @@ function hasRoom(limit: number, inFlight: number, held: number, units: number): 
   return limit === 0 || inFlight === held || inFlight + units <= limit;
 }
 
-/** What one request holds of a limiter, until it is released. */
+/** The units that one request holds until it is released. */
 export class Slot {
   readonly tenant: string;
   /** For the limiter only. */
@@ -199,7 +199,7 @@ export class Slot {
   }
 
   /**
-   * Takes units, and waits for room if need be. One call at a time.
+   * Takes units, waiting for room if necessary. One call at a time.
    *
    * @returns undefined when there was room at once.
    * @throws ServiceError (also by the promise) 429 or 503 when there was none in time, 499 when the slot is released.
@@ -209,12 +209,12 @@ export class Slot {
     return this.#limiter.acquire(this, units);
   }
 
-  /** Counts units that are taken already, over the limits too. */
+  /** Counts units that are already in use, even beyond the limits. */
   add(units: number): void {
     if (!this.#isReleased) this.#limiter.add(this, units);
   }
 
-  /** Gives everything back. The slot stays empty from now on. */
+  /** Gives back all units. The slot cannot be used again. */
   release(): void {
     if (this.#isReleased) return;
     this.#isReleased = true;

@@ -1,7 +1,7 @@
-/** How late a deadline may be noticed. */
+/** A deadline fires at most this late. */
 const RESOLUTION_MS = 100;
 
-/** A time by which something has to be done; `clear` when it is. */
+/** A deadline for some work. Call `clear` when the work is done. */
 export class Deadline {
   readonly #deadlines: Set<Deadline>;
   readonly at: number;
@@ -19,10 +19,7 @@ export class Deadline {
   }
 }
 
-/**
- * Many deadlines with one timer. Each request has several, nearly none expires, and a timer for each takes longer to set and
- * clear than they are worth.
- */
+/** Many deadlines on one timer: each request has several, almost none expires, and a timer for each would cost more. */
 export class Deadlines {
   readonly #pending = new Set<Deadline>();
   #timer: NodeJS.Timeout | undefined;

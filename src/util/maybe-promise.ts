@@ -1,4 +1,4 @@
-/** What follows from a value: at once where it is there, since most requests need no look-up and a promise takes its time. */
+/** Applies `next` synchronously to a value that is there, which most cached ones are, otherwise after the promise resolves. */
 export function mapMaybePromise<T, R>(
   value: T | Promise<T>,
   next: (value: T) => R | Promise<R>,

@@ -1,10 +1,10 @@
 /**
- * Runs a background task now and then, never twice at once, until it is stopped.
+ * Runs a background task repeatedly, never concurrently with itself, until it is stopped.
  *
  * @param options.firstAfterMs from now to the start of the first run
- * @param options.everyMs from the end of one run to the start of the next; up to a tenth more, so that replicas
- *   that were started together drift apart
- * @returns stops it, and waits for a run that is under way.
+ * @param options.everyMs from the end of one run to the start of the next; up to a tenth is added, so that replicas
+ *   that started together drift apart
+ * @returns a function that stops the schedule and waits for a run in progress
  */
 export function schedule(
   task: () => Promise<void>,

@@ -1,4 +1,4 @@
-/** Runs tasks with the same key one after the other, in the order in which they came; different keys do not wait for each other. */
+/** Runs tasks with the same key one at a time, in arrival order. Tasks with different keys do not wait for each other. */
 export class SerialQueue {
   readonly #tails = new Map<string, Promise<unknown>>();
 

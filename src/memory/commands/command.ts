@@ -16,25 +16,25 @@ export interface MemoryContext {
   store: MemoryStore;
   limits: MemoryLimits;
   access: 'read_write' | 'read_only';
-  /** What is done about secrets in what is written; undefined: nothing. */
+  /** How secrets in written text are handled; undefined: not at all. */
   redaction: { mode: 'mask' | 'reject'; scanner: SecretScanner } | undefined;
-  /** Of the headers of `view`. */
+  /** Language of the headers of `view`. */
   language: Language;
 }
 
-/** One memory command. To add one: a file in this folder, an entry in `index.ts`. */
+/** One memory command. To add one, create a file in this folder and an entry in `index.ts`. */
 export interface MemoryCommand {
   name: string;
   description: string;
-  /** Whether it can change anything. */
+  /** Whether the command can change anything. */
   access: 'read' | 'write';
-  /** The input, `command` included: what is accepted, and what OpenAPI shows. */
+  /** Schema of the input, including `command`. OpenAPI shows it too. */
   schema: z.ZodObject;
-  /** Runs on the raw input; whatever is wrong with it comes back as a result. */
+  /** Runs on the raw input. Invalid input comes back as a result that the model can read. */
   run(input: unknown, context: MemoryContext): Promise<MemoryResult>;
 }
 
-/** Builds a command from its schema and its work on a valid input. */
+/** Builds a command from its schema and a function for valid input. */
 export function defineCommand<Schema extends z.ZodObject>(definition: {
   name: string;
   description: string;
@@ -57,17 +57,17 @@ export function defineCommand<Schema extends z.ZodObject>(definition: {
   };
 }
 
-/** The first thing wrong, in the order of the fields; a missing or mistyped field before a text that cannot be kept. */
+/** Returns the first problem in field order. Missing or mistyped fields come before texts that cannot be stored. */
 function describeProblem(command: string, issues: z.core.$ZodIssue[]): string {
   const issue = issues.find(({ code }) => code !== 'custom') ?? issues[0];
   return invalidField(command, String(issue?.path[0] ?? 'input'), issue?.message ?? 'is not valid');
 }
 
-/** A path as the model wrote it; `parsePath` judges it. */
+/** A path as the model wrote it, to be parsed by `parsePath`. */
 export const pathField = (description: string, example: string) =>
   z.string({ error: wrongType('must be a string') }).meta({ description, examples: [example] });
 
-/** Text that is stored or searched for: any well-formed Unicode but NUL, which Postgres `text` cannot hold. */
+/** Text to store or search for: any well-formed Unicode except NUL, which Postgres `text` cannot hold. */
 export const textField = (description: string, example: string) =>
   z
     .string({ error: wrongType('must be a string') })

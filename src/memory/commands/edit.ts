@@ -8,11 +8,11 @@ import type { MemoryContext } from './command.ts';
 import { kindsOf, maskAnswer } from './redaction.ts';
 
 /**
- * What becomes of a change of a file: it is written as it is or with its secrets masked, or refused because of them or
- * because the file would be too large. A file that is over a limit lowered since may still shrink.
+ * Decides whether a change is written as is, written with its secrets masked, or refused for its secrets or its size. A file that is
+ * over a limit that was lowered later may still shrink.
  *
- * @param before the file's content before; undefined for a new file
- * @param describe the message of the success, for the change as it is written
+ * @param before content of the file before the change; undefined for a new file
+ * @param describe returns the success message for the change as written
  */
 export async function applyWritePolicy(
   path: MemoryPath,
@@ -39,7 +39,7 @@ export async function applyWritePolicy(
   return { ...written, result: successWith(answer.content, secrets) };
 }
 
-/** The secrets that the change brings in or completes; what stands elsewhere in the file is not its doing. */
+/** Returns the secrets that the change adds or completes, not those elsewhere in the file. */
 function touching({ start, end }: Change, secrets: Secret[]): Secret[] {
   return secrets.filter((secret) => secret.start < end && secret.end > start);
 }

@@ -10,20 +10,20 @@ import { rename } from './rename.ts';
 import { strReplace } from './str-replace.ts';
 import { view } from './view.ts';
 
-/** The commands, in the order in which the documentation and the error for an unknown one name them. */
+/** The commands, in the order of the documentation and of the error for an unknown command. */
 export const commands: readonly MemoryCommand[] = [view, create, strReplace, insert, deleteCommand, rename];
 
 const commandsByName = new Map(commands.map((command) => [command.name, command]));
 
-/** The command that `name` names, or undefined. */
+/** Returns the command with this name, or undefined. */
 export function findCommand(name: unknown): MemoryCommand | undefined {
   return typeof name === 'string' ? commandsByName.get(name) : undefined;
 }
 
-/** A command's result, and whether it was given before: under the same idempotency key, without doing it again. */
+/** The result of a command; `replayed` when it was stored under the idempotency key and not executed again. */
 export type Executed = MemoryResult & { replayed?: true };
 
-/** Executes one memory tool input (`{"command": …}`), whatever is in it, and answers what the model should read. */
+/** Executes one memory tool input (`{"command": …}`), valid or not, and returns what the model reads. */
 export async function executeCommand(
   input: Record<string, unknown>,
   context: MemoryContext,
@@ -36,7 +36,7 @@ export async function executeCommand(
   try {
     const result = await command.run(input, context);
     if (!result.isError) return result;
-    // Successes are masked where they are made, since they are stored with the change.
+    // Success messages are masked where they are created, since they are stored with the change.
     const masked = await maskAnswer(result, context);
     await context.store.recordFailure(masked);
     return masked;

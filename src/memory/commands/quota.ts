@@ -2,7 +2,7 @@ import { tooManyBytes, tooManyDirectories, tooManyFiles } from '../messages.ts';
 import { failure, type MemoryResult } from '../result.ts';
 import type { OverQuota } from '../store.ts';
 
-/** What the model reads when its tenant has no room left. */
+/** The error that the model reads when its tenant is over quota. */
 export function overQuota({ of, used, limit, needed }: OverQuota): MemoryResult {
   switch (of) {
     case 'files':

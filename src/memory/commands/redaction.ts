@@ -5,8 +5,8 @@ import { failure, type MemoryResult } from '../result.ts';
 import type { MemoryContext } from './command.ts';
 
 /**
- * The answer of a write with its secrets masked, where redaction is on. Answers are stored under idempotency keys, and
- * can quote the input or show lines that were stored before redaction was switched on.
+ * Masks the secrets in the answer of a write when redaction is on. Answers are stored under idempotency keys, and they can quote the
+ * input or show lines that were stored before redaction was switched on.
  */
 export async function maskAnswer(
   answer: MemoryResult,
@@ -16,7 +16,7 @@ export async function maskAnswer(
   return { ...answer, content: mask(answer.content, await redaction.scanner.scan(answer.content)) };
 }
 
-/** The refusal of a new path that holds a secret, whatever the mode: masked, it would be another path. Else undefined. */
+/** Refuses a new path that contains a secret, in either mode: masked, it would be another path. Otherwise returns undefined. */
 export async function refuseSecretPath(
   path: MemoryPath,
   { redaction }: Pick<MemoryContext, 'redaction'>,
@@ -25,7 +25,7 @@ export async function refuseSecretPath(
   return secrets.length === 0 ? undefined : failure(secretInPath(kindsOf(secrets)));
 }
 
-/** Each kind once. */
+/** Returns each kind once. */
 export function kindsOf(secrets: readonly Secret[]): string[] {
   return [...new Set(secrets.map(({ kind }) => kind))];
 }

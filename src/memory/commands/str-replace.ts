@@ -59,7 +59,7 @@ export const strReplace = defineCommand({
   },
 });
 
-/** The snippet that shows a change, cut to `maxChars` UTF-16 units (0: no limit). */
+/** Formats the snippet of a change, cut to `maxChars` UTF-16 units (0: no limit). */
 function showChange(change: Change, maxChars: number): string {
   const { lines, first } = snippetOf(change);
   const end = first + lines.length - 1;
@@ -71,12 +71,12 @@ function showChange(change: Change, maxChars: number): string {
   return showLines(show, maxChars);
 }
 
-/** More occurrences than their lines can be listed need not be found: each takes at least a digit, a comma and a space. */
+/** Upper bound of the occurrences that can be listed: each takes at least a digit, a comma, and a space. */
 function maxOccurrencesShown(maxChars: number): number {
   return maxChars > 0 ? Math.max(2, Math.floor(maxChars / 3)) : Number.POSITIVE_INFINITY;
 }
 
-/** @param lines of the occurrences, in their order: all that there are, or more than can be listed */
+/** @param lines line numbers of the occurrences: all of them, or more than can be listed */
 function listOccurrences(oldStr: string, lines: readonly number[], maxChars: number): string {
   const whole = severalOccurrences(oldStr, lines);
   if (maxChars === 0 || (whole.length <= maxChars && lines.length <= maxOccurrencesShown(maxChars)))
