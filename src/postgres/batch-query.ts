@@ -1,18 +1,18 @@
 import { type BatchQuery, defineQuery, type Value } from './query.ts';
 
 /*
- * What the reading statements for many calls at once (see `BatchQueue`) are made of. Each row of a table is found by the tenant of the
- * call it is for: every join says `tenant_id = c.tenant`. They answer what is plain and leave the rest to the single statements.
+ * Building blocks of the batch queries (see `BatchQueue`). Each row is found by the tenant of its call: every join says
+ * `tenant_id = c.tenant`. A batch query answers the simple calls and leaves the others to the single query.
  */
 
-/** Longer contents are read alone, so that an answer with many of them does not hold up the others or fill the memory. */
+/** Larger contents are read by the single query, so that a batch of them does not delay others or exhaust memory. */
 export const MAX_BYTES = 32_768;
 
 /**
- * Declares one.
+ * Declares a batch query.
  *
- * @param parameters with their types, in order (strings are `text` there, which goes to the server as it is)
- * @param text makes the statement from the calls as rows of a FROM list: `c`, with a column a parameter, and `item`
+ * @param parameters names and SQL types, in order (strings are `text`)
+ * @param text returns the SQL, given the calls as a FROM item: alias `c` with a column for each parameter, and `item`
  */
 export function defineBatchQuery(
   name: string,

@@ -9,32 +9,31 @@ import {
   type Value,
 } from './query.ts';
 
-/** In characters, of a call's parameters. A larger call goes alone: batching saves it nothing, and others would wait for it. */
+/** In characters of a call's parameters. A larger call is sent by itself: batching saves it nothing, and others would wait for it. */
 const MAX_CHARACTERS = 32 * 1024;
 
-/** A waiting call of any statement: only its maker knows the type of its row. */
+/** A waiting call of any query. Only the caller knows the type of its row. */
 interface Call {
   readonly params: Record<string, Value>;
-  /** Settles the call with its row. */
+  /** Resolves the call with its row. */
   resolve(row: unknown): void;
   reject(error: unknown): void;
   /** Sends the call by itself. */
   fallBack(): void;
 }
 
-/** The calls that wait for a statement, and whether it is at work. */
+/** The calls waiting for a batch query, and whether one is running. */
 interface Kind {
   readonly waiting: Call[];
   isBusy: boolean;
 }
 
 /**
- * Runs reads that come at about the same time in one statement, where theirs has a `batch`: for the server that is a quarter of
- * the work, for the client one message. Nobody waits for others to come: while one batch is at work the next one of its
- * kind gathers, so batches grow with the load, and at rest each call goes at once.
+ * Combines concurrent reads into one statement when their query has a `batch`. Nothing waits for a batch to fill: while one batch runs,
+ * the next one collects, so batches grow with the load and an idle service sends each call immediately.
  *
- * A batch answers what is plain and says which calls it answered. The others, and all of a batch that failed on the server or was
- * never sent, go alone.
+ * A batch answers the simple calls and says which. It falls back to the single query for the others, and for all calls of a batch that
+ * failed on the server or was never sent.
  */
 export class BatchQueue {
   readonly #batched: QueryExecutor;
@@ -42,7 +41,7 @@ export class BatchQueue {
   readonly #size: number;
   readonly #kinds = new Map<BatchQuery, Kind>();
 
-  /** @param size how many calls may share a statement; 1: each goes alone */
+  /** @param size maximum number of calls in a statement; 1 disables batching */
   constructor(executors: { batched: QueryExecutor; single: QueryExecutor }, size: number) {
     this.#batched = executors.batched;
     this.#single = executors.single;
@@ -78,7 +77,7 @@ export class BatchQueue {
     this.#gather(batch, kind);
   }
 
-  /** Sends a batch once all requests that have arrived are read. */
+  /** Sends a batch after the requests that have already arrived are read. */
   #gather(batch: BatchQuery, kind: Kind): void {
     setImmediate(() => this.#sendNext(batch, kind));
   }
@@ -87,7 +86,7 @@ export class BatchQueue {
     const calls = kind.waiting.splice(0, this.#size);
     const settle = await this.#send(batch, calls);
     if (isWorthSending(kind.waiting.length, calls.length)) {
-      // The server works on it while the answers of this one are made.
+      // The server runs it while the callers of this one build their responses.
       void this.#sendNext(batch, kind);
       setImmediate(settle);
     } else {
@@ -97,7 +96,7 @@ export class BatchQueue {
     }
   }
 
-  /** Returns what settles the calls. */
+  /** Returns a function that settles the callers. */
   async #send(batch: BatchQuery, calls: Call[]): Promise<() => void> {
     const params: Record<string, Value> = {};
     for (const name of batch.parameters)
@@ -107,7 +106,7 @@ export class BatchQueue {
       return () => settleWith(calls, rows);
     } catch (error) {
       return () => {
-        // Each call's own rules for trying again hold, unless it is known that none was answered.
+        // A batch whose outcome is unknown is retried by each caller's own rules.
         const isKnown = error instanceof DatabaseError && (!error.outcomeUnknown || error.neverSent);
         if (isKnown) settleWith(calls, []);
         else for (const call of calls) call.reject(error);
@@ -117,14 +116,14 @@ export class BatchQueue {
 }
 
 /**
- * Whether the next batch goes before the answers of the one before it are made: the server is kept busy, but a small batch would
- * grow by those answers' callers.
+ * Whether to send the next batch before the callers of the previous one are settled. That keeps the server busy, but a small batch is
+ * better sent later, since those callers will add to it.
  */
 export function isWorthSending(waiting: number, answered: number): boolean {
   return waiting > 0 && waiting >= answered / 2;
 }
 
-/** Settles the calls that have a row; the others go alone. */
+/** Settles the calls that have a row; the others fall back to the single query. */
 function settleWith(calls: Call[], rows: { item: number }[]): void {
   const left = new Set(calls);
   for (const row of rows) {

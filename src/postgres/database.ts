@@ -1,7 +1,7 @@
 import { type Config, ConfigError } from '../config.ts';
 import type { QueryExecutor } from './query.ts';
 
-/** How a pool of connections stands; all in connections, `waiting` in requests for one. */
+/** State of the connection pool, in connections; `waiting` counts requests for one. */
 export interface PoolState {
   total: number;
   idle: number;
@@ -9,17 +9,16 @@ export interface PoolState {
   max: number;
 }
 
-/** A Postgres, reached over the network or embedded: what the store needs of it. */
+/** A Postgres server, or the embedded one. */
 export interface Database {
   readonly kind: 'postgres' | 'pglite';
   /**
-   * Runs one statement, in a transaction of its own. Reads that come at about the same time share one (`BatchQueue`). Throws what
-   * the driver throws.
+   * Executes a query in its own transaction. Concurrent reads may share a statement (`BatchQueue`).
    */
   readonly query: QueryExecutor;
-  /** Runs a statement for many calls, one that waits for no lock: on connections that nothing holds up. */
+  /** Executes a query for many calls that never waits for a lock, on connections reserved for such queries. */
   readonly queryBatch: QueryExecutor;
-  /** Runs `work` in one transaction; rolls back when it throws. With `snapshot` it only reads, all as at one moment. */
+  /** Runs `work` in a transaction and rolls back when it throws. With `snapshot` the transaction is read-only and sees one moment. */
   transaction<T>(work: (query: QueryExecutor) => Promise<T>, options?: { snapshot: boolean }): Promise<T>;
   /**
    * Runs a background job unless another process runs it, on this database and under the same number.
@@ -35,16 +34,14 @@ export interface Database {
    */
   migrate(folder: string, functions: string): Promise<void>;
   pool(): PoolState;
-  /** Waits for running statements, then lets go of the database. */
+  /** Waits for running queries, then closes the connections. */
   close(): Promise<void>;
 }
 
 /**
- * The planner's settings for each session. Every statement here goes by a key to a few rows, so one plan fits all values. Left
- * alone, Postgres plans the listing anew for each call (0.3 ms, three times what it takes to run it), since a generic
- * plan's costs look higher to it. And where it expects many more rows than there are, as it does in large tables, it
- * starts workers, compiles the plan (8 ms for a listing of 100) or, where it was planned while a table was still small, reads
- * all of it.
+ * Planner settings of each session. Every query finds a few rows by key, so one plan fits all values. By default, Postgres plans a
+ * listing anew for each call, and for large tables it starts workers, compiles plans, or keeps a sequential scan that was planned while
+ * the table was small. See docs/decisions/0003-planner-settings.md.
  */
 export const PLANNER = {
   plan_cache_mode: 'force_generic_plan',
@@ -56,8 +53,8 @@ export const PLANNER = {
 };
 
 /**
- * Opens the database that the configuration names: `DATABASE_URL`, or the embedded one in `DATA_DIR`. A remote
- * one is not connected to before the first statement.
+ * Opens the database that the configuration names: `DATABASE_URL`, or the embedded one in `DATA_DIR`. A server is not connected to
+ * before the first query.
  *
  * @throws DataDirectoryInUse when another process has the embedded database.
  * @throws ConfigError when there is no embedded database here.
@@ -67,7 +64,7 @@ export async function openDatabase(config: Config): Promise<Database> {
     const { openPostgres } = await import('./pg.ts');
     return openPostgres(config.DATABASE_URL, config);
   }
-  // Loaded only where it is used: the image has no PGlite.
+  // Imported on demand: the image has no PGlite.
   const { openPglite } = await import('./pglite.ts').catch(explainMissingPglite);
   return openPglite(config.DATA_DIR, config.DB_BATCH_SIZE);
 }

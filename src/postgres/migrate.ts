@@ -5,21 +5,21 @@ import type { Database } from './database.ts';
 import { DatabaseError } from './errors.ts';
 import { defineQuery } from './query.ts';
 
-/** The folder with drizzle-kit's SQL files: beside `src` as beside `dist`. */
+/** Folder of the SQL files, beside `src` and beside `dist`. */
 export const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../migrations', import.meta.url));
 
 /** The sources of the database functions, each `CREATE OR REPLACE`. */
 const FUNCTIONS_FOLDER = join(MIGRATIONS_FOLDER, 'functions');
 
 /**
- * The version of the functions in `FUNCTIONS_FOLDER`, which the database remembers. Raise it with every change of them.
+ * Version of the functions in `FUNCTIONS_FOLDER`, stored in the database. Increment it with every change of a function.
  *
  * Old and new replicas run side by side, so a released function is never changed incompatibly: a new meaning gets a new name, and the
  * old function is dropped a release later. An older replica leaves newer functions alone.
  */
 export const FUNCTIONS_VERSION = 1;
 
-/** Applies what is missing of the migrations and functions. Safe to call from several processes at once. */
+/** Applies missing migrations and functions. Several processes may call it at once. */
 export async function migrate(database: Database): Promise<void> {
   // Fast path: the schema is already current.
   if (await isMigrated(database)) return;
@@ -27,7 +27,7 @@ export async function migrate(database: Database): Promise<void> {
 }
 
 /**
- * One script that makes all functions, unless the database has a newer version of them. Their order does not matter: none is called
+ * Returns a script that creates all functions unless the database has a newer version. Their order does not matter, since none is called
  * meanwhile.
  */
 function functionsScript(): string {

@@ -8,7 +8,7 @@ import { defineQuery, type QueryExecutor, type Value } from './query.ts';
 /** Advisory lock key. Arbitrary, but every replica must use the same value. */
 const MIGRATION_LOCK = 7_236_105_551;
 
-/** Times come as Postgres writes them: a `Date` would drop their microseconds. */
+/** Times stay text: a `Date` would drop the microseconds. */
 const types: pg.CustomTypesConfig = {
   getTypeParser: (oid, format) =>
     oid === pg.types.builtins.TIMESTAMPTZ ? (text: string) => text : pg.types.getTypeParser(oid, format),
@@ -19,21 +19,15 @@ export const plannerOptions = Object.entries(PLANNER)
   .map(([name, value]) => `-c ${name}=${value}`)
   .join(' ');
 
-/** How much longer the client waits for an answer than the server may take for it. */
+/** How much longer the client waits than the server's own statement timeout. */
 const GRACE_MS = 1000;
 
-/**
- * So long a connection is kept without work, instead of pg's 10 seconds: agents pause longer, and a new connection has all to prepare
- * again. The first call after a pause took 13 ms instead of 4, and under load views took a third longer for seconds.
- */
+/** Agents pause for longer than pg's default of 10 seconds, and a new connection has to prepare every statement again. */
 const IDLE_TIMEOUT_MS = 10 * 60_000;
-/** After so long in silence the system asks whether the other end is there, before a firewall between them forgets the connection. */
+/** TCP keep-alive, below the idle timeout of common firewalls. */
 const KEEP_ALIVE_AFTER_MS = 60_000;
 
-/**
- * Batches have connections of their own, so that what holds up all others does not hold them up. They wait for nothing themselves,
- * so there are fewer than kinds of them: more at once were slower.
- */
+/** Batches never wait for locks, so they use a few connections that nothing else can occupy. More of them are slower. */
 const BATCH_CONNECTIONS = 4;
 
 /** A database server, through a pool of connections. */
@@ -45,7 +39,7 @@ export function openPostgres(url: string, config: Config): Database {
     statement_timeout: config.DB_STATEMENT_TIMEOUT_MS,
     lock_timeout: config.DB_LOCK_TIMEOUT_MS,
     idle_in_transaction_session_timeout: config.DB_IDLE_IN_TRANSACTION_TIMEOUT_MS,
-    // The server's own limits do nothing when the server is frozen or the network swallows packets.
+    // The server's own timeouts do not help when the server is frozen or the network drops packets.
     query_timeout: config.DB_STATEMENT_TIMEOUT_MS > 0 ? config.DB_STATEMENT_TIMEOUT_MS + GRACE_MS : undefined,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
@@ -78,16 +72,16 @@ export function openPostgres(url: string, config: Config): Database {
 
 function openPool(config: pg.PoolConfig): pg.Pool {
   const pool = new pg.Pool({ ...config, idleTimeoutMillis: IDLE_TIMEOUT_MS });
-  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+  // The pool replaces a broken idle connection; without a listener the error would end the process.
   pool.on('error', () => {});
-  // Nor does the pool listen while a connection is checked out. The statement that is running or comes next rejects.
+  // The pool does not listen while a connection is checked out. The running or next query rejects.
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
 }
 
 /**
- * Arrays of strings go in Postgres' binary format, which pg uses for what is a Buffer. In the text format each character of a content
- * is looked at for quotes, here and on the server (docs/decisions/0002-binary-arrays.md).
+ * Encodes arrays of strings in Postgres' binary format, which pg sends for a Buffer. The text format scans each character for quotes, here
+ * and on the server (docs/decisions/0002-binary-arrays.md).
  */
 function encoded(value: Value | undefined): unknown {
   return Array.isArray(value) && value.some((each) => typeof each === 'string')
@@ -160,8 +154,8 @@ const unlockQuery = defineQuery<{ lock: number }>(
 );
 
 /**
- * Holds a session's advisory lock while a job runs, on a connection of its own: the job has the pool to itself, even one of one
- * connection. The end of the session frees the lock.
+ * Holds a session-level advisory lock while a job runs. The lock has its own connection, so that the job also works with a pool of one.
+ * The end of the session releases the lock.
  */
 async function withAdvisoryLock(
   connection: pg.ClientConfig,
@@ -177,7 +171,7 @@ async function withAdvisoryLock(
     const { rows } = await query(tryLockQuery, { lock });
     if (rows[0]?.locked !== true) return false;
     await job();
-    // Fails when the connection, and so the lock, was lost meanwhile.
+    // Rejects when the connection, and so the lock, was lost.
     await query(unlockQuery, { lock });
     return true;
   } finally {
@@ -186,8 +180,8 @@ async function withAdvisoryLock(
 }
 
 /**
- * Migrates under an advisory lock, which drizzle's `migrate` does not take, on a connection of its own: a migration
- * may run longer than the time limits for requests, and so may the wait for another replica's.
+ * Migrates under an advisory lock, which drizzle's `migrate` does not take. The connection is separate and has no time limits: a
+ * migration, or the wait for another replica's, may take longer than a request may.
  */
 async function migrateOnOneConnection(
   url: string,
@@ -195,7 +189,7 @@ async function migrateOnOneConnection(
   folder: string,
   functions: string,
 ): Promise<void> {
-  // Loaded only where something is to be migrated.
+  // Imported on demand: most starts have nothing to migrate.
   const { drizzle } = await import('drizzle-orm/node-postgres');
   const { migrate } = await import('drizzle-orm/node-postgres/migrator');
   const client = new pg.Client({

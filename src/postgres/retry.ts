@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseError } from './errors.ts';
 
-/** Short: it bridges a restart of a pooler or a failover that is all but done, and costs little when the database is away. */
+/** Short delays bridge the restart of a pooler or the end of a failover, and cost little while the database is down. */
 const DELAYS_MS = [50, 200];
 
 /**
- * Tries again, twice at the most, when the database was away and doing it again can do no harm.
+ * Retries `work`, at most twice, when the database was unavailable and repeating does no harm.
  *
- * @param repeatable whether it may be done twice: a read, or a write that an idempotency key protects. What is not is tried
- *   again only when it never came to the server.
+ * @param repeatable whether `work` may run twice: a read, or a write with an idempotency key. Other work is retried only when it never
+ *   reached the server
  */
 export async function retrying<T>(repeatable: boolean, work: () => Promise<T>): Promise<T> {
   for (const ms of DELAYS_MS) {
