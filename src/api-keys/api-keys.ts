@@ -21,7 +21,7 @@ export class Keys {
     return (await this.#database.query(findKeyQuery, { hash })).rows[0];
   }
 
-  /** Stores a key; false when it is for a tenant that there is not. */
+  /** Stores a key. Returns false when its tenant does not exist. */
   async create(key: {
     hash: string;
     id: string;
@@ -33,12 +33,12 @@ export class Keys {
     return (await this.#database.query(createKeyQuery, key)).count === 1;
   }
 
-  /** The keys of a tenant, or with null all keys, the newest first. */
+  /** Lists the keys of a tenant, or with null all keys, newest first. */
   async list(tenant: string | null): Promise<KeyRow[]> {
     return (await this.#database.query(listKeysQuery, { tenant })).rows;
   }
 
-  /** False when there is no such key, or it is revoked already. */
+  /** Returns false when the key does not exist or is already revoked. */
   async revoke(id: string): Promise<boolean> {
     return (await this.#database.query(revokeKeyQuery, { id, now: new Date().toISOString() })).count === 1;
   }

@@ -21,7 +21,7 @@ export const findKeyQuery = defineQuery<{ hash: string }, KeyRow>(
   `SELECT ${COLUMNS} FROM api_keys WHERE hash = $1`,
 );
 
-/** Counts 1, or 0 when the key is for a tenant that there is not. */
+/** `count` is 0 when the key's tenant does not exist. */
 export const createKeyQuery = defineQuery<{
   hash: string;
   id: string;
@@ -39,14 +39,14 @@ WHERE $3::text IS NULL OR EXISTS (SELECT 1 FROM tenants WHERE id = $3)
 `,
 );
 
-/** The keys of a tenant, or with null all keys, the newest first. */
+/** The keys of a tenant, or with null all keys, newest first. */
 export const listKeysQuery = defineQuery<{ tenant: string | null }, KeyRow>(
   'list_keys',
   ['tenant'],
   `SELECT ${COLUMNS} FROM api_keys WHERE $1::text IS NULL OR tenant_id = $1 ORDER BY created_at DESC, id`,
 );
 
-/** Counts 1, or 0 when there is no such key or it is revoked already. */
+/** `count` is 0 when the key does not exist or is already revoked. */
 export const revokeKeyQuery = defineQuery<{ id: string; now: string }>(
   'revoke_key',
   ['id', 'now'],

@@ -6,11 +6,11 @@ import { KeyAuthenticator } from './key-authenticator.ts';
 import { noAuthentication } from './none.ts';
 import type { Authenticator } from './principal.ts';
 
-/** Callers who are not known yet share so many look-ups at once, by address in turns. The others wait. */
+/** Concurrent lookups for callers whose credential is not cached, shared by address in turns. Others wait. */
 const MAX_LOOKUPS = 16;
 const MAX_WAITING_LOOKUPS = 1000;
 
-/** The way of authentication that the configuration asks for. */
+/** Creates the configured authenticator. */
 export async function createAuthenticator(config: Config, database: Database): Promise<Authenticator> {
   const autoCreate = config.AUTO_CREATE_TENANTS;
   const lookups = new ConcurrencyLimiter({
@@ -30,7 +30,7 @@ export async function createAuthenticator(config: Config, database: Database): P
         lookups,
       });
     case 'jwt': {
-      // Loaded only where it is used: it takes longer to load than the others together.
+      // Imported on demand: it takes longer to load than the others together.
       const { jwtAuthenticator } = await import('./jwt.ts');
       return jwtAuthenticator({
         jwksUrl: config.JWKS_URL,

@@ -11,7 +11,7 @@ import type { ConcurrencyLimiter } from '../util/concurrency-limiter.ts';
 const MAX_AGE_MS = 10 * 60_000;
 const FETCH_TIMEOUT_MS = 5000;
 const MAX_BYTES = 1024 * 1024;
-/** Fetches that may follow each other at once; after them, one a second. */
+/** Burst of fetches allowed; after it, one per second. */
 const FETCH_BURST = 5;
 const FETCH_INTERVAL_MS = 1000;
 
@@ -19,8 +19,8 @@ type KeySet = ReturnType<typeof createLocalJWKSet>;
 type Token = Parameters<JWTVerifyGetKey>[1];
 
 /**
- * The issuer's keys, fetched from a URL: when there are none yet, when a token names an unknown one, and in the background when they are
- * old. Everyone who waits shares one fetch. A fetch that fails, or brings no keys, leaves the last good ones in use.
+ * The issuer's keys, fetched from a URL: on first use, when a token names an unknown key, and in the background when they are old. Waiting
+ * callers share one fetch. After a fetch that fails or returns no keys, the last good ones stay in use.
  */
 export class RemoteKeySet {
   readonly #url: URL;
@@ -31,17 +31,17 @@ export class RemoteKeySet {
   #allowance = FETCH_BURST;
   #allowanceAt = performance.now();
 
-  /** @param lookups bounds how many unknown callers wait for a fetch */
+  /** @param lookups bounds the unknown callers that wait for a fetch */
   constructor(url: URL, lookups: ConcurrencyLimiter) {
     this.#url = url;
     this.#lookups = lookups;
   }
 
   /**
-   * The key that a token says it is signed with.
+   * Returns the key that a token says it is signed with.
    *
    * @throws JWKSNoMatchingKey when the issuer has no such key.
-   * @throws ServiceError 503 when no keys could be fetched so far, or too many callers wait for them.
+   * @throws ServiceError 503 when no keys have been fetched yet, or too many callers wait for them.
    */
   async find(header: JWSHeaderParameters, token: Token, ip: string) {
     if (this.#keys === undefined) await this.#waitForFetch(ip);
@@ -60,7 +60,7 @@ export class RemoteKeySet {
     return this.#keys(header, token);
   }
 
-  /** A failure is no error here: the caller looks at the keys that there are. */
+  /** A failed fetch is not an error here: the caller uses the keys that are cached. */
   async #waitForFetch(ip: string): Promise<void> {
     await this.#lookups.run(ip, async () => {
       await this.#fetchInBackground();
@@ -93,7 +93,7 @@ export class RemoteKeySet {
   }
 }
 
-/** @throws Error when the answer is not a key set with at least one key, in time and of a sane size. */
+/** @throws Error unless the response is a key set with at least one key, within the time and size limits */
 async function fetchKeySet(url: URL): Promise<KeySet> {
   const response = await fetch(url, {
     signal: AbortSignal.timeout(FETCH_TIMEOUT_MS),
@@ -105,7 +105,7 @@ async function fetchKeySet(url: URL): Promise<KeySet> {
   let size = 0;
   for await (const chunk of response.body) {
     size += chunk.length;
-    // Leaving the loop cancels the rest.
+    // Leaving the loop cancels the rest of the body.
     if (size > MAX_BYTES) throw new Error('the key set is too large');
     chunks.push(chunk);
   }

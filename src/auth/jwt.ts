@@ -13,26 +13,26 @@ import {
 } from './principal.ts';
 
 export interface JwtOptions {
-  /** Where the issuer publishes its keys, or one public key as PEM (SPKI). */
+  /** URL of the issuer's keys, or one public key as PEM (SPKI). */
   jwksUrl?: string | undefined;
   publicKey?: string | undefined;
   issuer: string;
   audience: string;
   /** The claim that names the tenant. */
   tenantClaim: string;
-  /** Accepted signature algorithms; asymmetric ones only. */
+  /** Accepted signature algorithms, asymmetric only. */
   algorithms: string[];
   clockSkewSeconds: number;
   autoCreate: boolean;
-  /** Bounds how many callers wait for the issuer's keys. */
+  /** Bounds the callers that wait for the issuer's keys. */
   lookups: ConcurrencyLimiter;
 }
 
 /**
- * JSON Web Tokens of an issuer of the operator's: a claim names the tenant. Keys are fetched from `jwksUrl` when one is
- * needed that is not known, and cached.
+ * Authenticates by JSON Web Tokens of the operator's issuer, in which a claim names the tenant. Keys are fetched from `jwksUrl` on
+ * demand and cached.
  *
- * @throws Error at once when `publicKey` is not a public key.
+ * @throws Error immediately when `publicKey` is not a public key.
  */
 export function jwtAuthenticator(options: JwtOptions): Authenticator {
   const { issuer, audience, algorithms, clockSkewSeconds, tenantClaim, autoCreate } = options;
@@ -48,7 +48,7 @@ export function jwtAuthenticator(options: JwtOptions): Authenticator {
           audience,
           algorithms,
           clockTolerance: clockSkewSeconds,
-          // A token that never expires could not be taken back.
+          // A token that never expires could not be revoked.
           requiredClaims: ['exp', tenantClaim],
         });
         claim = payload[tenantClaim];
@@ -65,7 +65,7 @@ export function jwtAuthenticator(options: JwtOptions): Authenticator {
   };
 }
 
-/** How to find the key of a token that came from an address. */
+/** Returns the lookup of signing keys for a caller's address. */
 function verificationKey({ jwksUrl, publicKey, lookups }: JwtOptions): (ip: string) => JWTVerifyGetKey {
   if (jwksUrl !== undefined) {
     const keys = new RemoteKeySet(new URL(jwksUrl), lookups);

@@ -19,12 +19,12 @@ import {
 } from './principal.ts';
 
 const CACHED_KEYS = 10_000;
-/** Hashes of keys that were valid when they were last looked up. */
+/** Hashes of keys that were valid at their last lookup. */
 const REMEMBERED_VALID_KEYS = 100_000;
 /** How old a key's last-used time may get before it is written again. */
 const LAST_USED_RESOLUTION_MS = 5 * 60_000;
 
-/** What is kept of a key that is in use; times in milliseconds. */
+/** A cached key; times in milliseconds. */
 interface KnownKey extends Pick<KeyRow, 'tenant' | 'access'> {
   isRevoked: boolean;
   expiresAt: number;
@@ -32,18 +32,18 @@ interface KnownKey extends Pick<KeyRow, 'tenant' | 'access'> {
 }
 
 /**
- * API keys. Look-ups are cached for `cacheSeconds`, which is the longest that a revoked key goes on working; unknown
- * keys are remembered apart, so that guesses cannot push out those in use.
+ * Authenticates by API keys. Lookups are cached for `cacheSeconds`, the longest time for which a revoked key keeps working. Unknown keys
+ * have a cache of their own, so that guesses cannot evict keys in use.
  */
 export class KeyAuthenticator implements Authenticator {
   readonly #autoCreate: boolean;
   readonly #failures: FailedAttempts;
   readonly #known: LRUCache<string, KnownKey>;
   readonly #unknown: LRUCache<string, true>;
-  /** They may always be looked up again, whatever else comes from their address. */
+  /** These may always be looked up again, however many attempts from their address have failed. */
   readonly #valid = new LRUCache<string, true>({ max: REMEMBERED_VALID_KEYS });
   readonly #lookups: ConcurrencyLimiter;
-  /** Only a hint for operators. */
+  /** A hint for operators. */
   readonly #used: WriteBehindBuffer<string>;
 
   constructor(
@@ -62,7 +62,7 @@ export class KeyAuthenticator implements Authenticator {
     this.#lookups = options.lookups;
     this.#failures = new FailedAttempts(options.failuresPerMinute);
     this.#unknown = new LRUCache({ max: CACHED_KEYS, ttl });
-    // `fetch` gives requests that come while a look-up is under way the same one.
+    // `fetch` shares one lookup among concurrent requests.
     this.#known = new LRUCache({
       max: CACHED_KEYS,
       ttl,

@@ -2,7 +2,7 @@ import { type Authenticator, namedTenant } from './principal.ts';
 
 const DEFAULT_TENANT = 'default';
 
-/** No authentication: the tenant is the one that the request names, else `default`. */
+/** No authentication: the request names its tenant; the default is `default`. */
 export function noAuthentication(options: { autoCreate: boolean }): Authenticator {
   return {
     authenticate: (credentials) => ({

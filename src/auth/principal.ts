@@ -1,30 +1,30 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ServiceError } from '../errors.ts';
 
-/** Who a request is from: whose memory it may see, and what it may do there. */
+/** The caller of a request: which tenant's memory it may use, and how. */
 export interface Principal {
   tenant: string;
   access: 'read_write' | 'read_only';
-  /** Whether a tenant that there is not (yet) is made by its first write. */
+  /** Whether the first write creates a tenant that does not exist yet. */
   autoCreate: boolean;
 }
 
-/** What an authenticator looks at. */
+/** The parts of a request that an authenticator reads. */
 export interface Credentials {
   headers: IncomingHttpHeaders;
-  /** The address the request came from. */
+  /** Address of the client. */
   ip: string;
 }
 
-/** One way of authentication. */
+/** A method of authentication. */
 export interface Authenticator {
   /**
-   * Answers without a promise what needs no look-up: that is nearly every request, and a promise costs more than the rest of it.
+   * Returns without a promise when no lookup is needed, as for nearly every request.
    *
    * @throws ServiceError 401, 403 or 429, or 400 for a missing or malformed tenant id.
    */
   authenticate(credentials: Credentials): Principal | Promise<Principal>;
-  /** Writes what is still to be written in the background. */
+  /** Flushes background writes. */
   close(): Promise<void>;
 }
 
@@ -33,9 +33,9 @@ export const TENANT_ID = /^[A-Za-z0-9._:@-]{1,128}$/;
 const TENANT_ID_RULE = 'it has to be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -';
 
 /**
- * The tenant that a request names, or undefined.
+ * Returns the tenant that a request names, or undefined.
  *
- * @throws ServiceError 400 when what it names is no tenant id.
+ * @throws ServiceError 400 for an invalid tenant id
  */
 export function namedTenant({ headers }: Credentials): string | undefined {
   const given = headers['x-tenant-id'];
@@ -44,12 +44,12 @@ export function namedTenant({ headers }: Credentials): string | undefined {
   throw new ServiceError(400, 'invalid_tenant', `${TENANT_HEADER} is not a tenant id: ${TENANT_ID_RULE}`);
 }
 
-/** The token of `Authorization: Bearer`, or undefined. */
+/** Returns the token of `Authorization: Bearer`, or undefined. */
 export function bearerToken({ headers }: Credentials): string | undefined {
   return /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
 }
 
-/** One answer for whatever is wrong with a credential: which it was is not the caller's to know. */
+/** The same response for every invalid credential: callers must not learn what was wrong with it. */
 export function unauthorized(): ServiceError {
   return new ServiceError(
     401,

@@ -27,7 +27,7 @@ const KEYWORD_HOST = /\b(?:server|host|hostaddr|data source|addr|address|driver|
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Secrets recognised by the name they are given or the header they stand in. */
+/** Detects secrets by the name they are assigned to or the header they are in. */
 export function findAssignments(text: string): Finding[] {
   const findings: Finding[] = [];
   const collect = (kind: SecretKind, pattern: RegExp, accept: (secret: string, index: number) => boolean) => {
@@ -50,7 +50,7 @@ export function findAssignments(text: string): Finding[] {
   return findings;
 }
 
-/** Whether `pattern` is on the line of `text` that an index is in. To be asked with rising indices: it looks at a line once. */
+/** Returns a test for whether the line at an index matches `pattern`. Call it with ascending indices: each line is searched once. */
 function onSameLine(text: string, pattern: RegExp): (index: number) => boolean {
   let lineEnd = -1;
   let found = false;
@@ -65,7 +65,7 @@ function onSameLine(text: string, pattern: RegExp): (index: number) => boolean {
   };
 }
 
-/** Whether what follows `password=` is one, and not a name or a call in a program: `password=settings.DB_PASSWORD`. */
+/** Whether the value of `password=` is a password, and not an expression in a program: `password=settings.DB_PASSWORD`. */
 function isPassword(value: string): boolean {
   const quoted = /^["']/.test(value);
   const password = quoted ? value.slice(1, -1) : value;
@@ -95,7 +95,7 @@ function looksRandom(value: string): boolean {
     );
 }
 
-/** Shannon entropy in bits a character. */
+/** Shannon entropy in bits per character. */
 function entropy(value: string): number {
   const counts = new Map<string, number>();
   for (const character of value) counts.set(character, (counts.get(character) ?? 0) + 1);

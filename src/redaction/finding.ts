@@ -1,12 +1,12 @@
 import type { Secret } from '../memory/redactor.ts';
 import type { SecretKind } from './kinds.ts';
 
-/** What a detector reports: as `Secret`, its kind one of the known ones; overlaps and any order are allowed. */
+/** A `Secret` of a known kind, as a detector reports it. Findings may overlap and come in any order. */
 export interface Finding extends Secret {
   kind: SecretKind;
 }
 
-/** Looks for its sort of secret. Has to be linear in the length of `text`, whatever `text` is. */
+/** Finds one sort of secret. Must take linear time for any `text`. */
 export type Detector = (text: string) => Finding[] | Promise<Finding[]>;
 
 const PLACEHOLDERS = [
@@ -17,12 +17,12 @@ const PLACEHOLDERS = [
   /^(.)\1{3,}$|([A-Za-z0-9*.])\2{9,}/, // ****, sk_live_xxxxxxxxxxxx
 ];
 
-/** Whether a value stands for a secret instead of being one. */
+/** Whether a value is a placeholder for a secret. */
 export function isPlaceholder(value: string): boolean {
   return PLACEHOLDERS.some((pattern) => pattern.test(value));
 }
 
-/** Passwords of examples, as secretlint's database-connection-string rule has them. */
+/** Example passwords, from secretlint's database-connection-string rule. */
 const EXAMPLE_PASSWORDS = new Set(
   'password passwd pass pwd secret mypassword yourpassword your_password your-password changeme example admin root user username test token'.split(
     ' ',
@@ -34,8 +34,8 @@ export function isExamplePassword(value: string): boolean {
 }
 
 /**
- * Findings as `SecretScanner.scan` promises them. Overlapping ones become one that covers both, so that no part of
- * either stays; its kind is that of the longer one, and a kind that says what the secret opens wins over a generic one.
+ * Sorts findings and merges overlapping ones into one that covers both, so that no part of either remains. The kind of the longer one
+ * wins, and a specific kind wins over a generic one.
  */
 export function merge(findings: readonly Finding[], generic: ReadonlySet<SecretKind>): Finding[] {
   const rank = (finding: Finding) => (generic.has(finding.kind) ? 0 : finding.end - finding.start);

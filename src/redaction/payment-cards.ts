@@ -29,7 +29,7 @@ const ISSUERS: readonly { from: string; to: string; lengths: readonly number[] }
 
 const SHORTEST = 13;
 const LONGEST = 19;
-/** More groups of four digits in a row than two card numbers have are a table of numbers. */
+/** A longer run of four-digit groups than two card numbers is a table of numbers. */
 const MOST_FOURS = 8;
 
 // One character class between two digits, so that there is nothing to backtrack into. U+00A0 comes with text from the web.
@@ -40,7 +40,7 @@ interface Group {
   end: number;
 }
 
-/** Payment card numbers: 13 to 19 digits, in one piece or in groups with the same single separator between them. */
+/** Detects payment card numbers: 13 to 19 digits, unseparated or in groups with the same single separator. */
 export function findPaymentCards(text: string): Finding[] {
   const findings: Finding[] = [];
   for (const { 0: run, index } of text.matchAll(DIGITS_AND_SEPARATORS)) {
@@ -49,7 +49,7 @@ export function findPaymentCards(text: string): Finding[] {
   return findings;
 }
 
-/** The groups of digits in `run`, cut wherever more than one separator is between two of them. */
+/** Splits `run` into chains of digit groups wherever two groups have more than one separator between them. */
 function chainsOf(run: string, offset: number): Group[][] {
   const chains: Group[][] = [];
   let lastEnd = Number.NEGATIVE_INFINITY;
@@ -88,7 +88,7 @@ function sizeOf(group: Group | undefined): number {
   return group === undefined ? 0 : group.end - group.start;
 }
 
-/** The group that ends the longest card number that starts with group `first`, else undefined. */
+/** Returns the last group of the longest card number that starts with group `first`, or undefined. */
 function lastGroupOfCard(text: string, chain: readonly Group[], first: number): number | undefined {
   let found: number | undefined;
   let digits = '';
@@ -109,7 +109,7 @@ function isGrouped(text: string, chain: readonly Group[], first: number, last: n
   return sizeOf(start) === 4 && sizeOf(group) <= 7 && text[group.start - 1] === text[start.end];
 }
 
-/** Whether the number is not a part of something longer: a word, a decimal, an id of groups joined by `-`. */
+/** Whether the number is not part of something longer: a word, a decimal, an id of groups joined by `-`. */
 function standsAlone(text: string, chain: readonly Group[], first: number, last: number): boolean {
   const { start } = chain[first] as Group;
   const { end } = chain[last] as Group;

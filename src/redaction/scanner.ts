@@ -18,10 +18,10 @@ const DETECTORS: readonly Detector[] = [
   findPaymentCards,
 ];
 
-/** Texts longer than this give way to other requests between two detectors. In UTF-16 code units. */
+/** For longer texts (in UTF-16 units), the scanner yields to other requests between two detectors. */
 const LONG_TEXT = 128 * 1024;
 
-/** A secret can hide another one from sight (two tokens without a space between them); see `scan`. */
+/** A secret can hide another one, as two tokens without a space between them do. */
 const MAX_PASSES = 8;
 
 const PLACEHOLDER = new RegExp(
@@ -30,8 +30,8 @@ const PLACEHOLDER = new RegExp(
 );
 
 /**
- * The scanner behind `REDACT`: secretlint's rules, and detectors of our own for what they lack. It needs no network and
- * keeps nothing between calls; what it finds and misses is listed in test/unit/redact.test.ts.
+ * The scanner behind `REDACT`: secretlint's rules, and our own detectors for what they miss. It uses no network and keeps no state. What
+ * it finds and misses is listed in test/unit/redact.test.ts.
  */
 export function createSecretScanner(): SecretScanner {
   return { scan };
@@ -39,8 +39,8 @@ export function createSecretScanner(): SecretScanner {
 
 async function scan(text: string): Promise<Secret[]> {
   let found: Finding[] = [];
-  // Spaces instead of what is found already, so that offsets stay as they are; again until nothing more comes to light,
-  // because masked text is written again and again, and a second look at it must find it clean.
+  // Findings are replaced by spaces, which keep the offsets, and the text is scanned again until nothing new appears: scanning masked
+  // text must find nothing.
   let rest = text.replace(PLACEHOLDER, (known) => ' '.repeat(known.length));
   for (let pass = 1; pass <= MAX_PASSES; pass++) {
     const fresh = await findAll(rest);
@@ -73,15 +73,15 @@ function blank(text: string, findings: readonly Finding[]): string {
 const WORD = /[\p{L}\p{N}\p{Cs}_+/=.~%-]/u;
 
 /**
- * Findings that only show once their neighbours are blank, each extended over the word it is in: what is glued to a secret
- * is likely one itself, and a long chain of them is done in one pass instead of one pass a link.
+ * Extends findings that only appear once their neighbors are blank over the whole word: text joined to a secret is likely secret too, and
+ * a long chain takes one pass instead of one pass per link.
  *
  * @param findings as `merge` returns them
  */
 function wholeWords(text: string, findings: readonly Finding[]): Finding[] {
   let word = { start: 0, end: 0 };
   return findings.map((finding) => {
-    // Many findings can be in one word, whose ends are looked for once.
+    // Many findings can be in one word, whose ends are searched once.
     if (finding.end > word.end) {
       let { start, end } = finding;
       while (start > word.end && WORD.test(text[start - 1] as string)) start--;

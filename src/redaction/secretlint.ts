@@ -3,9 +3,9 @@ import { type Finding, isPlaceholder } from './finding.ts';
 import type { SecretKind } from './kinds.ts';
 
 /*
- * secretlint's rules without @secretlint/core: the core keeps performance entries of every run for ever (11 KB a scan,
- * growing with each; fixed in 13, which needs Node 22: secretlint/secretlint#1633, #1653), compares all messages with
- * one another, and lets the text switch rules off by a `secretlint-disable` comment.
+ * secretlint's rules without @secretlint/core. The core leaks performance entries of every run (fixed in 13, which needs Node 22:
+ * secretlint/secretlint#1633, #1653), compares all messages with one another, and lets a `secretlint-disable` comment in the text
+ * switch rules off.
  */
 
 /** The part of secretlint's rule interface (`SecretLintRuleCreator` of @secretlint/types) that is used here. */
@@ -63,7 +63,7 @@ const KINDS: Record<string, { kind: SecretKind; only?: RegExp } | undefined> = {
   OPS_TOKEN: { kind: 'onepassword_token' },
 };
 
-/** What secretlint's recommended rules find in `text`. */
+/** Detects what secretlint's recommended rules find. */
 export async function findBySecretlint(text: string): Promise<Finding[]> {
   const findings: Finding[] = [];
   const source: RuleSource = { content: text, ext: '.txt', contentType: 'text' };
@@ -91,7 +91,7 @@ export async function findBySecretlint(text: string): Promise<Finding[]> {
 }
 
 /**
- * Where the secret is. A rule whose pattern has the secret in a group (`aws_secret_access_key = …`) reports the start
+ * Returns the position of the secret. A rule whose pattern has the secret in a group (`aws_secret_access_key = …`) reports the start
  * of the whole match with the length of the group: good enough for a linter, but masking that would leave the tail of
  * the secret. What it is comes with the message.
  */

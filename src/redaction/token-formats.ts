@@ -4,15 +4,15 @@ import type { SecretKind } from './kinds.ts';
 interface Format {
   kind: SecretKind;
   pattern: RegExp;
-  /** Strings, one of which every match contains; the pattern runs only on a text that has one. */
+  /** Every match contains one of these strings. The pattern runs only on texts that contain one. */
   hints: readonly string[];
-  /** A match that fails this is dropped. */
+  /** Drops a match that does not match this too. */
   only?: RegExp;
 }
 
 /**
- * Tokens that a fixed prefix gives away and that secretlint 11 has no rule for, or too narrow a one (marked «wider»). The
- * formats are those their issuers document, as gitleaks' rules (https://github.com/gitleaks/gitleaks) collect them.
+ * Tokens with a fixed prefix for which secretlint 11 has no rule, or too narrow a rule (marked «wider»). The formats are
+ * those that their issuers document, as gitleaks' rules (https://github.com/gitleaks/gitleaks) collect them.
  *
  * To add one: a kind in kinds.ts, an entry here, a sample and a look-alike in test/unit/redact.test.ts. A pattern must be
  * linear: begin with the prefix, and require nothing after an unbounded repetition that it does not stop at.
@@ -213,7 +213,7 @@ const FORMATS: readonly Format[] = [
   { kind: 'tailscale_key', hints: ['tskey-'], pattern: /tskey-[a-z]{2,12}-[\w-]{20,}/g },
 ];
 
-/** A text is searched for all hints at once, which is several times faster than `includes` for each. */
+/** Searches for all hints at once, which is several times faster than `includes` for each. */
 const HINTS = new RegExp(
   [...new Set(FORMATS.flatMap(({ hints }) => hints))]
     .toSorted((a, b) => b.length - a.length)
@@ -229,7 +229,7 @@ const JWT = /(?<![\w-])eyJ[\w-]{8,2048}\.eyJ[\w-]{8,}\.[\w-]{16,}/g;
 // The bot's id, a timestamp and a signature, in base64url: no fixed prefix, but a shape of its own.
 const DISCORD_TOKEN = /(?<![\w.-])[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,40}(?![\w-])/g;
 
-/** Tokens that are recognised by how they begin, or by their shape. */
+/** Detects tokens by their prefix or shape. */
 export function findTokens(text: string): Finding[] {
   const findings: Finding[] = [];
   const collect = (kind: SecretKind, pattern: RegExp, accept: (token: string) => boolean) => {
