@@ -3,7 +3,7 @@
  * moved and deleted. Measures the store, without HTTP around it, one call at a time. Writes bench/results/scale.md,
  * scale.json (which --json prints), and the statements' plans to explain.txt and, for the thousand files, explain-small.txt.
  *
- * Environment: FILES (1000000), CALLS of each kind (400), TEST_DATABASE_URL and TEST_POSTGRES as for the tests.
+ * Fixture: FILES (1000000), CALLS of each kind (400), TEST_DATABASE_URL and TEST_POSTGRES as for the tests.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ const pick = (n: number) => Math.floor(Math.random() * n);
 const filePath = (directories: number) => `/memories/d${pick(directories)}/f${pick(100)}.md` as MemoryPath;
 
 /** A store, and where in it calls go: a tenant at random or always the largest. */
-interface Ground {
+interface Fixture {
   store(): MemoryStore;
   directories: number;
 }
@@ -44,7 +44,7 @@ interface Ground {
 const GROUNDS = ['small', 'large', 'largest'] as const;
 
 let made = 0;
-const calls: Record<string, (ground: Ground) => Promise<unknown>> = {
+const calls: Record<string, (fixture: Fixture) => Promise<unknown>> = {
   'view of a file': ({ store, directories }) => store().lookup(filePath(directories), 1000),
   'view of a directory of 100': ({ store, directories }) =>
     store().lookup(`/memories/d${pick(directories)}` as MemoryPath, 5000),
@@ -82,11 +82,11 @@ await withCleanup(async (scratch, later) => {
   const openedLarge = await openMemory(large);
   later(() => openedSmall.close());
   later(() => openedLarge.close());
-  const any = (memory: PostgresMemory, files: number): Ground => ({
+  const any = (memory: PostgresMemory, files: number): Fixture => ({
     store: () => memory.forTenant(`t${pick(Math.floor((files * 0.9) / 100))}`, { autoCreate: false }),
     directories: 1,
   });
-  const grounds: Record<'small' | 'large' | 'largest', Ground> = {
+  const fixtures: Record<'small' | 'large' | 'largest', Fixture> = {
     small: any(openedSmall.memory, SMALL_FILES),
     large: any(openedLarge.memory, FILES),
     largest: {
@@ -96,7 +96,7 @@ await withCleanup(async (scratch, later) => {
   };
 
   const rows: Row[] = [];
-  for (const [name, call] of Object.entries(calls)) rows.push(await compare(name, call, grounds));
+  for (const [name, call] of Object.entries(calls)) rows.push(await compare(name, call, fixtures));
   const moves = [];
   for (const files of SIZES) {
     const store = openedLarge.memory.forTenant('moved', { autoCreate: false });
@@ -136,15 +136,15 @@ async function openMemory({
 /** Turn by turn, each time beginning with another, so that a change of the machine meets all alike. */
 async function compare(
   name: string,
-  call: (ground: Ground) => Promise<unknown>,
-  grounds: Record<'small' | 'large' | 'largest', Ground>,
+  call: (fixture: Fixture) => Promise<unknown>,
+  fixtures: Record<'small' | 'large' | 'largest', Fixture>,
 ): Promise<Row> {
   const times = { small: [] as number[], large: [] as number[], largest: [] as number[] };
   for (let i = -20; i < CALLS; i++) {
     for (let turn = 0; turn < GROUNDS.length; turn++) {
       const key = GROUNDS[(turn + i + 21) % GROUNDS.length] ?? 'small';
       const started = performance.now();
-      await call(grounds[key]);
+      await call(fixtures[key]);
       if (i >= 0) times[key].push(performance.now() - started);
     }
   }

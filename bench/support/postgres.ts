@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { totalmem } from 'node:os';
 import pg from 'pg';
 import { plannerOptions } from '../../src/postgres/pg.ts';
-import { startServer } from '../../test/support/postgres/ladder.ts';
 import { databaseUrl, type TestServer } from '../../test/support/postgres/server.ts';
+import { startServer } from '../../test/support/postgres/sources.ts';
 
 /**
  * As a server in production runs: nothing is lost in a crash, and a quarter of the memory for its buffers
@@ -33,7 +33,7 @@ export interface BenchDatabase {
   query(sql: string, parameters?: unknown[]): Promise<Record<string, unknown>[]>;
 }
 
-/** A real Postgres: the ladder of the tests, with durability. */
+/** A real Postgres: as for the tests, but durable. */
 export async function startPostgres(scratch: string): Promise<BenchServer> {
   const { server } = await startServer(scratch, { settings: SETTINGS, inMemory: false });
   return describe(server);

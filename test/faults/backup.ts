@@ -12,7 +12,7 @@ import type { Moment, Workload } from '../support/faults/workload.ts';
 import { asNobody } from '../support/postgres/binaries.ts';
 import { post } from '../support/process.ts';
 import { cmd } from '../support/table.ts';
-import { checkPglite, checkPostgres, type Ground, LIMITS, within, workloadOn } from './ground.ts';
+import { checkPglite, checkPostgres, type Environment, LIMITS, within, workloadOn } from './environment.ts';
 import { Row } from './report.ts';
 
 const DATABASE = 'memory';
@@ -34,8 +34,8 @@ interface Backup {
   written: number;
 }
 
-export const backupByDump = (ground: Ground) =>
-  onSite(ground, 'backup: pg_dump under writes, restored', async (site, row) => {
+export const backupByDump = (environment: Environment) =>
+  onSite(environment, 'backup: pg_dump under writes, restored', async (site, row) => {
     const { replica, workload, operator } = site;
     const [dump = '', ...restore] = commands(documented('A dump')[0]);
     await workload.acknowledge(800);
@@ -48,12 +48,13 @@ export const backupByDump = (ground: Ground) =>
     await checkRestored(site, 'restored', backup, row, started);
   });
 
-export const backupToAPointInTime = (ground: Ground) => toAPointInTime(ground, 'stopped');
-export const backupToAPointInTimeAfterACrash = (ground: Ground) => toAPointInTime(ground, 'killed');
+export const backupToAPointInTime = (environment: Environment) => toAPointInTime(environment, 'stopped');
+export const backupToAPointInTimeAfterACrash = (environment: Environment) =>
+  toAPointInTime(environment, 'killed');
 
-function toAPointInTime(ground: Ground, end: 'stopped' | 'killed'): Promise<Row> {
+function toAPointInTime(environment: Environment, end: 'stopped' | 'killed'): Promise<Row> {
   const name = `backup: pg_basebackup under writes, the server ${end}, restored to a point in time`;
-  return onSite(ground, name, async (site, row) => {
+  return onSite(environment, name, async (site, row) => {
     const { postgres, replica, workload, operator } = site;
     const [, copy = '', recovery = ''] = documented('To a point in time');
     await workload.acknowledge(400);
@@ -83,7 +84,7 @@ function toAPointInTime(ground: Ground, end: 'stopped' | 'killed'): Promise<Row>
   });
 }
 
-export async function backupOfPglite({ scratch, option }: Ground): Promise<Row> {
+export async function backupOfPglite({ scratch, option }: Environment): Promise<Row> {
   const row = new Row('backup: the folder of PGlite, copied');
   const copying = commands(documented('PGlite')[0]).join('\n');
   for (row.times = 0; row.times < option('BACKUPS', 1); row.times++) {
@@ -118,7 +119,7 @@ export async function backupOfPglite({ scratch, option }: Ground): Promise<Row> 
 
 /** Does it BACKUPS times, each on a new server that archives. */
 async function onSite(
-  { scratch, binaries, option }: Ground,
+  { scratch, binaries, option }: Environment,
   name: string,
   work: (site: Site, row: Row) => Promise<void>,
 ): Promise<Row> {

@@ -3,10 +3,17 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { Replica } from '../support/faults/replica.ts';
-import { checkNoLeak, checkPostgres, createDatabase, type Ground, LIMITS, workloadOn } from './ground.ts';
+import {
+  checkNoLeak,
+  checkPostgres,
+  createDatabase,
+  type Environment,
+  LIMITS,
+  workloadOn,
+} from './environment.ts';
 import { Row } from './report.ts';
 
-export async function idleConnections({ postgres, option }: Ground): Promise<Row> {
+export async function idleConnections({ postgres, option }: Environment): Promise<Row> {
   const count = option('IDLE_CONNECTIONS', 10_000);
   const row = new Row(`${count} idle connections to the service`);
   const database = await createDatabase(postgres);

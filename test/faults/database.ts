@@ -14,12 +14,12 @@ import {
   checkNoLeak,
   checkPostgres,
   createDatabase,
-  type Ground,
+  type Environment,
   LIMITS,
   timeToAcknowledge,
   Watch,
   workloadOn,
-} from './ground.ts';
+} from './environment.ts';
 import { atRandom } from './kills.ts';
 import { Row } from './report.ts';
 
@@ -73,7 +73,7 @@ async function disturb(fault: Fault): Promise<Row> {
 
 const TERMINATE = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'memory-service'`;
 
-export const terminateBackends = ({ postgres, option }: Ground) =>
+export const terminateBackends = ({ postgres, option }: Environment) =>
   disturb({
     name: 'pg_terminate_backend of all backends',
     times: option('TERMINATIONS', 50),
@@ -84,7 +84,7 @@ export const terminateBackends = ({ postgres, option }: Ground) =>
     away: false,
   });
 
-export const freeze = ({ postgres, option }: Ground) =>
+export const freeze = ({ postgres, option }: Environment) =>
   disturb({
     name: 'Postgres frozen (SIGSTOP) for 8 s',
     times: option('FREEZES', 5),
@@ -95,7 +95,7 @@ export const freeze = ({ postgres, option }: Ground) =>
     away: true,
   });
 
-export const refuseConnections = ({ postgres, option }: Ground) =>
+export const refuseConnections = ({ postgres, option }: Environment) =>
   disturb({
     name: 'connection refused (Postgres stopped, and started again)',
     times: option('STOPS', 10),
@@ -106,7 +106,7 @@ export const refuseConnections = ({ postgres, option }: Ground) =>
     away: true,
   });
 
-export async function failover({ postgres, option }: Ground): Promise<Row> {
+export async function failover({ postgres, option }: Environment): Promise<Row> {
   const first = postgres.port;
   const second = await freePort();
   const proxy = new TcpProxy({ host: '127.0.0.1', port: first });
@@ -133,12 +133,12 @@ export async function failover({ postgres, option }: Ground): Promise<Row> {
   }
 }
 
-export const fullDataDisk = (ground: Ground) => fullDisk(ground, 'data');
-export const fullLogDisk = (ground: Ground) => fullDisk(ground, 'wal');
-export const deadlocks = (ground: Ground) => conflicts(ground, 'deadlock');
-export const serializationFailures = (ground: Ground) => conflicts(ground, 'serialization');
+export const fullDataDisk = (environment: Environment) => fullDisk(environment, 'data');
+export const fullLogDisk = (environment: Environment) => fullDisk(environment, 'wal');
+export const deadlocks = (environment: Environment) => conflicts(environment, 'deadlock');
+export const serializationFailures = (environment: Environment) => conflicts(environment, 'serialization');
 
-export async function tooManyConnections({ postgres, option }: Ground): Promise<Row> {
+export async function tooManyConnections({ postgres, option }: Environment): Promise<Row> {
   const hogs: pg.Client[] = [];
   let hogging: Promise<void> | undefined;
   let holding = false;
@@ -177,7 +177,7 @@ export async function tooManyConnections({ postgres, option }: Ground): Promise<
 }
 
 /** Postgres with its data, or its write-ahead log, on a small disk of its own (a tmpfs, for which one has to be root). */
-async function fullDisk({ scratch, binaries, option }: Ground, which: 'data' | 'wal'): Promise<Row> {
+async function fullDisk({ scratch, binaries, option }: Environment, which: 'data' | 'wal'): Promise<Row> {
   const name =
     which === 'data'
       ? 'full disk (data)'
@@ -232,7 +232,7 @@ async function fullDisk({ scratch, binaries, option }: Ground, which: 'data' | '
 
 /** A second client that locks in the other order, or changes what the service's statement has seen. */
 async function conflicts(
-  { postgres, scratch, option }: Ground,
+  { postgres, scratch, option }: Environment,
   kind: 'deadlock' | 'serialization',
 ): Promise<Row> {
   const row = new Row(

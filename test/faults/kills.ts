@@ -7,12 +7,12 @@ import {
   checkPglite,
   checkPostgres,
   createDatabase,
-  type Ground,
+  type Environment,
   LIMITS,
   timeToAcknowledge,
   Watch,
   workloadOn,
-} from './ground.ts';
+} from './environment.ts';
 import { Row } from './report.ts';
 
 /** A moment that nobody chose: after some writes, somewhere in the middle of others. */
@@ -21,7 +21,7 @@ export const atRandom = async (workload: ReturnType<typeof workloadOn>, most = 3
   await delay(Math.random() * 40);
 };
 
-export async function killServiceOnPostgres({ postgres, option }: Ground): Promise<Row> {
+export async function killServiceOnPostgres({ postgres, option }: Environment): Promise<Row> {
   const row = new Row('kill -9 of the service, on Postgres');
   const database = await createDatabase(postgres);
   const url = postgres.url(postgres.port, database);
@@ -43,7 +43,7 @@ export async function killServiceOnPostgres({ postgres, option }: Ground): Promi
   return row;
 }
 
-export async function killServiceOnPglite({ scratch, option }: Ground): Promise<Row> {
+export async function killServiceOnPglite({ scratch, option }: Environment): Promise<Row> {
   const row = new Row('kill -9 of the service, on PGlite');
   const folder = join(scratch, 'pglite');
   const replica = await Replica.create({ DATA_DIR: folder, ...LIMITS });
@@ -67,10 +67,10 @@ export async function killServiceOnPglite({ scratch, option }: Ground): Promise<
   return row;
 }
 
-export const killPostmaster = (ground: Ground) => killPostgres(ground, 'postmaster');
-export const killAllOfPostgres = (ground: Ground) => killPostgres(ground, 'all');
+export const killPostmaster = (environment: Environment) => killPostgres(environment, 'postmaster');
+export const killAllOfPostgres = (environment: Environment) => killPostgres(environment, 'all');
 
-async function killPostgres({ postgres, option }: Ground, which: 'postmaster' | 'all'): Promise<Row> {
+async function killPostgres({ postgres, option }: Environment, which: 'postmaster' | 'all'): Promise<Row> {
   const row = new Row(
     which === 'all'
       ? 'kill -9 of all of Postgres, started again'
@@ -99,7 +99,7 @@ async function killPostgres({ postgres, option }: Ground, which: 'postmaster' | 
   return row;
 }
 
-export async function killBackend({ postgres, option }: Ground): Promise<Row> {
+export async function killBackend({ postgres, option }: Environment): Promise<Row> {
   const row = new Row('kill -9 of one Postgres backend (the server recovers by itself)');
   const database = await createDatabase(postgres);
   const url = postgres.url(postgres.port, database);

@@ -6,16 +6,16 @@ import {
   checkNoLeak,
   checkPostgres,
   createDatabase,
-  type Ground,
+  type Environment,
   LIMITS,
   within,
   workloadOn,
-} from './ground.ts';
+} from './environment.ts';
 import { Row } from './report.ts';
 
 const PROBE_MS = 100;
 
-export async function rollingRestarts({ postgres, option }: Ground): Promise<Row> {
+export async function rollingRestarts({ postgres, option }: Environment): Promise<Row> {
   const row = new Row(
     'rolling restart of two replicas behind a round-robin proxy (a restart is one of one replica)',
   );
@@ -51,7 +51,7 @@ export async function rollingRestarts({ postgres, option }: Ground): Promise<Row
   return row;
 }
 
-export async function startsAtOnce({ postgres, option }: Ground): Promise<Row> {
+export async function startsAtOnce({ postgres, option }: Environment): Promise<Row> {
   const row = new Row('two replicas start at once on an empty database');
   const journal = JSON.parse(
     readFileSync(new URL('../../migrations/meta/_journal.json', import.meta.url), 'utf8'),

@@ -30,7 +30,7 @@ import {
   terminateBackends,
   tooManyConnections,
 } from './database.ts';
-import type { Ground } from './ground.ts';
+import type { Environment } from './environment.ts';
 import {
   killAllOfPostgres,
   killBackend,
@@ -41,7 +41,7 @@ import {
 import { rollingRestarts, startsAtOnce } from './replicas.ts';
 import { Row, table } from './report.ts';
 
-type Fault = (ground: Ground) => Promise<Row>;
+type Fault = (environment: Environment) => Promise<Row>;
 
 const faults: Record<string, Fault | Fault[]> = {
   killServiceOnPostgres,
@@ -75,7 +75,7 @@ let postgres: PostgresServer | undefined;
 try {
   const binaries = await installBinaries(scratch);
   postgres = await PostgresServer.create({ binaries, folder: join(scratch, 'postgres') });
-  const ground: Ground = {
+  const environment: Environment = {
     scratch,
     binaries,
     postgres,
@@ -86,7 +86,7 @@ try {
     .flatMap(([name, parts]) => [parts].flat().map((fault) => ({ name, fault })));
   for (const { name, fault } of chosen) {
     const started = performance.now();
-    const row = await fault(ground).catch((error) => {
+    const row = await fault(environment).catch((error) => {
       const failed = new Row(name);
       failed.wrong.push(String(error?.stack ?? error));
       return failed;

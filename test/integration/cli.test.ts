@@ -1,12 +1,12 @@
 /** The commands that run the deployment, as an operator runs them. */
 import { Command, CommanderError } from 'commander';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { OperatorError } from '../../src/errors.ts';
 import { registerExpireCommand } from '../../src/cli/expire-command.ts';
 import { registerKeyCommands } from '../../src/cli/key-commands.ts';
 import { registerMemoryCommands } from '../../src/cli/memory-commands.ts';
 import { registerTenantCommands } from '../../src/cli/tenant-commands.ts';
 import { loadConfig } from '../../src/config.ts';
+import { OperatorError } from '../../src/errors.ts';
 import { type Service, startService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 

@@ -1,8 +1,8 @@
 import { Readable, Writable } from 'node:stream';
 import { Command, CommanderError } from 'commander';
-import { OperatorError } from '../../src/errors.ts';
 import { registerMemoryCommands } from '../../src/cli/memory-commands.ts';
 import { type Config, loadConfig } from '../../src/config.ts';
+import { OperatorError } from '../../src/errors.ts';
 import type { Service } from './service.ts';
 
 export interface Ran {

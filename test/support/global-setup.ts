@@ -11,8 +11,8 @@ import type { TestProject } from 'vitest/node';
 import { loadConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/postgres/database.ts';
 import { migrate } from '../../src/postgres/migrate.ts';
-import type { Kept } from './postgres/keeper.ts';
 import { databaseUrl } from './postgres/server.ts';
+import type { Supervised } from './postgres/supervisor.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -27,24 +27,25 @@ declare module 'vitest' {
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Starts the keeper (postgres/keeper.ts), which holds the server and the scratch folder until `release`. */
-function startKeeper(scratch: string): { kept: Promise<Kept>; release(): Promise<void> } {
-  const script = fileURLToPath(new URL('postgres/keeper.ts', import.meta.url));
-  const keeper = spawn(process.execPath, ['--import', 'tsx', script, scratch], {
+/** Starts the supervisor (postgres/supervisor.ts), which holds the server and the scratch folder until `release`. */
+function startKeeper(scratch: string): { kept: Promise<Supervised>; release(): Promise<void> } {
+  const script = fileURLToPath(new URL('postgres/supervisor.ts', import.meta.url));
+  const supervisor = spawn(process.execPath, ['--import', 'tsx', script, scratch], {
     cwd: root,
     stdio: ['pipe', 'pipe', 'inherit'],
-    // Its own process group: Ctrl-C reaches this process only, and the keeper then cleans up in order.
+    // Its own process group: Ctrl-C reaches this process only, and the supervisor then cleans up in order.
     detached: true,
   });
-  const ended = once(keeper, 'close');
-  const firstLine = Promise.race([once(createInterface(keeper.stdout), 'line'), ended]);
+  const ended = once(supervisor, 'close');
+  const firstLine = Promise.race([once(createInterface(supervisor.stdout), 'line'), ended]);
   const kept = firstLine.then(([line]) => {
-    const answer = typeof line === 'string' ? JSON.parse(line) : { error: 'the keeper of Postgres ended' };
+    const answer =
+      typeof line === 'string' ? JSON.parse(line) : { error: 'the supervisor of Postgres ended' };
     if (answer.error) throw new Error(answer.error);
     return answer;
   });
   const release = async () => {
-    keeper.stdin.end();
+    supervisor.stdin.end();
     await ended;
   };
   return { kept, release };
@@ -98,7 +99,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return release;
 }
 
-async function preparePostgres(project: TestProject, kept: Promise<Kept>): Promise<void> {
+async function preparePostgres(project: TestProject, kept: Promise<Supervised>): Promise<void> {
   const { url, prefix, description } = await kept;
   console.log(description);
   const template = `${prefix}_template`;

