@@ -14,7 +14,7 @@ it.each<[string, (database: Database, work: () => Promise<void>) => Promise<unkn
   const own = await createTestDatabase();
   const database = await openDatabase(loadConfig({ AUTH: 'none', DATABASE_URL: own.url }));
   const lost = start(database, () => own.drop());
-  await expect(lost).rejects.toThrow(/^Client has encountered a connection error|^Connection terminated/);
+  await expect(lost).rejects.toMatchObject({ code: 'database_unavailable' });
   await database.close();
 });
 
