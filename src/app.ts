@@ -71,7 +71,7 @@ export async function buildApp(options: {
   await app.register(notFound);
   await app.register(jsonBody);
   await app.register(accepts);
-  await app.register(openapi);
+  await app.register(openapi, { config });
 
   const authenticator = await createAuthenticator(config, database);
   const policies = new TenantPolicyCache(new Tenants(database), config);

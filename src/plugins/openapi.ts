@@ -4,6 +4,7 @@ import swagger from '@fastify/swagger';
 import fp from 'fastify-plugin';
 import { jsonSchemaTransformObject, jsonSchemaTransform as schemaTransform } from 'fastify-type-provider-zod';
 import type { OpenAPIV3_1 } from 'openapi-types';
+import type { Config } from '../config.ts';
 import { commands } from '../memory/commands/index.ts';
 
 type Document = OpenAPIV3_1.Document;
@@ -16,9 +17,9 @@ const { version } = JSON.parse(
 export const schemaName = (command: string) =>
   command.replace(/(^|_)([a-z])/g, (_match, _start, letter: string) => letter.toUpperCase());
 
-/** Collects the OpenAPI document from the routes that are registered after it. */
-export const openapi = fp(
-  async (app) => {
+/** Collects the OpenAPI document from the routes that are registered after it; they need a credential unless they say otherwise. */
+export const openapi = fp<{ config: Pick<Config, 'AUTH'> }>(
+  async (app, { config }) => {
     await app.register(swagger, {
       openapi: {
         openapi: '3.1.0',
@@ -29,13 +30,14 @@ export const openapi = fp(
           license: { name: 'MIT', identifier: 'MIT' },
         },
         servers: [{ url: '/', description: 'This server' }],
-        security: [],
+        security: config.AUTH === 'none' ? [] : [{ bearer: [] }],
         components: {
           securitySchemes: {
             bearer: {
               type: 'http',
               scheme: 'bearer',
-              description: 'An API key (`mem_…`), or a JSON Web Token where the service is set up so.',
+              description:
+                'An API key (`mem_…`), or a JSON Web Token where the service is set up so. None with `AUTH=none`.',
             },
           },
         },

@@ -76,7 +76,6 @@ export const executeSchema: FastifySchema = {
     'With `Accept: text/plain` the body is the content alone, and the header `X-Memory-Is-Error` carries the flag.',
   ].join('\n\n'),
   tags: ['memory'],
-  security: [{ bearer: [] }, {}],
   headers,
   body: z.union([commandSchema, toolUseSchema, toolUsesSchema]).meta({
     'x-examples': mapExamples(({ summary, request }) => ({ summary, value: request })),

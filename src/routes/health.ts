@@ -40,6 +40,7 @@ export const healthRoutes = fp<HealthOptions>(
           operationId: 'healthz',
           summary: 'Whether the process runs',
           tags: ['operations'],
+          security: [],
           response: { 200: ok },
         },
       },
@@ -55,6 +56,7 @@ export const healthRoutes = fp<HealthOptions>(
           operationId: 'readyz',
           summary: 'Whether the database is reachable and migrated, and the process not about to stop',
           tags: ['operations'],
+          security: [],
           response: {
             200: ok,
             ...problemResponse(503, 'It is not (yet, or any more).', {

@@ -14,6 +14,7 @@ export async function metricsRoute(
         operationId: 'metrics',
         summary: 'Metrics for Prometheus',
         tags: ['operations'],
+        security: [],
         response: {
           200: { description: 'The metrics.', content: { 'text/plain': { schema: z.string() } } },
         },

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { lint, loadConfig } from '@redocly/openapi-core';
 import { expect, it } from 'vitest';
-import { openApiYaml } from '../support/openapi.ts';
+import { openApiDocument, openApiYaml } from '../support/openapi.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 
 const file = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url));
@@ -15,6 +15,16 @@ it('openapi.yaml lints', async () => {
   const config = await loadConfig({ configPath: file('redocly.yaml') });
   const problems = await lint({ ref: file('openapi.yaml'), config });
   expect(problems.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toStrictEqual([]);
+});
+
+it('requires a credential exactly where the service does', async () => {
+  const keys = await openApiDocument({ AUTH: 'keys' });
+  expect(keys.paths?.['/execute']?.post?.security ?? keys.security).toStrictEqual([{ bearer: [] }]);
+  for (const path of ['/healthz', '/readyz', '/metrics']) {
+    expect([path, keys.paths?.[path]?.get?.security]).toStrictEqual([path, []]);
+  }
+  const none = await openApiDocument({ AUTH: 'none' });
+  expect(none.paths?.['/execute']?.post?.security ?? none.security).toStrictEqual([]);
 });
 
 interface Media {

@@ -1,19 +1,30 @@
+import type { FastifyInstance } from 'fastify';
+import type { OpenAPIV3_1 } from 'openapi-types';
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/postgres/database.ts';
 
-/** The OpenAPI document of the service as YAML. Connects to no database. */
-export async function openApiYaml(): Promise<string> {
+/** The OpenAPI document as YAML, of a service that asks for a credential. Connects to no database. */
+export function openApiYaml(): Promise<string> {
+  return withApp({ AUTH: 'keys' }, (app) => app.swagger({ yaml: true }));
+}
+
+/** The OpenAPI document of a service with these settings. Connects to no database. */
+export function openApiDocument(env: Record<string, string>): Promise<OpenAPIV3_1.Document> {
+  return withApp(env, (app) => app.swagger() as OpenAPIV3_1.Document);
+}
+
+async function withApp<T>(env: Record<string, string>, use: (app: FastifyInstance) => T): Promise<T> {
   const config = loadConfig({
     DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
-    AUTH: 'none',
     LOG_LEVEL: 'silent',
+    ...env,
   });
   const database = await openDatabase(config);
   const app = await buildApp({ config, database });
   await app.ready();
-  const yaml = app.swagger({ yaml: true });
+  const result = use(app);
   await app.close();
   await database.close();
-  return yaml;
+  return result;
 }

@@ -62,10 +62,10 @@ def running_service(data_dir: Path, **settings: str) -> Iterator[str]:
         process.stdout.close()
 
 
-def make_service_key(data_dir: Path) -> str:
-    """Makes an API key for all tenants, while the service does not run."""
+def run_command(data_dir: Path, *arguments: str) -> str:
+    """Runs a command of the service's command line, while the service does not run, and gives its output."""
     done = subprocess.run(
-        ["node", CLI, "keys", "create", "--service", "--json"],
+        ["node", CLI, *arguments],
         env=_environment(data_dir),
         capture_output=True,
         text=True,
@@ -73,5 +73,10 @@ def make_service_key(data_dir: Path) -> str:
         timeout=_START_TIMEOUT,
     )
     assert done.returncode == 0, done.stderr
-    key: str = json.loads(done.stdout)["key"]
+    return done.stdout
+
+
+def make_key(data_dir: Path, *scope: str) -> str:
+    """Makes an API key, for `--service` or for `--tenant` and its id, while the service does not run."""
+    key: str = json.loads(run_command(data_dir, "keys", "create", *scope, "--json"))["key"]
     return key

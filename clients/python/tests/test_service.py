@@ -11,7 +11,7 @@ from conftest import Execute
 from fake_service import FakeService, FakeTime, ForwardAndDrop, Received
 from memory_service_client import MemoryServiceError
 from memory_service_client._retry import Timing
-from real_service import make_service_key, running_service
+from real_service import make_key, running_service
 
 ROOT = "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:"
 
@@ -134,7 +134,7 @@ def test_a_write_whose_answer_is_lost_happens_once(
 def locked_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
     """A service that needs a key: its URL, and a key."""
     data = tmp_path_factory.mktemp("locked") / "db"
-    key = make_service_key(data)
+    key = make_key(data, "--service")
     with running_service(data, AUTH="keys", AUTO_CREATE_TENANTS="true") as url:
         yield url, key
 

@@ -1,0 +1,137 @@
+"""Tests the service's HTTP APIs against their OpenAPI documents with schemathesis, for each way to authenticate."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from time import time
+
+import jwt
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from real_service import make_key, run_command, running_service
+
+HERE = Path(__file__).parent
+TENANT = "acme"
+# A credential of one tenant is refused for others before anything else is looked at; other targets vary the header.
+ONE_TENANT = {"X-Tenant-Id": TENANT}
+# As many requests as schemathesis likes, and as many without a valid credential.
+NO_RATE_LIMITS = {"RATE_LIMIT_PER_MINUTE": "0", "AUTH_FAILURES_PER_MINUTE": "0"}
+# A run takes much less; what hangs fails.
+TIMEOUT_SECONDS = 300
+
+
+@dataclass(frozen=True)
+class Target:
+    """An API to test: where its document is, a credential, headers of each request, and schemathesis' configuration."""
+
+    name: str
+    document_url: str
+    credential: str
+    headers: Mapping[str, str]
+    config: Path
+
+
+def memory_api(name: str, url: str, credential: str = "", headers: Mapping[str, str] | None = None) -> Target:
+    return Target(name, f"{url}/openapi.json", credential, headers or {}, HERE / "memory.toml")
+
+
+@contextmanager
+def auth_none(data_dir: Path) -> Iterator[list[Target]]:
+    with running_service(data_dir, AUTH="none", **NO_RATE_LIMITS) as url:
+        yield [memory_api("none", url), memory_api("none-text", url, headers={"Accept": "text/plain"})]
+
+
+@contextmanager
+def auth_keys(data_dir: Path) -> Iterator[list[Target]]:
+    run_command(data_dir, "tenants", "create", TENANT)
+    tenant_key = make_key(data_dir, "--tenant", TENANT)
+    service_key = make_key(data_dir, "--service")
+    with running_service(data_dir, AUTH="keys", **NO_RATE_LIMITS) as url:
+        yield [
+            memory_api("keys-tenant", url, tenant_key, ONE_TENANT),
+            memory_api("keys-service", url, service_key),
+        ]
+
+
+@contextmanager
+def auth_jwt(data_dir: Path) -> Iterator[list[Target]]:
+    key = Ed25519PrivateKey.generate()
+    issuer, audience = "https://issuer.example", "memory"
+    claims = {"iss": issuer, "aud": audience, "tenant": TENANT, "exp": int(time()) + 3600}
+    public_key = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+    with running_service(
+        data_dir,
+        AUTH="jwt",
+        JWT_PUBLIC_KEY=public_key,
+        JWT_ISSUER=issuer,
+        JWT_AUDIENCE=audience,
+        AUTO_CREATE_TENANTS="true",
+        **NO_RATE_LIMITS,
+    ) as url:
+        yield [memory_api("jwt", url, jwt.encode(claims, key, algorithm="EdDSA"), ONE_TENANT)]
+
+
+MODES = {"none": auth_none, "keys": auth_keys, "jwt": auth_jwt}
+
+
+def check(target: Target, json_report: Path, junit_report: Path, options: list[str]) -> bool:
+    """Runs schemathesis and says whether it found nothing."""
+    headers = [option for name, value in target.headers.items() for option in ("--header", f"{name}: {value}")]
+    reports = ["--report-json-path", str(json_report), "--report-junit-path", str(junit_report)]
+    schemathesis = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(target.config)]
+    done = subprocess.run(
+        [*schemathesis, "run", target.document_url, *headers, *reports, *options],
+        cwd=HERE,
+        env={**os.environ, "NO_PROXY": "127.0.0.1", "API_CREDENTIAL": target.credential},
+        check=False,
+        timeout=TIMEOUT_SECONDS,
+    )
+    return done.returncode == 0
+
+
+def summarize(target: Target, json_report: Path, passed: bool) -> str:
+    outcome = "passed" if passed else "FAILED"
+    if not json_report.exists():
+        return f"{target.name}: {outcome}, no report"
+    report = json.loads(json_report.read_text())
+    operations, cases = report["operations"], report["test_cases"]
+    return (
+        f"{target.name}: {outcome}, {operations['tested']} of {operations['total']} operations, "
+        f"{cases['generated']} cases, {cases['unique_failures']} failures, {len(report['errors'])} errors, "
+        f"{report['running_time']:.0f} s"
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, epilog="Other options go to schemathesis, such as --seed.")
+    parser.add_argument("--auth", action="append", choices=MODES, help="only this mode; may be repeated")
+    parser.add_argument("--junit-dir", type=Path, help="where to leave a JUnit report for each run")
+    arguments, options = parser.parse_known_args()
+    summaries: list[str] = []
+    failed = False
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        junit_dir: Path = arguments.junit_dir or folder
+        for mode in arguments.auth or MODES:
+            with MODES[mode](folder / mode) as targets:
+                for target in targets:
+                    print(f"== {target.name}", flush=True)
+                    json_report = folder / f"{target.name}.json"
+                    passed = check(target, json_report, junit_dir / f"api-{target.name}.xml", options)
+                    summaries.append(summarize(target, json_report, passed))
+                    failed |= not passed
+    print("== summary", *summaries, sep="\n")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
