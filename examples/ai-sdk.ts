@@ -6,8 +6,8 @@
  */
 import { anthropic } from '@ai-sdk/anthropic';
 import { generateText, stepCountIs } from 'ai';
-import { memoryExecute } from '../src/client/adapters/ai-sdk.ts'; // in your project: memory-service/client/ai-sdk
-import { MemoryClient } from '../src/client/index.ts'; // in your project: memory-service/client
+import { MemoryClient } from 'memory-service-client';
+import { memoryExecute } from 'memory-service-client/ai-sdk';
 
 const memory = new MemoryClient({
   url: process.env.MEMORY_URL ?? 'http://localhost:8080',

@@ -5,8 +5,8 @@
  *   npx tsx examples/anthropic.ts "I live in Lyon."
  */
 import Anthropic from '@anthropic-ai/sdk';
-import { memoryTool } from '../src/client/adapters/anthropic.ts'; // in your project: memory-service/client/anthropic
-import { MemoryClient } from '../src/client/index.ts'; // in your project: memory-service/client
+import { MemoryClient } from 'memory-service-client';
+import { memoryTool } from 'memory-service-client/anthropic';
 
 const memory = new MemoryClient({
   url: process.env.MEMORY_URL ?? 'http://localhost:8080',

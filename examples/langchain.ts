@@ -6,8 +6,8 @@
  */
 import { ChatAnthropic, tools } from '@langchain/anthropic';
 import { type BaseMessage, HumanMessage } from '@langchain/core/messages';
-import { memoryExecute } from '../src/client/adapters/langchain.ts'; // in your project: memory-service/client/langchain
-import { MemoryClient } from '../src/client/index.ts'; // in your project: memory-service/client
+import { MemoryClient } from 'memory-service-client';
+import { memoryExecute } from 'memory-service-client/langchain';
 
 const client = new MemoryClient({
   url: process.env.MEMORY_URL ?? 'http://localhost:8080',

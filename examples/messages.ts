@@ -5,7 +5,7 @@
  *   npx tsx examples/messages.ts "I live in Lyon."
  */
 import Anthropic from '@anthropic-ai/sdk';
-import { MemoryClient, runMemoryTools } from '../src/client/index.ts'; // in your project: memory-service/client
+import { MemoryClient, runMemoryTools } from 'memory-service-client';
 
 const memory = new MemoryClient({
   url: process.env.MEMORY_URL ?? 'http://localhost:8080',

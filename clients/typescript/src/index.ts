@@ -1,4 +1,4 @@
-/** The client of the memory service: `memory-service/client`. Imports nothing outside this folder. */
+/** The client of the memory service: `memory-service-client`. Imports no package. */
 export { type AssistantMessage, runMemoryTools } from './adapters/messages.ts';
 export { type ExecuteOptions, MemoryClient, type MemoryClientOptions } from './client.ts';
 export { MemoryServiceError } from './errors.ts';

@@ -5,7 +5,7 @@ import {
   MemoryClient,
   type MemoryClientOptions,
   MemoryServiceError,
-} from '../../src/client/index.ts';
+} from '../src/index.ts';
 
 export interface Sent {
   /** Milliseconds since the start of the test. */
