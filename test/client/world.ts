@@ -25,6 +25,8 @@ export interface World {
   tenantKey(access?: 'read_write' | 'read_only'): Promise<string>;
 }
 
+const SILENT = { warn: () => {}, debug: () => {} };
+
 /** Makes a world for the tests of a file. */
 export function useWorld(): World {
   let service: Service | undefined;
@@ -45,7 +47,7 @@ export function useWorld(): World {
       return api;
     },
     client: (options: Partial<MemoryClientOptions> = {}) =>
-      new MemoryClient({ url: world.url, apiKey, tenant: freshTenant(), ...options }),
+      new MemoryClient({ url: world.url, apiKey, tenant: freshTenant(), logger: SILENT, ...options }),
     tenantKey: async (access: 'read_write' | 'read_only' = 'read_write') => {
       const tenant = freshTenant();
       if (service) await new Tenants(service.database).create(tenant);
