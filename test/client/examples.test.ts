@@ -34,8 +34,8 @@ it.concurrent.each([
       cwd: new URL('../..', import.meta.url),
       env: {
         PATH: process.env.PATH,
-        MEMORY_URL: world.url,
-        MEMORY_API_KEY: key,
+        MEMORY_SERVICE_URL: world.url,
+        MEMORY_SERVICE_API_KEY: key,
         ANTHROPIC_BASE_URL: api.url,
         ANTHROPIC_API_KEY: 'test',
       },
