@@ -2,7 +2,7 @@ import { configDefaults, defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/sequencer.ts';
 
 /** What needs no database. */
-const unit = ['test/unit/**/*.test.ts', 'test/client/{client,portable,retries}.test.ts'];
+const unit = ['test/unit/**/*.test.ts', 'clients/typescript/test/*.test.ts'];
 
 /** Takes long to compute, and changes with the expressions only. */
 const analysis = ['test/unit/regular-expressions.test.ts'];
@@ -14,6 +14,8 @@ const random = [
 ];
 
 export default defineConfig(({ mode }) => ({
+  // For the client, which tests import by its package's name.
+  resolve: { tsconfigPaths: true },
   test: {
     maxWorkers: 2,
     // The files of a worker share its modules and databases: to load and start them for each file takes most of the time.

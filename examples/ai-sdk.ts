@@ -1,17 +1,18 @@
 /**
  * Claude with shared memory, through the Vercel AI SDK:
  *
- *   export MEMORY_URL=http://localhost:8080 MEMORY_API_KEY=mem_… ANTHROPIC_API_KEY=…
+ *   export MEMORY_SERVICE_URL=http://localhost:8080 MEMORY_SERVICE_API_KEY=mem_… ANTHROPIC_API_KEY=…
  *   npx tsx examples/ai-sdk.ts "I live in Lyon."
  */
 import { anthropic } from '@ai-sdk/anthropic';
 import { generateText, stepCountIs } from 'ai';
-import { memoryExecute } from '../src/client/adapters/ai-sdk.ts'; // in your project: memory-service/client/ai-sdk
-import { MemoryClient } from '../src/client/index.ts'; // in your project: memory-service/client
+import { MemoryClient } from 'memory-service-client';
+import { memoryExecute } from 'memory-service-client/ai-sdk';
 
 const memory = new MemoryClient({
-  url: process.env.MEMORY_URL ?? 'http://localhost:8080',
-  apiKey: process.env.MEMORY_API_KEY,
+  url: process.env.MEMORY_SERVICE_URL ?? 'http://localhost:8080',
+  apiKey: process.env.MEMORY_SERVICE_API_KEY,
+  tenant: process.env.MEMORY_SERVICE_TENANT,
 });
 
 const { text } = await generateText({

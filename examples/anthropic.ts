@@ -1,16 +1,17 @@
 /**
  * Claude with shared memory, through the tool runner of the Anthropic SDK:
  *
- *   export MEMORY_URL=http://localhost:8080 MEMORY_API_KEY=mem_… ANTHROPIC_API_KEY=…
+ *   export MEMORY_SERVICE_URL=http://localhost:8080 MEMORY_SERVICE_API_KEY=mem_… ANTHROPIC_API_KEY=…
  *   npx tsx examples/anthropic.ts "I live in Lyon."
  */
 import Anthropic from '@anthropic-ai/sdk';
-import { memoryTool } from '../src/client/adapters/anthropic.ts'; // in your project: memory-service/client/anthropic
-import { MemoryClient } from '../src/client/index.ts'; // in your project: memory-service/client
+import { MemoryClient } from 'memory-service-client';
+import { memoryTool } from 'memory-service-client/anthropic';
 
 const memory = new MemoryClient({
-  url: process.env.MEMORY_URL ?? 'http://localhost:8080',
-  apiKey: process.env.MEMORY_API_KEY,
+  url: process.env.MEMORY_SERVICE_URL ?? 'http://localhost:8080',
+  apiKey: process.env.MEMORY_SERVICE_API_KEY,
+  tenant: process.env.MEMORY_SERVICE_TENANT,
 });
 
 const runner = new Anthropic().beta.messages.toolRunner({

@@ -1,17 +1,18 @@
 /**
  * Claude with shared memory, through LangChain:
  *
- *   export MEMORY_URL=http://localhost:8080 MEMORY_API_KEY=mem_… ANTHROPIC_API_KEY=…
+ *   export MEMORY_SERVICE_URL=http://localhost:8080 MEMORY_SERVICE_API_KEY=mem_… ANTHROPIC_API_KEY=…
  *   npx tsx examples/langchain.ts "I live in Lyon."
  */
 import { ChatAnthropic, tools } from '@langchain/anthropic';
 import { type BaseMessage, HumanMessage } from '@langchain/core/messages';
-import { memoryExecute } from '../src/client/adapters/langchain.ts'; // in your project: memory-service/client/langchain
-import { MemoryClient } from '../src/client/index.ts'; // in your project: memory-service/client
+import { MemoryClient } from 'memory-service-client';
+import { memoryExecute } from 'memory-service-client/langchain';
 
 const client = new MemoryClient({
-  url: process.env.MEMORY_URL ?? 'http://localhost:8080',
-  apiKey: process.env.MEMORY_API_KEY,
+  url: process.env.MEMORY_SERVICE_URL ?? 'http://localhost:8080',
+  apiKey: process.env.MEMORY_SERVICE_API_KEY,
+  tenant: process.env.MEMORY_SERVICE_TENANT,
 });
 
 const memory = tools.memory_20250818({ execute: memoryExecute(client) });

@@ -1,15 +1,16 @@
 /**
  * Claude with shared memory, in a loop of your own on the Messages API:
  *
- *   export MEMORY_URL=http://localhost:8080 MEMORY_API_KEY=mem_… ANTHROPIC_API_KEY=…
+ *   export MEMORY_SERVICE_URL=http://localhost:8080 MEMORY_SERVICE_API_KEY=mem_… ANTHROPIC_API_KEY=…
  *   npx tsx examples/messages.ts "I live in Lyon."
  */
 import Anthropic from '@anthropic-ai/sdk';
-import { MemoryClient, runMemoryTools } from '../src/client/index.ts'; // in your project: memory-service/client
+import { MemoryClient, runMemoryTools } from 'memory-service-client';
 
 const memory = new MemoryClient({
-  url: process.env.MEMORY_URL ?? 'http://localhost:8080',
-  apiKey: process.env.MEMORY_API_KEY,
+  url: process.env.MEMORY_SERVICE_URL ?? 'http://localhost:8080',
+  apiKey: process.env.MEMORY_SERVICE_API_KEY,
+  tenant: process.env.MEMORY_SERVICE_TENANT,
 });
 const anthropic = new Anthropic();
 

@@ -1,7 +1,7 @@
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { generateText, stepCountIs } from 'ai';
+import { memoryExecute } from 'memory-service-client/ai-sdk';
 import { expect, it } from 'vitest';
-import { memoryExecute } from '../../src/client/adapters/ai-sdk.ts';
 import { resultsSent } from '../support/messages-api.ts';
 import { failure, result, text, use, useWorld } from './world.ts';
 

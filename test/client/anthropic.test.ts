@@ -1,8 +1,8 @@
 /** What the end-to-end conversations do not show of the adapter for the Anthropic SDK. */
 import Anthropic from '@anthropic-ai/sdk';
 import { ToolError } from '@anthropic-ai/sdk/lib/tools/ToolError';
+import { memoryTool } from 'memory-service-client/anthropic';
 import { expect, it } from 'vitest';
-import { memoryTool } from '../../src/client/adapters/anthropic.ts';
 import { resultsSent } from '../support/messages-api.ts';
 import { result, text, use, useWorld } from './world.ts';
 

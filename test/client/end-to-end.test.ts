@@ -4,8 +4,8 @@
  */
 import Anthropic from '@anthropic-ai/sdk';
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
+import { memoryTool } from 'memory-service-client/anthropic';
 import { expect, it } from 'vitest';
-import { memoryTool } from '../../src/client/adapters/anthropic.ts';
 import { resultsSent } from '../support/messages-api.ts';
 import { result, text, use, useWorld } from './world.ts';
 

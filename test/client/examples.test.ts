@@ -1,8 +1,8 @@
 /** Each example as a user runs it, in a process of its own, against the stand-in for the Messages API. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { MemoryClient } from 'memory-service-client';
 import { expect, it } from 'vitest';
-import { MemoryClient } from '../../src/client/index.ts';
 import { text, use, useWorld } from './world.ts';
 
 const world = useWorld();
@@ -34,8 +34,8 @@ it.concurrent.each([
       cwd: new URL('../..', import.meta.url),
       env: {
         PATH: process.env.PATH,
-        MEMORY_URL: world.url,
-        MEMORY_API_KEY: key,
+        MEMORY_SERVICE_URL: world.url,
+        MEMORY_SERVICE_API_KEY: key,
         ANTHROPIC_BASE_URL: api.url,
         ANTHROPIC_API_KEY: 'test',
       },

@@ -1,8 +1,8 @@
 import { ChatAnthropic, tools } from '@langchain/anthropic';
 import { type BaseMessage, HumanMessage, ToolMessage } from '@langchain/core/messages';
+import { MemoryServiceError } from 'memory-service-client';
+import { memoryExecute } from 'memory-service-client/langchain';
 import { expect, it } from 'vitest';
-import { memoryExecute } from '../../src/client/adapters/langchain.ts';
-import { MemoryServiceError } from '../../src/client/index.ts';
 import { resultsSent } from '../support/messages-api.ts';
 import { result, text, use, useWorld } from './world.ts';
 

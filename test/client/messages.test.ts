@@ -1,6 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk';
+import { runMemoryTools } from 'memory-service-client';
 import { expect, it } from 'vitest';
-import { runMemoryTools } from '../../src/client/index.ts';
 import { resultsSent } from '../support/messages-api.ts';
 import { text, use, useWorld } from './world.ts';
 

@@ -1,7 +1,7 @@
 /** Several calls in one turn through the real SDK's tool runner, in all its modes and with lost answers. */
 import Anthropic from '@anthropic-ai/sdk';
+import { memoryTool } from 'memory-service-client/anthropic';
 import { expect, it, vi } from 'vitest';
-import { memoryTool } from '../../src/client/adapters/anthropic.ts';
 import { resultsSent } from '../support/messages-api.ts';
 import { failure, result, text, use, useWorld } from './world.ts';
 

@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { MemoryClient, type MemoryServiceError } from 'memory-service-client';
 import { expect, it, vi } from 'vitest';
-import { MemoryClient, type MemoryServiceError } from '../../src/client/index.ts';
 import { useWorld } from './world.ts';
 
 const world = useWorld();

@@ -1,8 +1,8 @@
 import type { AddressInfo } from 'node:net';
+import { MemoryClient, type MemoryClientOptions } from 'memory-service-client';
 import { afterAll, beforeAll } from 'vitest';
 import { newApiKey } from '../../src/api-keys/api-key.ts';
 import { Keys } from '../../src/api-keys/api-keys.ts';
-import { MemoryClient, type MemoryClientOptions } from '../../src/client/index.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import {
   type Block,
@@ -17,6 +17,8 @@ import { freshTenant, type Service, startSharedService } from '../support/servic
 export interface World {
   /** The service's URL. */
   readonly url: string;
+  /** A key for any tenant. */
+  readonly serviceKey: string;
   /** Starts a stand-in for the Messages API, which ends with the tests. */
   messagesApi(replies: readonly Reply[]): Promise<MessagesApi>;
   /** A client with a service key, by default for a tenant that no other test has. */
@@ -25,10 +27,11 @@ export interface World {
   tenantKey(access?: 'read_write' | 'read_only'): Promise<string>;
 }
 
+const SILENT = { warn: () => {}, debug: () => {} };
+
 /** Makes a world for the tests of a file. */
 export function useWorld(): World {
   let service: Service | undefined;
-  let apiKey = '';
   const apis: MessagesApi[] = [];
 
   const makeKey = async (tenant: string | null, access: 'read_write' | 'read_only') => {
@@ -39,13 +42,20 @@ export function useWorld(): World {
   };
   const world = {
     url: '',
+    serviceKey: '',
     messagesApi: async (replies: readonly Reply[]) => {
       const api = await startMessagesApi(replies);
       apis.push(api);
       return api;
     },
     client: (options: Partial<MemoryClientOptions> = {}) =>
-      new MemoryClient({ url: world.url, apiKey, tenant: freshTenant(), ...options }),
+      new MemoryClient({
+        url: world.url,
+        apiKey: world.serviceKey,
+        tenant: freshTenant(),
+        logger: SILENT,
+        ...options,
+      }),
     tenantKey: async (access: 'read_write' | 'read_only' = 'read_write') => {
       const tenant = freshTenant();
       if (service) await new Tenants(service.database).create(tenant);
@@ -56,7 +66,7 @@ export function useWorld(): World {
     service = await startSharedService('postgres', { AUTH: 'keys', AUTH_FAILURES_PER_MINUTE: '0' });
     await service.app.listen({ host: '127.0.0.1', port: 0 });
     world.url = `http://127.0.0.1:${(service.app.server.address() as AddressInfo).port}`;
-    apiKey = await makeKey(null, 'read_write');
+    world.serviceKey = await makeKey(null, 'read_write');
   });
   afterAll(async () => {
     for (const api of apis) await api.close();

@@ -9,6 +9,7 @@ const LONGEST = [
   'conformance/differential',
   'integration/isolation',
   'integration/batches',
+  'client/package',
   'client/examples',
   'integration/fuzz-http',
   'conformance/paging',

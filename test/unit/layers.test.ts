@@ -36,7 +36,7 @@ interface Import {
 }
 
 const imports: Import[] = readdirSync(src, { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.ts') && !file.startsWith('client/'))
+  .filter((file) => file.endsWith('.ts'))
   .flatMap((file) => {
     const text = readFileSync(join(src, file), 'utf8');
     return [...text.matchAll(/(?:from|import\() ?'([^']+)'/g)].map(([, from = '']) => ({
@@ -69,4 +69,9 @@ describe('a package belongs to its layer', () => {
     expect(own.length).toBeGreaterThan(0);
     expect(own.filter(({ from }) => forbidden.test(from))).toStrictEqual([]);
   });
+});
+
+it('the service does not use its clients', () => {
+  const outside = ({ from }: Import) => from.startsWith('..') || from.startsWith('memory-service-client');
+  expect(imports.filter(outside)).toStrictEqual([]);
 });

@@ -1,4 +1,4 @@
-/** Regular expressions run in linear time: recheck analyzes each one in src/ and in secretlint's rules. */
+/** Regular expressions run in linear time: recheck analyzes each one in src/, in the client and in secretlint's rules. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,7 @@ import { parseAst } from 'vitest/node';
 
 /** Expressions that recheck objects to, and why they are safe where they stand. */
 const REVIEWED: Readonly<Record<string, string>> = {
-  '/\\/+$/': 'client/client.ts: on the base URL that the developer gives',
+  '/\\/+$/': 'clients/typescript/src/options.ts: on the base URL that the developer gives',
   '/[a-z][a-z0-9+.:-]*$/i': 'redact/url-credentials.ts: on a slice of 32 characters',
   '/[^.]+$/': "lodash in secretlint's bundle: on a constant, when it is loaded",
   '/hasOwnProperty|(function).*?(?=\\\\\\()| for .+?(?=\\\\\\])/g':
@@ -16,6 +16,7 @@ const REVIEWED: Readonly<Record<string, string>> = {
 };
 
 const src = fileURLToPath(new URL('../../src', import.meta.url));
+const client = fileURLToPath(new URL('../../clients/typescript/src', import.meta.url));
 const rules = dirname(fileURLToPath(import.meta.resolve('@secretlint/secretlint-rule-preset-recommend')));
 
 function sources(folder: string, extension: string): string[] {
@@ -33,7 +34,7 @@ function literalsIn(node: unknown): RegExp[] {
 
 const literals = new Map(
   [
-    ...sources(src, '.ts').map((source) => parseAst(source, { lang: 'ts' })),
+    ...[...sources(src, '.ts'), ...sources(client, '.ts')].map((source) => parseAst(source, { lang: 'ts' })),
     ...sources(rules, '.js')
       // The bundle's other part is a parser of URLs and tables of characters for the rules left out.
       .filter((source) => source.includes('secretlint-rule-slack'))

@@ -1,4 +1,4 @@
-"""The README's snippets and the example, run as they are."""
+"""The documents' snippets and the example, run as they are."""
 
 from __future__ import annotations
 
@@ -6,18 +6,47 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
+
+import pytest
 
 from memory_service_client import MemoryClient
-from messages_api import MessagesApi, text, tool_use
+from messages_api import Block, MessagesApi, text, tool_use
 from real_service import REPOSITORY
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
-SNIPPETS = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+ANSWER = text("I will.")
 CREATE = tool_use("t1", command="create", path="/memories/style.txt", file_text="Short answers.\n")
-VIEW = tool_use("t1", command="view", path="/memories/style.txt")
 CREATED = [{"type": "tool_result", "tool_use_id": "t1", "content": "File created successfully at: /memories/style.txt"}]
+VIEW = {"command": "view", "path": "/memories/style.txt"}
 VIEWED = "Here's the content of /memories/style.txt with line numbers:\n     1\tShort answers.\n     2\t"
+LISTING = (
+    "Here're the files and directories up to 2 levels deep in /memories, "
+    "excluding hidden items and node_modules:\n4.0K\t/memories"
+)
+
+# What each snippet of a document prints, in order, and what it sends the model: an agent's results, or nothing.
+AGENT = ("I will.\n", [CREATED])
+DOCUMENTS: dict[str, list[tuple[str, list[list[Block]]]]] = {
+    "README.md": [AGENT],
+    "clients/python/README.md": [
+        AGENT,
+        AGENT,
+        ("I will.\n", [[{**CREATED[0], "is_error": False}]]),
+        (f"{LISTING} False\n", []),
+    ],
+    "docs/agents.md": [],
+}
+
+
+def snippets(document: str) -> list[str]:
+    markdown = (REPOSITORY / document).read_text(encoding="utf-8")
+    return re.findall(r"^```python\n(.*?)^```$", markdown, re.MULTILINE | re.DOTALL)
+
+
+SNIPPETS = [
+    pytest.param(code, *expected, id=f"{document}-{number}")
+    for document, all_expected in DOCUMENTS.items()
+    for number, (code, expected) in enumerate(zip(snippets(document), all_expected, strict=True), 1)
+]
 
 
 def run(*arguments: str, api: MessagesApi, **environment: str) -> str:
@@ -34,26 +63,14 @@ def run(*arguments: str, api: MessagesApi, **environment: str) -> str:
     return done.stdout
 
 
-def test_readme(api: MessagesApi, service_url: str, tenant: str) -> None:
-    def snippet(beginning: str) -> str:
-        (found,) = [code for code in SNIPPETS if beginning in code]
-        code = found.replace("http://localhost:8080", service_url).replace('"acme"', f'"{tenant}"')
-        return run("-c", code, api=api)
-
-    api.script = [[CREATE], [text("I will.")], [VIEW], [text("Short.")], [VIEW], [text("That you like it short.")]]
-    assert snippet("import Anthropic\nfrom memory_service_client import MemoryClient, MemoryServiceTool") == "I will.\n"
-    assert snippet("import AsyncAnthropic") == "Short.\n"
-    assert snippet("client.beta.messages.create(") == "That you like it short.\n"
-    created, viewed, plain = api.tool_results()
-    assert created == CREATED
-    assert viewed == [{"type": "tool_result", "tool_use_id": "t1", "content": VIEWED}]
-    assert plain == [{**viewed[0], "is_error": False}]
-
-    assert snippet('result = memory.execute({"command": "view"').endswith(
-        "4.0K\t/memories\n15B\t/memories/style.txt False\n"
-    )
-    assert re.fullmatch(r"404 route_not_found \S+ False\n", snippet("except MemoryServiceError as error"))
-    assert len(SNIPPETS) == 5
+@pytest.mark.parametrize(("code", "prints", "results"), SNIPPETS)
+def test_snippet(
+    api: MessagesApi, service_url: str, tenant: str, code: str, prints: str, results: list[list[Block]]
+) -> None:
+    api.script = [[CREATE], [ANSWER]]
+    settings = {"MEMORY_SERVICE_URL": service_url, "MEMORY_SERVICE_TENANT": tenant}
+    assert run("-c", code, api=api, **settings) == prints
+    assert api.tool_results() == results
 
 
 def test_example(api: MessagesApi, service_url: str, tenant: str) -> None:
@@ -72,7 +89,7 @@ def test_example(api: MessagesApi, service_url: str, tenant: str) -> None:
     )
     assert api.tool_results() == [CREATED]
     with MemoryClient(service_url, tenant=tenant) as client:
-        assert client.execute(VIEW["input"])["content"] == VIEWED
+        assert client.execute(VIEW)["content"] == VIEWED
 
 
 def test_example_says_how_to_use_it() -> None:

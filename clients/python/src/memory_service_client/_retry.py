@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections.abc import Awaitable, Callable
@@ -40,11 +41,42 @@ class Limits:
             raise ValueError("max_retries has to be at least 0")
 
 
+class Outage:
+    """What a client remembers of calls without a result, so that an outage is reported once and waited for once."""
+
+    def __init__(self, timing: Timing) -> None:
+        self._clock = timing.clock
+        self._reported = False
+        self._retries_resume_at = -math.inf
+
+    def allows_retries(self) -> bool:
+        """Whether a call is worth retrying: not shortly after another one ran out of retries."""
+        return self._clock() >= self._retries_resume_at
+
+    def record(self, fault: Fault, pause: float) -> bool:
+        """Records a call without a result.
+
+        If the service is at fault, the calls of the next `pause` seconds are not retried. Returns whether it is the
+        first one since a call succeeded.
+        """
+        if fault.retryable:
+            self._retries_resume_at = self._clock() + pause
+        first = not self._reported
+        self._reported = True
+        return first
+
+    def end(self) -> None:
+        """Records a call that got a result."""
+        self._reported = False
+        self._retries_resume_at = -math.inf
+
+
 class Tries:
     """The tries of one call: how long each may take, and how long to wait after one that failed."""
 
-    def __init__(self, limits: Limits, timing: Timing) -> None:
+    def __init__(self, limits: Limits, timing: Timing, outage: Outage) -> None:
         self.failed = 0
+        self._max_retries = limits.max_retries if outage.allows_retries() else 0
         self._limits = limits
         self._timing = timing
         self._deadline = timing.clock() + limits.timeout
@@ -60,7 +92,7 @@ class Tries:
         """
         bound = min(_LAST_BOUND, _FIRST_BOUND * 2**self.failed)
         self.failed += 1
-        if not fault.retryable or self.failed > self._limits.max_retries:
+        if not fault.retryable or self.failed > self._max_retries:
             return None
         delay = (fault.retry_after or 0.0) + self._timing.random() * bound
         # What cannot be tried again in time is better known now than at the deadline.

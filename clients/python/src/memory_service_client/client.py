@@ -12,10 +12,11 @@ from anthropic.types.beta import BetaToolResultBlockParam
 from typing_extensions import Self
 
 from ._protocol import Call, Fault, Result, endpoint, prepare, read_answer, timeout_fault, transport_fault
-from ._retry import Limits, Timing, Tries
+from ._retry import Limits, Outage, Timing, Tries
 from .types import MemoryResult, ToolUse
 
 _log = logging.getLogger(__name__)
+_WARNED_ONCE = "The agent runs without its memory; further failures are not logged until a call succeeds."
 _HttpClient = TypeVar("_HttpClient", httpx2.Client, httpx2.AsyncClient)
 
 
@@ -39,7 +40,8 @@ class _BaseClient(Generic[_HttpClient]):
             api_key: An API key (`mem_…`) or a JWT; sent as `Authorization: Bearer`.
             tenant: Whose memory it is: with a service key, or with a service without authentication. Sent as
                 `X-Tenant-Id`.
-            timeout: Seconds that a call may take with all its retries.
+            timeout: Seconds that a call may take with all its retries. For as long after a call that ran out of
+                retries, other calls are tried once only, until one succeeds.
             attempt_timeout: Seconds that one try may take.
             max_retries: How often a call is tried again, at most.
             http_client: An httpx2 client to use, with its proxies, certificates and pool; it stays yours to close.
@@ -50,6 +52,7 @@ class _BaseClient(Generic[_HttpClient]):
         self._service = endpoint(url, api_key, tenant)
         self._limits = Limits(timeout, attempt_timeout, max_retries)
         self._timing = _timing or Timing()
+        self._outage = Outage(self._timing)
         self._owns_http = http_client is None
         self._http: _HttpClient = http_client or self._new_http_client()
 
@@ -75,8 +78,11 @@ class _BaseClient(Generic[_HttpClient]):
     def _delay_or_raise(self, call: Call, tries: Tries, fault: Fault) -> float:
         delay = tries.delay_after(fault)
         if delay is None:
-            raise fault.error(call, tries.failed)
-        _log.info("trying again in %.2f s: %s", delay, fault.message)
+            error = fault.error(call, tries.failed)
+            if self._outage.record(fault, self._limits.timeout):
+                _log.warning("%s %s", error, _WARNED_ONCE)
+            raise error
+        _log.debug("Retrying in %.2f s: %s", delay, fault.message)
         return delay
 
 
@@ -112,10 +118,11 @@ class MemoryClient(_BaseClient[httpx2.Client]):
             MemoryServiceError: There is no result.
         """
         prepared = prepare(call, self._service, idempotency_key)
-        tries = Tries(self._limits, self._timing)
+        tries = Tries(self._limits, self._timing, self._outage)
         while True:
             answer = self._try(prepared, tries.next_time_limit())
             if not isinstance(answer, Fault):
+                self._outage.end()
                 return answer
             self._timing.sleep(self._delay_or_raise(prepared, tries, answer))
 
@@ -163,10 +170,11 @@ class AsyncMemoryClient(_BaseClient[httpx2.AsyncClient]):
     ) -> MemoryResult | BetaToolResultBlockParam:
         """Executes one call of the memory tool, as `MemoryClient.execute` does; `timeout` is exact."""
         prepared = prepare(call, self._service, idempotency_key)
-        tries = Tries(self._limits, self._timing)
+        tries = Tries(self._limits, self._timing, self._outage)
         while True:
             answer = await self._try(prepared, tries.next_time_limit())
             if not isinstance(answer, Fault):
+                self._outage.end()
                 return answer
             await self._timing.async_sleep(self._delay_or_raise(prepared, tries, answer))
 

@@ -1,6 +1,6 @@
 /** What the client sends, what it refuses, and how a signal ends a call. */
 import { describe, expect, it, vi } from 'vitest';
-import { MemoryClient, MemoryServiceError } from '../../src/client/index.ts';
+import { MemoryClient, MemoryServiceError } from '../src/index.ts';
 import {
   BLOCK,
   busy,

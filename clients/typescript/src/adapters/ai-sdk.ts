@@ -1,4 +1,4 @@
-/** For the Vercel AI SDK (`ai` with `@ai-sdk/anthropic`): `memory-service/client/ai-sdk`. */
+/** For the Vercel AI SDK (`ai` with `@ai-sdk/anthropic`): `memory-service-client/ai-sdk`. */
 import type { MemoryClient } from '../client.ts';
 import type { MemoryInput } from '../types.ts';
 import { inOrder } from './in-order.ts';

@@ -5,7 +5,7 @@ import {
   MemoryClient,
   type MemoryClientOptions,
   MemoryServiceError,
-} from '../../src/client/index.ts';
+} from '../src/index.ts';
 
 export interface Sent {
   /** Milliseconds since the start of the test. */
@@ -75,11 +75,12 @@ export async function errorOf(
 export const network = () =>
   new TypeError('fetch failed', { cause: Object.assign(new Error(), { code: 'ECONNREFUSED' }) });
 
-/** Fake timers and the longest waits that the jitter allows, for each test of a file. */
+/** Fake timers, the longest waits that the jitter allows, and no warnings on the console, for each test of a file. */
 export function useScriptedTime(): void {
   beforeEach(() => {
     vi.useFakeTimers({ now: Date.UTC(2026, 0, 1) });
     vi.spyOn(Math, 'random').mockReturnValue(1);
+    vi.spyOn(console, 'warn').mockReturnValue();
   });
   afterEach(() => {
     vi.useRealTimers();

@@ -1,4 +1,4 @@
-/** For LangChain JS (`@langchain/anthropic`): `memory-service/client/langchain`. */
+/** For LangChain JS (`@langchain/anthropic`): `memory-service-client/langchain`. */
 import { ToolMessage } from '@langchain/core/messages';
 import type { MemoryClient } from '../client.ts';
 import type { MemoryInput } from '../types.ts';

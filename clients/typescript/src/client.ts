@@ -1,29 +1,17 @@
 import { type Attempt, abortedFault, attempt } from './attempt.ts';
 import { backoffMs, sleep } from './backoff.ts';
 import { type Fault, MemoryServiceError } from './errors.ts';
+import {
+  DEFAULT_LOGGER,
+  type DEFAULTS,
+  executeUrl,
+  headersFor,
+  type Logger,
+  type MemoryClientOptions,
+  wholeNumber,
+} from './options.ts';
+import { Outage } from './outage.ts';
 import type { MemoryInput, MemoryResult, ToolResultBlock, ToolUseBlock } from './types.ts';
-
-export interface MemoryClientOptions {
-  /** Where the service is, without `/execute`: `https://memory.example.com`. */
-  url: string | URL;
-  /** An API key (`mem_…`) or a JWT; sent as `Authorization: Bearer`. */
-  apiKey?: string | undefined;
-  /** Whose memory it is: with a service key, or with a service without authentication. Sent as `X-Tenant-Id`. */
-  tenant?: string | undefined;
-  /** How long a call may take with all its retries, in milliseconds: 30,000 by default. */
-  timeoutMs?: number | undefined;
-  /** How long one try may take, in milliseconds: 10,000 by default. */
-  attemptTimeoutMs?: number | undefined;
-  /** How often a call is tried again, at most: 8 by default. */
-  maxRetries?: number | undefined;
-  /**
-   * Told of each call that gets no result, before it throws: for logs, and to end a run. The agent SDKs catch what a
-   * tool throws, and show it to nobody but the model.
-   */
-  onError?: ((error: MemoryServiceError) => void) | undefined;
-  /** By default the global one. */
-  fetch?: typeof globalThis.fetch | undefined;
-}
 
 export interface ExecuteOptions {
   /** Ends the call with a `MemoryServiceError` of code `aborted`. Whether a write happened is then not known. */
@@ -35,7 +23,8 @@ export interface ExecuteOptions {
   idempotencyKey?: string | undefined;
 }
 
-const DEFAULTS = { timeoutMs: 30_000, attemptTimeoutMs: 10_000, maxRetries: 8 };
+const WARNED_ONCE =
+  'The agent runs without its memory; further failures are not logged until a call succeeds.';
 
 /**
  * A client of the memory service. Needs nothing but `fetch`: runs on Node, Bun, Deno and at the edge. One can be shared
@@ -46,7 +35,9 @@ export class MemoryClient {
   readonly #headers: Headers;
   readonly #fetch: typeof globalThis.fetch;
   readonly #onError: MemoryClientOptions['onError'];
+  readonly #logger: Logger;
   readonly #limits: typeof DEFAULTS;
+  readonly #outage = new Outage();
 
   /** @throws TypeError when an option cannot be used; its message never holds the API key. */
   constructor(options: MemoryClientOptions) {
@@ -58,6 +49,7 @@ export class MemoryClient {
       maxRetries: wholeNumber('maxRetries', options.maxRetries, 0),
     };
     this.#onError = options.onError;
+    this.#logger = options.logger ?? DEFAULT_LOGGER;
     // Looked up at each call, so that a global that is replaced later (by a test, by tracing) is used; never called as
     // a method of something else, which some runtimes refuse.
     const { fetch } = options;
@@ -99,7 +91,8 @@ export class MemoryClient {
     idempotencyKey: string,
     signal: AbortSignal | undefined,
   ): Promise<MemoryResult> {
-    const { timeoutMs, attemptTimeoutMs, maxRetries } = this.#limits;
+    const { timeoutMs, attemptTimeoutMs } = this.#limits;
+    const maxRetries = this.#outage.allowsRetries() ? this.#limits.maxRetries : 0;
     const deadline = performance.now() + timeoutMs;
     const request: Omit<Attempt, 'timeoutMs'> = {
       fetch: this.#fetch,
@@ -110,51 +103,31 @@ export class MemoryClient {
     };
     const failed = (fault: Fault, tries: number) => {
       const error = new MemoryServiceError(fault, { tries, idempotencyKey });
-      this.#onError?.(error);
+      this.#report(fault, error);
       return error;
     };
     if (signal?.aborted) throw failed(abortedFault(signal), 0);
     for (let tries = 1; ; tries++) {
       const left = deadline - performance.now();
       const answer = await attempt({ ...request, timeoutMs: Math.max(1, Math.min(attemptTimeoutMs, left)) });
-      if ('result' in answer) return answer.result;
+      if ('result' in answer) {
+        this.#outage.end();
+        return answer.result;
+      }
       const { fault } = answer;
       if (!fault.retryable || tries > maxRetries) throw failed(fault, tries);
       const wait = backoffMs(tries, fault.retryAfterMs);
       // What cannot be tried again in time is better known now than at the deadline.
       if (performance.now() + wait >= deadline) throw failed(fault, tries);
+      this.#logger.debug(`Retrying in ${(wait / 1000).toFixed(2)} s: ${fault.message}`);
       await sleep(wait, signal);
       if (signal?.aborted) throw failed({ ...abortedFault(signal), requestId: fault.requestId }, tries);
     }
   }
-}
 
-function executeUrl(given: string | URL): URL {
-  const url = URL.canParse(String(given)) ? new URL(given) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new TypeError('`url` has to be that of the memory service, like https://memory.example.com');
+  #report(fault: Fault, error: MemoryServiceError): void {
+    const first = fault.code !== 'aborted' && this.#outage.record(fault, this.#limits.timeoutMs);
+    if (this.#onError) this.#onError(error);
+    else if (first) this.#logger.warn(`${error.message} ${WARNED_ONCE}`);
   }
-  // `fetch` refuses such URLs, and shows them in its error.
-  if (url.username !== '' || url.password !== '') {
-    throw new TypeError('`url` must not hold a user or a password: give the key as `apiKey`');
-  }
-  return new URL(`${url.pathname.replace(/\/+$/, '')}/execute`, url.origin);
-}
-
-function headersFor({ apiKey, tenant }: MemoryClientOptions): Headers {
-  const headers = new Headers({ Accept: 'application/json', 'Content-Type': 'application/json' });
-  // `Headers` would show a value that it refuses, and the key with it.
-  for (const [option, value] of Object.entries({ apiKey, tenant })) {
-    if (value !== undefined && !/^[\x21-\x7e]+$/.test(value.trim())) {
-      throw new TypeError(`\`${option}\` is empty or holds characters that a header cannot carry`);
-    }
-  }
-  if (apiKey !== undefined) headers.set('Authorization', `Bearer ${apiKey.trim()}`);
-  if (tenant !== undefined) headers.set('X-Tenant-Id', tenant.trim());
-  return headers;
-}
-
-function wholeNumber(option: keyof typeof DEFAULTS, value = DEFAULTS[option], min: number): number {
-  if (Number.isInteger(value) && value >= min && value < 2 ** 31) return value;
-  throw new TypeError(`\`${option}\` has to be a whole number, at least ${min} and below 2 ** 31`);
 }

@@ -1,4 +1,4 @@
-/** For the tool runner of `@anthropic-ai/sdk`: `memory-service/client/anthropic`. */
+/** For the tool runner of `@anthropic-ai/sdk`: `memory-service-client/anthropic`. */
 import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
 // The SDK's own class: its runner knows no other way to tell a result that reports a failure from a fault.
 import { ToolError } from '@anthropic-ai/sdk/lib/tools/ToolError';

@@ -1,0 +1,6 @@
+/** The client of the memory service: `memory-service-client`. Imports no package. */
+export { type AssistantMessage, runMemoryTools } from './adapters/messages.ts';
+export { type ExecuteOptions, MemoryClient } from './client.ts';
+export { MemoryServiceError } from './errors.ts';
+export type { Logger, MemoryClientOptions } from './options.ts';
+export type * from './types.ts';

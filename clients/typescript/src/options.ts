@@ -1,0 +1,72 @@
+/** The options of a client, and their checks. A `TypeError` never shows the API key. */
+import type { MemoryServiceError } from './errors.ts';
+
+/** Where a client writes its messages for people. `console` is one, and so is a pino logger. */
+export interface Logger {
+  warn(message: string): void;
+  debug(message: string): void;
+}
+
+export interface MemoryClientOptions {
+  /** Where the service is, without `/execute`: `https://memory.example.com`. */
+  url: string | URL;
+  /** An API key (`mem_…`) or a JWT; sent as `Authorization: Bearer`. */
+  apiKey?: string | undefined;
+  /** Whose memory it is: with a service key, or with a service without authentication. Sent as `X-Tenant-Id`. */
+  tenant?: string | undefined;
+  /**
+   * How long a call may take with all its retries, in milliseconds: 30,000 by default. For as long after a call that
+   * ran out of retries, other calls are tried once only, until one succeeds.
+   */
+  timeoutMs?: number | undefined;
+  /** How long one try may take, in milliseconds: 10,000 by default. */
+  attemptTimeoutMs?: number | undefined;
+  /** How often a call is tried again, at most: 8 by default. */
+  maxRetries?: number | undefined;
+  /**
+   * Told of each call that gets no result, before it throws: for logs, and to end a run. The agent SDKs catch what a
+   * tool throws, and show it to nobody but the model. Without it the client logs a warning for the first such call, and
+   * again after a call has succeeded.
+   */
+  onError?: ((error: MemoryServiceError) => void) | undefined;
+  /** By default warnings go to `console.warn`, and messages for debugging (each retry) nowhere. */
+  logger?: Logger | undefined;
+  /** By default the global one. */
+  fetch?: typeof globalThis.fetch | undefined;
+}
+
+export const DEFAULT_LOGGER: Logger = { warn: (message) => console.warn(message), debug: () => {} };
+export const DEFAULTS = { timeoutMs: 30_000, attemptTimeoutMs: 10_000, maxRetries: 8 };
+
+/** The URL of `/execute` below the given one. */
+export function executeUrl(given: string | URL): URL {
+  const url = URL.canParse(String(given)) ? new URL(given) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw new TypeError('`url` has to be that of the memory service, like https://memory.example.com');
+  }
+  // `fetch` refuses such URLs, and shows them in its error.
+  if (url.username !== '' || url.password !== '') {
+    throw new TypeError('`url` must not hold a user or a password: give the key as `apiKey`');
+  }
+  return new URL(`${url.pathname.replace(/\/+$/, '')}/execute`, url.origin);
+}
+
+/** The headers of every request. */
+export function headersFor({ apiKey, tenant }: MemoryClientOptions): Headers {
+  const headers = new Headers({ Accept: 'application/json', 'Content-Type': 'application/json' });
+  // `Headers` would show a value that it refuses, and the key with it.
+  for (const [option, value] of Object.entries({ apiKey, tenant })) {
+    if (value !== undefined && !/^[\x21-\x7e]+$/.test(value.trim())) {
+      throw new TypeError(`\`${option}\` is empty or holds characters that a header cannot carry`);
+    }
+  }
+  if (apiKey !== undefined) headers.set('Authorization', `Bearer ${apiKey.trim()}`);
+  if (tenant !== undefined) headers.set('X-Tenant-Id', tenant.trim());
+  return headers;
+}
+
+/** A number of the options, or its default. */
+export function wholeNumber(option: keyof typeof DEFAULTS, value = DEFAULTS[option], min: number): number {
+  if (Number.isInteger(value) && value >= min && value < 2 ** 31) return value;
+  throw new TypeError(`\`${option}\` has to be a whole number, at least ${min} and below 2 ** 31`);
+}

@@ -1,0 +1,107 @@
+/** An outage is reported once, and waited for once. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { busy, errorOf, network, ok, problem, scripted, useScriptedTime, VIEW } from './scripted-fetch.ts';
+
+useScriptedTime();
+
+const denied = () => problem(401, 'unauthorized', 'The API key is not valid.');
+const UNREACHABLE =
+  'The memory service at http://memory.test:8080 cannot be reached: ECONNREFUSED. Check the url, and that it runs.';
+const ONCE = 'The agent runs without its memory; further failures are not logged until a call succeeds.';
+
+const recorder = () => ({
+  warn: vi.fn<(message: string) => void>(),
+  debug: vi.fn<(message: string) => void>(),
+});
+
+describe('the first call without a result is logged as a warning', () => {
+  beforeEach(() => void vi.spyOn(console, 'debug').mockReturnValue());
+  afterEach(() => expect(console.debug).not.toHaveBeenCalled());
+
+  it('on the console, once until a call succeeds', async () => {
+    const { client } = scripted([denied(), denied(), ok(), denied(), denied()]);
+    const message = (await errorOf(client)).message;
+    await errorOf(client);
+    expect(vi.mocked(console.warn).mock.calls).toStrictEqual([[`${message} ${ONCE}`]]);
+    expect(message).toMatch(/^The memory service answered 401 unauthorized: The API key is not valid\./);
+    await client.execute(VIEW);
+    await errorOf(client);
+    await errorOf(client);
+    expect(console.warn).toHaveBeenCalledTimes(2);
+  });
+
+  it('by the logger, where one is given', async () => {
+    const logger = recorder();
+    const { client } = scripted([denied()], { logger });
+    const { message } = await errorOf(client);
+    expect(logger.warn.mock.calls).toStrictEqual([[`${message} ${ONCE}`]]);
+    expect(console.warn).not.toHaveBeenCalled();
+  });
+
+  it('not with onError, which is told of every call instead', async () => {
+    const told: string[] = [];
+    const { client } = scripted([denied()], { onError: ({ code }) => told.push(code) });
+    await errorOf(client);
+    await errorOf(client);
+    expect(told).toStrictEqual(['unauthorized', 'unauthorized']);
+    expect(console.warn).not.toHaveBeenCalled();
+  });
+
+  it('not when the caller aborted it', async () => {
+    const { client } = scripted([denied()]);
+    await errorOf(client, { signal: AbortSignal.abort() });
+    expect(console.warn).not.toHaveBeenCalled();
+    await errorOf(client);
+    expect(console.warn).toHaveBeenCalledTimes(1);
+  });
+});
+
+it('a retry is logged for debugging', async () => {
+  const logger = recorder();
+  const { client } = scripted([network(), ok()], { logger });
+  const answer = client.execute(VIEW);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(logger.debug.mock.calls).toStrictEqual([[`Retrying in 0.20 s: ${UNREACHABLE}`]]);
+  await vi.runAllTimersAsync();
+  await answer;
+  expect(logger.warn).not.toHaveBeenCalled();
+});
+
+describe('while the service is down', () => {
+  const quiet = { onError: () => {} };
+
+  it('one call waits through its retries, and those after it are tried once', async () => {
+    const { client, sent } = scripted([busy()], quiet);
+    for (let calls = 0; calls < 5; calls++) await errorOf(client);
+    expect(sent).toHaveLength(9 + 4);
+    expect(sent.at(-1)?.at).toBe(21_200);
+  });
+
+  it('until one succeeds', async () => {
+    const { client, sent } = scripted([busy(), busy(), busy(), ok(), busy()], { ...quiet, maxRetries: 1 });
+    await errorOf(client);
+    await errorOf(client);
+    expect(sent).toHaveLength(3);
+    await client.execute(VIEW);
+    await errorOf(client);
+    expect(sent).toHaveLength(6);
+  });
+
+  it('or until timeoutMs has passed since the last failure', async () => {
+    const { client, sent } = scripted([busy()], { ...quiet, maxRetries: 1, timeoutMs: 1000 });
+    await errorOf(client);
+    await vi.advanceTimersByTimeAsync(999);
+    await errorOf(client);
+    expect(sent).toHaveLength(3);
+    await vi.advanceTimersByTimeAsync(1000);
+    await errorOf(client);
+    expect(sent).toHaveLength(5);
+  });
+
+  it('but not after an answer that says what is wrong with the call', async () => {
+    const { client, sent } = scripted([denied(), busy()], { ...quiet, maxRetries: 1 });
+    await errorOf(client);
+    await errorOf(client);
+    expect(sent).toHaveLength(3);
+  });
+});

@@ -1,5 +1,0 @@
-/** The client of the memory service: `memory-service/client`. Imports nothing outside this folder. */
-export { type AssistantMessage, runMemoryTools } from './adapters/messages.ts';
-export { type ExecuteOptions, MemoryClient, type MemoryClientOptions } from './client.ts';
-export { MemoryServiceError } from './errors.ts';
-export type * from './types.ts';

@@ -1,0 +1,135 @@
+/** The packed client in a project of its own, and every TypeScript snippet of the documents in such a project. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { MemoryClient } from 'memory-service-client';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { freshTenant } from '../support/service.ts';
+import { compile, installClient, type Packed, packClient, run, withSdks } from './packed-client.ts';
+import { text, use, useWorld } from './world.ts';
+
+const world = useWorld();
+let packed: Packed;
+let project: Awaited<ReturnType<typeof installClient>>;
+beforeAll(async () => {
+  packed = await packClient();
+  project = await installClient(packed.archive);
+});
+
+describe('installed alone', () => {
+  const USE = `
+    import { type Logger, MemoryClient, MemoryServiceError, runMemoryTools } from 'memory-service-client';
+    import { memoryExecute } from 'memory-service-client/ai-sdk';
+
+    const fetch = async () => new Response('{"content":"text","is_error":false}');
+    const logger: Logger = console;
+    const memory = new MemoryClient({ url: 'http://memory.test', fetch, logger });
+    const block = { type: 'tool_use', id: 'toolu_1', name: 'memory', input: {} };
+    const results = [
+      await memory.execute({ command: 'view', path: '/memories' }),
+      await runMemoryTools(memory, { content: [block] }),
+      await memoryExecute(memory)({ command: 'view', path: '/memories' }, { toolCallId: 'toolu_2' }),
+      MemoryServiceError.name,
+    ];
+    console.log(JSON.stringify(results));
+    // @ts-expect-error The path is missing.
+    export const refused = () => memory.execute({ command: 'view' });
+  `;
+
+  it('is one small package with a license and a README', () => {
+    expect(project.packages).toStrictEqual([join(project.folder, 'node_modules/memory-service-client')]);
+    expect(packed.files).toEqual(
+      expect.arrayContaining(['LICENSE', 'README.md', 'package.json', 'dist/index.js', 'dist/index.d.ts']),
+    );
+    expect(
+      packed.files.filter((name) => !/^(dist\/.*\.(d\.ts|js)|[A-Z]+(\.md)?|package\.json)$/.test(name)),
+    ).toEqual([]);
+    expect(packed.unpackedSize).toBeLessThan(64 * 1024);
+  });
+
+  it.each([
+    { module: 'nodenext', moduleResolution: 'nodenext' },
+    { module: 'node16', moduleResolution: 'node16' },
+    { module: 'preserve', moduleResolution: 'bundler' },
+  ])('compiles and runs with %o', async (options) => {
+    await compile(project.folder, { 'use.ts': USE }, options);
+    const { stdout, stderr } = await run(process.execPath, ['out/use.js'], { cwd: project.folder });
+    expect(JSON.parse(stdout)).toStrictEqual([
+      { content: 'text', is_error: false },
+      [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'text', is_error: false }],
+      'text',
+      'MemoryServiceError',
+    ]);
+    expect(stderr).toBe('');
+  });
+});
+
+describe('the snippets of the documents, as they stand', () => {
+  const ANSWER = 'I will remember that you live in Lyon.';
+  const LISTING =
+    "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:\n4.0K\t/memories";
+  /** What each snippet of a document prints, in order, and whether it is an agent, which remembers something. */
+  const DOCUMENTS: Record<string, [prints: string, isAgent: boolean][]> = {
+    'README.md': [[`${ANSWER}\n`, true]],
+    'clients/typescript/README.md': [
+      [`${ANSWER}\n`, true],
+      [`${ANSWER}\n`, true],
+      [`${ANSWER}\n`, true],
+      [`${ANSWER}\n`, true],
+      [`${LISTING} false\n`, false],
+    ],
+    'docs/agents.md': [
+      ['', true],
+      ['', false],
+      ['', false],
+    ],
+  };
+  const REPLIES = [
+    [use('toolu_1', { command: 'create', path: '/memories/user.md', file_text: 'Lives in Lyon.' })],
+    [text(ANSWER)],
+  ];
+  let folder = '';
+  const snippets: Record<string, string> = {};
+
+  const nameOf = (document: string, i: number) => `${document.replaceAll(/[/.]/g, '-')}-${i + 1}`;
+
+  beforeAll(async () => {
+    folder = await withSdks(project.folder);
+    for (const document of Object.keys(DOCUMENTS)) {
+      const markdown = await readFile(new URL(`../../${document}`, import.meta.url), 'utf8');
+      for (const [i, [, code = '']] of [...markdown.matchAll(/^```ts\n(.*?)^```$/gms)].entries()) {
+        snippets[`${nameOf(document, i)}.ts`] = code;
+      }
+    }
+    const options = { module: 'nodenext', moduleResolution: 'nodenext', types: ['node'], skipLibCheck: true };
+    await compile(folder, snippets, options);
+  });
+
+  it('are all known', () => {
+    const known = Object.entries(DOCUMENTS).flatMap(([document, each]) =>
+      each.map((_, i) => `${nameOf(document, i)}.ts`),
+    );
+    expect(Object.keys(snippets)).toStrictEqual(known);
+  });
+
+  const cases = Object.entries(DOCUMENTS).flatMap(([document, each]) =>
+    each.map(([prints, isAgent], i) => ({ name: nameOf(document, i), prints, isAgent })),
+  );
+  it.concurrent.each(cases)('$name', async ({ name, prints, isAgent }) => {
+    const tenant = freshTenant();
+    const api = await world.messagesApi(REPLIES);
+    const env = {
+      PATH: process.env.PATH,
+      MEMORY_SERVICE_URL: world.url,
+      MEMORY_SERVICE_API_KEY: world.serviceKey,
+      MEMORY_SERVICE_TENANT: tenant,
+      ANTHROPIC_BASE_URL: api.url,
+      ANTHROPIC_API_KEY: 'test',
+    };
+    const ran = await run(process.execPath, [`out/${name}.js`], { cwd: folder, env });
+    expect(ran).toStrictEqual({ stdout: prints, stderr: '' });
+    expect(api.requests).toHaveLength(isAgent ? 2 : 0);
+    const memory = new MemoryClient({ url: world.url, apiKey: world.serviceKey, tenant });
+    const { content } = await memory.execute({ command: 'view', path: '/memories/user.md' });
+    expect(content.endsWith('\tLives in Lyon.')).toBe(isAgent);
+  });
+});

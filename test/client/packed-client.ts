@@ -1,0 +1,89 @@
+/** The client as a user has it: packed, and installed from the archive into a folder outside the repository. */
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { inject } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const tsc = join(root, 'node_modules/typescript/bin/tsc');
+
+/** Runs a program; rejects with what it printed when it fails. */
+export const run = async (
+  command: string,
+  args: string[],
+  options: { cwd: string; env?: NodeJS.ProcessEnv },
+): Promise<{ stdout: string; stderr: string }> =>
+  promisify(execFile)(command, args, options).catch((error: { stdout: string; stderr: string }) => {
+    throw new Error(`${command} ${args.join(' ')} failed:\n${error.stdout}${error.stderr}`);
+  });
+
+export interface Packed {
+  archive: string;
+  /** Of the archive, and of the files in it. */
+  size: number;
+  unpackedSize: number;
+  files: string[];
+}
+
+/** Packs the client, as the README says. */
+export async function packClient(): Promise<Packed> {
+  const folder = await mkdtemp(join(inject('scratch'), 'packed-'));
+  // Silent, or what `prepack` prints comes before the JSON.
+  const options = ['--pack-destination', folder, '--json', '--silent'];
+  const args = ['pack', '--workspace', 'memory-service-client', ...options];
+  const { stdout } = await run('npm', args, { cwd: root });
+  const answer = JSON.parse(stdout);
+  // npm 12 gives an object by package, the ones before it an array.
+  const [{ filename, size, unpackedSize, files }] = Array.isArray(answer) ? answer : Object.values(answer);
+  return {
+    archive: join(folder, filename),
+    size,
+    unpackedSize,
+    files: files.map(({ path }: { path: string }) => path).sort(),
+  };
+}
+
+/** An empty project with the client from the archive, without a registry. */
+export async function installClient(archive: string): Promise<{ folder: string; packages: string[] }> {
+  const folder = await mkdtemp(join(inject('scratch'), 'project-'));
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
+  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', archive], { cwd: folder });
+  const listed = await run('npm', ['ls', '--all', '--parseable'], { cwd: folder });
+  return { folder, packages: listed.stdout.trim().split('\n').slice(1) };
+}
+
+/** A copy of a project with the agent SDKs of this repository. */
+export async function withSdks(project: string): Promise<string> {
+  const folder = await mkdtemp(join(inject('scratch'), 'agents-'));
+  await cp(project, folder, { recursive: true });
+  for (const name of ['@anthropic-ai', '@ai-sdk', '@langchain', '@types', 'ai']) {
+    await symlink(join(root, 'node_modules', name), join(folder, 'node_modules', name));
+  }
+  return folder;
+}
+
+/** Compiles the files of a project under `strict`; rejects with the errors. */
+export async function compile(
+  folder: string,
+  files: Record<string, string>,
+  options: Record<string, unknown>,
+): Promise<void> {
+  await mkdir(join(folder, 'src'), { recursive: true });
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, 'src', name), text);
+  const compilerOptions = {
+    target: 'ES2023',
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    types: [],
+    rootDir: 'src',
+    outDir: 'out',
+    ...options,
+  };
+  await writeFile(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions, files: Object.keys(files).map((name) => `src/${name}`) }),
+  );
+  await run(process.execPath, [tsc, '-p', folder], { cwd: folder });
+}
