@@ -8,8 +8,9 @@ import { expireFiles } from './expiration/expiration.ts';
 import { pruneAnswers } from './idempotency/pruning.ts';
 import { closeLog, createLogger } from './logger.ts';
 import { type Database, type EmbeddedEvents, openDatabase } from './postgres/database.ts';
-import { asDatabaseError, DatabaseError, describe } from './postgres/errors.ts';
+import { asDatabaseError } from './postgres/errors.ts';
 import { migrate } from './postgres/migrate.ts';
+import { describeListenFault, describeStartFault } from './start-faults.ts';
 import { schedule } from './util/schedule.ts';
 
 /** A start that failed for a reason an operator can deal with; the message is all there is to show. */
@@ -68,9 +69,7 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
     await app.listen({ host: config.HOST, port: config.PORT });
   } catch (error) {
     await stop();
-    const { code } = error as NodeJS.ErrnoException;
-    const why = code === 'EADDRINUSE' ? 'the port is in use; set PORT to another' : (code ?? 'unknown error');
-    throw new StartError(`Cannot listen on ${config.HOST}:${config.PORT}: ${why}`);
+    throw new StartError(describeListenFault(config, error));
   }
   if (database.kind === 'pglite') {
     log.warn(
@@ -159,16 +158,6 @@ async function migrateWhenReachable(config: Config, database: Database): Promise
 function logReadOnly(log: Logger, { DATA_DIR: dataDir }: Config, isReadOnly: boolean): void {
   if (isReadOnly) log.error({ dataDir }, 'the disk is nearly full: writes are refused until there is room');
   else log.info({ dataDir }, 'the disk has room again: writes are accepted');
-}
-
-function describeStartFault(config: Config, error: unknown): string {
-  const reason =
-    error instanceof DatabaseError ? (error.accessFault ?? `SQLSTATE ${error.sqlState}`) : describe(error);
-  if (config.DATABASE_URL === undefined) {
-    return `The embedded database in ${config.DATA_DIR} cannot be used: ${reason}`;
-  }
-  const { hostname, port, pathname } = new URL(config.DATABASE_URL);
-  return `The database at ${hostname}:${port || 5432}${pathname} cannot be used: ${reason}\nCheck DATABASE_URL, and that the server runs and lets this user in.`;
 }
 
 function asErrorLog(log: { error(details: object, message: string): void }) {
