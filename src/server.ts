@@ -7,10 +7,10 @@ import { type Config, ConfigError, loadConfig } from './config.ts';
 import { expireFiles } from './expiration/expiration.ts';
 import { pruneAnswers } from './idempotency/pruning.ts';
 import { closeLog, createLogger } from './logger.ts';
-import { DataDirectoryDamaged, DataDirectoryInUse } from './postgres/data-directory.ts';
-import { type Database, openDatabase } from './postgres/database.ts';
-import { asDatabaseError, DatabaseError, describe } from './postgres/errors.ts';
+import { type Database, type EmbeddedEvents, openDatabase } from './postgres/database.ts';
+import { asDatabaseError } from './postgres/errors.ts';
 import { migrate } from './postgres/migrate.ts';
+import { describeListenFault, describeStartFault } from './start-faults.ts';
 import { schedule } from './util/schedule.ts';
 
 /** A start that failed for a reason an operator can deal with; the message is all there is to show. */
@@ -33,15 +33,30 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   const stop = async () => {
     for (let end = started.pop(); end !== undefined; end = started.pop()) await end();
   };
-  closeWithGrace({ delay: config.SHUTDOWN_TIMEOUT_MS, logger: asErrorLog(log) }, async ({ signal, err }) => {
-    if (err) log.fatal({ errorName: err.name, stack: err.stack }, 'stopping after an unexpected error');
-    else log.info({ signal }, 'stopping');
-    await stop();
-    log.info('stopped');
-    await closeLog();
-  });
+  let failed = false;
+  const shutdown = closeWithGrace(
+    { delay: config.SHUTDOWN_TIMEOUT_MS, logger: asErrorLog(log) },
+    async ({ signal, err }) => {
+      if (err) log.fatal({ errorName: err.name, stack: err.stack }, 'stopping after an unexpected error');
+      else log.info({ signal }, 'stopping');
+      await stop();
+      log.info('stopped');
+      await closeLog();
+      if (failed) process.exit(1);
+    },
+  );
 
-  const database = await openMigrated(config);
+  const database = await openMigrated(config, {
+    stopped(reason) {
+      failed = true;
+      log.fatal(
+        { dataDir: config.DATA_DIR, reason },
+        'the embedded database has stopped. No acknowledged write is lost. Make sure that its disk has room and works, then start the service again.',
+      );
+      void shutdown.close();
+    },
+    readOnly: (isReadOnly) => logReadOnly(log, config, isReadOnly),
+  });
   started.push(() => database.close());
   started.push(startJobs(config, database, log));
   const app = await buildApp({ config, database, log });
@@ -54,9 +69,7 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
     await app.listen({ host: config.HOST, port: config.PORT });
   } catch (error) {
     await stop();
-    const { code } = error as NodeJS.ErrnoException;
-    const why = code === 'EADDRINUSE' ? 'the port is in use; set PORT to another' : (code ?? 'unknown error');
-    throw new StartError(`Cannot listen on ${config.HOST}:${config.PORT}: ${why}`);
+    throw new StartError(describeListenFault(config, error));
   }
   if (database.kind === 'pglite') {
     log.warn(
@@ -73,7 +86,13 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
  */
 export async function openSession(env: NodeJS.ProcessEnv): Promise<{ config: Config; database: Database }> {
   const config = configFrom(env);
-  return { config, database: await openMigrated(config) };
+  const events = {
+    stopped: () => {},
+    readOnly: (isReadOnly: boolean) => {
+      if (isReadOnly) console.error(`The disk with ${config.DATA_DIR} is nearly full: nothing is written.`);
+    },
+  };
+  return { config, database: await openMigrated(config, events) };
 }
 
 const CLEANING_INTERVAL_MS = 60 * 60 * 1000;
@@ -111,17 +130,12 @@ function configFrom(env: NodeJS.ProcessEnv): Config {
   }
 }
 
-async function openMigrated(config: Config): Promise<Database> {
-  try {
-    const database = await openDatabase(config);
-    await migrateWhenReachable(config, database);
-    return database;
-  } catch (error) {
-    if ([ConfigError, DataDirectoryInUse, DataDirectoryDamaged].some((known) => error instanceof known)) {
-      throw new StartError((error as Error).message);
-    }
-    throw error;
-  }
+async function openMigrated(config: Config, events: EmbeddedEvents): Promise<Database> {
+  const database = await openDatabase(config, events).catch((error) => {
+    throw error instanceof ConfigError ? new StartError(error.message) : error;
+  });
+  await migrateWhenReachable(config, database);
+  return database;
 }
 
 /** Under docker-compose and the like the database may come up after the service: tries for a while. */
@@ -141,14 +155,9 @@ async function migrateWhenReachable(config: Config, database: Database): Promise
   }
 }
 
-function describeStartFault(config: Config, error: unknown): string {
-  const reason =
-    error instanceof DatabaseError ? (error.accessFault ?? `SQLSTATE ${error.sqlState}`) : describe(error);
-  if (config.DATABASE_URL === undefined) {
-    return `The embedded database in ${config.DATA_DIR} cannot be used: ${reason}`;
-  }
-  const { hostname, port, pathname } = new URL(config.DATABASE_URL);
-  return `The database at ${hostname}:${port || 5432}${pathname} cannot be used: ${reason}\nCheck DATABASE_URL, and that the server runs and lets this user in.`;
+function logReadOnly(log: Logger, { DATA_DIR: dataDir }: Config, isReadOnly: boolean): void {
+  if (isReadOnly) log.error({ dataDir }, 'the disk is nearly full: writes are refused until there is room');
+  else log.info({ dataDir }, 'the disk has room again: writes are accepted');
 }
 
 function asErrorLog(log: { error(details: object, message: string): void }) {

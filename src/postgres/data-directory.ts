@@ -1,27 +1,78 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
+import { OperatorError } from '../errors.ts';
 
-/** The folder of an embedded database is in use: two processes on it would destroy it. */
-export class DataDirectoryInUse extends Error {
-  override name = 'DataDirectoryInUse';
-}
+/** What a new database is: the major version of PGlite's Postgres. A folder of another one cannot be opened. */
+const POSTGRES_VERSION = '18';
 
-/** The folder of an embedded database holds something else, or what is left of one. */
-export class DataDirectoryDamaged extends Error {
-  override name = 'DataDirectoryDamaged';
+const RESTORE =
+  'Restore the folder from a backup, or set DATA_DIR to another folder to start with an empty database.';
+const OWN_FILES = 'Make this user the owner of the folder and all files in it.';
+const CHANGE = 'Set DATA_DIR to a folder on a local disk that this user may read and write.';
+
+/** An embedded database that is not whole, or that cannot be read. */
+export function damagedDatabase(folder: string, reason: string): OperatorError {
+  const advice = reason.endsWith('Permission denied') ? OWN_FILES : RESTORE;
+  return new OperatorError(`The embedded database in ${folder} cannot be opened: ${reason}. ${advice}`);
 }
 
 /**
- * Refuses a folder that is neither empty nor a database: PGlite would make a new, empty one in it, and the memory would look lost.
+ * Checks whether there is a database in a folder. PGlite would create an empty one in any folder without `PG_VERSION`, and the memory
+ * would look lost.
  *
- * @throws DataDirectoryDamaged
+ * @returns false when there is none yet
+ * @throws OperatorError when there is something else, or what is left of a database
  */
-export function checkDatabaseFolder(folder: string): void {
-  if (!existsSync(folder) || readdirSync(folder).length === 0 || existsSync(join(folder, 'PG_VERSION')))
-    return;
-  throw new DataDirectoryDamaged(
-    `The embedded database in ${folder} is damaged: PG_VERSION is missing. Restore the folder from a backup, or set DATA_DIR to another folder to begin anew.`,
-  );
+export function hasDatabase(folder: string): boolean {
+  try {
+    if (!existsSync(folder) || readdirSync(folder).length === 0) return false;
+    if (!existsSync(join(folder, 'PG_VERSION'))) throw damagedDatabase(folder, 'PG_VERSION is missing');
+    const version = readFileSync(join(folder, 'PG_VERSION'), 'latin1').trim();
+    if (version === POSTGRES_VERSION) return true;
+    if (!/^\d{1,3}$/.test(version)) throw damagedDatabase(folder, 'PG_VERSION holds no version');
+    throw new OperatorError(
+      `The embedded database in ${folder} is of PostgreSQL ${version}, and this version of memory-service needs ${POSTGRES_VERSION}. Export the memory with the version of memory-service that wrote it, and import it into another DATA_DIR.`,
+    );
+  } catch (error) {
+    throw explainFileError(folder, error);
+  }
+}
+
+/** Turns an error of the file system into one that says what to do; leaves others as they are. */
+function explainFileError(folder: string, error: unknown): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === undefined) return error;
+  const reason = FILE_ERRORS[code] ?? code;
+  const advice = code === 'ENOSPC' ? 'Make room on its disk.' : CHANGE;
+  return new OperatorError(`The data directory ${folder} cannot be used: ${reason}. ${advice}`);
+}
+
+const FILE_ERRORS: Partial<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'its file system is read-only',
+  ENOSPC: 'its disk is full',
+  EDQUOT: "this user's disk quota is used up",
+  EEXIST: 'it is not a folder',
+  ENOTDIR: 'it is not a folder, or is below a file',
+  ENOENT: 'it cannot be created there',
+  ELOOP: 'too many symbolic links',
+  ENAMETOOLONG: 'its name is too long',
+};
+
+/**
+ * Creates a folder and those above it. `mkdirSync` with `recursive` loops forever where a file system has no new folders and says
+ * ENOENT, as `/proc` does.
+ */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder));
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have been faster.
+    if (!existsSync(folder)) throw error;
+  }
 }
 
 const LOCK_FILE = /^memory-service\.(\d+)\.lock$/;
@@ -33,27 +84,35 @@ const LOCK_FILE = /^memory-service\.(\d+)\.lock$/;
  * that start at once, at least one sees the other and gives up, and nobody ever takes a lock over. Processes on
  * different machines or in different containers do not see each other.
  *
- * @throws DataDirectoryInUse naming the other process.
+ * @throws OperatorError when another process has it, which the message names, or when it cannot be written
  */
 export function lockDataDirectory(folder: string): () => void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
   const mine = join(folder, `memory-service.${process.pid}.lock`);
-  writeFileSync(mine, startTimeOf(process.pid) ?? '');
   const unlock = () => rmSync(mine, { force: true });
+  try {
+    makeFolder(resolve(folder));
+    writeFileSync(mine, startTimeOf(process.pid) ?? '');
+    refuseOthers(folder);
+    return unlock;
+  } catch (error) {
+    if (existsSync(mine)) unlock();
+    throw explainFileError(folder, error);
+  }
+}
 
+/** @throws OperatorError when the folder has a lock file of another process that still runs */
+function refuseOthers(folder: string): void {
   for (const name of readdirSync(folder)) {
     const pid = Number(LOCK_FILE.exec(name)?.[1] ?? process.pid);
     if (pid === process.pid) continue;
     const file = join(folder, name);
     if (isRunning(pid, file)) {
-      unlock();
-      throw new DataDirectoryInUse(
+      throw new OperatorError(
         `The data directory ${folder} is in use by process ${pid}. Stop that process, set DATA_DIR to another folder, or set DATABASE_URL to run several processes on one Postgres.`,
       );
     }
     rmSync(file, { force: true });
   }
-  return unlock;
 }
 
 /** Whether the process that wrote the lock file still runs, and its number has not gone to another one since. */

@@ -52,21 +52,32 @@ export const PLANNER = {
   enable_mergejoin: 'off',
 };
 
+/** Events of an embedded database. A server reports its own. */
+export interface EmbeddedEvents {
+  /** Postgres has stopped, for the given reason. Every query fails from now on. */
+  stopped(reason: string): void;
+  /** The disk is nearly full, so writes are refused; or there is room again, and they are accepted. */
+  readOnly(isReadOnly: boolean): void;
+}
+
 /**
  * Opens the database that the configuration names: `DATABASE_URL`, or the embedded one in `DATA_DIR`. A server is not connected to
  * before the first query.
  *
- * @throws DataDirectoryInUse when another process has the embedded database.
+ * @throws OperatorError when the embedded database cannot be opened, or another process has it
  * @throws ConfigError when there is no embedded database here.
  */
-export async function openDatabase(config: Config): Promise<Database> {
+export async function openDatabase(
+  config: Config,
+  events: EmbeddedEvents = { stopped: () => {}, readOnly: () => {} },
+): Promise<Database> {
   if (config.DATABASE_URL !== undefined) {
     const { openPostgres } = await import('./pg.ts');
     return openPostgres(config.DATABASE_URL, config);
   }
   // Imported on demand: the image has no PGlite.
   const { openPglite } = await import('./pglite.ts').catch(explainMissingPglite);
-  return openPglite(config.DATA_DIR, config.DB_BATCH_SIZE);
+  return openPglite(config.DATA_DIR, config.DB_BATCH_SIZE, events);
 }
 
 function explainMissingPglite(error: Error & { code?: string }): never {

@@ -68,6 +68,8 @@ export class DatabaseError extends ServiceError {
   override name = 'DatabaseError';
   /** The five characters by which Postgres names an error; undefined for an error of the connection or the driver. */
   readonly sqlState: string | undefined;
+  /** The SQLSTATE, or else the system's code for an error of the connection, such as ECONNREFUSED. */
+  readonly faultCode: string | undefined;
   /** The database, or the way to it, was at fault, and not the statement. */
   readonly isUnavailable: boolean;
   /** No connection came about, so nothing was sent: doing it again cannot do it twice. */
@@ -87,6 +89,7 @@ export class DatabaseError extends ServiceError {
       }),
     );
     this.sqlState = state;
+    this.faultCode = code;
     this.isUnavailable = isUnavailable;
     this.neverSent = NOT_CONNECTED.has(code ?? '');
     const isAccessFault = state === undefined ? isUnavailable : this.neverSent || ACCESS_REFUSED.test(state);

@@ -1,51 +1,40 @@
 import { join } from 'node:path';
-import { PGlite, type PGliteInterface, types } from '@electric-sql/pglite';
+import { type PGliteInterface, types } from '@electric-sql/pglite';
 import { drizzle } from 'drizzle-orm/pglite';
 import { migrate } from 'drizzle-orm/pglite/migrator';
 import { BatchQueue } from './batch-queue.ts';
-import { checkDatabaseFolder, lockDataDirectory } from './data-directory.ts';
-import { type Database, PLANNER } from './database.ts';
-import { throwDatabaseError } from './errors.ts';
+import { lockDataDirectory } from './data-directory.ts';
+import type { Database, EmbeddedEvents } from './database.ts';
+import { diskGuard } from './disk-guard.ts';
+import { asDatabaseError, throwDatabaseError } from './errors.ts';
+import { openEngine, type PgliteEngine } from './pglite-engine.ts';
 import type { QueryExecutor } from './query.ts';
-
-let keepsByteOrderMarks = false;
-
-/**
- * PGlite reads text with `new TextDecoder('utf-8')`, which drops a U+FEFF at its start: contents would come back changed.
- * It makes such a decoder when it is constructed and again after each database error, so once PGlite is in use the default
- * of this process changes for good. Whoever passes options is not concerned.
- */
-function keepByteOrderMarks(): void {
-  if (keepsByteOrderMarks) return;
-  keepsByteOrderMarks = true;
-  globalThis.TextDecoder = class extends globalThis.TextDecoder {
-    constructor(label?: string, options: ConstructorParameters<typeof TextDecoder>[1] = { ignoreBOM: true }) {
-      super(label, options);
-    }
-  };
-}
 
 /**
  * The embedded database in a folder: one connection, in this process, one process at a time.
  *
  * @param batchSize how many calls at the most go together
- * @throws DataDirectoryInUse when another process has the folder, DataDirectoryDamaged when there is no whole database in it.
+ * @throws OperatorError when it cannot be opened, or another process has it
  */
-export async function openPglite(folder: string, batchSize: number): Promise<Database> {
+export async function openPglite(
+  folder: string,
+  batchSize: number,
+  events: EmbeddedEvents,
+): Promise<Database> {
   const unlock = lockDataDirectory(folder);
-  let client: PGlite;
+  let client: PgliteEngine;
   try {
-    keepByteOrderMarks();
-    checkDatabaseFolder(join(folder, 'pglite'));
-    client = new PGlite(join(folder, 'pglite'));
-    await client.waitReady;
-    const settings = Object.entries(PLANNER).map(([name, value]) => `SET ${name} = ${value};`);
-    await client.exec(settings.join('\n'));
+    client = await openEngine(join(folder, 'pglite'), events);
   } catch (error) {
     unlock();
     throw error;
   }
-  const query = executorOn(client);
+  const guard = diskGuard(folder, client, events);
+  const execute = executorOn(client);
+  const query: QueryExecutor = async (statement, params) => {
+    await guard();
+    return execute(statement, params);
+  };
   let running = 0;
   let idle: (() => void) | undefined;
 
@@ -66,14 +55,10 @@ export async function openPglite(folder: string, batchSize: number): Promise<Dat
     query: (statement, params) => counted(() => reads.query(statement, params)),
     queryBatch: (statement, params) => counted(() => query(statement, params)),
     transaction: (work, options) =>
-      counted(() =>
-        client.transaction(async (transaction) => {
-          if (options?.snapshot) {
-            await transaction.exec('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
-          }
-          return work(executorOn(transaction));
-        }),
-      ),
+      counted(async () => {
+        await guard();
+        return transactionOn(client, options?.snapshot ?? false, work);
+      }),
     // No other process can be on the folder.
     withJobLock: async (_lock, job) => {
       await job();
@@ -96,10 +81,32 @@ export async function openPglite(folder: string, batchSize: number): Promise<Dat
           idle = resolve;
         });
       }
-      await client.close();
+      if (client.endReason === undefined) await client.close();
       unlock();
     },
   };
+}
+
+/** Throws what `work` throws, and a `DatabaseError` when the transaction cannot begin or commit. */
+async function transactionOn<T>(
+  client: PgliteEngine,
+  snapshot: boolean,
+  work: (query: QueryExecutor) => Promise<T>,
+): Promise<T> {
+  let failure: unknown;
+  try {
+    return await client.transaction(async (transaction) => {
+      if (snapshot) await transaction.exec('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
+      try {
+        return await work(executorOn(transaction));
+      } catch (error) {
+        failure = error;
+        throw error;
+      }
+    });
+  } catch (error) {
+    throw error === failure ? error : asDatabaseError(error);
+  }
 }
 
 /** Times come as Postgres writes them, as they do through pg. */

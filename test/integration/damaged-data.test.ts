@@ -1,16 +1,130 @@
-import { access, rm } from 'node:fs/promises';
+import { execFile, execFileSync } from 'node:child_process';
+import { access, cp, mkdir, mkdtemp, rm, statfs, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { promisify } from 'node:util';
+import { expect, inject, it } from 'vitest';
 import { copyPgliteTemplate } from '../support/database.ts';
-import { startCli } from '../support/process.ts';
+import { post, startCli, startServer } from '../support/process.ts';
+import { cmd } from '../support/table.ts';
+
+const run = promisify(execFile);
+const ADVICE =
+  'Restore the folder from a backup, or set DATA_DIR to another folder to start with an empty database.';
+
+async function openDamaged(damage: (folder: string) => Promise<void>) {
+  const folder = join(await copyPgliteTemplate(), 'pglite');
+  await damage(folder);
+  const cli = startCli(['tenants', 'list'], { DATA_DIR: join(folder, '..') });
+  return { folder, exit: await cli.exit, output: cli.output() };
+}
 
 it('a data folder without PG_VERSION is refused, not made anew', async () => {
-  const folder = await copyPgliteTemplate();
-  await rm(join(folder, 'pglite', 'PG_VERSION'));
-  const cli = startCli(['tenants', 'list'], { DATA_DIR: folder });
-  expect(await cli.exit).toBe(1);
-  expect(cli.output()).toBe(
-    `memory-service: The embedded database in ${join(folder, 'pglite')} is damaged: PG_VERSION is missing. Restore the folder from a backup, or set DATA_DIR to another folder to begin anew.`,
+  const { folder, exit, output } = await openDamaged((pglite) => rm(join(pglite, 'PG_VERSION')));
+  expect(exit).toBe(1);
+  expect(output).toBe(
+    `memory-service: The embedded database in ${folder} cannot be opened: PG_VERSION is missing. ${ADVICE}`,
   );
-  await expect(access(join(folder, 'pglite', 'PG_VERSION'))).rejects.toThrow();
+  await expect(access(join(folder, 'PG_VERSION'))).rejects.toThrow();
+});
+
+it('a database that Postgres cannot open is refused in one line, with the reason', async () => {
+  const [control, log] = await Promise.all([
+    openDamaged((pglite) => rm(join(pglite, 'global', 'pg_control'))),
+    openDamaged((pglite) => truncate(join(pglite, 'pg_wal', '000000010000000000000001'), 0)),
+  ]);
+  expect([control.exit, log.exit]).toStrictEqual([1, 1]);
+  expect(control.output).toBe(
+    `memory-service: The embedded database in ${control.folder} cannot be opened: could not open file "global/pg_control": No such file or directory. ${ADVICE}`,
+  );
+  expect(log.output).toMatch(
+    /^memory-service: The embedded database in \S+ cannot be opened: could not locate a valid checkpoint record at [0-9A-F/]+\. Restore .*$/,
+  );
+});
+
+function find(tool: string): boolean {
+  try {
+    execFileSync(tool, ['--version']);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+// A limit of the process on the size of its files makes Postgres' log fail as a full disk does.
+it.skipIf(!find('prlimit'))(
+  'a write-ahead log that cannot be written ends the process, and nothing is lost (needs prlimit)',
+  async () => {
+    const env = { DATA_DIR: await copyPgliteTemplate() };
+    const server = await startServer(env);
+    await post(server.url, cmd.create('/memories/acknowledged', 'text'));
+    await run('prlimit', ['--pid', String(server.child.pid), '--fsize=65536']);
+    expect(await post(server.url, cmd.create('/memories/refused', 'text'))).toMatchObject({
+      status: 503,
+      code: 'database_unavailable',
+    });
+    expect(await server.exit).toBe(1);
+    expect(server.output()).toContain('the embedded database has stopped. No acknowledged write is lost.');
+
+    const again = await startServer(env);
+    expect((await post(again.url, cmd.view('/memories/acknowledged'))).content).toContain('\ttext');
+    again.child.kill('SIGTERM');
+    expect(await again.exit).toBe(0);
+  },
+);
+
+/** A small disk of its own (a tmpfs), or undefined where none can be mounted. */
+async function mountDisk(mebibytes: number): Promise<string | undefined> {
+  const disk = await mkdtemp(join(inject('scratch'), 'disk-'));
+  const options = ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tmpfs', disk];
+  return run('mount', options).then(
+    () => disk,
+    () => undefined,
+  );
+}
+
+it('on a nearly full disk writes get 503 until there is room, and reads go on', async (test) => {
+  const disk = await mountDisk(200);
+  if (disk === undefined) return test.skip('no tmpfs can be mounted here');
+  try {
+    const folder = join(disk, 'data');
+    await cp(inject('pglite').template, folder, { recursive: true });
+    const server = await startServer({ DATA_DIR: folder });
+    await post(server.url, cmd.create('/memories/before', 'text'));
+
+    const { bavail, bsize } = await statfs(disk);
+    await writeFile(join(disk, 'ballast'), Buffer.alloc(bavail * bsize - 40 * 1024 * 1024));
+    const refused = await fetch(`${server.url}/execute`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(cmd.create('/memories/during', 'text')),
+    });
+    expect([refused.status, refused.headers.get('retry-after')]).toStrictEqual([503, '2']);
+    expect(await refused.json()).toMatchObject({ code: 'database_unavailable' });
+    expect((await post(server.url, cmd.view('/memories/before'))).content).toContain('\ttext');
+    await server.line(/the disk is nearly full: writes are refused until there is room/);
+
+    await rm(join(disk, 'ballast'));
+    expect((await post(server.url, cmd.create('/memories/during', 'text'))).status).toBe(200);
+    await server.line(/the disk has room again/);
+    server.child.kill('SIGTERM');
+    expect(await server.exit).toBe(0);
+  } finally {
+    await run('umount', [disk]);
+  }
+});
+
+it('a disk that cannot hold a new database is refused, and left as it was', async (test) => {
+  const disk = await mountDisk(20);
+  if (disk === undefined) return test.skip('no tmpfs can be mounted here');
+  try {
+    await mkdir(join(disk, 'data'));
+    const cli = startCli(['migrate'], { DATA_DIR: join(disk, 'data') });
+    expect(await cli.exit).toBe(1);
+    expect(cli.output()).toMatch(
+      /^memory-service: The embedded database in \S+ needs 128 MiB of free disk space, and there are \d+ MiB\. Make room, or set DATA_DIR to a folder on another disk\.$/,
+    );
+    expect(await run('find', [disk, '-type', 'f'])).toMatchObject({ stdout: '' });
+  } finally {
+    await run('umount', [disk]);
+  }
 });

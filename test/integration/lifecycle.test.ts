@@ -39,8 +39,34 @@ describe('start', () => {
       DB_START_TIMEOUT_MS: '0',
     });
     expect(await cli.exit).toBe(1);
-    expect(cli.output()).toContain('memory-service: The database at 127.0.0.1:1/memory cannot be used: ');
-    expect(cli.output()).not.toContain('secret');
+    expect(cli.output()).toBe(
+      'memory-service: The database at 127.0.0.1:1/memory cannot be used: nothing listens there; check DATABASE_URL, and that the server runs.',
+    );
+  });
+
+  it('says in one line what to do about a host, a database or an address that there is not', async () => {
+    const missing = new URL(database.url);
+    missing.pathname = '/missing';
+    const [host, absent, address] = await Promise.all(
+      [
+        { DATABASE_URL: 'postgres://ada:secret@no-such-host.invalid/memory', DB_START_TIMEOUT_MS: '0' },
+        { DATABASE_URL: missing.href },
+        { DATABASE_URL: database.url, HOST: '192.0.2.1' },
+      ].map(async (env) => {
+        const cli = startCli(['serve'], { AUTH: 'keys', PORT: '0', ...env });
+        expect(await cli.exit).toBe(1);
+        return cli.output();
+      }),
+    );
+    expect(host).toBe(
+      'memory-service: The database at no-such-host.invalid:5432/memory cannot be used: the host name does not resolve to an address; check DATABASE_URL.',
+    );
+    expect(absent).toBe(
+      `memory-service: The database at ${missing.host}/missing cannot be used: there is no such database on the server; create it, or check DATABASE_URL.`,
+    );
+    expect(address).toBe(
+      'memory-service: Cannot listen on 192.0.2.1:0: no network interface of this machine has the address; set HOST to one that has, such as 127.0.0.1.',
+    );
   });
 
   it('migrates a database, once and again', async () => {

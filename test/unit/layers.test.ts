@@ -24,6 +24,7 @@ const LAYERS = [
   'plugins',
   'routes',
   'app.ts',
+  'start-faults.ts',
   'server.ts',
   'cli',
   'cli.ts',
