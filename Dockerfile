@@ -6,16 +6,19 @@ RUN npm ci --ignore-scripts
 COPY . .
 RUN npm run build
 # A checkout made under a strict umask must stay readable for the service's user.
-RUN find dist -name '*.d.ts' -delete && chmod -R a+rX dist migrations package.json && chmod a+x dist/cli.js
+RUN find dist -name '*.d.ts' -delete && chmod -R a+rX bin dist migrations package.json
 
 FROM node:24-bookworm-slim AS dependencies
-WORKDIR /app
+# npm names the SBOM after the folder.
+WORKDIR /memory-service
 COPY package.json package-lock.json ./
-RUN npm ci --omit=dev --ignore-scripts
-# The image needs a DATABASE_URL, so it leaves out the embedded database; and the types, source maps and manuals of
-# the other packages, which Node never loads.
-RUN rm -rf node_modules/@electric-sql \
- && find node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.cts' -o -name '*.mts' \
+# The image needs a DATABASE_URL, so it leaves out the embedded database. `npm sbom` wants everything that package.json names.
+RUN npm ci --omit=dev --ignore-scripts \
+ && npm uninstall --omit=dev --ignore-scripts @electric-sql/pglite \
+ && npm pkg delete devDependencies \
+ && npm sbom --omit=dev --sbom-format=cyclonedx >sbom.cdx.json
+# Types, source maps and manuals of the packages, which Node never loads.
+RUN find node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.cts' -o -name '*.mts' \
     -o -name '*.md' ! -iname 'licen[cs]e*' \) -delete
 
 FROM node:24-bookworm-slim AS init
@@ -23,25 +26,27 @@ RUN apt-get update && apt-get install -y --no-install-recommends tini
 
 FROM node:24-bookworm-slim
 ENV NODE_ENV=production HOST=0.0.0.0
-# V8 lets garbage pile up in proportion to the heap that it may have, and glibc keeps pools of memory for each core.
-ENV NODE_OPTIONS="--max-old-space-size=1000 --max-semi-space-size=8" MALLOC_ARENA_MAX=2
+# Node's own code on large pages, where the kernel allows them. Only here, where the version of Node is known: a later one
+# may not start with it (nodejs/node#64408). bin/memory-service has the flags of V8.
+ENV NODE_OPTIONS="--use-largepages=silent"
+# glibc keeps pools of memory for each core.
+ENV MALLOC_ARENA_MAX=2
 WORKDIR /app
 COPY --from=init /usr/bin/tini /usr/bin/tini
-COPY --from=dependencies /app/node_modules ./node_modules
+COPY --from=dependencies /memory-service/node_modules ./node_modules
+COPY --from=dependencies /memory-service/sbom.cdx.json ./
 COPY --from=build /app/package.json ./
+COPY --from=build /app/bin ./bin
 COPY --from=build /app/migrations ./migrations
 COPY --from=build /app/dist ./dist
-RUN ln -s /app/dist/cli.js /usr/local/bin/memory-service
+RUN ln -s /app/bin/memory-service /usr/local/bin/memory-service
 # The image's user `node`, as numbers so that Kubernetes can check runAsNonRoot. It owns nothing here.
 USER 1000:1000
 EXPOSE 8080
 # Not /readyz: the service listens only once it has reached and migrated its database, and one that goes away later is
 # no reason for an orchestrator to kill the service.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 8080}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["env", "-u", "NODE_OPTIONS", "node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 8080}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 # As process 1, node would ignore a SIGTERM that it has no handler for: while it waits for its database, or migrates.
-# And what V8 does to give memory back in quiet seconds costs the calls after them up to a third more; NODE_OPTIONS may not say so.
-# Node's own code on large pages takes a view 6 % of the processor less, where the kernel allows them. Only here, where the version
-# of Node is known: a later one may not start with it (nodejs/node#64408).
-ENTRYPOINT ["tini", "--", "node", "--no-memory-reducer", "--use-largepages=silent", "dist/cli.js"]
+ENTRYPOINT ["tini", "--", "memory-service"]
 CMD ["serve"]

@@ -24,6 +24,7 @@ export default defineConfig(({ mode }) => ({
     // Ceilings for a stuck test, not measurements: nothing here asserts on time.
     testTimeout: 240_000,
     hookTimeout: 120_000,
+    coverage: { include: ['src/**/*.ts'], reporter: ['text', 'html'] },
     projects: [
       {
         extends: true,

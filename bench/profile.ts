@@ -32,8 +32,13 @@ await withCleanup(async (scratch, later) => {
   await prepare(env, TENANTS);
   const key = runCli(['keys', 'create', '--service'], env).trim();
   const folder = join(scratch, 'profile');
-  const service = await startServer(['--cpu-prof', `--cpu-prof-dir=${folder}`, ...SERVICE], {
-    env: { ...env, ...LOAD_SETTINGS, AUTH: process.env.AUTH ?? 'keys' },
+  const service = await startServer(SERVICE, {
+    env: {
+      ...env,
+      ...LOAD_SETTINGS,
+      AUTH: process.env.AUTH ?? 'keys',
+      NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder}`,
+    },
     scratch,
     name: 'profiled',
     ready: '/readyz',

@@ -1,6 +1,7 @@
 /**
  * `npm run bench`: the service beside what one would take instead, in one run on one machine. Prints a Markdown table,
- * or with --json everything; writes both and a chart to bench/results.
+ * or with --json everything; writes both and a chart to bench/results, which git ignores. bench/RESULTS.md has the
+ * latest published run: see there.
  *
  * Environment: ROUNDS, SECONDS, WARM_UP (seconds), CONNECTIONS, TENANTS; ONLY and CONTESTANTS (lists with commas) leave out
  * the rest; LEAN=0 leaves out start-up, memory and sizes; TEST_DATABASE_URL and TEST_POSTGRES as for the tests.

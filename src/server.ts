@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
 import closeWithGrace from 'close-with-grace';
 import type { Logger } from 'pino';
 import { buildApp } from './app.ts';
@@ -23,9 +22,6 @@ export class StartError extends Error {}
  * @throws StartError when it cannot start.
  */
 export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
-  // V8 puts objects that are often alive at a collection among the old ones at once. Here those are the rows of whatever batch it falls
-  // into; then each row keeps its content until the old ones are collected, which doubles what collections cost.
-  setFlagsFromString('--no-allocation-site-pretenuring');
   const config = configFrom(env);
   const log = createLogger(config.LOG_LEVEL);
   // What has been started so far; a signal may come at any time.

@@ -77,11 +77,11 @@ export async function startContestants(
   const key = runCli(['keys', 'create', '--service'], { DATABASE_URL: databaseUrl }).trim();
   const start = async (
     name: string,
-    args: string[],
+    command: string[],
     env: Record<string, string>,
     ready?: string,
   ): Promise<Server> => {
-    const server = await startServer(args, { env, scratch, name, ...(ready && { ready }) });
+    const server = await startServer(command, { env, scratch, name, ...(ready && { ready }) });
     later(() => server.stop());
     return server;
   };

@@ -9,16 +9,16 @@ import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** What `npm start` of a checkout gives to `node`. */
+/** The command behind `npm start` in a checkout. */
 export function serviceOf(folder: string): string[] {
   const { scripts } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
     scripts: { start: string };
   };
-  return scripts.start.split(' ').slice(1);
+  return scripts.start.split(' ');
 }
 
 export const SERVICE = serviceOf(root);
-export const typescript = (script: string) => ['--import', 'tsx', script];
+export const typescript = (script: string) => [process.execPath, '--import', 'tsx', script];
 
 /** A server in a process of its own. */
 export interface Server {
@@ -38,14 +38,14 @@ process.on('exit', () => {
 });
 
 /**
- * Starts `node` with `args` and nothing but `env`, and waits until GET `ready` is answered with 200. Its log goes to a file in
+ * Starts `command` with nothing but `env`, and waits until GET `ready` is answered with 200. Its log goes to a file in
  * `scratch`, as it would in production.
  *
  * @param options.ready any answer will do where it is undefined
  * @param options.folder where to start it; by default this checkout
  */
 export async function startServer(
-  args: string[],
+  [command = '', ...args]: string[],
   options: { env: Record<string, string>; scratch: string; name: string; ready?: string; folder?: string },
 ): Promise<Server> {
   const { env, scratch, name, ready, folder = root } = options;
@@ -53,7 +53,7 @@ export async function startServer(
   const file = join(scratch, `${name}.log`);
   const log = openSync(file, 'a');
   const started = performance.now();
-  const child = spawn(process.execPath, args, {
+  const child = spawn(command, args, {
     cwd: folder,
     env: { PATH: process.env.PATH, NODE_ENV: 'production', PORT: String(port), ...env },
     stdio: ['ignore', log, log],

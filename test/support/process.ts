@@ -18,7 +18,12 @@ export interface CliProcess {
 /** Starts `memory-service`, as the run's setup compiled it, with only the given environment (and PATH). */
 export function startCli(args: string[], env: Record<string, string>): CliProcess {
   // PGlite's WebAssembly is compiled but not optimized: the process ends before that pays.
-  const child = spawn(process.execPath, ['--liftoff-only', 'dist/cli.js', ...args], {
+  return startProcess(process.execPath, ['--liftoff-only', 'dist/cli.js', ...args], env);
+}
+
+/** Starts a command in the project's root with only the given environment (and PATH). */
+export function startProcess(command: string, args: string[], env: Record<string, string>): CliProcess {
+  const child = spawn(command, args, {
     cwd: root,
     env: { PATH: process.env.PATH, NODE_ENV: 'test', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,0 +1,88 @@
+import { mkdtemp, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { createTestDatabase } from '../support/database.ts';
+import { startProcess } from '../support/process.ts';
+
+const launcher = fileURLToPath(new URL('../../bin/memory-service', import.meta.url));
+/** Reports how V8 was started. Loaded into every Node process, npm's too. */
+const report = `data:text/javascript,
+  import { getHeapStatistics } from 'node:v8';
+  if (process.argv[1].endsWith('/dist/cli.js')) console.error('started ' + JSON.stringify({
+    pid: process.pid, flags: process.execArgv, heapMiB: getHeapStatistics().heap_size_limit >> 20,
+  }));`.replaceAll(/\s+/g, '%20');
+const reportOption = `--import=${report}`;
+
+interface Started {
+  pid: number;
+  flags: string[];
+  heapMiB: number;
+}
+
+async function readReport(line: Promise<RegExpExecArray>): Promise<Started> {
+  const [, json] = await line;
+  return JSON.parse(json ?? '') as Started;
+}
+
+/** Starts a service that cannot start, and returns how it was started. */
+async function startInVain(command: string, args: string[], nodeOptions = ''): Promise<Started> {
+  const cli = startProcess(command, args, {
+    PORT: 'http',
+    NODE_OPTIONS: `${nodeOptions} ${reportOption}`,
+    npm_config_update_notifier: 'false',
+  });
+  const started = await readReport(cli.line(/^started (.*)/));
+  expect(await cli.exit).toBe(1);
+  expect(cli.output()).toContain('memory-service: The configuration is not valid:\n  PORT must be');
+  return started;
+}
+
+describe('bin/memory-service', () => {
+  const flags = ['--no-memory-reducer', '--no-allocation-site-pretenuring'];
+  // 1000 MiB of old objects, and three semi-spaces of 8 MiB.
+  const tuned = { flags, heapMiB: 1024 };
+
+  it('passes the flags however it is started', async () => {
+    const link = join(await mkdtemp(join(inject('scratch'), 'launcher-')), 'memory-service');
+    await symlink(launcher, link);
+    expect(await startInVain(launcher, ['serve'])).toMatchObject(tuned);
+    expect(await startInVain(link, ['serve'])).toMatchObject(tuned);
+    // Without prestart, which would compile the service under the tests that run it.
+    expect(await startInVain('npm', ['start', '--ignore-scripts'])).toMatchObject(tuned);
+    expect(await startInVain('npx', ['--no-install', 'memory-service', 'serve'])).toMatchObject(tuned);
+  });
+
+  it('lets NODE_OPTIONS change the size of the heap', async () => {
+    const { heapMiB } = await startInVain(launcher, ['serve'], '--max-old-space-size=300');
+    expect(heapMiB).toBe(324);
+  });
+
+  it('works from any directory', async () => {
+    const cli = startProcess('sh', ['-c', `cd ${tmpdir()} && exec ${launcher} --version`], {});
+    expect(await cli.exit).toBe(0);
+    expect(cli.output()).toMatch(/^\d+\.\d+\.\d+$/);
+  });
+
+  describe('with a database', () => {
+    let database: Awaited<ReturnType<typeof createTestDatabase>>;
+    beforeAll(async () => {
+      database = await createTestDatabase();
+    });
+    afterAll(async () => {
+      await database.drop();
+    });
+
+    it('becomes the service: it keeps the process id, so that signals reach it', async () => {
+      const env = { PORT: '0', DATABASE_URL: database.url, NODE_OPTIONS: reportOption };
+      const server = startProcess(launcher, ['serve'], env);
+      const { pid } = await readReport(server.line(/^started (.*)/));
+      expect(pid).toBe(server.child.pid);
+      await server.line(/http:\/\/127\.0\.0\.1:\d+/);
+      server.child.kill('SIGTERM');
+      expect(await server.exit).toBe(0);
+      expect(server.output()).toContain('"msg":"stopped"');
+    });
+  });
+});

@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+
+describe('versions of Node', () => {
+  const { engines } = JSON.parse(read('package.json')) as { engines: { node: string } };
+  const recommended = read('.nvmrc').trim();
+  const { jobs } = parse(read('.github/workflows/ci.yml')) as {
+    jobs: { test: { strategy: { matrix: { node: string[] } } } };
+  };
+  const tested = jobs.test.strategy.matrix.node;
+
+  it('CI tests the lowest one that engines allows, and the one that the image has', () => {
+    expect(engines.node).toBe(`>=${tested[0]}`);
+    expect(tested).toContain(recommended);
+    const images = [...read('Dockerfile').matchAll(/^FROM node:(\d+)/gm)].map(([, major]) => major);
+    expect(new Set(images)).toStrictEqual(new Set([recommended]));
+  });
+
+  it('the README names the lowest one', () => {
+    expect(read('README.md')).toContain(`Node ${tested[0]} or newer`);
+  });
+});
+
+it('.env.example names variables that something reads', () => {
+  const names = [...read('.env.example').matchAll(/^#?([A-Z_]+)=/gm)].map(([, name = '']) => name);
+  expect(names.length).toBeGreaterThan(3);
+  const readers = read('src/config.ts') + read('docker-compose.yml');
+  expect(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(readers))).toStrictEqual([]);
+});
