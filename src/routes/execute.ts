@@ -96,7 +96,7 @@ async function execute(
 ): Promise<Executed> {
   const { principal, policy } = contextOf(request);
   const command = findCommand(input.command)?.name ?? 'unknown';
-  noteCall(request, command, input);
+  noteCommand(request, command);
 
   const key = toolUseId ?? idempotencyKey(request);
   const started = performance.now();
@@ -122,11 +122,8 @@ async function execute(
 }
 
 /** For the log's line; several calls of one request are named one after the other. */
-function noteCall({ logEntry }: FastifyRequest, command: string, input: Record<string, unknown>): void {
+function noteCommand({ logEntry }: FastifyRequest, command: string): void {
   logEntry.command = logEntry.command === undefined ? command : `${logEntry.command},${command}`;
-  const { path, old_path: from, new_path: to } = input;
-  const paths = [path, from, to].filter((each) => typeof each === 'string');
-  logEntry.paths = [...(logEntry.paths ?? []), ...paths];
 }
 
 function answerOf({ content, isError }: Executed, { toolUseId }: ToolCall): object {
