@@ -264,6 +264,11 @@ describeService('several calls of one turn', (service) => {
       [block(cmd.create('/memories/never')), block(cmd.view('/memories'), '')],
       'the tool_use block has no `id`',
     ],
+    [
+      'an id that is too long',
+      [block(cmd.create('/memories/never')), block(cmd.view('/memories'), 'x'.repeat(256))],
+      "the tool_use block's `id` is longer than 255 characters",
+    ],
   ])('refused whole: %s', async (_title, blocks, why) => {
     const tenant = freshTenant();
     const { status, body } = await service().execute(blocks, { tenant });
