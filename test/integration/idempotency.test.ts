@@ -250,6 +250,27 @@ describeService('several calls of one turn', (service) => {
     expect((await service().execute(cmd.view('/memories/g'), { tenant })).is_error).toBe(true);
   });
 
+  it('are run until their results are as long as four views may be; the rest say so and can be sent again', async () => {
+    const tenant = freshTenant();
+    await service().execute(cmd.create('/memories/f', 'x'.repeat(200_000)), { tenant });
+    const views = Array.from({ length: 6 }, () => block(cmd.view('/memories/f')));
+    const write = block(cmd.create('/memories/g', 'y'));
+    const { status, body } = await service().execute([...views, write], { tenant });
+    expect(status).toBe(200);
+    const results = Object.values(body as Record<string, { content: string; is_error: boolean }>);
+    // Four are 4 characters short of that, because a cut line leaves room for its hint.
+    expect(results.slice(0, 5).map(({ content }) => content.length)).toStrictEqual(Array(5).fill(99_999));
+    for (const { content, is_error } of results.slice(5)) {
+      expect([content, is_error]).toStrictEqual([
+        'Error: This call was not run: the results before it are as long as those of one request may be. Send it again in another request.',
+        true,
+      ]);
+    }
+    expect(await service().execute([write], { tenant })).toMatchObject({
+      body: [{ content: 'File created successfully at: /memories/g', is_error: false }],
+    });
+  });
+
   it.each([
     ['none', [], 'the array holds 0 tool_use blocks, and 1 to 32 are allowed'],
     [
