@@ -130,7 +130,7 @@ async function openMemory({
   url,
 }: BenchDatabase): Promise<{ memory: PostgresMemory; close(): Promise<void> }> {
   const database = await openDatabase(loadConfig({ DATABASE_URL: url, DB_STATEMENT_TIMEOUT_MS: '0' }));
-  const memory = new PostgresMemory(database, { maxFiles: 0, maxBytes: 0, batchSize: 32 });
+  const memory = new PostgresMemory(database, { maxFiles: 0, maxBytes: 0, maxAnswers: 0, batchSize: 32 });
   return { memory, close: () => memory.close().then(() => database.close()) };
 }
 

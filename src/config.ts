@@ -81,6 +81,7 @@ const environment = z.object({
   MAX_TENANT_FILES: integer(0).default(10_000),
   RATE_LIMIT_PER_MINUTE: integer(0).default(6000),
   IDEMPOTENCY_HOURS: integer(1, 8760).default(24),
+  MAX_TENANT_ANSWERS: integer(0, 1_000_000_000).default(50_000),
   MEMORY_TTL_DAYS: integer(0, 36_500).default(0),
   REDACT: z.enum(['off', 'mask', 'reject'], { error: 'must be off, mask or reject' }).default('off'),
   MAX_BODY_BYTES: integer(1024, MAX_TEXT_BYTES).optional(),

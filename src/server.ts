@@ -102,7 +102,10 @@ function startJobs(config: Config, database: Database, log: Logger): () => Promi
       if (expired && expired.files > 0) log.info(expired, 'expired files');
     },
     pruning: async () => {
-      await pruneAnswers(database, { hours: config.IDEMPOTENCY_HOURS });
+      await pruneAnswers(database, {
+        hours: config.IDEMPOTENCY_HOURS,
+        maxAnswers: config.MAX_TENANT_ANSWERS,
+      });
     },
   };
   const stops = Object.entries(jobs).map(([job, work]) =>

@@ -1,24 +1,15 @@
 import { Keys } from '../api-keys/api-keys.ts';
 import type { Config } from '../config.ts';
 import type { Database } from '../postgres/database.ts';
-import { ConcurrencyLimiter } from '../util/concurrency-limiter.ts';
+import { createLookupLimiter } from '../util/concurrency-limiter.ts';
 import { KeyAuthenticator } from './key-authenticator.ts';
 import { noAuthentication } from './none.ts';
 import type { Authenticator } from './principal.ts';
 
-/** Concurrent lookups for callers whose credential is not cached, shared by address in turns. Others wait. */
-const MAX_LOOKUPS = 16;
-const MAX_WAITING_LOOKUPS = 1000;
-
 /** Creates the configured authenticator. */
 export async function createAuthenticator(config: Config, database: Database): Promise<Authenticator> {
   const autoCreate = config.AUTO_CREATE_TENANTS;
-  const lookups = new ConcurrencyLimiter({
-    total: MAX_LOOKUPS,
-    perTenant: 0,
-    maxWaiting: MAX_WAITING_LOOKUPS,
-    maxWaitMs: config.MAX_QUEUE_MS,
-  });
+  const lookups = createLookupLimiter(config.MAX_QUEUE_MS);
   switch (config.AUTH) {
     case 'none':
       return noAuthentication({ autoCreate: autoCreate ?? true });

@@ -101,7 +101,7 @@ export function registerTenantCommands(program: Command, open: Open): void {
     .addHelpText('after', '\nExample:\n  memory-service tenants show acme')
     .action((tenant: string, { json }: { json?: boolean }) =>
       run(async (all) => {
-        const row = describe(await existing(all, tenant));
+        const row = { ...describe(await existing(all, tenant)), answers: await all.countAnswers(tenant) };
         if (json) return printJson(row);
         printTable(
           ['SETTING', 'VALUE'],

@@ -14,10 +14,10 @@ export function requestKey(key: string, input: Record<string, unknown>): Request
   return { keyHash: sha256(key), requestHash: sha256(JSON.stringify(fields)) };
 }
 
-/** In UTF-16 units. Answers are short, except snippets of long lines and texts. */
-const MAX_STORED_CHARACTERS = 4096;
+/** In UTF-16 units. Answers are short, except snippets of long lines, and those that quote long texts or paths. */
+const MAX_STORED_CHARACTERS = 1024;
 
-/** An answer as it is kept for requests that are sent again: bounded, since no quota counts it. */
+/** An answer as it is kept for requests that are sent again: bounded, since quotas do not count it (see `AnswerLimit`). */
 export function storedAnswer(content: string): string {
   if (content.length <= MAX_STORED_CHARACTERS) return content;
   return `${prefix(content, MAX_STORED_CHARACTERS)}\n${answerNotKept}`;

@@ -1,6 +1,6 @@
 import { databaseTime } from '../postgres/clock.ts';
 import type { Database } from '../postgres/database.ts';
-import { nextTenantWithAnswersQuery, pruneAnswersQuery } from './queries.ts';
+import { newestAnswerOverQuery, nextTenantWithAnswersQuery, pruneAnswersQuery } from './queries.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 /** Small, so that a statement takes far less than its time limit. */
@@ -9,7 +9,8 @@ const ANSWERS_A_BATCH = 2000;
 const PRUNING_LOCK = 7_236_105_553;
 
 /**
- * Forgets the answers under idempotency keys that are older than `hours`, tenant by tenant, in batches. A tenant whose answers cannot
+ * Forgets the answers under idempotency keys that are older than `hours`, and the oldest of tenants that have more than `maxAnswers` (0: no
+ * limit), tenant by tenant, in batches. A tenant whose answers cannot
  * be pruned does not keep the job from the others; the first such fault is thrown at the end.
  *
  * @param options.now by default the database's time
@@ -17,19 +18,17 @@ const PRUNING_LOCK = 7_236_105_553;
  */
 export async function pruneAnswers(
   database: Database,
-  options: { hours: number; now?: Date },
+  options: { hours: number; maxAnswers: number; now?: Date },
 ): Promise<number | undefined> {
   let pruned = 0;
   const faults: unknown[] = [];
   const ran = await database.withJobLock(PRUNING_LOCK, async () => {
     const now = options.now ?? (await databaseTime(database));
-    const before = new Date(now.getTime() - options.hours * HOUR_MS).toISOString();
+    const until = new Date(now.getTime() - options.hours * HOUR_MS).toISOString();
     for await (const tenant of tenantsWithAnswers(database)) {
       try {
-        for (let count = ANSWERS_A_BATCH; count === ANSWERS_A_BATCH; pruned += count) {
-          const batch = { tenant, before, limit: ANSWERS_A_BATCH };
-          ({ count } = await database.query(pruneAnswersQuery, batch));
-        }
+        pruned += await forgetAnswers(database, tenant, until);
+        if (options.maxAnswers > 0) pruned += await forgetAnswersOver(database, tenant, options.maxAnswers);
       } catch (error) {
         faults.push(error);
       }
@@ -37,6 +36,25 @@ export async function pruneAnswers(
     if (faults.length > 0) throw faults[0];
   });
   return ran ? pruned : undefined;
+}
+
+/** Forgets a tenant's oldest answers beyond so many; returns how many. */
+export async function forgetAnswersOver(
+  database: Database,
+  tenant: string,
+  maxAnswers: number,
+): Promise<number> {
+  const newest = (await database.query(newestAnswerOverQuery, { tenant, maxAnswers })).rows[0];
+  return newest === undefined ? 0 : forgetAnswers(database, tenant, newest.createdAt);
+}
+
+/** @param until an answer of this very time is forgotten too */
+async function forgetAnswers(database: Database, tenant: string, until: string): Promise<number> {
+  let forgotten = 0;
+  for (let count = ANSWERS_A_BATCH; count === ANSWERS_A_BATCH; forgotten += count) {
+    ({ count } = await database.query(pruneAnswersQuery, { tenant, until, limit: ANSWERS_A_BATCH }));
+  }
+  return forgotten;
 }
 
 async function* tenantsWithAnswers(database: Database): AsyncGenerator<string> {

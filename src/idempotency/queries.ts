@@ -7,13 +7,32 @@ export const nextTenantWithAnswersQuery = defineQuery<{ after: string }, { tenan
   'SELECT tenant_id AS tenant FROM idempotency_keys WHERE tenant_id > $1 ORDER BY tenant_id LIMIT 1',
 );
 
-/** Forgets up to so many of a tenant's answers that are older than a time. */
-export const pruneAnswersQuery = defineQuery<{ tenant: string; before: string; limit: number }>(
+/** The time of the newest of a tenant's answers beyond the `maxAnswers` newest: one walk along an index. */
+export const newestAnswerOverQuery = defineQuery<
+  { tenant: string; maxAnswers: number },
+  { createdAt: string }
+>(
+  'newest_answer_over',
+  ['tenant', 'maxAnswers'],
+  `
+SELECT created_at::text AS "createdAt" FROM idempotency_keys WHERE tenant_id = $1
+ORDER BY created_at DESC OFFSET $2::integer LIMIT 1
+`,
+);
+
+export const countAnswersQuery = defineQuery<{ tenant: string }, { answers: number }>(
+  'count_answers',
+  ['tenant'],
+  'SELECT count(*)::integer AS answers FROM idempotency_keys WHERE tenant_id = $1',
+);
+
+/** Forgets up to so many of a tenant's answers that are as old as a time or older. */
+export const pruneAnswersQuery = defineQuery<{ tenant: string; until: string; limit: number }>(
   'prune_answers',
-  ['tenant', 'before', 'limit'],
+  ['tenant', 'until', 'limit'],
   `
 DELETE FROM idempotency_keys WHERE tenant_id = $1 AND key_hash IN (
-  SELECT key_hash FROM idempotency_keys WHERE tenant_id = $1 AND created_at < $2::timestamptz
+  SELECT key_hash FROM idempotency_keys WHERE tenant_id = $1 AND created_at <= $2::timestamptz
   ORDER BY created_at LIMIT $3::integer
 )
 `,
@@ -29,4 +48,10 @@ DELETE FROM idempotency_keys WHERE tenant_id = $1
 `,
 );
 
-export const idempotencyQueries = [nextTenantWithAnswersQuery, pruneAnswersQuery, eraseAnswersQuery] as const;
+export const idempotencyQueries = [
+  nextTenantWithAnswersQuery,
+  newestAnswerOverQuery,
+  countAnswersQuery,
+  pruneAnswersQuery,
+  eraseAnswersQuery,
+] as const;

@@ -6,10 +6,8 @@ const MIN_PART = 2;
 /** Lines to show, and the hints to print when they do not all fit. */
 export interface LinesToShow {
   header: string;
-  /** The available lines, of which `start` to `end` are shown. */
+  /** The lines from `start` on: up to `end`, or as many as `maxLinesShown` says. */
   lines: readonly string[];
-  /** The number of the first of `lines`. */
-  first: number;
   /** Numbers of the first and the last line to show. */
   start: number;
   end: number;
@@ -21,16 +19,21 @@ export interface LinesToShow {
   hasMore: boolean;
 }
 
+/** More lines than this are not shown in `maxChars` (0: no limit), and one more is enough to see that they are not. */
+export function maxLinesShown(maxChars: number): number {
+  return maxChars > 0 ? Math.ceil(maxChars / (numberedLine(1, '').length + 1)) + 1 : Number.MAX_SAFE_INTEGER;
+}
+
 /**
  * Formats the header and the numbered lines. Output beyond `maxChars` UTF-16 units (0: no limit) is cut at the end of a line and ends
  * with a hint. When not even the first line fits, that line is cut, so that following the hints always reaches the end.
  */
 export function showLines(show: LinesToShow, maxChars: number): string {
-  const { header, lines, first, start, end } = show;
+  const { header, lines, start, end } = show;
   const shown = [header];
   let length = header.length;
   for (let number = start; number <= end; number++) {
-    const line = numberedLine(number, lines[number - first] ?? '');
+    const line = numberedLine(number, lines[number - start] ?? '');
     length += 1 + line.length;
     if (maxChars > 0 && length > maxChars) return truncate(shown, length - 1 - line.length, show, maxChars);
     shown.push(line);
@@ -40,7 +43,7 @@ export function showLines(show: LinesToShow, maxChars: number): string {
 
 /** @param length of `shown`, joined */
 function truncate(shown: string[], length: number, show: LinesToShow, maxChars: number): string {
-  const { lines, first, start } = show;
+  const { lines, start } = show;
   const last = () => start + shown.length - 2;
   let left = length;
   while (shown.length > 1 && left + 1 + show.truncated(last()).length > maxChars) {
@@ -48,7 +51,7 @@ function truncate(shown: string[], length: number, show: LinesToShow, maxChars: 
   }
   if (shown.length > 1) return [...shown, show.truncated(last())].join('\n');
 
-  const line = lines[start - first] ?? '';
+  const line = lines[0] ?? '';
   const room =
     maxChars - left - numberedLine(start, '').length - show.cut(line.length, line.length).length - 2;
   const part = prefix(line, Math.min(line.length, Math.max(MIN_PART, room)));

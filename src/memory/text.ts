@@ -11,6 +11,16 @@ export function countLines(content: string): number {
   return countNewlines(content, 0, content.length) + 1;
 }
 
+/**
+ * Lines of `content` from line `first` on (1-based, within the file), at most `maxLines` of them: whole lines, and not many more than
+ * hold `maxChars` UTF-16 units. What the answer cannot show is not split.
+ */
+export function linesFrom(content: string, first: number, maxLines: number, maxChars: number): string[] {
+  const from = lineOffset(content, first);
+  const to = maxChars < content.length - from ? lineEnd(content, from + maxChars) : content.length;
+  return content.slice(from, to).split('\n', maxLines);
+}
+
 /** Returns the 1-based line numbers of ascending `offsets`, in one pass over `content`. */
 export function linesOfOffsets(content: string, offsets: readonly number[]): number[] {
   let line = 1;
@@ -41,9 +51,7 @@ export function splice(content: string, offset: number, length: number, text: st
 export function insertLines(content: string, after: number, text: string): Change {
   const lineCount = countLines(content);
   if (after === lineCount) return splice(content, content.length, 0, `\n${text}`);
-  let offset = 0;
-  for (let line = 0; line < after; line++) offset = content.indexOf('\n', offset) + 1;
-  return splice(content, offset, 0, `${text}\n`);
+  return splice(content, lineOffset(content, after + 1), 0, `${text}\n`);
 }
 
 /** Lines of context that a snippet shows above and below a change. */
@@ -57,6 +65,13 @@ export function snippetOf({ content, start, end }: Change): { lines: string[]; f
   let to = lineEnd(content, end);
   for (let below = 0; below < LINES_AROUND && to < content.length; below++) to = lineEnd(content, to + 1);
   return { lines: splitLines(content.slice(from, to)), first };
+}
+
+/** Where line `number` begins; it must be within the file. */
+function lineOffset(content: string, number: number): number {
+  let offset = 0;
+  for (let line = 1; line < number; line++) offset = content.indexOf('\n', offset) + 1;
+  return offset;
 }
 
 /** Start of the line that contains `offset`. */

@@ -6,8 +6,6 @@ export interface AccessLogEntry {
   command?: string;
   /** `ok`, `error` (a result that reports a failure) or a problem's code. */
   outcome?: string;
-  /** Paths the command names, logged at debug only. */
-  paths?: string[];
 }
 
 declare module 'fastify' {
@@ -21,7 +19,7 @@ export function commonHeaders(requestId: string): Record<string, string> {
   return { 'X-Request-Id': requestId, 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
 }
 
-/** Gives each request its `logEntry`, and writes one log line for it: never contents, paths only at debug. */
+/** Gives each request its `logEntry`, and writes one log line for it: never contents or paths. */
 export const accessLog = fp(
   async (app) => {
     app.decorateRequest('logEntry');
@@ -31,7 +29,7 @@ export const accessLog = fp(
       done();
     });
     app.addHook('onResponse', (request, reply, done) => {
-      const { tenant, command, outcome, paths } = request.logEntry;
+      const { tenant, command, outcome } = request.logEntry;
       const line = {
         reqId: request.id,
         method: request.method,
@@ -45,7 +43,6 @@ export const accessLog = fp(
       // Probes come every few seconds and say nothing while all is well.
       if (tenant === undefined && reply.statusCode < 400) request.log.debug(line, 'request');
       else request.log.info(line, 'request');
-      if (paths) request.log.debug({ reqId: request.id, paths }, 'paths');
       done();
     });
   },

@@ -26,8 +26,9 @@ export const authentication = fp<{ authenticator: Authenticator; policies: Tenan
     app.decorateRequest('context');
     app.addHook('onRequest', (request, _reply, done) => {
       const identified = mapMaybePromise(authenticator.authenticate(request), (principal) => {
-        request.logEntry.tenant = principal.tenant;
-        return mapMaybePromise(policies.policyFor(principal.tenant, principal.autoCreate), (policy) => {
+        const { tenant, autoCreate } = principal;
+        request.logEntry.tenant = tenant;
+        return mapMaybePromise(policies.policyFor(tenant, { autoCreate, ip: request.ip }), (policy) => {
           request.context = { principal, policy };
         });
       });

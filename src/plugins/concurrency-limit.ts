@@ -1,7 +1,4 @@
-import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { ServiceError } from '../errors.ts';
-import type { TenantPolicy } from '../tenants/policy-cache.ts';
 import { contextOf } from './authentication.ts';
 import { type InFlight, InFlightRequest } from './in-flight.ts';
 import { countBody } from './request-body.ts';
@@ -18,16 +15,18 @@ export const concurrencyLimit = fp<{ inFlight: InFlight; transferTimeoutMs: numb
     app.decorateRequest('inFlight');
     app.addHook('onRequest', (request, reply, done) => {
       const { principal, policy } = contextOf(request);
-      checkBodySize(request, policy);
       request.inFlight = new InFlightRequest(inFlight, principal.tenant, reply);
-      const waiting = countBody(request, reply, transferTimeoutMs);
+      const waiting = countBody(request, reply, {
+        maxBytes: policy.maxBodyBytes,
+        transferTimeoutMs,
+      });
       if (waiting) waiting.then(() => done(), done);
       else done();
     });
     // Counts the answer until the client has taken it, and closes the connection of a client that takes too long.
     app.addHook('onSend', (request, { raw }, payload, done) => {
       const size = typeof payload === 'string' ? Buffer.byteLength(payload) : 0;
-      request.inFlight?.addAnswer(size);
+      request.inFlight?.answer(size);
       // Behind an earlier answer on the same connection there is no socket yet, and that one's limit holds.
       if (raw.socket) {
         const parts = Math.max(1, Math.ceil(size / MIN_TRANSFER_BYTES));
@@ -38,14 +37,3 @@ export const concurrencyLimit = fp<{ inFlight: InFlight; transferTimeoutMs: numb
   },
   { name: 'concurrency-limit', dependencies: ['authentication'] },
 );
-
-/** @throws ServiceError 413 for a body over the tenant's own limit, by what its Content-Length says. */
-function checkBodySize({ headers }: FastifyRequest, { maxBodyBytes }: TenantPolicy): void {
-  if (maxBodyBytes > 0 && Number(headers['content-length'] ?? 0) > maxBodyBytes) {
-    throw new ServiceError(
-      413,
-      'body_too_large',
-      `The body is larger than ${maxBodyBytes} bytes, the limit of this tenant.`,
-    );
-  }
-}

@@ -63,14 +63,16 @@ export class InFlight {
 }
 
 /**
- * What one request holds, given back when its connection has taken the answer (or is closed) and the work for it is done:
- * work goes on when the client has gone or the handler has timed out.
+ * What one request holds. Its slot is given back once it is answered and the work for it is done: work goes on when the client has gone
+ * or the handler has timed out. Its bytes are given back when the connection has taken the answer too, or is closed. So whoever reads
+ * slowly holds memory, which is counted, but no slot.
  */
 export class InFlightRequest {
   readonly #inFlight: InFlight;
   readonly #request: Slot;
   readonly bytes: Slot;
   #deadline: Deadline | undefined;
+  #isAnswered = false;
   #isClosed = false;
   #isWorking = false;
 
@@ -97,10 +99,12 @@ export class InFlightRequest {
     this.#deadline?.clear();
   }
 
-  /** Counts an answer, which is in memory already. */
-  addAnswer(bytes: number): void {
+  /** Counts the answer, which is in memory and about to be sent. */
+  answer(bytes: number): void {
     this.bytes.add(bytes);
     this.#inFlight.noteAnswer(this.bytes.tenant, bytes);
+    this.#isAnswered = true;
+    this.#releaseIfDone();
   }
 
   /**
@@ -113,7 +117,7 @@ export class InFlightRequest {
     return this.#request.acquire(this.#inFlight.unitsFor(tenant, units - REQUEST_BYTES));
   }
 
-  /** From now on, closing the connection does not release the slots. */
+  /** From now on, neither an answer nor closing the connection releases anything. */
   startWork(): void {
     this.#isWorking = true;
   }
@@ -124,9 +128,9 @@ export class InFlightRequest {
   }
 
   #releaseIfDone(): void {
-    if (!this.#isClosed || this.#isWorking) return;
-    this.#request.release();
-    this.bytes.release();
+    if (this.#isWorking) return;
+    if (this.#isAnswered || this.#isClosed) this.#request.release();
+    if (this.#isClosed) this.bytes.release();
   }
 }
 

@@ -1,7 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import fp from 'fastify-plugin';
 import { ServiceError } from '../errors.ts';
+import { TurnQueue } from '../util/turn-queue.ts';
 import { excessOf, tooComplex } from './json-limits.ts';
+
+/** In bytes. Parsing a larger body takes long enough for others to notice, when many come at once. */
+const LARGE_BODY_BYTES = 64 * 1024;
 
 /**
  * Accepts JSON bodies only, and only well-formed UTF-8: the default parser would put U+FFFD in the place of broken
@@ -12,6 +16,7 @@ export const jsonBody = fp(
     // Keys called `__proto__` or `constructor` are fields that no command knows, so they are ignored like all such: parsed they are
     // plain properties. To look for them in the text took nearly as long as to parse it.
     const parseJson = app.getDefaultJsonParser('ignore', 'ignore');
+    const largeBodies = new TurnQueue();
     app.removeAllContentTypeParsers();
     app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
       const encoding = request.headers['content-encoding'];
@@ -37,10 +42,16 @@ export const jsonBody = fp(
       if (!isUtf8(body as Buffer)) {
         return done(new ServiceError(400, 'invalid_utf8', 'The body is not valid UTF-8, as JSON has to be.'));
       }
-      const text = body.toString('utf8');
-      const excess = excessOf(text);
-      if (excess !== undefined) return done(new ServiceError(400, 'json_too_complex', tooComplex(excess)));
-      parseJson(request, text, done);
+      const parse = () => {
+        const text = body.toString('utf8');
+        const excess = excessOf(text);
+        if (excess !== undefined) return done(new ServiceError(400, 'json_too_complex', tooComplex(excess)));
+        parseJson(request, text, done);
+      };
+      if (body.length <= LARGE_BODY_BYTES) return parse();
+      // It has arrived: waiting for its turn does not count as a slow body.
+      request.inFlight?.endTimeLimit();
+      largeBodies.add(parse);
     });
   },
   { name: 'json-body' },

@@ -35,7 +35,7 @@ export class Metrics {
     this.registry.removeSingleMetric('nodejs_version_info');
     new Gauge({
       name: 'memory_requests_in_flight',
-      help: 'Requests to POST /execute that hold a slot: being worked on, or their answer not yet taken by the client.',
+      help: 'Requests to POST /execute that hold a slot: those that are worked on.',
       registers: [this.registry],
       collect() {
         this.set(inFlight.requests.current.slots);

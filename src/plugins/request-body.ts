@@ -4,20 +4,29 @@ import { ServiceError } from '../errors.ts';
 import { type InFlightRequest, inFlightOf } from './in-flight.ts';
 import { MIN_TRANSFER_BYTES, REQUEST_BYTES } from './transfer-limits.ts';
 
+interface BodyLimits {
+  /** 0: no limit but the service's own. */
+  maxBytes: number;
+  /** The time for each `MIN_TRANSFER_BYTES`; waiting for room does not count. */
+  transferTimeoutMs: number;
+}
+
 /**
- * Counts a body's bytes as they arrive, and stops reading while there is no room for more. A body that arrives too slowly is
- * refused with 408. To be called last before the body is read: the parser collects the same chunks.
+ * Counts a body's bytes as they arrive, and stops reading while there is no room for more. A body that is too large is refused with 413,
+ * one that arrives too slowly with 408. To be called last before the body is read: the parser collects the same chunks.
  *
- * @param transferTimeoutMs the time for each `MIN_TRANSFER_BYTES`; waiting for room does not count
  * @returns a promise when the request has to wait for room
+ * @throws ServiceError 413 for a body that says that it is too large
  */
 export function countBody(
   request: FastifyRequest,
   reply: FastifyReply,
-  transferTimeoutMs: number,
+  limits: BodyLimits,
 ): Promise<void> | undefined {
   const inFlight = inFlightOf(request);
+  const { maxBytes, transferTimeoutMs } = limits;
   const declared = Number(request.headers['content-length']);
+  if (isOver(declared, maxBytes)) throw bodyTooLarge(maxBytes);
   const refuse = (error: unknown) => {
     if (reply.sent) return;
     // What is left of the body must not be taken for the next request.
@@ -28,7 +37,7 @@ export function countBody(
   const start = () => {
     // A small body is counted with its request, and has to arrive within one time limit.
     if (declared <= REQUEST_BYTES) inFlight.limitTime(transferTimeoutMs, () => refuse(bodyTimeout()));
-    else watch(request.raw, reply, inFlight, transferTimeoutMs, refuse);
+    else watch(request.raw, reply, inFlight, limits, refuse);
   };
   const waiting = inFlight.bytes.acquire(REQUEST_BYTES);
   if (waiting) return waiting.then(start);
@@ -40,15 +49,15 @@ function watch(
   body: IncomingMessage,
   reply: FastifyReply,
   inFlight: InFlightRequest,
-  transferTimeoutMs: number,
+  { maxBytes, transferTimeoutMs }: BodyLimits,
   refuse: (error: unknown) => void,
 ): void {
   let received = 0;
   let counted = REQUEST_BYTES;
-  let isOver = false;
+  let hasEnded = false;
 
   const end = (error: unknown) => {
-    isOver = true;
+    hasEnded = true;
     refuse(error);
   };
   const limitTime = () => {
@@ -61,7 +70,10 @@ function watch(
   body.on('data', (chunk: Buffer) => {
     received += chunk.length;
     // Once the request is answered or refused, the rest is thrown away.
-    if (received <= counted || isOver || reply.sent) return;
+    if (hasEnded || reply.sent) return;
+    // A chunked body does not say its length.
+    if (isOver(received, maxBytes)) return end(bodyTooLarge(maxBytes));
+    if (received <= counted) return;
     let waiting: Promise<void> | undefined;
     try {
       waiting = inFlight.bytes.acquire(received - counted);
@@ -78,6 +90,18 @@ function watch(
     }, end);
   });
   limitTime();
+}
+
+function isOver(bytes: number, maxBytes: number): boolean {
+  return maxBytes > 0 && bytes > maxBytes;
+}
+
+function bodyTooLarge(maxBytes: number): ServiceError {
+  return new ServiceError(
+    413,
+    'body_too_large',
+    `The body is larger than ${maxBytes} bytes, the limit of this tenant.`,
+  );
 }
 
 function bodyTimeout(): ServiceError {

@@ -6,7 +6,7 @@ import { tooComplex } from '../plugins/json-limits.ts';
 import { schemaName } from '../plugins/openapi.ts';
 import { problemResponse } from '../plugins/problem-responses.ts';
 import { type Example, examples } from './execute-examples.ts';
-import { MAX_CALLS } from './tool-call.ts';
+import { MAX_CALLS, MAX_ID_LENGTH } from './tool-call.ts';
 
 for (const { name, description, schema } of commands) {
   z.globalRegistry.add(schema, { id: schemaName(name), description });
@@ -26,6 +26,7 @@ const toolUseSchema = z
     id: z
       .string()
       .min(1)
+      .max(MAX_ID_LENGTH)
       .meta({ examples: ['toolu_01C4D5E6F7G8H9I0J1K2L3M4'] }),
     name: z.literal('memory'),
     input: commandSchema,

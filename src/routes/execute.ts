@@ -29,6 +29,11 @@ interface Answer {
 const REUSED_ID =
   'Error: This call was not run: the id of its tool_use block was used for another write before. Send it again under a new id.';
 
+/** Once the results of several calls are as long as so many of the longest views, the rest are not run. */
+const MAX_ANSWER_VIEWS = 4;
+const ANSWER_FULL =
+  'Error: This call was not run: the results before it are as long as those of one request may be. Send it again in another request.';
+
 /** `POST /execute`: runs memory commands for the request's tenant. */
 export async function executeRoute(app: FastifyInstance, options: ExecuteOptions): Promise<void> {
   app.post('/execute', { schema: executeSchema }, async (request, reply) => {
@@ -47,9 +52,16 @@ async function answer(request: FastifyRequest, options: ExecuteOptions): Promise
     const single = await execute(request, calls, options);
     return { body: answerOf(single, calls), single };
   }
+  const { maxViewChars } = contextOf(request).policy.limits;
   const body: object[] = [];
+  let length = 0;
   // In their order, since a later one may build on an earlier one.
-  for (const call of calls) body.push(answerOf(await executeInTurn(request, call, options), call));
+  for (const call of calls) {
+    const isFull = maxViewChars > 0 && length >= MAX_ANSWER_VIEWS * maxViewChars;
+    const result = isFull ? notRun(request, ANSWER_FULL) : await executeInTurn(request, call, options);
+    length += result.content.length;
+    body.push(answerOf(result, call));
+  }
   return { body };
 }
 
@@ -63,9 +75,13 @@ async function executeInTurn(
     return await execute(request, call, options);
   } catch (error) {
     if (!(error instanceof ServiceError && error.code === 'idempotency_key_reused')) throw error;
-    request.logEntry.outcome = 'error';
-    return { content: REUSED_ID, isError: true };
+    return notRun(request, REUSED_ID);
   }
+}
+
+function notRun({ logEntry }: FastifyRequest, why: string): Executed {
+  logEntry.outcome = 'error';
+  return { content: why, isError: true };
 }
 
 /**
@@ -96,7 +112,7 @@ async function execute(
 ): Promise<Executed> {
   const { principal, policy } = contextOf(request);
   const command = findCommand(input.command)?.name ?? 'unknown';
-  noteCall(request, command, input);
+  noteCommand(request, command);
 
   const key = toolUseId ?? idempotencyKey(request);
   const started = performance.now();
@@ -122,11 +138,8 @@ async function execute(
 }
 
 /** For the log's line; several calls of one request are named one after the other. */
-function noteCall({ logEntry }: FastifyRequest, command: string, input: Record<string, unknown>): void {
+function noteCommand({ logEntry }: FastifyRequest, command: string): void {
   logEntry.command = logEntry.command === undefined ? command : `${logEntry.command},${command}`;
-  const { path, old_path: from, new_path: to } = input;
-  const paths = [path, from, to].filter((each) => typeof each === 'string');
-  logEntry.paths = [...(logEntry.paths ?? []), ...paths];
 }
 
 function answerOf({ content, isError }: Executed, { toolUseId }: ToolCall): object {

@@ -9,6 +9,9 @@ export interface ToolCall {
 /** How many `tool_use` blocks one request may hold. */
 export const MAX_CALLS = 32;
 
+/** In UTF-16 units. Those of the API (`toolu_…`) have some 30. */
+export const MAX_ID_LENGTH = 255;
+
 /**
  * Takes a body apart: a bare input, a whole `tool_use` block, or an array of such blocks.
  *
@@ -38,6 +41,9 @@ function readToolCall(body: unknown): ToolCall {
 
 function readToolUse({ id, name, input }: Record<string, unknown>): ToolCall {
   if (typeof id !== 'string' || id === '') throw notAMemoryInput('the tool_use block has no `id`');
+  if (id.length > MAX_ID_LENGTH) {
+    throw notAMemoryInput(`the tool_use block's \`id\` is longer than ${MAX_ID_LENGTH} characters`);
+  }
   if (name !== 'memory') {
     throw notAMemoryInput('the tool_use block is for another tool: its `name` is not "memory"');
   }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { AnswerLimit } from '../idempotency/answer-limit.ts';
 import { keyReused, storedAnswer } from '../idempotency/idempotency.ts';
 import { MAX_DEPTH, MAX_PATH_BYTES, type MemoryPath, ROOT } from '../memory/path.ts';
 import type { MemoryResult } from '../memory/result.ts';
@@ -49,17 +50,25 @@ interface Shared {
   writes: WriteQueue;
   pending: PendingFiles;
   accessTimes: AccessTimes;
+  answers: AnswerLimit;
 }
 
 /** The memory of all tenants in one database. Throws `DatabaseError`. */
 export class PostgresMemory implements MemoryStores {
   readonly #shared: Shared;
 
-  /** @param options.batchSize how many writes may share a statement */
-  constructor(database: Database, { batchSize, ...quotas }: Quotas & { batchSize: number }) {
+  /**
+   * @param options.batchSize how many writes may share a statement
+   * @param options.maxAnswers how many answers a tenant may have under idempotency keys; 0: no limit
+   */
+  constructor(
+    database: Database,
+    { batchSize, maxAnswers, ...quotas }: Quotas & { batchSize: number; maxAnswers: number },
+  ) {
     const writes = new WriteQueue({ batched: database.queryBatch, single: database.query }, batchSize);
     const accessTimes = new AccessTimes(database, writes);
-    this.#shared = { database, quotas, writes, pending: new PendingFiles(), accessTimes };
+    const answers = new AnswerLimit(database, maxAnswers);
+    this.#shared = { database, quotas, writes, pending: new PendingFiles(), accessTimes, answers };
   }
 
   forTenant(tenant: string, options: { autoCreate: boolean; request?: RequestKey | undefined }): MemoryStore {
@@ -67,8 +76,8 @@ export class PostgresMemory implements MemoryStores {
   }
 
   /** Writes what is still to be written in the background. Call it when no more requests come. */
-  close(): Promise<void> {
-    return this.#shared.accessTimes.close();
+  async close(): Promise<void> {
+    await Promise.all([this.#shared.accessTimes.close(), this.#shared.answers.close()]);
   }
 }
 
@@ -228,6 +237,7 @@ class TenantMemory implements MemoryStore {
       case 'unknown_tenant':
         throw unknownTenant(tenant);
     }
+    if (isRepeatable) this.#context.answers.note(tenant);
     return outcome as Exclude<Own, CommonOutcome>;
   }
 }

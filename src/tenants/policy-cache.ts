@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Config } from '../config.ts';
 import { ServiceError } from '../errors.ts';
 import type { MemoryLimits } from '../memory/commands/command.ts';
+import { createLookupLimiter } from '../util/concurrency-limiter.ts';
 import { mapMaybePromise } from '../util/maybe-promise.ts';
 import type { TenantRow } from './queries.ts';
 import { type Tenants, unknownTenant } from './tenants.ts';
@@ -17,10 +18,14 @@ export interface TenantPolicy {
 
 const CACHED_TENANTS = 50_000;
 
-/** Finds tenants and what holds for them; look-ups are cached, so a change takes effect within `AUTH_CACHE_SECONDS`. */
+/**
+ * Finds tenants and what holds for them. Look-ups are cached, also of tenants that do not exist, so a change takes effect within
+ * `AUTH_CACHE_SECONDS`. Few are made at once: whoever may name any tenant can name many that are not cached.
+ */
 export class TenantPolicyCache {
   readonly #defaults: TenantPolicy;
-  readonly #cache: LRUCache<string, { row: TenantRow | undefined; policy: TenantPolicy }>;
+  /** Fetches by the caller's address. */
+  readonly #cache: LRUCache<string, { row: TenantRow | undefined; policy: TenantPolicy }, string>;
 
   constructor(tenants: Pick<Tenants, 'find'>, config: Config) {
     this.#defaults = {
@@ -30,11 +35,13 @@ export class TenantPolicyCache {
       maxBodyBytes: 0,
       redact: config.REDACT,
     };
+    const lookups = createLookupLimiter(config.MAX_QUEUE_MS);
     this.#cache = new LRUCache({
       max: CACHED_TENANTS,
       ttl: config.AUTH_CACHE_SECONDS * 1000,
-      fetchMethod: async (tenant) => {
-        const row = await tenants.find(tenant);
+      // Requests that come while a look-up is under way share it.
+      fetchMethod: async (tenant, _, { context: ip }) => {
+        const row = await lookups.run(ip, () => tenants.find(tenant));
         return { row, policy: this.#policyOf(row) };
       },
     });
@@ -43,11 +50,16 @@ export class TenantPolicyCache {
   /**
    * What holds for a tenant; without a promise where it is cached.
    *
-   * @param autoCreate whether it may be one that does not exist yet
-   * @throws ServiceError 403 when it is suspended, or does not exist and is not to be made.
+   * @param options.autoCreate whether it may be one that does not exist yet
+   * @param options.ip the address the request came from: addresses take turns to look up
+   * @throws ServiceError 403 when it is suspended, or does not exist and is not to be made; 503 when too many wait for a look-up.
    */
-  policyFor(tenant: string, autoCreate: boolean): TenantPolicy | Promise<TenantPolicy> {
-    return mapMaybePromise(this.#cache.get(tenant) ?? this.#cache.fetch(tenant), (found) => {
+  policyFor(
+    tenant: string,
+    { autoCreate, ip }: { autoCreate: boolean; ip: string },
+  ): TenantPolicy | Promise<TenantPolicy> {
+    const cached = this.#cache.get(tenant) ?? this.#cache.fetch(tenant, { context: ip });
+    return mapMaybePromise(cached, (found) => {
       if (found?.row === undefined && !autoCreate) throw unknownTenant(tenant);
       if (found?.row?.suspendedAt) {
         throw new ServiceError(403, 'tenant_suspended', `The tenant ${tenant} is suspended.`);

@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors.ts';
-import { eraseAnswersQuery } from '../idempotency/queries.ts';
+import { countAnswersQuery, eraseAnswersQuery } from '../idempotency/queries.ts';
 import type { Database } from '../postgres/database.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import {
@@ -29,6 +29,11 @@ export class Tenants {
 
   async find(tenant: string): Promise<TenantRow | undefined> {
     return (await this.#database.query(findTenantQuery, { tenant })).rows[0];
+  }
+
+  /** How many answers a tenant has under idempotency keys. */
+  async countAnswers(tenant: string): Promise<number> {
+    return (await this.#database.query(countAnswersQuery, { tenant })).rows[0]?.answers ?? 0;
   }
 
   /** All tenants in the order of their ids, read page by page. */

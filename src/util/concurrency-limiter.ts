@@ -179,6 +179,19 @@ export class ConcurrencyLimiter {
   }
 }
 
+const MAX_LOOKUPS = 16;
+const MAX_WAITING_LOOKUPS = 1000;
+
+/** Limits concurrent lookups of what is not cached, shared by address in turns. */
+export function createLookupLimiter(maxWaitMs: number): ConcurrencyLimiter {
+  return new ConcurrencyLimiter({
+    total: MAX_LOOKUPS,
+    perTenant: 0,
+    maxWaiting: MAX_WAITING_LOOKUPS,
+    maxWaitMs,
+  });
+}
+
 function hasRoom(limit: number, inFlight: number, held: number, units: number): boolean {
   return limit === 0 || inFlight === held || inFlight + units <= limit;
 }

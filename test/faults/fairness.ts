@@ -1,56 +1,80 @@
 /**
- * `npx tsx test/faults/fairness.ts`, after `npm run build`: what one tenant's latency becomes while another one sends expensive
- * requests. It measures, and so it is not a test. SECONDS (5) for each load. FAULTS_CLI: another build to measure.
+ * `npx tsx test/faults/fairness.ts`, after `npm run build`: what one tenant's latency becomes while another one, or a stranger, attacks. A
+ * steady trickle of views and creates, sent whether or not the ones before are answered. It measures, and so it is not a test. SECONDS (5)
+ * for each attack; ONLY: part of the titles to run; FAULTS_CLI: another build to measure.
  */
+import { fork } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { Agent, request } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { newApiKey } from '../../src/api-keys/api-key.ts';
 import { PostgresServer } from '../support/faults/postgres.ts';
 import { Replica } from '../support/faults/replica.ts';
 import { installBinaries } from '../support/postgres/binaries.ts';
 import { cmd } from '../support/table.ts';
+import { ATTACKER, type Attack, attacks, type Counts, KIB, type Setup, send } from './attacks.ts';
 
 const SECONDS = Number(process.env.SECONDS ?? 5);
-const CLIENTS = 32;
-const FILES = 9900;
+const QUIET_SECONDS = SECONDS / 2;
+/** Requests in flight of the tenant that is measured never exceed its share. */
+const EVERY_MS = 20;
+const TENANT = 'quiet';
 
-const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
-
-function post(url: string, tenant: string, input: object): Promise<number> {
-  return new Promise((resolve) => {
-    const sent = request(
-      `${url}/execute`,
-      { agent, method: 'POST', headers: { 'content-type': 'application/json', 'x-tenant-id': tenant } },
-      (answer) => answer.resume().on('end', () => resolve(answer.statusCode ?? 0)),
-    );
-    sent.on('error', () => resolve(0));
-    sent.end(JSON.stringify(input));
-  });
+interface Measured {
+  p99: number;
+  refused: number;
 }
 
-async function measure(title: string, url: string, input: object | undefined): Promise<void> {
-  const end = performance.now() + SECONDS * 1000;
-  const isOver = () => performance.now() > end;
-  let expensive = 0;
-  let refused = 0;
-  const clients = Array.from({ length: input ? CLIENTS : 0 }, async () => {
-    while (input && !isOver()) {
-      if ((await post(url, 'busy', input)) === 200) expensive++;
-      else refused++;
-    }
-  });
+/** A steady trickle for some seconds; latencies in milliseconds. */
+async function trickle(
+  url: string,
+  headers: Record<string, string>,
+  isOver: () => boolean,
+): Promise<Measured> {
   const times: number[] = [];
-  while (!isOver()) {
-    const sent = performance.now();
-    await post(url, 'quiet', cmd.view('/memories/f'));
-    times.push(performance.now() - sent);
+  let refused = 0;
+  const sent: Promise<void>[] = [];
+  for (let turn = 0; !isOver(); turn++) {
+    const input = turn % 2 ? cmd.view('/memories/f') : cmd.create(`/memories/${randomUUID()}`, 'x');
+    const start = performance.now();
+    sent.push(
+      send(url, JSON.stringify(input), headers).then((status) => {
+        times.push(performance.now() - start);
+        if (status !== 200) refused++;
+      }),
+    );
+    await delay(EVERY_MS);
   }
-  await Promise.all(clients);
+  await Promise.all(sent);
   times.sort((a, b) => a - b);
-  const quantile = (q: number) => times[Math.floor(times.length * q)]?.toFixed(1);
+  return { p99: times[Math.floor(times.length * 0.99)] ?? 0, refused };
+}
+
+const after = (seconds: number) => {
+  const end = performance.now() + seconds * 1000;
+  return () => performance.now() > end;
+};
+
+async function measure({ title }: Attack, url: string, headers: Record<string, string>): Promise<void> {
+  const quiet = await trickle(url, headers, after(QUIET_SECONDS));
+  const attacker = fork(new URL('attacker.ts', import.meta.url), [title, url, String(SECONDS)]);
+  const answer = once(attacker, 'message');
+  let isOver = false;
+  answer.then(() => {
+    isOver = true;
+  });
+  const attacked = await trickle(url, headers, () => isOver);
+  const [counts] = (await answer) as [Counts];
+  const { answered, refused } = counts;
+  const ratio = (attacked.p99 / quiet.p99).toFixed(1);
   console.log(
-    `| ${title} | ${quantile(0.5)} ms | ${quantile(0.99)} ms | ${Math.round(expensive / SECONDS)} | ${refused} |`,
+    `| ${title} | ${quiet.p99.toFixed(1)} ms | ${attacked.p99.toFixed(1)} ms | ${ratio} | ${attacked.refused} | ${answered} | ${refused} |`,
   );
 }
 
@@ -59,28 +83,96 @@ const postgres = await PostgresServer.create({
   binaries: await installBinaries(scratch),
   folder: join(scratch, 'postgres'),
 });
+
+/** Keys of the tenant that is measured: an API key, and a token whose issuer hangs once it has been asked. */
+const apiKey = newApiKey();
+const { publicKey, privateKey } = await generateKeyPair('ES256');
+const jwk = { ...(await exportJWK(publicKey)), kid: 'known', alg: 'ES256' };
+let jwksRequests = 0;
+const issuer = createServer((_, response) => {
+  if (jwksRequests++ === 0) response.end(JSON.stringify({ keys: [jwk] }));
+}).listen(0, '127.0.0.1');
+await once(issuer, 'listening');
+const token = await new SignJWT({ tenant: TENANT })
+  .setProtectedHeader({ alg: 'ES256', kid: 'known' })
+  .setIssuer('https://issuer')
+  .setAudience('memory')
+  .setExpirationTime('1h')
+  .sign(privateKey);
+
+const named = { 'x-tenant-id': TENANT };
+const setups: Record<Setup, { env: Record<string, string>; headers: Record<string, string> }> = {
+  plain: { env: {}, headers: named },
+  redacting: { env: { REDACT: 'mask' }, headers: named },
+  keys: { env: { AUTH: 'keys' }, headers: { authorization: `Bearer ${apiKey.key}` } },
+  jwt: {
+    env: {
+      AUTH: 'jwt',
+      JWKS_URL: `http://127.0.0.1:${(issuer.address() as AddressInfo).port}/`,
+      JWT_ISSUER: 'https://issuer',
+      JWT_AUDIENCE: 'memory',
+    },
+    headers: { authorization: `Bearer ${token}` },
+  },
+  stalled_log: { env: { LOG_LEVEL: 'info' }, headers: named },
+};
+
 try {
-  const replica = await Replica.create({ DATABASE_URL: postgres.url() });
-  await replica.start();
-  const { url } = replica;
-  await post(url, 'quiet', cmd.create('/memories/f', 'x'.repeat(1000)));
-  const line = 'all work and no play makes a dull file\n';
-  await post(url, 'busy', cmd.create('/memories/big', line.repeat(26_886).slice(0, 1024 * 1024)));
-  let made = 0;
-  await Promise.all(
-    Array.from({ length: 16 }, async () => {
-      while (made < FILES) await post(url, 'busy', cmd.create(`/memories/d/${made++}`, 'x'));
-    }),
-  );
-  console.log('| load of the other tenant | p50 | p99 | its answers a second | its refusals |');
-  console.log('| --- | ---: | ---: | ---: | ---: |');
-  await measure('(warm-up)', url, cmd.view('/memories/big'));
-  await measure('none', url, undefined);
-  await measure(`${CLIENTS} clients list ${FILES} files`, url, cmd.view('/memories/d'));
-  await measure(`${CLIENTS} clients view 1 MiB`, url, cmd.view('/memories/big'));
-  await replica.end();
+  console.log('| attack | p99 when quiet | p99 | ratio | refused | the attacker’s answers | its refusals |');
+  console.log('| --- | ---: | ---: | ---: | ---: | ---: | ---: |');
+  const wanted = attacks.filter(({ title }) => title.includes(process.env.ONLY ?? ''));
+  for (const [setup, { env, headers }] of Object.entries(setups)) {
+    const own = wanted.filter((each) => each.setup === setup);
+    if (own.length === 0) continue;
+    const replica = await Replica.create({
+      DATABASE_URL: postgres.url(),
+      MAX_TENANT_FILES: '20000',
+      MAX_TENANT_BYTES: '0',
+      ...env,
+    });
+    await replica.start();
+    await prepare(replica.url, setup, headers);
+    if (setup === 'stalled_log') replica.stopReadingOutput();
+    await trickle(replica.url, headers, after(QUIET_SECONDS));
+    for (const attack of own) {
+      await measure(attack, replica.url, headers);
+      // What is left of the attack is not the next one's.
+      await delay(500);
+    }
+    await replica.end('SIGKILL');
+  }
 } finally {
-  agent.destroy();
+  issuer.close();
+  issuer.closeAllConnections();
   await postgres.stop('immediate');
   await rm(scratch, { recursive: true, force: true });
+}
+process.exit();
+
+/** Makes the files of both tenants, once, and the key of the one that is measured. */
+async function prepare(url: string, setup: string, headers: Record<string, string>): Promise<void> {
+  await postgres.query(`INSERT INTO tenants (id) VALUES ('${TENANT}') ON CONFLICT DO NOTHING`);
+  if (setup === 'keys') {
+    await postgres.query(
+      `INSERT INTO api_keys (hash, id, tenant_id, access) VALUES ($1, $2, '${TENANT}', 'read_write')`,
+      [apiKey.hash, apiKey.id],
+    );
+  }
+  await send(url, JSON.stringify(cmd.create('/memories/f', 'x'.repeat(1000))), headers);
+  if (setup !== 'plain') return;
+  const attacker = { 'x-tenant-id': ATTACKER };
+  const line = 'all work and no play makes a dull file\n';
+  const files = [
+    cmd.create('/memories/big', line.repeat(26_886).slice(0, KIB * KIB)),
+    cmd.create('/memories/line', 'a'.repeat(KIB * KIB)),
+    cmd.create('/memories/d/0', 'x'),
+  ];
+  for (const file of files) await send(url, JSON.stringify(file), attacker);
+  await postgres.query(
+    `INSERT INTO entries (tenant_id, path, parent_path, kind, content, version)
+     SELECT '${ATTACKER}', '/memories/d/' || n, '/memories/d', 'file', 'x', gen_random_uuid() FROM generate_series(1, 9899) AS n`,
+  );
+  await postgres.query(
+    `UPDATE tenants SET file_count = file_count + 9899, byte_count = byte_count + 9899 WHERE id = '${ATTACKER}'`,
+  );
 }

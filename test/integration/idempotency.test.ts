@@ -141,7 +141,7 @@ describeService('a write that is sent again', (service) => {
     expect(String(first.content)).toHaveLength(10_000 + 100);
     expect(again).toMatchObject({ is_error: false, replayed: 'true' });
     expect(again.content).toBe(
-      `${String(first.content).slice(0, 4096)}\n[Truncated: the first answer was longer and was not kept whole.]`,
+      `${String(first.content).slice(0, 1024)}\n[Truncated: the first answer was longer and was not kept whole.]`,
     );
   });
 
@@ -162,14 +162,47 @@ describeService('a write that is sent again', (service) => {
     const body = block(cmd.create('/memories/f', 'x'));
     await send(tenant, body);
     const later = (hours: number) => new Date(Date.now() + hours * 3_600_000);
-    await pruneAnswers(service().database, { hours: 24, now: later(23) });
+    await pruneAnswers(service().database, { hours: 24, maxAnswers: 0, now: later(23) });
     expect(await send(tenant, body)).toMatchObject({ replayed: 'true' });
-    expect(await pruneAnswers(service().database, { hours: 24, now: later(25) })).toBeGreaterThan(0);
+    expect(
+      await pruneAnswers(service().database, { hours: 24, maxAnswers: 0, now: later(25) }),
+    ).toBeGreaterThan(0);
     expect(await send(tenant, body)).toMatchObject({
       content: 'Error: File /memories/f already exists',
       replayed: undefined,
     });
   });
+});
+
+it('a tenant keeps its newest answers, and no more than MAX_TENANT_ANSWERS of them for long', async () => {
+  const service = await startService('postgres', { MAX_TENANT_ANSWERS: '200', RATE_LIMIT_PER_MINUTE: '0' });
+  const [busy, other] = [freshTenant(), freshTenant()];
+  for (const tenant of [busy, other]) await service.execute(cmd.create('/memories/g'), { tenant });
+  const failing = () => block(cmd.delete('/memories/f'));
+  expect(await service.execute(failing(), { tenant: other })).toMatchObject({ is_error: true });
+  await Promise.all(
+    Array.from({ length: 70 }, () => service.execute(Array.from({ length: 10 }, failing), { tenant: busy })),
+  );
+  await service.app.close();
+  const kept = await service.query(
+    'SELECT tenant_id AS tenant, count(*)::integer AS answers FROM idempotency_keys GROUP BY 1 ORDER BY 2',
+  );
+  expect(kept).toMatchObject([{ tenant: other, answers: 1 }, { tenant: busy }]);
+  expect(kept[1]?.answers).toBeLessThan(700);
+  expect(kept[1]?.answers).toBeGreaterThanOrEqual(200);
+
+  await service.query(
+    `INSERT INTO idempotency_keys (tenant_id, key_hash, request_hash, content, is_error, created_at)
+     SELECT $1, 'key-' || n, 'x', 'x', true, now() - n * interval '1 second' FROM generate_series(1, 500) AS n`,
+    [other],
+  );
+  await pruneAnswers(service.database, { hours: 24, maxAnswers: 200 });
+  const left = await service.query(
+    'SELECT count(*)::integer AS answers, max(key_hash) FILTER (WHERE key_hash LIKE $2) AS key FROM idempotency_keys WHERE tenant_id = $1',
+    [other, 'key-3%'],
+  );
+  expect(left).toStrictEqual([{ answers: 200, key: 'key-39' }]);
+  await service.close();
 });
 
 it('at once on two replicas: it happens once', async () => {
@@ -250,6 +283,27 @@ describeService('several calls of one turn', (service) => {
     expect((await service().execute(cmd.view('/memories/g'), { tenant })).is_error).toBe(true);
   });
 
+  it('are run until their results are as long as four views may be; the rest say so and can be sent again', async () => {
+    const tenant = freshTenant();
+    await service().execute(cmd.create('/memories/f', 'x'.repeat(200_000)), { tenant });
+    const views = Array.from({ length: 6 }, () => block(cmd.view('/memories/f')));
+    const write = block(cmd.create('/memories/g', 'y'));
+    const { status, body } = await service().execute([...views, write], { tenant });
+    expect(status).toBe(200);
+    const results = Object.values(body as Record<string, { content: string; is_error: boolean }>);
+    // Four are 4 characters short of that, because a cut line leaves room for its hint.
+    expect(results.slice(0, 5).map(({ content }) => content.length)).toStrictEqual(Array(5).fill(99_999));
+    for (const { content, is_error } of results.slice(5)) {
+      expect([content, is_error]).toStrictEqual([
+        'Error: This call was not run: the results before it are as long as those of one request may be. Send it again in another request.',
+        true,
+      ]);
+    }
+    expect(await service().execute([write], { tenant })).toMatchObject({
+      body: [{ content: 'File created successfully at: /memories/g', is_error: false }],
+    });
+  });
+
   it.each([
     ['none', [], 'the array holds 0 tool_use blocks, and 1 to 32 are allowed'],
     [
@@ -263,6 +317,11 @@ describeService('several calls of one turn', (service) => {
       'a block without id',
       [block(cmd.create('/memories/never')), block(cmd.view('/memories'), '')],
       'the tool_use block has no `id`',
+    ],
+    [
+      'an id that is too long',
+      [block(cmd.create('/memories/never')), block(cmd.view('/memories'), 'x'.repeat(256))],
+      "the tool_use block's `id` is longer than 255 characters",
     ],
   ])('refused whole: %s', async (_title, blocks, why) => {
     const tenant = freshTenant();

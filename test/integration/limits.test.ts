@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
 import { expireFiles } from '../../src/expiration/expiration.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
@@ -159,6 +160,21 @@ describeService('the request body', (service) => {
       'body_too_large',
       'The body is larger than 200 bytes, the limit of this tenant.',
     ]);
+    // A chunked body does not say its length.
+    for (const [length, status] of [
+      [100, 200],
+      [300, 413],
+      [40_000, 413],
+    ] as const) {
+      const body = Buffer.from(JSON.stringify(cmd.create(`/memories/${length}`, 'x'.repeat(length))));
+      const chunked = await service().app.inject({
+        method: 'POST',
+        url: '/execute',
+        headers: { 'content-type': 'application/json', 'x-tenant-id': tenant },
+        payload: Readable.from([body.subarray(0, 50), body.subarray(50)]),
+      });
+      expect(chunked.statusCode).toBe(status);
+    }
     expect((await service().execute(cmd.create('/memories/f', 'x'), { tenant })).status).toBe(200);
   });
 });

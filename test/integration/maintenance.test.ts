@@ -46,7 +46,7 @@ describeServiceOnOwnDatabase('many rows', (service, kind) => {
     const tenant = freshTenant();
     await seedAnswers(tenant, 4500, '30 hours');
     await seedAnswers(tenant, 10, '2 hours');
-    expect(await pruneAnswers(service().database, { hours: 24 })).toBeGreaterThanOrEqual(4500);
+    expect(await pruneAnswers(service().database, { hours: 24, maxAnswers: 0 })).toBeGreaterThanOrEqual(4500);
     expect(await count('idempotency_keys', tenant)).toBe(10);
   });
 
@@ -58,7 +58,7 @@ describeServiceOnOwnDatabase('many rows', (service, kind) => {
     await seedAnswers(tenant, 1, '2 hours');
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 10 * 24 * 3_600_000 });
     try {
-      await pruneAnswers(service().database, { hours: 24 });
+      await pruneAnswers(service().database, { hours: 24, maxAnswers: 0 });
       await expireFiles(service().database, { defaultTtlDays: 0 });
     } finally {
       vi.useRealTimers();
@@ -75,7 +75,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 it('jobs run with a pool of one connection', async () => {
-  expect(await pruneAnswers(service.database, { hours: 24 })).toBe(0);
+  expect(await pruneAnswers(service.database, { hours: 24, maxAnswers: 0 })).toBe(0);
   expect(await expireFiles(service.database, { defaultTtlDays: 1 })).toStrictEqual({
     tenants: 0,
     files: 0,
@@ -99,7 +99,9 @@ it('pruning goes on with the other tenants when one cannot be pruned', async () 
         ? Promise.reject(new DatabaseError(Object.assign(new Error('canceled'), { code: '57014' })))
         : service.database.query(statement as never, params as never),
   });
-  await expect(pruneAnswers(database, { hours: 24 })).rejects.toMatchObject({ code: 'database_busy' });
+  await expect(pruneAnswers(database, { hours: 24, maxAnswers: 0 })).rejects.toMatchObject({
+    code: 'database_busy',
+  });
   expect(await service.query('SELECT tenant_id FROM idempotency_keys')).toStrictEqual([
     { tenant_id: broken },
   ]);

@@ -9,12 +9,12 @@ import {
   tooManyLines,
   viewMissing,
 } from '../messages.ts';
-import { showLines } from '../numbered-lines.ts';
+import { maxLinesShown, showLines } from '../numbered-lines.ts';
 import { type MemoryPath, parsePath } from '../path.ts';
 import { failure, type MemoryResult, success } from '../result.ts';
 import { DIRECTORY_BYTES, formatSize } from '../size.ts';
 import type { ListedEntry } from '../store.ts';
-import { splitLines } from '../text.ts';
+import { countLines, linesFrom } from '../text.ts';
 import { defineCommand, pathField, wrongType } from './command.ts';
 
 const MAX_LINES = 999_999;
@@ -60,18 +60,17 @@ function showFile(
   range: [number, number] | undefined,
   maxChars: number,
 ): MemoryResult {
-  const lines = splitLines(content);
-  if (lines.length > MAX_LINES) return failure(tooManyLines(path));
+  const total = countLines(content);
+  if (total > MAX_LINES) return failure(tooManyLines(path));
   const [givenStart, givenEnd] = range ?? [1, -1];
   const start = Math.max(1, givenStart);
-  const end = givenEnd === -1 ? lines.length : Math.min(givenEnd, lines.length);
-  if (start > lines.length || end < start) {
-    return failure(invalidViewRange(givenStart, givenEnd, lines.length));
-  }
+  const end = givenEnd === -1 ? total : Math.min(givenEnd, total);
+  if (start > total || end < start) return failure(invalidViewRange(givenStart, givenEnd, total));
 
-  const total = lines.length;
+  const maxLines = Math.min(end - start + 1, maxLinesShown(maxChars));
+  const lines = linesFrom(content, start, maxLines, maxChars > 0 ? maxChars : content.length);
   const show = {
-    ...{ header, lines, first: 1, start, end, hasMore: start < total },
+    ...{ header, lines, start, end, hasMore: start < total },
     truncated: (last: number) => linesTruncated(start, last, total),
     cut: (shown: number, length: number) => lineCut(start, shown, length, total),
   };

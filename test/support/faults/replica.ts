@@ -52,6 +52,12 @@ export class Replica {
     }
   }
 
+  /** From now on nobody takes what the process prints. */
+  stopReadingOutput(): void {
+    this.#child?.stdout?.pause();
+    this.#child?.stderr?.pause();
+  }
+
   /** The status of a route, or 0 when it does not answer. */
   async status(path: string): Promise<number> {
     try {

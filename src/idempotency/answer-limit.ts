@@ -1,0 +1,46 @@
+import { LRUCache } from 'lru-cache';
+import type { Database } from '../postgres/database.ts';
+import { forgetAnswersOver } from './pruning.ts';
+
+/** A tenant may have so many answers more than its limit, for each replica, before the oldest are forgotten. */
+const CHECKED_EVERY = 1000;
+const COUNTED_TENANTS = 10_000;
+
+/**
+ * Bounds how many answers a tenant has under idempotency keys, which no quota counts. A write only adds to a count in memory; the oldest
+ * answers go in the background. What this process does not count (it was restarted, other replicas write) is left to the pruning job.
+ */
+export class AnswerLimit {
+  readonly #database: Database;
+  readonly #maxAnswers: number;
+  readonly #written = new LRUCache<string, number>({ max: COUNTED_TENANTS });
+  readonly #forgetting = new Map<string, Promise<unknown>>();
+
+  /** @param maxAnswers of one tenant; 0: no limit */
+  constructor(database: Database, maxAnswers: number) {
+    this.#database = database;
+    this.#maxAnswers = maxAnswers;
+  }
+
+  /** A write under an idempotency key was done, or failed. */
+  note(tenant: string): void {
+    if (this.#maxAnswers === 0) return;
+    const written = (this.#written.get(tenant) ?? 0) + 1;
+    const isDue = written >= CHECKED_EVERY && !this.#forgetting.has(tenant);
+    this.#written.set(tenant, isDue ? 0 : written);
+    if (isDue) this.#forget(tenant);
+  }
+
+  /** Waits for what is being forgotten. */
+  async close(): Promise<void> {
+    await Promise.all(this.#forgetting.values());
+  }
+
+  #forget(tenant: string): void {
+    const forgetting = forgetAnswersOver(this.#database, tenant, this.#maxAnswers)
+      // Not worth an error: it is tried again after as many writes, and by the pruning job, which reports its faults.
+      .catch(() => {})
+      .finally(() => this.#forgetting.delete(tenant));
+    this.#forgetting.set(tenant, forgetting);
+  }
+}

@@ -1,0 +1,189 @@
+/** What one tenant or a stranger can send to take the service from others: `fairness.ts` measures what another tenant notices. */
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { newApiKey } from '../../src/api-keys/api-key.ts';
+import { cmd } from '../support/table.ts';
+
+export interface Counts {
+  answered: number;
+  refused: number;
+}
+
+/** How the service is set up for an attack. */
+export type Setup = 'plain' | 'redacting' | 'keys' | 'jwt' | 'stalled_log';
+
+export interface Attack {
+  title: string;
+  setup: Setup;
+  run(url: string, isOver: () => boolean): Promise<Counts>;
+}
+
+/** Who attacks where tenants are named by the header; its files are made by `fairness.ts`. */
+export const ATTACKER = 'attacker';
+export const KIB = 1024;
+const CLIENTS = 32;
+const MIB = KIB * KIB;
+
+const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
+
+/** The status of the answer, or 0 when the connection broke. */
+export function send(url: string, body: string, headers: Record<string, string>): Promise<number> {
+  return new Promise((resolve) => {
+    const sent = request(
+      `${url}/execute`,
+      { agent, method: 'POST', headers: { 'content-type': 'application/json', ...headers } },
+      (answer) => {
+        answer.on('error', () => resolve(0));
+        answer.resume().on('end', () => resolve(answer.statusCode ?? 0));
+      },
+    );
+    sent.on('error', () => resolve(0));
+    sent.end(body);
+  });
+}
+
+/** Clients that send one request after the other; the refused ones come back after a moment. */
+function clients(
+  count: number,
+  next: () => { body: string; headers?: Record<string, string> },
+): Attack['run'] {
+  return async (url, isOver) => {
+    const counts = { answered: 0, refused: 0 };
+    await Promise.all(
+      Array.from({ length: count }, async () => {
+        while (!isOver()) {
+          const { body, headers = {} } = next();
+          const status = await send(url, body, { 'x-tenant-id': ATTACKER, ...headers });
+          if (status >= 200 && status < 300) counts.answered++;
+          else counts.refused++;
+          if (status !== 200) await delay(5);
+        }
+      }),
+    );
+    return counts;
+  };
+}
+
+/** Sockets that are opened again when the service closes them. `use` is called for each. */
+function sockets(count: number, use: (socket: Socket) => void): Attack['run'] {
+  return async (url, isOver) => {
+    const { hostname, port } = new URL(url);
+    const counts = { answered: 0, refused: 0 };
+    const open = new Set<Socket>();
+    const keep = async () => {
+      while (!isOver()) {
+        const socket = connect(Number(port), hostname).on('error', () => {});
+        open.add(socket);
+        use(socket);
+        await once(socket, 'close');
+        open.delete(socket);
+        counts.refused++;
+        await delay(5);
+      }
+    };
+    const all = Promise.all(Array.from({ length: count }, keep));
+    while (!isOver()) await delay(50);
+    for (const socket of open) socket.destroy();
+    await all;
+    return counts;
+  };
+}
+
+const json = (input: object) => ({ body: JSON.stringify(input) });
+const keyed = (input: object) => ({ ...json(input), headers: { 'idempotency-key': randomUUID() } });
+
+function head(body: string, contentLength = body.length): string {
+  return `POST /execute HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nX-Tenant-Id: ${ATTACKER}\r\nContent-Length: ${contentLength}\r\n\r\n${body}`;
+}
+
+const longPath = json(cmd.view(`/memories/${'e\u0301'.repeat(256 * KIB)}`));
+const oneLetter = json(cmd.replace('/memories/line', 'a', 'b'));
+const needle = json(cmd.replace('/memories/line', `${'a'.repeat(256 * KIB)}b${'a'.repeat(256 * KIB)}`, ''));
+const manyKeys = {
+  body: `{${Array.from({ length: 300_000 }, (_, i) => `"k${i}":1`).join(',')}}`,
+};
+const backtracking = `https://u:pa55word1@h${')'.repeat(64 * KIB)}x`;
+const view = JSON.stringify(cmd.view('/memories/big'));
+
+export const attacks: Attack[] = [
+  { title: 'paths of 768 KiB', setup: 'plain', run: clients(CLIENTS, () => longPath) },
+  { title: 'str_replace in one line of 1 MiB', setup: 'plain', run: clients(CLIENTS, () => oneLetter) },
+  { title: 'str_replace of a…aba…a in 1 MiB of a', setup: 'plain', run: clients(CLIENTS, () => needle) },
+  { title: 'JSON with 300,000 keys', setup: 'plain', run: clients(CLIENTS, () => manyKeys) },
+  {
+    title: '20,000 pipelined requests on each of 4 connections',
+    setup: 'plain',
+    run: sockets(4, (socket) => {
+      socket.resume();
+      socket.write('GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(20_000));
+    }),
+  },
+  {
+    title: '64 slow bodies',
+    setup: 'plain',
+    run: sockets(64, (socket) => {
+      socket.resume();
+      socket.write(head(`"${'x'.repeat(200 * KIB)}`, 5 * MIB));
+    }),
+  },
+  {
+    title: '64 connections that read no answer',
+    setup: 'plain',
+    run: sockets(64, (socket) => {
+      socket.pause();
+      socket.write(head(view).repeat(32));
+    }),
+  },
+  {
+    title: 'failing writes under keys',
+    setup: 'plain',
+    run: clients(CLIENTS, () => keyed(cmd.replace('/memories/big', 'é'.repeat(4000), ''))),
+  },
+  {
+    title: 'directories, 19 for each file',
+    setup: 'plain',
+    run: clients(CLIENTS, () => json(cmd.create(`/memories/${randomUUID()}${'/d'.repeat(18)}/f`, 'x'))),
+  },
+  {
+    title: 'lists of 9,900 files',
+    setup: 'plain',
+    run: clients(CLIENTS, () => json(cmd.view('/memories/d'))),
+  },
+  { title: 'views of 1 MiB', setup: 'plain', run: clients(CLIENTS, () => ({ body: view })) },
+  {
+    title: 'redaction of 64 KiB for backtracking',
+    setup: 'redacting',
+    run: clients(CLIENTS, () => json(cmd.create(`/memories/${randomUUID()}`, backtracking))),
+  },
+  {
+    title: 'failed logins of the same address',
+    setup: 'keys',
+    run: clients(CLIENTS, () => ({
+      ...json(cmd.view('/memories')),
+      headers: { authorization: `Bearer ${newApiKey().key}` },
+    })),
+  },
+  {
+    title: 'tokens while the JWKS endpoint hangs',
+    setup: 'jwt',
+    run: clients(100, () => ({
+      ...json(cmd.view('/memories')),
+      headers: { authorization: `Bearer ${unknownToken()}` },
+    })),
+  },
+  {
+    title: 'requests while nobody reads the log',
+    setup: 'stalled_log',
+    run: clients(CLIENTS, () => json(cmd.view('/memories'))),
+  },
+];
+
+/** A token under a key that nobody has. */
+function unknownToken(): string {
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const claims = { iss: 'https://issuer', aud: 'memory', tenant: ATTACKER, exp: 9_999_999_999 };
+  return `${part({ alg: 'ES256', kid: randomUUID() })}.${part(claims)}.${'A'.repeat(86)}`;
+}
