@@ -14,7 +14,7 @@ import {
 } from '../support/arbitraries.ts';
 import { readTree } from '../support/invariants.ts';
 import type { Result } from '../support/model.ts';
-import { normaliseReference, normaliseService, Reference } from '../support/reference.ts';
+import { normalizeReference, normalizeService, Reference } from '../support/reference.ts';
 import { freshTenant, type Service, startService } from '../support/service.ts';
 
 const LINES = ['', 'a', 'b', 'aa', 'foo', 'foo bar', 'x\ty', 'a\r', 'é', '日本', '😀', '$&', '`'];
@@ -112,14 +112,14 @@ describe('random scripts, on the service and on BetaLocalFilesystemMemoryTool', 
   /** Runs a step on both and compares what they answer. */
   async function compare(tenant: string, step: Step): Promise<void> {
     const { content, is_error } = await service.execute(step.service, { tenant });
-    const ours = normaliseService({ content, is_error });
+    const ours = normalizeService({ content, is_error });
     different += 1;
     if (ours.content.startsWith('No replacement was performed. Multiple')) {
       // "Reports two matches on one line": the class sees one there, and replaces the first.
       const lines = /in lines: ([\d, ]+)\. /.exec(ours.content)?.[1]?.split(', ') ?? [];
       if (new Set(lines).size < lines.length) return;
     }
-    const theirs = normaliseReference(await reference.run(step.reference), step.reference);
+    const theirs = normalizeReference(await reference.run(step.reference), step.reference);
     // "A failed command leaves nothing behind": the class leaves the parents it had made.
     const mayLeave = is_error && ['create', 'rename'].includes(step.service.command);
     if (mayLeave) await reference.removeStrayDirectories(await readTree(service, tenant));

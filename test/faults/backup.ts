@@ -5,7 +5,7 @@
 import { appendFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { oddText } from '../support/faults/odd-texts.ts';
-import { documented, findTools, Operator, type Tools } from '../support/faults/operator.ts';
+import { documentedCommands, findTools, Operator, type Tools } from '../support/faults/operator.ts';
 import { PostgresServer } from '../support/faults/postgres.ts';
 import { Replica } from '../support/faults/replica.ts';
 import type { Moment, Workload } from '../support/faults/workload.ts';
@@ -37,7 +37,7 @@ interface Backup {
 export const backupByDump = (environment: Environment) =>
   onSite(environment, 'backup: pg_dump under writes, restored', async (site, row) => {
     const { replica, workload, operator } = site;
-    const [dump = '', ...restore] = commands(documented('A dump')[0]);
+    const [dump = '', ...restore] = commands(documentedCommands('A dump')[0]);
     await workload.acknowledge(800);
     const backup = await takeWhileWriting(site, row, () => operator.run(dump));
     await workload.acknowledge(100);
@@ -56,7 +56,7 @@ function toAPointInTime(environment: Environment, end: 'stopped' | 'killed'): Pr
   const name = `backup: pg_basebackup under writes, the server ${end}, restored to a point in time`;
   return onSite(environment, name, async (site, row) => {
     const { postgres, replica, workload, operator } = site;
-    const [, copy = '', recovery = ''] = documented('To a point in time');
+    const [, copy = '', recovery = ''] = documentedCommands('To a point in time');
     await workload.acknowledge(400);
     await takeWhileWriting(site, row, () => operator.run(copy));
     await workload.acknowledge(200);
@@ -86,7 +86,7 @@ function toAPointInTime(environment: Environment, end: 'stopped' | 'killed'): Pr
 
 export async function backupOfPglite({ scratch, option }: Environment): Promise<Row> {
   const row = new Row('backup: the folder of PGlite, copied');
-  const copying = commands(documented('PGlite')[0]).join('\n');
+  const copying = commands(documentedCommands('PGlite')[0]).join('\n');
   for (row.times = 0; row.times < option('BACKUPS', 1); row.times++) {
     const folder = join(scratch, `backup-pglite-${row.times}`);
     await mkdir(folder);
@@ -153,7 +153,7 @@ async function onSite(
 function operatorOf(postgres: PostgresServer, folder: string, { path }: Tools): Operator {
   const { password, port } = new URL(postgres.url());
   const url = postgres.url(postgres.port, DATABASE);
-  const meanings = {
+  const substitutions = {
     'postgres://postgres:…@HOST/': postgres.url(postgres.port, ''),
     HOST: '127.0.0.1',
     '/archive': join(folder, 'archive'),
@@ -161,7 +161,7 @@ function operatorOf(postgres: PostgresServer, folder: string, { path }: Tools): 
     '/data': postgres.data,
   };
   const env = { PATH: path, PGPORT: port, PGPASSWORD: password, DATABASE_URL: url };
-  return new Operator(folder, env, meanings, asNobody);
+  return new Operator(folder, env, substitutions, asNobody);
 }
 
 /** The commands of a block, without those that start the service: a `Replica` does. */
@@ -169,7 +169,7 @@ const commands = (block = '') => block.split('\n').filter((line) => !line.includ
 
 /** In its file, because a base backup has that: the document's settings, and what our servers have on their command line. */
 async function configure(postgres: PostgresServer, operator: Operator): Promise<void> {
-  const [settings = ''] = documented('To a point in time');
+  const [settings = ''] = documentedCommands('To a point in time');
   const ours = `port = ${postgres.port}\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = ''`;
   await operator.run('mkdir /archive /backup');
   await appendFile(join(postgres.data, 'postgresql.conf'), `\n${operator.translate(settings)}\n${ours}\n`);

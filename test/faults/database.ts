@@ -118,7 +118,7 @@ export async function failover({ postgres, option }: Environment): Promise<Row> 
       postgres,
       url: (database) => postgres.url(proxy.port, database),
       inject: async () => {
-        proxy.swallow();
+        proxy.blackhole();
         await postgres.stop('immediate');
       },
       holdMs: 300,
