@@ -108,7 +108,7 @@ describeService('str_replace', (service) => {
     ],
     [cmd.replace('/memories/f', 'Café\r\n', ''), edited('     1\tend')],
   ]);
-  script(service, 'rejects a missing path and a directory', { '/memories/d/f': 'x' }, [
+  script(service, 'rejects a missing path, a directory and an empty old_str', { '/memories/d/f': 'x' }, [
     [
       cmd.replace('/memories/nope', 'a', 'b'),
       error('Error: The path /memories/nope does not exist. Please provide a valid path.'),
