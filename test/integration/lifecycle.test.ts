@@ -44,7 +44,7 @@ describe('start', () => {
     );
   });
 
-  it('says in one line what to do about a host, a database or an address that there is not', async () => {
+  it('says in one line what to do about an unknown host, a missing database or an unavailable address', async () => {
     const missing = new URL(database.url);
     missing.pathname = '/missing';
     const [host, absent, address] = await Promise.all(
