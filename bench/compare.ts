@@ -1,9 +1,11 @@
 /**
- * `npm run bench:compare -- OTHER`: this checkout beside another one, which has to be built, on one database in alternating processes.
- * Prints of each the requests a second, and the processor time of service and Postgres for a request, as medians over the processes, and their ratios.
+ * `npm run bench:compare -- OTHER`: compares this checkout with another one, which must be built, on one database in alternating
+ * processes. Prints requests per second and the CPU time per request of the service and of Postgres, as medians over the processes,
+ * and the ratios.
  *
- * Environment: ROUNDS (processes of each, 3), SECONDS, WARM_UP (seconds), CONNECTIONS, TENANTS; ONLY (a list with commas of `cases`);
- * ENV_HERE and ENV_OTHER (NAME=value, with commas) for one side only; TEST_DATABASE_URL and TEST_POSTGRES as for the tests.
+ * Environment: ROUNDS (processes per side, 3), SECONDS, WARM_UP (seconds), CONNECTIONS, TENANTS; ONLY (comma-separated names of
+ * `cases`); ENV_HERE and ENV_OTHER (comma-separated NAME=value pairs) for one side only; TEST_DATABASE_URL and TEST_POSTGRES as for
+ * the tests.
  */
 import { resolve } from 'node:path';
 import { progress, setting, withCleanup } from './support/cleanup.ts';
@@ -46,7 +48,7 @@ const cases: Case[] = [
 ];
 const only = process.env.ONLY?.split(',') ?? cases.map(({ name }) => name);
 const other = process.argv[2];
-if (other === undefined) throw new Error('Say which other checkout: npm run bench:compare -- FOLDER');
+if (other === undefined) throw new Error('Name the other checkout: npm run bench:compare -- FOLDER');
 
 const envOf = (name: string) =>
   Object.fromEntries((process.env[name] ?? '').split(',').flatMap((each) => (each ? [each.split('=')] : [])));

@@ -1,4 +1,4 @@
-/** The process that makes the load, with autocannon: every answer is checked. */
+/** The process that generates load with autocannon. It checks every response. */
 import autocannon from 'autocannon';
 import { type Job, type Measured, serveJobs } from './support/job.ts';
 import { Times } from './support/statistics.ts';
@@ -31,19 +31,19 @@ serveJobs(async (job: Job): Promise<Measured> => {
   });
   const { non2xx, errors, timeouts, mismatches } = await load;
   const [p50 = Number.NaN, p99 = Number.NaN] = times.percentiles(0.5, 0.99);
-  // An answer that is not 2xx does not say `is_error: false` either.
+  // A response that is not 2xx does not contain `is_error: false` either, so it also counts as a mismatch.
   const failures = Math.max(non2xx, mismatches) + errors + timeouts;
   return { rate: times.count / seconds, p50, p99, requests: times.count, all, failures };
 });
 
-/** More calls a second than any contestant answers where calls may not repeat. One that does shows failures. */
+/** More calls per second than any contestant answers when calls may not repeat. A faster one would report failures. */
 const MOST_PER_SECOND = 10_000;
-/** In fewer calls each connection has come to all its tenants and to every name of a file. */
+/** Enough calls for each connection to visit all its tenants and file names. */
 const REPEATED = 300;
 
 /**
- * How many requests of a connection are made before it starts: autocannon takes a third of its time to make one, which would be taken from
- * the contestant. They go round, so those that can be done only once are as many as a turn can need.
+ * Returns how many requests to build per connection before the load starts. Building them during the load would take CPU time from the
+ * contestant. Connections cycle through their requests, so workloads that cannot repeat a call need as many as a turn can send.
  */
 function countOf({ workload, keyed, connections, warmUpSeconds, seconds }: Job): number {
   if (isRepeatable(workload) && !keyed) return REPEATED;

@@ -74,7 +74,7 @@ function microseconds(): number {
   return Number(process.hrtime.bigint() / 1000n);
 }
 
-/** Shares of the time between two moments in which the process did something. */
+/** Formats the shares of the CPU time that the process used between two timestamps. */
 function summary({ nodes, startTime, samples, timeDeltas }: Profile, from: number, to: number): string {
   const frames = new Map(nodes.map(({ id, callFrame }) => [id, callFrame]));
   const functions = new Map<string, number>();
@@ -110,7 +110,7 @@ function placeOf(url: string): string {
   return at >= 0 ? path.slice(at) : path.replace(root, '');
 }
 
-/** `dist/http`, `node:net`: the folder of the service, or the module of node. */
+/** Returns the folder of the service (`dist/store`) or the Node module (`node:net`). */
 function ownerOf(place: string): string {
   return place.startsWith('node:') ? (place.split('/')[0] ?? place) : place.split('/').slice(0, 2).join('/');
 }

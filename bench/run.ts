@@ -1,7 +1,7 @@
 /**
- * `npm run bench`: the service beside what one would take instead, in one run on one machine. Prints a Markdown table,
+ * `npm run bench`: compares the service with its alternatives in one run on one machine. Prints a Markdown table,
  * or with --json everything; writes both and a chart to bench/results, which git ignores. bench/RESULTS.md has the
- * latest published run: see there.
+ * latest published run.
  *
  * Environment: ROUNDS, SECONDS, WARM_UP (seconds), CONNECTIONS, TENANTS; ONLY and CONTESTANTS (lists with commas) leave out
  * the rest; LEAN=0 leaves out start-up, memory and sizes; TEST_DATABASE_URL and TEST_POSTGRES as for the tests.
@@ -23,7 +23,7 @@ import { countDependencies, imageBytes, type Lean, measureInstall, measureStart 
 import { startPostgres } from './support/postgres.ts';
 import { root, watchSteal } from './support/process.ts';
 import { chart, markdown } from './support/report.ts';
-import { type Cell, cellOf, judge, type Results, type Round } from './support/results.ts';
+import { type Cell, cellOf, evaluateTargets, type Results, type Round } from './support/results.ts';
 import { workloads } from './support/workloads.ts';
 
 const ROUNDS = setting('ROUNDS', 3);
@@ -36,8 +36,8 @@ const only = list('ONLY', workloads);
 const chosen = list('CONTESTANTS', ['S', 'I', 'N', 'P', 'A', 'B', 'C1', 'C2']);
 const isLean = setting('LEAN', 1) === 1;
 /**
- * When the hypervisor lets others run for more than this share of a turn's time, the turn says more of them than of the contestant, and is
- * taken again; at the most so often, since on some machines it is never less.
+ * A turn is repeated when the hypervisor gave more than this share of its time to other machines. The number of attempts is limited,
+ * because on some machines the share is always higher.
  */
 const MAX_STEAL = 0.05;
 const MAX_ATTEMPTS = 4;
@@ -49,20 +49,20 @@ await withCleanup(async (scratch, later) => {
   progress(server.description);
   const postgres = await server.createDatabase();
 
-  progress(`making ${TENANTS} tenants, three times`);
-  const grounds = {
+  progress(`creating ${TENANTS} tenants, three times`);
+  const fixtures = {
     scratch,
     databaseUrl: postgres.url,
     pgliteFolder: join(scratch, 'pglite'),
     filesFolder: join(scratch, 'files'),
   };
   await prepare({ DATABASE_URL: postgres.url }, TENANTS);
-  if (chosen.includes('P')) await prepare({ DATA_DIR: grounds.pgliteFolder }, TENANTS);
-  if (chosen.includes('A')) await prepareFolders(grounds.filesFolder, TENANTS);
+  if (chosen.includes('P')) await prepare({ DATA_DIR: fixtures.pgliteFolder }, TENANTS);
+  if (chosen.includes('A')) await prepareFolders(fixtures.filesFolder, TENANTS);
 
   const lean = isLean ? await measureLean(scratch, postgres.url) : undefined;
   progress('starting the contestants');
-  const contestants = await startContestants(grounds, chosen, later);
+  const contestants = await startContestants(fixtures, chosen, later);
   const service = contestants.find(({ id }) => id === 'S')?.server;
   if (lean && service) {
     await delay(2000);
@@ -80,7 +80,7 @@ await withCleanup(async (scratch, later) => {
     settings: { ROUNDS, SECONDS, WARM_UP, CONNECTIONS, TENANTS, MAX_STEAL, MAX_ATTEMPTS, ...LOAD_SETTINGS },
     contestants: contestants.map(({ id, name }) => ({ id, name })),
     cells,
-    targets: judge(cells),
+    targets: evaluateTargets(cells),
     lean,
   });
 });
@@ -100,7 +100,7 @@ async function measureLean(scratch: string, databaseUrl: string): Promise<Lean> 
   };
 }
 
-/** One contestant has load at a time; each round begins with another, and every second one goes backwards: none always follows the same. */
+/** Only one contestant is under load at a time. Rounds start with a different one and alternate direction, so none always follows the same. */
 async function measureAll(
   contestants: readonly Contestant[],
   later: (undo: () => void) => void,
@@ -122,7 +122,7 @@ async function measureAll(
     return (id === 'C2' ? driver : http).measure({ ...job, connections: CONNECTIONS, tenants: TENANTS });
   };
   const times = { warmUpSeconds: WARM_UP, seconds: SECONDS };
-  /** A turn that was disturbed as little as can be had. One with failures counts in any case. */
+  /** Measures until a turn is undisturbed or the attempts are used up. A turn with failures always counts. */
   const takeTurn = async (
     contestant: Contestant,
     workload: Job['workload'],
@@ -173,6 +173,6 @@ async function write(results: Results): Promise<void> {
   await writeFile(join(folder, 'bench.md'), `${markdown(results)}\n![Requests a second](bench.svg)\n`);
   await writeFile(join(folder, 'bench.svg'), chart(results));
   process.stdout.write(process.argv.includes('--json') ? json : markdown(results));
-  // A table with failures in it is no result.
+  // Results with failures are not valid.
   if (results.cells.some(({ failures }) => failures > 0)) process.exitCode = 1;
 }

@@ -1,8 +1,8 @@
 /**
- * `npm run bench:scale`: whether a call takes as long with a million files as with a thousand, and how fast directories are
- * moved and deleted. Measures the store, without HTTP around it, one call at a time. Writes to
- * bench/results, which git ignores: scale.md, scale.json (which --json prints), and the statements' plans to explain.txt
- * and, for the thousand files, explain-small.txt. bench/RESULTS.md has the latest published run.
+ * `npm run bench:scale`: measures whether a call is as fast with a million files as with a thousand, and how fast directories are
+ * moved and deleted. Measures single calls of the store, without HTTP. Writes to bench/results, which git ignores: scale.md,
+ * scale.json (which --json prints), and the statements' plans to explain.txt and, for the thousand files, explain-small.txt.
+ * bench/RESULTS.md has the latest published run.
  *
  * Fixture: FILES (1000000), CALLS of each kind (400), TEST_DATABASE_URL and TEST_POSTGRES as for the tests.
  */
@@ -29,27 +29,27 @@ const FILES = setting('FILES', 1_000_000);
 const SMALL_FILES = 1000;
 const CALLS = setting('CALLS', 400);
 const COPIES = 3;
-/** Files in the directories that are moved and deleted. */
+/** Numbers of files in the directories that are moved and deleted. */
 const SIZES = [FILES / 1000, FILES / 100, FILES / 20].map(Math.floor);
 
 const DONE = { content: 'done', isError: false };
 const pick = (n: number) => Math.floor(Math.random() * n);
 const filePath = (directories: number) => `/memories/d${pick(directories)}/f${pick(100)}.md` as MemoryPath;
 
-/** A store, and where in it calls go: a tenant at random or always the largest. */
+/** A store and the tenant that calls use: a random one or always the largest. */
 interface Fixture {
   store(): MemoryStore;
   directories: number;
 }
 
-const GROUNDS = ['small', 'large', 'largest'] as const;
+const FIXTURES = ['small', 'large', 'largest'] as const;
 
 let made = 0;
 const calls: Record<string, (fixture: Fixture) => Promise<unknown>> = {
   'view of a file': ({ store, directories }) => store().lookup(filePath(directories), 1000),
   'view of a directory of 100': ({ store, directories }) =>
     store().lookup(`/memories/d${pick(directories)}` as MemoryPath, 5000),
-  // In a directory that is there: making one is more work, and in the small table it would soon be there.
+  // In an existing directory: creating one costs more, and the small table would soon contain all of them.
   create: async ({ store, directories }) => {
     const path = `/memories/d${pick(directories)}/new-${made++}.md` as MemoryPath;
     expect((await store().create(path, text(1024), DONE)).kind, 'created');
@@ -75,7 +75,7 @@ await withCleanup(async (scratch, later) => {
     await prepare({ DATABASE_URL: database.url }, 0);
     const started = performance.now();
     await seedLarge(database, { files, large: Math.floor(files / 10), moved: sizes, copies: COPIES });
-    progress(`made ${files} files in ${Math.round((performance.now() - started) / 1000)} s`);
+    progress(`created ${files} files in ${Math.round((performance.now() - started) / 1000)} s`);
   }
   await small.query('CHECKPOINT');
 
@@ -134,7 +134,7 @@ async function openMemory({
   return { memory, close: () => memory.close().then(() => database.close()) };
 }
 
-/** Turn by turn, each time beginning with another, so that a change of the machine meets all alike. */
+/** Measures the fixtures in turn and rotates the first one, so that changes of the machine affect all equally. */
 async function compare(
   name: string,
   call: (fixture: Fixture) => Promise<unknown>,
@@ -142,8 +142,8 @@ async function compare(
 ): Promise<Row> {
   const times = { small: [] as number[], large: [] as number[], largest: [] as number[] };
   for (let i = -20; i < CALLS; i++) {
-    for (let turn = 0; turn < GROUNDS.length; turn++) {
-      const key = GROUNDS[(turn + i + 21) % GROUNDS.length] ?? 'small';
+    for (let turn = 0; turn < FIXTURES.length; turn++) {
+      const key = FIXTURES[(turn + i + 21) % FIXTURES.length] ?? 'small';
       const started = performance.now();
       await call(fixtures[key]);
       if (i >= 0) times[key].push(performance.now() - started);
@@ -159,7 +159,7 @@ async function compare(
   return row;
 }
 
-/** Files a second, as medians over the copies of the directory. */
+/** Returns files per second, as medians over the copies of the directory. */
 async function measureMoves(store: MemoryStore, files: number): Promise<{ rename: number; delete: number }> {
   const timed = async (work: () => Promise<unknown>) => {
     const started = performance.now();
@@ -178,5 +178,5 @@ async function measureMoves(store: MemoryStore, files: number): Promise<{ rename
 }
 
 function expect(given: string, wanted: string): void {
-  if (given !== wanted) throw new Error(`It is ${given}, and should be ${wanted}.`);
+  if (given !== wanted) throw new Error(`Expected ${wanted}, got ${given}.`);
 }

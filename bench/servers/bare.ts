@@ -3,7 +3,7 @@ import type { Query } from '../../src/postgres/query.ts';
 import { type LookupRow, lookupFileQuery, lookupQuery, readFileQuery } from '../../src/store/read-queries.ts';
 import type { Input } from '../support/workloads.ts';
 
-/** Runs a prepared statement and gives its rows. */
+/** Runs a prepared statement and returns its rows. */
 export type Execute = (query: {
   name: string;
   text: string;
@@ -28,7 +28,7 @@ const call = (query: Execute, name: string, values: (string | number | boolean |
   return query({ name, text: `SELECT outcome FROM ${name}(${parameters}, NULL, NULL, NULL, true)`, values });
 };
 
-/** A memory command with the service's SQL and the formatting, and without all else: nothing is checked. */
+/** Runs a memory command with the service's SQL and formatting, but without any validation. */
 export async function executeBare(query: Execute, tenant: string, input: Input): Promise<string> {
   switch (input.command) {
     case 'view': {
@@ -67,7 +67,7 @@ export async function executeBare(query: Execute, tenant: string, input: Input):
 
 function show(path: string, rows: LookupRow[]): string {
   const [found] = rows;
-  if (found === undefined) throw new Error(`Nothing is at ${path}.`);
+  if (found === undefined) throw new Error(`There is nothing at ${path}.`);
   if (found.kind === 'file') {
     const lines = (found.content ?? '').split('\n').map((line, i) => `${String(i + 1).padStart(6)}\t${line}`);
     return `Here's the content of ${path} with line numbers:\n${lines.join('\n')}`;
@@ -85,7 +85,7 @@ function size(bytes: number): string {
 
 async function edit(query: Execute, tenant: string, path: string, change: (content: string) => string) {
   const [file] = (await read(query, { tenant, path })).rows as { content: string; version: string }[];
-  if (file === undefined) throw new Error(`No file is at ${path}.`);
+  if (file === undefined) throw new Error(`There is no file at ${path}.`);
   const bytes = Buffer.byteLength(file.content);
   await call(query, 'memory_write', [
     ...[tenant, path, file.version, 0, bytes, change(file.content), randomUUID()],

@@ -1,6 +1,6 @@
 /**
- * B, the floor: a handler, a prepared query on a pool, the formatting. Without DATABASE_URL it is C1, the limit: the same
- * handler, and rows that are there already.
+ * B, the floor: a handler, a prepared query on a pool, and formatting. Without DATABASE_URL it is C1, the limit: the same handler with
+ * rows that are already in memory.
  */
 import fastify from 'fastify';
 import pg from 'pg';
@@ -18,7 +18,7 @@ import { type Execute, executeBare } from './bare.ts';
 const { DATABASE_URL, PORT, DB_POOL_MAX = '10' } = process.env;
 
 function fromDatabase(connectionString: string): Execute {
-  // As the service, it keeps its connections between its turns.
+  // Like the service, keep the connections between turns.
   const pool = new pg.Pool({ connectionString, max: Number(DB_POOL_MAX), idleTimeoutMillis: 0 });
   return (query) => pool.query(query);
 }

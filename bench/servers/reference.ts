@@ -1,4 +1,4 @@
-/** A, the reference: the SDK's class on a folder for each tenant, behind a handler. */
+/** A, the reference: the SDK's class behind a handler, with a folder per tenant. */
 import { join } from 'node:path';
 import { BetaLocalFilesystemMemoryTool } from '@anthropic-ai/sdk/tools/memory/node';
 import fastify from 'fastify';

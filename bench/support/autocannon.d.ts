@@ -1,4 +1,4 @@
-/** The part of autocannon that the bench uses; it brings no types. */
+/** Types for the part of autocannon that the bench uses. The package has none. */
 declare module 'autocannon' {
   import type { EventEmitter } from 'node:events';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * Runs `work` with a scratch folder, and at its end (Ctrl-C included) what it gave to `later`, the last first.
+ * Runs `work` with a scratch folder. Afterwards, even on Ctrl-C, runs the functions passed to `later` in reverse order.
  */
 export async function withCleanup(
   work: (scratch: string, later: (undo: () => unknown) => void) => Promise<void>,
@@ -26,16 +26,16 @@ export async function withCleanup(
   }
 }
 
-/** A whole number from the environment. */
-export function setting(name: string, byDefault: number): number {
+/** Returns a whole number from an environment variable. */
+export function setting(name: string, defaultValue: number): number {
   const given = process.env[name];
-  if (given === undefined || given === '') return byDefault;
+  if (given === undefined || given === '') return defaultValue;
   const value = Number(given);
   if (Number.isInteger(value) && value >= 0) return value;
-  throw new Error(`${name} has to be a whole number`);
+  throw new Error(`${name} must be a whole number`);
 }
 
-/** For the reader of a running bench; the results go to standard output. */
+/** Prints progress to standard error. Results go to standard output. */
 export function progress(message: string): void {
   console.error(`${new Date().toISOString().slice(11, 19)} ${message}`);
 }

@@ -17,7 +17,7 @@ import {
 import { runCli, SERVICE, type Server, startServer, typescript } from './process.ts';
 import { type Workload, workloads } from './workloads.ts';
 
-/** What is set beside the defaults: whoever makes load is over any rate and any quota. */
+/** Settings that override the defaults: no rate limit and no quotas, because load would exceed any. */
 export const LOAD_SETTINGS = { RATE_LIMIT_PER_MINUTE: '0', MAX_TENANT_FILES: '0', MAX_TENANT_BYTES: '0' };
 
 export interface Contestant {
@@ -33,7 +33,7 @@ export interface Contestant {
 const READS = ['view', 'directory'] as const;
 const WRITES = ['create', 'str_replace', 'insert'] as const;
 
-/** Brings a database up to date, and fills it. */
+/** Migrates a database and fills it. */
 export async function prepare(env: Record<string, string>, tenants: number): Promise<void> {
   const database = await openDatabase(loadConfig({ AUTH: 'none', DB_STATEMENT_TIMEOUT_MS: '0', ...env }));
   try {
@@ -44,7 +44,7 @@ export async function prepare(env: Record<string, string>, tenants: number): Pro
   }
 }
 
-/** The same files as a folder for each tenant. */
+/** Creates the same files in a folder per tenant. */
 export async function prepareFolders(folder: string, tenants: number): Promise<void> {
   const small = text(SMALL_BYTES);
   const large = text(LARGE_BYTES);
@@ -60,20 +60,20 @@ export async function prepareFolders(folder: string, tenants: number): Promise<v
   }
 }
 
-export interface Grounds {
+export interface Fixtures {
   scratch: string;
   databaseUrl: string;
   pgliteFolder: string;
   filesFolder: string;
 }
 
-/** Starts every server; all run all the time, and only one has load. */
+/** Starts every server. All of them run all the time, but only one is under load. */
 export async function startContestants(
-  grounds: Grounds,
+  fixtures: Fixtures,
   only: readonly string[],
   later: (undo: () => unknown) => void,
 ): Promise<Contestant[]> {
-  const { scratch, databaseUrl, pgliteFolder, filesFolder } = grounds;
+  const { scratch, databaseUrl, pgliteFolder, filesFolder } = fixtures;
   const key = runCli(['keys', 'create', '--service'], { DATABASE_URL: databaseUrl }).trim();
   const start = async (
     name: string,
@@ -151,7 +151,7 @@ export async function startContestants(
   for (const id of Object.keys(makers) as Contestant['id'][]) {
     if (!only.includes(id) && !(id === 'S' && only.includes('I'))) continue;
     const made = await makers[id]();
-    // The one without a server of its own asks the first.
+    // The contestant without its own server uses that of the first.
     const server = made.server ?? (made.url === undefined ? contestants[0]?.server : undefined);
     contestants.push({ ...made, id, url: made.url ?? server?.url ?? '', ...(server && { server }) });
   }

@@ -1,7 +1,7 @@
 import type { Database } from '../../src/postgres/database.ts';
 import { defineQuery } from '../../src/postgres/query.ts';
 
-/** What each tenant has: directories d0 to d4 of 20 files each; the first file of each is large. */
+/** Each tenant has directories d0 to d4 of 20 files each. The first file in each is large. */
 export const DIRECTORIES = 5;
 export const FILES_PER_DIRECTORY = 20;
 export const SMALL_BYTES = 1024;
@@ -21,7 +21,7 @@ const WORDS =
     ' ',
   );
 
-/** Notes of exactly so many bytes, ASCII, with the one line `log:` that edits replace. */
+/** Returns ASCII notes of exactly the given size, with one line `log:` that edits replace. */
 export function text(bytes: number): string {
   const lines = ['# Notes', 'log:'];
   let length = lines.join('\n').length;
@@ -34,7 +34,7 @@ export function text(bytes: number): string {
   return lines.join('\n').slice(0, bytes);
 }
 
-/** Fills a migrated, empty database with so many tenants. */
+/** Fills a migrated, empty database with the given number of tenants. */
 export async function seed(database: Database, tenants: number): Promise<void> {
   const small = text(SMALL_BYTES);
   const large = text(LARGE_BYTES);

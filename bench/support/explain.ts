@@ -8,7 +8,7 @@ const batches: ReadonlySet<unknown> = new Set(batchQueries);
 const FILE = '/memories/d0/f5.md';
 const DIRECTORY = '/memories/d0';
 
-/** The plan of each statement that reads memory, as it runs for `tenant`; nothing of what they do stays. */
+/** Returns the plan of each statement that reads memory, executed for `tenant`. All changes are rolled back. */
 export async function explainAll({ query }: BenchDatabase, tenant: string): Promise<string> {
   const values: Record<string, unknown> = {
     tenant,
@@ -22,12 +22,12 @@ export async function explainAll({ query }: BenchDatabase, tenant: string): Prom
     const { sql, parameters } = statement ?? { sql: '', parameters: [] };
     const given = parameters.map((parameter) => {
       const value = { ...values, ...own }[parameter];
-      // Of a batch with one call.
+      // A batch with one call.
       return literal(batches.has(statement) ? [value] : value);
     });
     await query('BEGIN');
     try {
-      // Prepared, since the service's statements are, and have one plan for all values.
+      // Prepared like the service's statements, which have one plan for all values.
       await query(`PREPARE explained AS ${sql}`);
       const rows = await query(`EXPLAIN (ANALYZE, BUFFERS) EXECUTE explained (${given.join(', ')})`);
       parts.push(`## ${title}\n\n${rows.map((row) => row['QUERY PLAN']).join('\n')}`);

@@ -5,36 +5,36 @@ import type { Workload } from './workloads.ts';
 /** One measurement: a workload against one contestant. */
 export interface Job {
   workload: Workload;
-  /** Of the service, or of the database for the driver alone. */
+  /** URL of the service, or of the database when only the driver is measured. */
   url: string;
   headers: Record<string, string>;
-  /** Whether writes come with an idempotency key. */
+  /** Whether writes carry an idempotency key. */
   keyed: boolean;
   connections: number;
   tenants: number;
   warmUpSeconds: number;
   seconds: number;
-  /** Names this measurement. */
+  /** A unique name for this measurement. */
   run: string;
 }
 
 export interface Measured {
-  /** Requests a second, after the warm-up. */
+  /** Requests per second after the warm-up. */
   rate: number;
   p50: number;
   p99: number;
   requests: number;
-  /** Requests with those of the warm-up. */
+  /** Requests, including the warm-up. */
   all: number;
-  /** Answers that were not 2xx, or said `is_error`, or did not come; the warm-up's included. */
+  /** Responses that were not 2xx, reported `is_error` or did not arrive, including the warm-up. */
   failures: number;
 }
 
-/** A process of its own that takes jobs one after the other. */
+/** A child process that runs jobs one at a time. */
 export class Worker {
   readonly #child: ChildProcess;
 
-  /** @param script beside this folder, e.g. `load.ts` */
+  /** @param script file in bench/, such as `load.ts` */
   constructor(script: string) {
     const file = fileURLToPath(new URL(`../${script}`, import.meta.url));
     this.#child = fork(file, [], { execArgv: ['--import', 'tsx'] });
@@ -58,7 +58,7 @@ export class Worker {
   }
 }
 
-/** The other side: takes jobs from the parent process. */
+/** The child's side: runs jobs that the parent process sends. */
 export function serveJobs(measure: (job: Job) => Promise<Measured>): void {
   process.on('message', async (job: Job) => {
     const answer = await measure(job).catch((error: unknown) => ({ error: String(error) }));

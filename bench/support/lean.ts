@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { root, SERVICE, startServer } from './process.ts';
 import { median } from './statistics.ts';
 
-/** How little the service takes; undefined is what could not be found out here. */
+/** The footprint of the service. Undefined values could not be measured on this machine. */
 export interface Lean {
   startOnPostgresMs: number;
   startOnPgliteMs: number;
@@ -18,7 +18,7 @@ export interface Lean {
 
 const STARTS = 5;
 
-/** The median time from the start of a process until it says that it is ready, on a database that is there. */
+/** Returns the median time from process start until the service is ready, on an existing database. */
 export async function measureStart(scratch: string, env: Record<string, string>): Promise<number> {
   const times: number[] = [];
   for (let i = 0; i < STARTS; i++) {
@@ -38,7 +38,7 @@ export function countDependencies(): { directDependencies: number; allDependenci
   };
 }
 
-/** What `npm ci --omit=dev` puts on the disk, in bytes; undefined when it cannot be run, e.g. without a network. */
+/** Returns the size of an `npm ci --omit=dev` in bytes, or undefined if it cannot run, for example without a network. */
 export function measureInstall(scratch: string): number | undefined {
   const folder = join(scratch, 'install');
   mkdirSync(folder);
@@ -55,7 +55,7 @@ export function measureInstall(scratch: string): number | undefined {
   }
 }
 
-/** The size of the image `memory-service`; undefined when there is none. */
+/** Returns the size of the image `memory-service`, or undefined if there is none. */
 export function imageBytes(): number | undefined {
   try {
     const args = ['image', 'inspect', '--format', '{{.Size}}', 'memory-service'];

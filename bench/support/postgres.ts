@@ -6,7 +6,7 @@ import { databaseUrl, type TestServer } from '../../test/support/postgres/server
 import { startServer } from '../../test/support/postgres/sources.ts';
 
 /**
- * As a server in production runs: nothing is lost in a crash, and a quarter of the memory for its buffers
+ * Production settings: durable, with a quarter of the memory for shared buffers
  * (https://www.postgresql.org/docs/current/runtime-config-resource.html#GUC-SHARED-BUFFERS).
  */
 const SETTINGS = [
@@ -20,20 +20,20 @@ const SETTINGS = [
 ];
 
 export interface BenchServer {
-  /** Which Postgres it is, with the settings that matter. */
+  /** Version and relevant settings of the server. */
   description: string;
-  /** A new, empty database. */
+  /** Creates an empty database. */
   createDatabase(): Promise<BenchDatabase>;
   stop(): Promise<void>;
 }
 
 export interface BenchDatabase {
   url: string;
-  /** On one connection, the same each time. */
+  /** Runs a statement. All statements use the same connection. */
   query(sql: string, parameters?: unknown[]): Promise<Record<string, unknown>[]>;
 }
 
-/** A real Postgres: as for the tests, but durable. */
+/** Starts a real Postgres like that of the tests, but durable. */
 export async function startPostgres(scratch: string): Promise<BenchServer> {
   const { server } = await startServer(scratch, { settings: SETTINGS, inMemory: false });
   return describe(server);

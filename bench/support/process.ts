@@ -20,14 +20,14 @@ export function serviceOf(folder: string): string[] {
 export const SERVICE = serviceOf(root);
 export const typescript = (script: string) => [process.execPath, '--import', 'tsx', script];
 
-/** A server in a process of its own. */
+/** A server in a child process. */
 export interface Server {
   url: string;
-  /** From the start of the process to its first answer. */
+  /** Time from process start to the first response. */
   readyAfterMs: number;
   /** Resident memory in bytes. */
   memory(): number;
-  /** Processor time used so far, in microseconds; NaN where that cannot be found out. */
+  /** CPU time used so far in microseconds, or NaN if it is unknown. */
   processorTime(): number;
   stop(): Promise<void>;
 }
@@ -38,11 +38,11 @@ process.on('exit', () => {
 });
 
 /**
- * Starts `command` with nothing but `env`, and waits until GET `ready` is answered with 200. Its log goes to a file in
- * `scratch`, as it would in production.
+ * Starts `command` with only the given `env`, and waits until GET `ready` answers 200. Its log goes to a file in `scratch`,
+ * because a file is what it would write to in production.
  *
- * @param options.ready any answer will do where it is undefined
- * @param options.folder where to start it; by default this checkout
+ * @param options.ready a path to poll; if undefined, any response will do
+ * @param options.folder the working directory; by default this checkout
  */
 export async function startServer(
   [command = '', ...args]: string[],
@@ -80,7 +80,7 @@ export async function startServer(
   };
 }
 
-/** Runs a command of the service's CLI and gives what it printed. */
+/** Runs a command of the service's CLI and returns its output. */
 export function runCli(args: string[], env: Record<string, string>): string {
   return execFileSync(process.execPath, ['dist/cli.js', ...args], {
     cwd: root,
@@ -91,8 +91,8 @@ export function runCli(args: string[], env: Record<string, string>): string {
 }
 
 /**
- * Processor time that a server's connections to a database have used so far, in microseconds; 0 where that cannot be found out, as for a
- * server on another machine.
+ * Returns the CPU time in microseconds that a server's connections to a database have used so far, or 0 if it is unknown, as for a server
+ * on another machine.
  */
 export function databaseProcessorTime(database: string): number {
   if (process.platform !== 'linux') return 0;
@@ -102,7 +102,7 @@ export function databaseProcessorTime(database: string): number {
       const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
       if (/^postgres:/.test(command) && command.includes(database)) sum += processorMicroseconds(Number(pid));
     } catch {
-      // It has ended since.
+      // The process has ended in the meantime.
     }
   }
   return sum;
@@ -116,7 +116,7 @@ function residentBytes(pid: number): number {
   return Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' })) * 1024;
 }
 
-/** Of a process with its threads. Linux counts in hundredths of a second. */
+/** CPU time of a process with its threads. Linux counts in hundredths of a second. */
 function processorMicroseconds(pid: number): number {
   if (process.platform !== 'linux') return Number.NaN;
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
@@ -124,8 +124,8 @@ function processorMicroseconds(pid: number): number {
 }
 
 /**
- * Starts to watch the processors: what it returns gives the share (0 to 1) of their time since then in which the hypervisor let others run,
- * 0 where that cannot be found out.
+ * Starts to measure steal time. The returned function gives the share (0 to 1) of CPU time since then that the hypervisor gave to other
+ * machines, or 0 if it is unknown.
  */
 export function watchSteal(): () => number {
   const before = processorTicks();
@@ -136,7 +136,7 @@ export function watchSteal(): () => number {
   };
 }
 
-/** Of the first eight numbers of /proc/stat, which are times of all processors (proc_stat(5)); those after them are counted in them. */
+/** The first eight numbers in /proc/stat are the times of all CPUs (proc_stat(5)). They already include the ones that follow. */
 const STEAL = 7;
 
 function processorTicks(): number[] {

@@ -65,7 +65,7 @@ function leanTable(lean: Lean): string {
   );
 }
 
-const COLOURS: Record<Cell['id'], string> = {
+const COLORS: Record<Cell['id'], string> = {
   S: '#2563eb',
   I: '#60a5fa',
   N: '#93c5fd',
@@ -76,7 +76,7 @@ const COLOURS: Record<Cell['id'], string> = {
   C2: '#6b7280',
 };
 
-/** Requests a second as bars, each workload to its own scale. */
+/** Draws requests per second as bars, with a separate scale for each workload. */
 export function chart({ cells, contestants }: Results): string {
   const BAR = 14;
   const WIDTH = 640;
@@ -92,7 +92,7 @@ export function chart({ cells, contestants }: Results): string {
     for (const { id, rate } of own) {
       const width = Math.max(1, Math.round(((WIDTH - LEFT - 80) * rate) / most));
       parts.push(
-        `<text x="${LEFT - 6}" y="${y + 11}" text-anchor="end">${id}</text><rect x="${LEFT}" y="${y}" width="${width}" height="${BAR - 2}" fill="${COLOURS[id]}"/><text x="${LEFT + width + 5}" y="${y + 11}">${number(rate)}</text>`,
+        `<text x="${LEFT - 6}" y="${y + 11}" text-anchor="end">${id}</text><rect x="${LEFT}" y="${y}" width="${width}" height="${BAR - 2}" fill="${COLORS[id]}"/><text x="${LEFT + width + 5}" y="${y + 11}">${number(rate)}</text>`,
       );
       y += BAR;
     }
@@ -100,9 +100,9 @@ export function chart({ cells, contestants }: Results): string {
   }
   for (const { id, name } of contestants) {
     parts.push(
-      `<rect x="4" y="${y + 2}" width="10" height="10" fill="${COLOURS[id]}"/><text x="20" y="${y + 11}">${id}: ${name}</text>`,
+      `<rect x="4" y="${y + 2}" width="10" height="10" fill="${COLORS[id]}"/><text x="20" y="${y + 11}">${id}: ${name}</text>`,
     );
     y += 15;
   }
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${y + 6}" font-family="sans-serif" font-size="11"><title>Requests a second</title><rect width="100%" height="100%" fill="#fff"/>\n${parts.join('\n')}\n</svg>\n`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${y + 6}" font-family="sans-serif" font-size="11"><title>Requests per second</title><rect width="100%" height="100%" fill="#fff"/>\n${parts.join('\n')}\n</svg>\n`;
 }

@@ -6,15 +6,15 @@ import type { Workload } from './workloads.ts';
 
 export type Id = Contestant['id'];
 
-/** What was measured of a contestant in a round. */
+/** The measurement of a contestant in a round. */
 export interface Round extends Measured {
-  /** Processor time of its process for a request, in microseconds: noise of the machine hardly changes it. */
+  /** CPU time per request of its process in microseconds, which machine noise hardly affects. */
   processor: number;
-  /** How often it was measured: again after a turn that the hypervisor disturbed. */
+  /** Number of measurements. A turn is repeated when the hypervisor disturbed it. */
   attempts: number;
 }
 
-/** A contestant in a workload: the medians of its rounds, and all of these. */
+/** A contestant in a workload: the medians of its rounds, and the rounds themselves. */
 export interface Cell extends Round {
   workload: Workload;
   id: Id;
@@ -59,7 +59,7 @@ export function cellOf(workload: Workload, id: Id, rounds: Round[]): Cell {
 const find = (cells: readonly Cell[], workload: Workload, id: Id) =>
   cells.find((cell) => cell.workload === workload && cell.id === id);
 
-/** The median of the rounds' ratios, of two contestants that took turns; undefined when one did not take part. */
+/** Returns the median of the per-round ratios of two contestants, or undefined if one was not measured. */
 export function ratio(
   cells: readonly Cell[],
   workload: Workload,
@@ -72,8 +72,8 @@ export function ratio(
   return median(a.rounds.map((round, i) => round[key] / (b.rounds[i]?.[key] ?? Number.NaN)));
 }
 
-/** What the service is meant to reach, and whether it did. */
-export function judge(cells: readonly Cell[]): Target[] {
+/** Returns the performance targets of the service and whether it met them. */
+export function evaluateTargets(cells: readonly Cell[]): Target[] {
   const targets: Target[] = [];
   const add = (name: string, reached: number | undefined, sign: '≥' | '≤' | '<', aim: number) => {
     if (reached === undefined) return;

@@ -4,24 +4,24 @@ import type { BenchDatabase } from './postgres.ts';
 const PER_DIRECTORY = 100;
 
 /**
- * Fills an empty, migrated database: tenants t0, t1, … of a directory with 100 files of 1 KB each, tenant `large` with a tenth
- * of all files, and tenant `moved` with directories `m<files>-<copy>` to be moved and deleted.
+ * Fills an empty, migrated database: tenants t0, t1, … with one directory of 100 files of 1 KB, tenant `large` with a tenth of all files,
+ * and tenant `moved` with directories `m<files>-<copy>` to move and delete.
  */
 export async function seedLarge(
   { query }: BenchDatabase,
   options: { files: number; large: number; moved: readonly number[]; copies: number },
 ): Promise<void> {
   const { files, large, moved, copies } = options;
-  // Spares the checks of foreign keys, where the role may.
+  // Skip foreign key checks, if the role is allowed to.
   await query('SET session_replication_role = replica').catch(() => {});
   const tenants = Math.floor((files - large) / PER_DIRECTORY);
   const content = text(1024);
-  // Without limits: what is measured is not the quotas.
+  // No limits, because quotas are not measured.
   await query(`INSERT INTO tenants (id, max_files, max_bytes)
     SELECT 't' || i, 0, 0 FROM generate_series(0, ${tenants - 1}) AS i
     UNION ALL VALUES ('large', 0, 0), ('moved', 0, 0)`);
   await query(`INSERT INTO entries (tenant_id, path, kind) SELECT id, '/memories', 'dir' FROM tenants`);
-  /** Directories `folder` || d, each of 100 files, for the tenants of a query. */
+  /** Creates directories `folder` || d with 100 files each for the tenants of a query. */
   const fill = async (owners: string, parent: string, folder: string, directories: number) => {
     const all = `(${owners}) AS o (id), generate_series(0, ${directories - 1}) AS d`;
     await query(`INSERT INTO entries (tenant_id, path, parent_path, kind)

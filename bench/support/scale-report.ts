@@ -1,4 +1,4 @@
-/** A call's median time in milliseconds: with a thousand files, with all of them, and of the largest tenant. */
+/** The median time of a call in milliseconds: with a thousand files, with all files, and for the largest tenant. */
 export interface Row {
   name: string;
   small: number;
@@ -11,7 +11,7 @@ export interface ScaleResults {
   postgres: string;
   files: number;
   rows: Row[];
-  /** Files a second, for a directory of so many. */
+  /** Files per second, by the number of files in the directory. */
   moves: { files: number; rename: number; delete: number }[];
   starts: { small: number; large: number };
 }

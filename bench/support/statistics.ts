@@ -1,4 +1,4 @@
-/** The middle value, of an even number the mean of the two; NaN of none. */
+/** Returns the median, or NaN for no values. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const half = sorted.length / 2;
@@ -18,7 +18,7 @@ export class Times {
     return this.#values.length;
   }
 
-  /** What so much (0 to 1) of them did not exceed. */
+  /** Returns the percentiles for the given shares (0 to 1). */
   percentiles(...shares: number[]): number[] {
     const sorted = Float64Array.from(this.#values).sort();
     return shares.map(

@@ -22,7 +22,7 @@ export const describeWorkload: Record<Workload, string> = {
   mix: 'mix: 60 % view, 15 % str_replace, 10 % insert, 10 % create, 5 % rename and delete',
 };
 
-/** Whether its calls can be made again and do the same again. */
+/** Whether repeated calls succeed with the same effect. */
 export const isRepeatable = (workload: Workload) => workload !== 'create' && workload !== 'mix';
 
 export type Input =
@@ -38,10 +38,10 @@ export interface Call {
   input: Input;
 }
 
-/** Views alone go round so many tenants; whatever writes, round all of them. */
+/** Read-only workloads use this many tenants. The others use all of them. */
 const VIEWED_TENANTS = 100;
 
-// Of twenty calls. `tidy` is a rename of a file made earlier, and the next time its deletion.
+// A cycle of twenty calls. `tidy` renames a file created earlier and deletes it the next time.
 const MIX = [
   'view',
   'str_replace',
@@ -68,10 +68,10 @@ const MIX = [
 const NEW_TEXT = text(SMALL_BYTES);
 
 /**
- * The calls of one of `clients` connections, without end. Each goes round tenants of its own, and each call succeeds whatever was called before:
- * names are new, and an edit leaves what the next edit looks for.
+ * Returns an endless sequence of calls for one of `clients` connections. Each connection cycles through its own tenants. Every call
+ * succeeds whatever was called before: names are new, and an edit keeps the text that the next edit replaces.
  *
- * @param run names this run, so that its files' names are new
+ * @param run a unique name for the run, so that file names are new
  */
 export function callsOf(
   workload: Workload,
@@ -119,7 +119,7 @@ export function callsOf(
   };
 }
 
-/** Renames the oldest file that was made here, or deletes it when that was done. */
+/** Renames the oldest file created by this connection, or deletes it if it was already renamed. */
 function tidy(made: Call[]): Call | undefined {
   const call = made[0];
   if (call?.input.command === 'create') {

@@ -1,4 +1,4 @@
-/** What is long is cut, or refused before it is worked on. */
+/** Long output is truncated, and overlong input is rejected before it is processed. */
 import { expect, it } from 'vitest';
 import { describeService, freshTenant } from '../support/service.ts';
 import { cmd, error, ok, script } from '../support/table.ts';
@@ -6,8 +6,8 @@ import { cmd, error, ok, script } from '../support/table.ts';
 const x = (length: number) => 'x'.repeat(length);
 const HEADER = 'The memory file has been edited. Here is the snippet showing the change (with line numbers):';
 
-describeService('what is too long to be quoted', (service) => {
-  script(service, 'old_str and command', { '/memories/f': 'a' }, [
+describeService('overlong input', (service) => {
+  script(service, 'truncates a long old_str or command in an error', { '/memories/f': 'a' }, [
     [
       cmd.replace('/memories/f', x(4096), 'b'),
       error(`No replacement was performed, old_str \`${x(4096)}\` did not appear verbatim in /memories/f.`),
@@ -34,7 +34,7 @@ describeService('what is too long to be quoted', (service) => {
     [{ command: ['view'] }, error('Error: Invalid input for memory: `command` must be a string')],
     [{ command: {} }, error('Error: Invalid input for memory: `command` must be a string')],
   ]);
-  script(service, 'paths, longer than any spelling of a valid one', {}, [
+  script(service, 'rejects a path longer than any spelling of a valid one', {}, [
     [cmd.view(`/etc/${x(4091)}`), error(`Error: Path must start with /memories, got: /etc/${x(4091)}`)],
     [cmd.view(`/etc/${x(4092)}`), error('Error: Path is too long: 4097 bytes (limit 1024)')],
     [cmd.create(`/memories/../${x(5000)}`), error('Error: Path is too long: 5013 bytes (limit 1024)')],
@@ -55,7 +55,7 @@ describeService('what is too long to be quoted', (service) => {
       `{"command":"view","path":"/memories",${Array.from({ length: 5000 }, (_, i) => `"k${i}":0`).join(',')}}`,
       'The body holds more than 4096 fields and array items, the limit of this service. Send a memory tool input or at most 32 tool_use blocks without other fields.',
     ],
-  ])('a body too %s is a problem', async (_title, body, detail) => {
+  ])('answers a body that is too %s with a problem', async (_title, body, detail) => {
     const answer = await service().execute(body, { tenant: freshTenant() });
     expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8');
     expect([answer.status, answer.body.code, answer.body.detail]).toStrictEqual([
@@ -67,21 +67,26 @@ describeService('what is too long to be quoted', (service) => {
 });
 
 describeService(
-  'answers of str_replace under MAX_VIEW_CHARS',
+  'str_replace with MAX_VIEW_CHARS',
   (service) => {
-    script(service, 'a snippet is cut between lines', { '/memories/f': `1\n2\n${x(60)}\n${x(60)}\n5\n6` }, [
+    script(
+      service,
+      'truncates a snippet between lines',
+      { '/memories/f': `1\n2\n${x(60)}\n${x(60)}\n5\n6` },
       [
-        cmd.replace('/memories/f', '5', 'V'),
-        ok(`${HEADER}\n     3\t${x(60)}\n     4\t${x(60)}\n     5\tV\n     6\t6`),
+        [
+          cmd.replace('/memories/f', '5', 'V'),
+          ok(`${HEADER}\n     3\t${x(60)}\n     4\t${x(60)}\n     5\tV\n     6\t6`),
+        ],
+        [
+          cmd.replace('/memories/f', 'V', `${x(30)}\n${x(30)}\n${x(60)}`),
+          ok(
+            `${HEADER}\n     3\t${x(60)}\n[Truncated: showing lines 3 to 3 of 3 to 8. Use view with view_range [4, 8] to see the rest.]`,
+          ),
+        ],
       ],
-      [
-        cmd.replace('/memories/f', 'V', `${x(30)}\n${x(30)}\n${x(60)}`),
-        ok(
-          `${HEADER}\n     3\t${x(60)}\n[Truncated: showing lines 3 to 3 of 3 to 8. Use view with view_range [4, 8] to see the rest.]`,
-        ),
-      ],
-    ]);
-    script(service, 'a snippet of a longer line is cut in it', { '/memories/f': `${x(1000)}\nend` }, [
+    );
+    script(service, 'truncates a snippet inside an overlong line', { '/memories/f': `${x(1000)}\nend` }, [
       [
         cmd.replace('/memories/f', 'end', 'END'),
         ok(
@@ -89,7 +94,7 @@ describeService(
         ),
       ],
     ]);
-    script(service, 'so is the last line', { '/memories/f': x(1000) }, [
+    script(service, 'truncates a snippet inside an overlong last line', { '/memories/f': x(1000) }, [
       [cmd.insert('/memories/f', 0, 'y'), ok('The file /memories/f has been edited.')],
       [
         cmd.replace('/memories/f', 'y\n', ''),
@@ -100,7 +105,7 @@ describeService(
     ]);
     script(
       service,
-      'a list of occurrences is cut, and says so',
+      'truncates a list of occurrences and says so',
       {
         '/memories/f': `${'a\n'.repeat(54)}a`,
         '/memories/g': 'a\n'.repeat(500),

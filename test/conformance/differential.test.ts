@@ -1,4 +1,4 @@
-/** Random scripts give the same results and leave the same tree on the service as on the naive model. */
+/** Random scripts give the same results and leave the same tree on the service as on the model. */
 import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
 import { anyInput, fuzzParameters } from '../support/arbitraries.ts';
@@ -6,10 +6,10 @@ import { assertInvariants, readTree } from '../support/invariants.ts';
 import { Model } from '../support/model.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 
-// Small enough for a random script to reach it.
+// Small enough for random scripts to reach.
 const MAX_FILE_BYTES = 200;
 
-// Two tenants in every script, the second rarely: it must not notice the first.
+// Every script uses two tenants, the second one rarely. It must not notice the first.
 const step = fc.record({
   second: fc.oneof({ weight: 8, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
   input: anyInput,
@@ -21,9 +21,9 @@ describeService(
   (service, kind) => {
     let steps = 0;
 
-    afterAll(() => console.log(`differential on ${kind}: ${steps} steps, each as the model`));
+    afterAll(() => console.log(`differential on ${kind}: ${steps} steps, all equal to the model`));
 
-    it('answer as the model does, and leave its tree', async () => {
+    it('give the same results and leave the same tree as the model', async () => {
       await fc.assert(
         fc.asyncProperty(script, async (commands) => {
           const tenants = [freshTenant('one'), freshTenant('two')] as const;
@@ -42,7 +42,7 @@ describeService(
             expect(await readTree(service(), tenant)).toEqual(models[i]?.tree);
           }
         }),
-        // A script takes PGlite half as long again as Postgres.
+        // Scripts run slower on PGlite.
         fuzzParameters(kind === 'pglite' ? 60 : 100),
       );
       await assertInvariants(service());

@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import { describeService, freshTenant } from '../support/service.ts';
 import { cmd, ok, script } from '../support/table.ts';
 
-/** The documentation's own examples, byte for byte (shared/reference/memory-tool-en.txt). */
+/** The examples of the documentation, byte for byte (shared/reference/memory-tool-en.txt). */
 describeService('documented examples', (service) => {
-  it('the customer service ticket: the directory listing, as a whole tool_use block', async () => {
+  it('lists the directory of the customer service example for a tool_use block', async () => {
     const tenant = freshTenant();
     await service().execute(cmd.create('/memories/customer_service_guidelines.xml', 'x'.repeat(1536)), {
       tenant,
@@ -28,7 +28,7 @@ describeService('documented examples', (service) => {
     });
   });
 
-  it('the customer service ticket: the file', async () => {
+  it('shows the file of the customer service example', async () => {
     const tenant = freshTenant();
     const text =
       '<guidelines>\n<addressing_customers>\n- Always address customers by their first name\n- Use empathetic language\n...';
@@ -53,7 +53,7 @@ describeService('documented examples', (service) => {
 
   script(
     service,
-    'line numbers of 1, 2, 10 and 100',
+    'aligns line numbers 1, 2, 10 and 100',
     {
       '/memories/notes.txt': Array.from({ length: 100 }, (_, i) =>
         i === 0
@@ -85,7 +85,7 @@ describeService('documented examples', (service) => {
     ],
   );
 
-  script(service, 'each command as documented, one after the other', {}, [
+  script(service, 'runs the documented examples of each command in sequence', {}, [
     [
       {
         command: 'create',

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { describeService, freshTenant } from '../support/service.ts';
 import { cmd, error, ok, script } from '../support/table.ts';
 
-describeService('wrong input that a model can put right', (service) => {
-  script(service, 'unknown commands', {}, [
+describeService('invalid input that a model can correct', (service) => {
+  script(service, 'rejects unknown commands', {}, [
     [
       { command: 'undo' },
       error(
@@ -32,7 +32,7 @@ describeService('wrong input that a model can put right', (service) => {
     ],
     [{ command: null }, error('Error: Invalid input for memory: `command` is missing')],
   ]);
-  script(service, 'missing and mistyped fields', { '/memories/f': 'x' }, [
+  script(service, 'rejects missing and mistyped fields', { '/memories/f': 'x' }, [
     [{ command: 'view' }, error('Error: Invalid input for view: `path` is missing')],
     [{ command: 'view', path: 7 }, error('Error: Invalid input for view: `path` must be a string')],
     [{ command: 'view', path: null }, error('Error: Invalid input for view: `path` must be a string')],
@@ -103,43 +103,48 @@ describeService('wrong input that a model can put right', (service) => {
       error('Error: Invalid input for rename: `old_path` is missing'),
     ],
   ]);
-  script(service, 'text that cannot be stored is refused by name, never changed', { '/memories/f': 'x' }, [
-    [
-      cmd.create('/memories/g', 'a\0b'),
-      error(
-        'Error: Invalid input for create: `file_text` contains a NUL character (U+0000), which cannot be stored',
-      ),
-    ],
-    [
-      cmd.create('/memories/g', 'a\ud83d'),
-      error(
-        'Error: Invalid input for create: `file_text` contains a lone surrogate (U+D83D), which is not valid Unicode',
-      ),
-    ],
-    [
-      cmd.replace('/memories/f', 'x', '\0'),
-      error(
-        'Error: Invalid input for str_replace: `new_str` contains a NUL character (U+0000), which cannot be stored',
-      ),
-    ],
-    [
-      cmd.replace('/memories/f', '\udc00', 'y'),
-      error(
-        'Error: Invalid input for str_replace: `old_str` contains a lone surrogate (U+DC00), which is not valid Unicode',
-      ),
-    ],
-    [
-      cmd.insert('/memories/f', 0, '\0'),
-      error(
-        'Error: Invalid input for insert: `insert_text` contains a NUL character (U+0000), which cannot be stored',
-      ),
-    ],
-    [cmd.view('/memories/g'), error('The path /memories/g does not exist. Please provide a valid path.')],
-    [cmd.view('/memories/f'), ok("Here's the content of /memories/f with line numbers:\n     1\tx")],
-  ]);
   script(
     service,
-    'unknown fields are ignored, null for an optional one is its absence',
+    'rejects text that cannot be stored, names the field and changes nothing',
+    { '/memories/f': 'x' },
+    [
+      [
+        cmd.create('/memories/g', 'a\0b'),
+        error(
+          'Error: Invalid input for create: `file_text` contains a NUL character (U+0000), which cannot be stored',
+        ),
+      ],
+      [
+        cmd.create('/memories/g', 'a\ud83d'),
+        error(
+          'Error: Invalid input for create: `file_text` contains a lone surrogate (U+D83D), which is not valid Unicode',
+        ),
+      ],
+      [
+        cmd.replace('/memories/f', 'x', '\0'),
+        error(
+          'Error: Invalid input for str_replace: `new_str` contains a NUL character (U+0000), which cannot be stored',
+        ),
+      ],
+      [
+        cmd.replace('/memories/f', '\udc00', 'y'),
+        error(
+          'Error: Invalid input for str_replace: `old_str` contains a lone surrogate (U+DC00), which is not valid Unicode',
+        ),
+      ],
+      [
+        cmd.insert('/memories/f', 0, '\0'),
+        error(
+          'Error: Invalid input for insert: `insert_text` contains a NUL character (U+0000), which cannot be stored',
+        ),
+      ],
+      [cmd.view('/memories/g'), error('The path /memories/g does not exist. Please provide a valid path.')],
+      [cmd.view('/memories/f'), ok("Here's the content of /memories/f with line numbers:\n     1\tx")],
+    ],
+  );
+  script(
+    service,
+    'ignores unknown fields and treats a null optional field as absent',
     { '/memories/f': 'x' },
     [
       [
@@ -148,7 +153,7 @@ describeService('wrong input that a model can put right', (service) => {
       ],
     ],
   );
-  script(service, 'control characters and astral characters are kept', {}, [
+  script(service, 'keeps control characters and astral characters', {}, [
     [
       cmd.create('/memories/g', '\u0001\u007f\u{1f600}\ufffe'),
       ok('File created successfully at: /memories/g'),
@@ -163,30 +168,35 @@ describeService('wrong input that a model can put right', (service) => {
 describeService(
   'MAX_FILE_BYTES',
   (service) => {
-    script(service, 'by any command, and nothing is changed', { '/memories/f': '123456789' }, [
+    script(
+      service,
+      'rejects an oversized file from any command and changes nothing',
+      { '/memories/f': '123456789' },
       [
-        cmd.create('/memories/g', 'éééééx'),
-        error('Error: File /memories/g exceeds the maximum memory file size of 10 bytes'),
+        [
+          cmd.create('/memories/g', 'éééééx'),
+          error('Error: File /memories/g exceeds the maximum memory file size of 10 bytes'),
+        ],
+        [
+          cmd.create('/memories/f', '12345678901'),
+          error('Error: File /memories/f exceeds the maximum memory file size of 10 bytes'),
+        ],
+        [
+          cmd.replace('/memories/f', '9', '9ab'),
+          error('Error: File /memories/f exceeds the maximum memory file size of 10 bytes'),
+        ],
+        [
+          cmd.insert('/memories/f', 1, 'x'),
+          error('Error: File /memories/f exceeds the maximum memory file size of 10 bytes'),
+        ],
+        [cmd.insert('/memories/f', 1, ''), ok('The file /memories/f has been edited.')],
+        [
+          cmd.view('/memories/f'),
+          ok("Here's the content of /memories/f with line numbers:\n     1\t123456789\n     2\t"),
+        ],
+        [cmd.create('/memories/g', 'ééééé'), ok('File created successfully at: /memories/g')],
       ],
-      [
-        cmd.create('/memories/f', '12345678901'),
-        error('Error: File /memories/f exceeds the maximum memory file size of 10 bytes'),
-      ],
-      [
-        cmd.replace('/memories/f', '9', '9ab'),
-        error('Error: File /memories/f exceeds the maximum memory file size of 10 bytes'),
-      ],
-      [
-        cmd.insert('/memories/f', 1, 'x'),
-        error('Error: File /memories/f exceeds the maximum memory file size of 10 bytes'),
-      ],
-      [cmd.insert('/memories/f', 1, ''), ok('The file /memories/f has been edited.')],
-      [
-        cmd.view('/memories/f'),
-        ok("Here's the content of /memories/f with line numbers:\n     1\t123456789\n     2\t"),
-      ],
-      [cmd.create('/memories/g', 'ééééé'), ok('File created successfully at: /memories/g')],
-    ]);
+    );
   },
   { MAX_FILE_BYTES: '10' },
 );
@@ -194,10 +204,15 @@ describeService(
 describeService('request and response', (service) => {
   const problem = (status: number, code: string, detail: string) => ({ status, code, detail });
   const cases: [title: string, body: unknown, headers: Record<string, string>, expected: object][] = [
-    ['not JSON', '{"command":', {}, problem(400, 'invalid_json', 'The body is not valid JSON.')],
+    [
+      'a body that is not JSON',
+      '{"command":',
+      {},
+      problem(400, 'invalid_json', 'The body is not valid JSON.'),
+    ],
     ['an empty body', '', {}, problem(400, 'invalid_json', 'The body is empty; send a JSON object.')],
     [
-      'broken UTF-8',
+      'invalid UTF-8',
       Buffer.from([0x22, 0xff, 0x22]),
       {},
       problem(400, 'invalid_utf8', 'The body is not valid UTF-8, as JSON has to be.'),
@@ -243,7 +258,7 @@ describeService('request and response', (service) => {
       ),
     ],
     [
-      'a block of another tool',
+      'a block for another tool',
       { type: 'tool_use', id: 't', name: 'bash', input: {} },
       {},
       problem(
@@ -253,13 +268,13 @@ describeService('request and response', (service) => {
       ),
     ],
     [
-      'another media type',
+      'an unsupported media type',
       'command=view',
       { 'content-type': 'application/x-www-form-urlencoded' },
       problem(415, 'unsupported_media_type', 'Send the body as Content-Type: application/json.'),
     ],
     [
-      'another charset',
+      'an unsupported charset',
       '{}',
       { 'content-type': 'application/json; charset=latin1' },
       problem(
@@ -279,7 +294,7 @@ describeService('request and response', (service) => {
       ),
     ],
     [
-      'no tenant id',
+      'an invalid tenant id',
       { command: 'view', path: '/memories' },
       { 'x-tenant-id': 'a/b' },
       problem(
@@ -289,7 +304,7 @@ describeService('request and response', (service) => {
       ),
     ],
     [
-      'a tenant id too long',
+      'a tenant id that is too long',
       { command: 'view', path: '/memories' },
       { 'x-tenant-id': 'a'.repeat(129) },
       problem(
@@ -309,7 +324,7 @@ describeService('request and response', (service) => {
       ),
     ],
   ];
-  it.each(cases)('problem: %s', async (_title, body, headers, expected) => {
+  it.each(cases)('answers with a problem: %s', async (_title, body, headers, expected) => {
     const answer = await service().execute(body, { headers: { 'x-request-id': 'req-1', ...headers } });
     expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8');
     expect(answer.headers['x-request-id']).toBe('req-1');
@@ -317,14 +332,14 @@ describeService('request and response', (service) => {
     expect(answer.status).toBe(answer.body.status);
   });
 
-  it('problem: a route that there is not', async () => {
+  it('answers an unknown route with a problem', async () => {
     const answer = await service().app.inject({ method: 'GET', url: '/memories' });
     expect(answer.statusCode).toBe(404);
     expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8');
     expect(answer.json()).toMatchObject({ status: 404, code: 'route_not_found', title: 'Not Found' });
   });
 
-  it('a block whose input is wrong answers a tool_result', async () => {
+  it('answers a block with invalid input with a tool_result', async () => {
     const answer = await service().execute({ type: 'tool_use', id: 'toolu_1', name: 'memory', input: {} });
     expect(answer.body).toStrictEqual({
       type: 'tool_result',
@@ -342,7 +357,7 @@ describeService('request and response', (service) => {
     ['*/*', false],
     ['image/png', false],
     ['text/plain;q=0, */*', false],
-  ])('Accept: %s', async (accept, plain) => {
+  ])('negotiates the format of an error result for Accept: %s', async (accept, plain) => {
     const tenant = freshTenant();
     const { headers, body } = await service().execute(cmd.view('/memories/é'), {
       tenant,
@@ -356,7 +371,7 @@ describeService('request and response', (service) => {
     expect(body).toStrictEqual(plain ? content : { content, is_error: true });
   });
 
-  it('text/plain of a success', async () => {
+  it('answers a success as text/plain', async () => {
     const { headers, body } = await service().execute(cmd.create('/memories/a'), {
       tenant: freshTenant(),
       headers: { accept: 'text/plain' },
@@ -365,21 +380,21 @@ describeService('request and response', (service) => {
     expect(body).toBe('File created successfully at: /memories/a');
   });
 
-  it('a request id that is not sane is replaced', async () => {
+  it('replaces an invalid request id', async () => {
     const { headers } = await service().execute(cmd.view('/memories'), {
       headers: { 'x-request-id': 'a b' },
     });
     expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('without X-Tenant-Id the tenant is `default`, and tenants are apart', async () => {
+  it('uses the tenant `default` without X-Tenant-Id and keeps tenants separate', async () => {
     const plain = await service().execute(cmd.create('/memories/shared', 'x'));
     const named = await service().execute(cmd.view('/memories/shared'), { tenant: 'default' });
     const other = await service().execute(cmd.view('/memories/shared'), { tenant: 'Default' });
     expect([plain.is_error, named.is_error, other.is_error]).toStrictEqual([false, false, true]);
   });
 
-  it('keys that could poison an object are ignored', async () => {
+  it('ignores keys that could pollute a prototype', async () => {
     const body =
       '{"command":"view","path":"/memories","__proto__":{"path":"/x"},"constructor":{"prototype":{}}}';
     const answer = await service().execute(body, { tenant: freshTenant() });

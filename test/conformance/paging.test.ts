@@ -1,4 +1,4 @@
-/** Results cut at MAX_VIEW_CHARS: never longer, never cut without need, and the hints lead to every line. */
+/** Truncation at MAX_VIEW_CHARS: results are never longer, never truncated needlessly, and the hints lead to every line. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { fuzzParameters } from '../support/arbitraries.ts';
@@ -7,7 +7,7 @@ import { describeService, freshTenant } from '../support/service.ts';
 
 const MAX_VIEW_CHARS = 400;
 
-// The longest cannot be shown whole.
+// The longest lines exceed MAX_VIEW_CHARS on their own.
 const line = fc.oneof(
   { weight: 20, arbitrary: fc.nat(60).map((n) => 'word '.repeat(12).slice(0, n)) },
   { weight: 2, arbitrary: fc.nat(150).map((n) => '😀'.repeat(n)) },
@@ -22,7 +22,7 @@ const NUMBERED = /^ {0,5}(\d+)\t(.*)$/s;
 describeService(
   'a view longer than MAX_VIEW_CHARS',
   (service) => {
-    it('of a file is read whole by following the hints', async () => {
+    it('returns the rest of a file when the hints are followed', async () => {
       await fc.assert(
         fc.asyncProperty(content, async (file_text) => {
           const tenant = freshTenant();
@@ -61,7 +61,7 @@ describeService(
                 read.length + 1,
               ]);
             } else {
-              // A single line that is too long is cut inside, and says so; the hint goes on after it.
+              // A single overlong line is cut inside, and the hint continues with the next line.
               expect(shown).toHaveLength(1);
               expect(lines[next - 1]?.startsWith(read.at(-1) ?? '-')).toBe(true);
               expect(hint).toMatch(/^\[Truncated: .*\]$/);
@@ -76,7 +76,7 @@ describeService(
       );
     });
 
-    it('of a directory is cut between entries', async () => {
+    it('truncates a directory listing between entries', async () => {
       const names = fc.uniqueArray(fc.constantFrom(...'abcdefghijklmnop'), { maxLength: 16 });
       await fc.assert(
         fc.asyncProperty(names, names, async (top, below) => {
@@ -91,9 +91,9 @@ describeService(
             model.run(input);
             await service().execute(input, { tenant });
           }
-          const look = { command: 'view', path: '/memories' };
-          const whole = model.run(look).content;
-          const { content } = await service().execute(look, { tenant });
+          const view = { command: 'view', path: '/memories' };
+          const whole = model.run(view).content;
+          const { content } = await service().execute(view, { tenant });
           if (whole.length <= MAX_VIEW_CHARS) {
             expect(content).toBe(whole);
             return;

@@ -4,7 +4,7 @@ import { cmd, error, ok, type Step, script } from '../support/table.ts';
 const view = (path: string, expected: string): Step => [cmd.view(path), error(expected)];
 
 describeService('paths', (service) => {
-  script(service, 'outside /memories', {}, [
+  script(service, 'outside /memories are rejected', {}, [
     view('/memoriesX', 'Error: Path must start with /memories, got: /memoriesX'),
     view('memories/a', 'Error: Path must start with /memories, got: memories/a'),
     view('/etc/passwd', 'Error: Path must start with /memories, got: /etc/passwd'),
@@ -15,7 +15,7 @@ describeService('paths', (service) => {
     view('/etc/../memories/a', 'Error: Path must start with /memories, got: /etc/../memories/a'),
   ]);
 
-  script(service, 'escapes, spelled in every way', {}, [
+  script(service, 'that escape /memories are rejected in every encoding', {}, [
     view('/memories/../etc', 'Error: Path /memories/../etc would escape /memories directory'),
     view('/memories/a/../b', 'Error: Path /memories/a/../b would escape /memories directory'),
     view('/memories/..', 'Error: Path /memories/.. would escape /memories directory'),
@@ -51,7 +51,7 @@ describeService('paths', (service) => {
     ],
   ]);
 
-  script(service, 'names that only look like an escape', {}, [
+  script(service, 'that only resemble an escape are accepted', {}, [
     [cmd.create('/memories/...'), ok('File created successfully at: /memories/...')],
     [cmd.create('/memories/..a'), ok('File created successfully at: /memories/..a')],
     [cmd.create('/memories/a..'), ok('File created successfully at: /memories/a..')],
@@ -60,7 +60,7 @@ describeService('paths', (service) => {
     [cmd.view('/memories/A'), error('The path /memories/A does not exist. Please provide a valid path.')],
   ]);
 
-  script(service, 'characters that are not allowed', {}, [
+  script(service, 'with forbidden characters are rejected', {}, [
     view(
       '/memories/a\0b',
       'Error: Path "/memories/a\\u0000b" contains a character that is not allowed: U+0000',
@@ -103,7 +103,7 @@ describeService('paths', (service) => {
 
   const long = `/memories/${'x'.repeat(250)}/${'x'.repeat(250)}/${'x'.repeat(250)}/${'x'.repeat(250)}`;
   const deep = `/memories${'/d'.repeat(20)}`;
-  script(service, 'lengths: at the limit, and over it', {}, [
+  script(service, 'are accepted at the length limits and rejected above them', {}, [
     [cmd.create(`${long}/${'y'.repeat(10)}`), ok(`File created successfully at: ${long}/yyyyyyyyyy`)],
     [cmd.create(`${long}/${'y'.repeat(11)}`), error('Error: Path is too long: 1025 bytes (limit 1024)')],
     [
@@ -118,7 +118,7 @@ describeService('paths', (service) => {
     [cmd.create(`${deep}/e`), error('Error: Path is too long: 21 levels below /memories (limit 20)')],
   ]);
 
-  script(service, 'canonical: slashes, dots and Unicode forms', {}, [
+  script(service, 'are canonicalized: slashes, dots and Unicode forms', {}, [
     [cmd.create('//memories///a//./b.txt/', 'x'), ok('File created successfully at: /memories/a/b.txt')],
     [
       cmd.view('/memories/a/b.txt'),

@@ -1,6 +1,6 @@
 /**
- * Random scripts on the service and on the SDK's reference class: same results, same trees, but for the deliberate
- * differences of the contract's section 5, each of which is named where it is made up for.
+ * Random scripts give the same results and trees on the service as on the SDK's reference class, except for the deliberate differences
+ * in section 5 of the contract. Comments quote each difference where the test allows for it.
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -14,7 +14,7 @@ import {
 } from '../support/arbitraries.ts';
 import { readTree } from '../support/invariants.ts';
 import type { Result } from '../support/model.ts';
-import { normaliseReference, normaliseService, Reference } from '../support/reference.ts';
+import { normalizeReference, normalizeService, Reference } from '../support/reference.ts';
 import { freshTenant, type Service, startService } from '../support/service.ts';
 
 const LINES = ['', 'a', 'b', 'aa', 'foo', 'foo bar', 'x\ty', 'a\r', 'é', '日本', '😀', '$&', '`'];
@@ -26,10 +26,10 @@ const text = fc.oneof(
   { weight: 1, arbitrary: fc.nat(5000).map((n) => 'z'.repeat(n)) },
 );
 
-// Names in UTF-16 order are in code-point order here ("names sort by code point").
+// "Names sort by code point": without 😀, UTF-16 order equals code-point order.
 const path = fc.tuple(
   canonicalPath.map((at) => at.replaceAll('😀', 'ü')),
-  // "Canonical paths in results": only the service is given the other spellings of a path.
+  // "Canonical paths in results": only the service receives other spellings of a path.
   spelling,
 );
 type Path = [canonical: string, spelling: number];
@@ -37,7 +37,7 @@ const at = ([canonical, how]: Path) => ({ canonical, given: respell(canonical, h
 
 type Step = { service: Input; reference: Input };
 
-/** A command with its paths, and the same one for the class with canonical paths. */
+/** Builds a command for the service and the same one with canonical paths for the class. */
 function step(command: string, paths: Record<string, Path>, rest: object = {}): Step {
   const name = (form: 'given' | 'canonical') =>
     Object.fromEntries(Object.entries(paths).map(([field, path]) => [field, at(path)[form]]));
@@ -47,7 +47,7 @@ function step(command: string, paths: Record<string, Path>, rest: object = {}): 
   };
 }
 
-// "`str_replace` matches across lines", "refuses an empty `old_str`": the class is asked neither.
+// "`str_replace` matches across lines", "refuses an empty `old_str`": the class supports neither, so no step uses them.
 const old_str = fc.constantFrom('a', 'b', 'aa', 'foo', 'o', 'o b', '日', '😀', '$&', 'zzz');
 const new_str = fc.oneof(fc.constantFrom('', 'c', '$&', "$'", '$1$$', 'x\ny', '\n'), text);
 
@@ -55,7 +55,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 4,
     arbitrary: fc
-      // A negative end other than -1 counts from the end of the class's slice: out of range in the contract.
+      // For the class, a negative end other than -1 counts from the end. For the contract, it is out of range.
       .tuple(
         path,
         fc.option(
@@ -95,7 +95,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-describe('random scripts, on the service and on BetaLocalFilesystemMemoryTool', () => {
+describe('random scripts on the service and on BetaLocalFilesystemMemoryTool', () => {
   let service: Service;
   let reference: Reference;
   let compared = 0;
@@ -105,22 +105,24 @@ describe('random scripts, on the service and on BetaLocalFilesystemMemoryTool', 
     [service, reference] = await Promise.all([startService('postgres'), Reference.start()]);
   });
   afterAll(async () => {
-    console.log(`differential on the SDK's class: ${compared} steps as the class, ${different} by section 5`);
+    console.log(
+      `differential on the SDK's class: ${compared} steps equal, ${different} different by section 5`,
+    );
     await Promise.all([service?.close(), reference?.close()]);
   });
 
-  /** Runs a step on both and compares what they answer. */
+  /** Runs a step on both and compares the results. */
   async function compare(tenant: string, step: Step): Promise<void> {
     const { content, is_error } = await service.execute(step.service, { tenant });
-    const ours = normaliseService({ content, is_error });
+    const ours = normalizeService({ content, is_error });
     different += 1;
     if (ours.content.startsWith('No replacement was performed. Multiple')) {
-      // "Reports two matches on one line": the class sees one there, and replaces the first.
+      // "Reports two matches on one line": the class counts them as one and replaces the first.
       const lines = /in lines: ([\d, ]+)\. /.exec(ours.content)?.[1]?.split(', ') ?? [];
       if (new Set(lines).size < lines.length) return;
     }
-    const theirs = normaliseReference(await reference.run(step.reference), step.reference);
-    // "A failed command leaves nothing behind": the class leaves the parents it had made.
+    const theirs = normalizeReference(await reference.run(step.reference), step.reference);
+    // "A failed command leaves nothing behind": the class leaves the parents that it created.
     const mayLeave = is_error && ['create', 'rename'].includes(step.service.command);
     if (mayLeave) await reference.removeStrayDirectories(await readTree(service, tenant));
     if (!bySection5(ours, theirs)) {
@@ -143,15 +145,15 @@ describe('random scripts, on the service and on BetaLocalFilesystemMemoryTool', 
   });
 });
 
-/** Whether two normalised results differ in a way that section 5 names. */
+/** Whether two normalized results differ in a way that section 5 allows. */
 function bySection5(ours: Result, theirs: Result): boolean {
-  // "Documented error strings": where the class lets an errno through, the contract has a sentence.
+  // "Documented error strings": the contract has a sentence where the class reports an errno.
   if (ours.is_error && theirs.is_error && /^E[A-Z]+: /.test(theirs.content)) return true;
   // "`view_range` out of range is an error, not an empty listing".
   if (ours.content.startsWith('Invalid `view_range`')) {
     return !theirs.is_error && /^Here's the content of .* with line numbers:\n$/.test(theirs.content);
   }
-  // "Its snippet covers all of a multi-line `new_str`": the class's ends 2 below the first line of it.
+  // "Its snippet covers all of a multi-line `new_str`": the snippet of the class ends 2 lines below the first line of it.
   const snippet = 'The memory file has been edited. ';
   return (
     ours.content.startsWith(snippet) &&

@@ -3,7 +3,7 @@ import { describeService, freshTenant } from '../support/service.ts';
 import { cmd, error, ok, script } from '../support/table.ts';
 
 describeService('view', (service) => {
-  script(service, 'an empty memory', {}, [
+  script(service, 'lists an empty memory', {}, [
     [
       cmd.view('/memories'),
       ok(
@@ -21,7 +21,7 @@ describeService('view', (service) => {
 
   script(
     service,
-    'a directory that is named like a file, and a file that is not',
+    'tells files and directories apart whatever their names look like',
     { '/memories/v1.0/notes': 'x' },
     [
       [
@@ -43,7 +43,7 @@ describeService('view', (service) => {
 
   script(
     service,
-    'two levels, depth first, hidden items and node_modules left out with all below them',
+    'lists two levels depth first, without hidden items, node_modules and their contents',
     {
       '/memories/b.txt': 'bb',
       '/memories/a/x.txt': '',
@@ -89,7 +89,7 @@ describeService('view', (service) => {
 
   script(
     service,
-    'sizes',
+    'formats sizes',
     {
       '/memories/a0': '',
       '/memories/a1023': 'x'.repeat(1023),
@@ -116,7 +116,7 @@ describeService('view', (service) => {
 
   script(
     service,
-    'lines: the empty file, the trailing newline, CR, tabs, no normalisation',
+    'numbers lines of an empty file and keeps trailing newlines, CR, tabs and Unicode forms',
     {
       '/memories/empty': '',
       '/memories/newline': '\n',
@@ -156,7 +156,7 @@ describeService('view', (service) => {
     error(
       `Error: Invalid \`view_range\` parameter: [${start}, ${end}]. It should be within the range of lines of the file: [1, 4]`,
     );
-  script(service, 'view_range', { '/memories/f': 'a\nb\nc\n' }, [
+  script(service, 'shows a view_range', { '/memories/f': 'a\nb\nc\n' }, [
     [
       cmd.view('/memories/f', [2, 3]),
       ok("Here's the content of /memories/f with line numbers:\n     2\tb\n     3\tc"),
@@ -184,10 +184,10 @@ describeService('view', (service) => {
   ]);
 });
 
-describeService('view of very many lines', (service) => {
+describeService('view of a file with many lines', (service) => {
   script(
     service,
-    '999,999 lines are shown, one more is not',
+    'shows a file of 999,999 lines and rejects one more line',
     { '/memories/most': '\n'.repeat(999_998), '/memories/over': '\n'.repeat(999_999) },
     [
       [
@@ -207,27 +207,32 @@ describeService(
   'MAX_VIEW_CHARS',
   (service) => {
     const lines = Array.from({ length: 20 }, (_, i) => `line ${i + 1}`).join('\n');
-    script(service, 'a file is cut at a line boundary, and the hint leads on', { '/memories/f': lines }, [
-      [
-        cmd.view('/memories/f'),
-        ok(
-          "Here's the content of /memories/f with line numbers:\n     1\tline 1\n     2\tline 2\n     3\tline 3\n[Truncated: showing lines 1 to 3 of 20. Use view_range [4, -1] to read the rest.]",
-        ),
-      ],
-      [
-        cmd.view('/memories/f', [4, -1]),
-        ok(
-          "Here's the content of /memories/f with line numbers:\n     4\tline 4\n     5\tline 5\n     6\tline 6\n[Truncated: showing lines 4 to 6 of 20. Use view_range [7, -1] to read the rest.]",
-        ),
-      ],
-      [
-        cmd.view('/memories/f', [19, -1]),
-        ok("Here's the content of /memories/f with line numbers:\n    19\tline 19\n    20\tline 20"),
-      ],
-    ]);
     script(
       service,
-      'a line too long for the limit is cut inside, and says so',
+      'truncates a file at a line boundary with a hint for the next lines',
+      { '/memories/f': lines },
+      [
+        [
+          cmd.view('/memories/f'),
+          ok(
+            "Here's the content of /memories/f with line numbers:\n     1\tline 1\n     2\tline 2\n     3\tline 3\n[Truncated: showing lines 1 to 3 of 20. Use view_range [4, -1] to read the rest.]",
+          ),
+        ],
+        [
+          cmd.view('/memories/f', [4, -1]),
+          ok(
+            "Here's the content of /memories/f with line numbers:\n     4\tline 4\n     5\tline 5\n     6\tline 6\n[Truncated: showing lines 4 to 6 of 20. Use view_range [7, -1] to read the rest.]",
+          ),
+        ],
+        [
+          cmd.view('/memories/f', [19, -1]),
+          ok("Here's the content of /memories/f with line numbers:\n    19\tline 19\n    20\tline 20"),
+        ],
+      ],
+    );
+    script(
+      service,
+      'truncates an overlong line inside and says so',
       { '/memories/long': `first\n${'😀'.repeat(200)}\nlast` },
       [
         [
@@ -242,7 +247,7 @@ describeService(
         ],
       ],
     );
-    it('following the hints returns every line of any file', async () => {
+    it('returns every line of a file when the hints are followed', async () => {
       const tenant = freshTenant();
       const texts = [lines, '\n'.repeat(50), `${'x'.repeat(99)}\n`.repeat(5), 'y'.repeat(500), 'a\nb'];
       for (const [i, text] of texts.entries()) {
@@ -267,7 +272,7 @@ describeService(
     });
     script(
       service,
-      'a directory',
+      'truncates a directory listing',
       Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`/memories/f${10 + i}`, ''])),
       [
         [
@@ -287,7 +292,7 @@ describeService(
   (service) => {
     script(
       service,
-      'is cut at an entry and says how many there are',
+      'truncates the listing between entries and reports their total number',
       Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`/memories/f${10 + i}`, ''])),
       [
         [

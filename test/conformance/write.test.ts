@@ -7,17 +7,17 @@ const listing = (lines: string) =>
   );
 
 describeService('create', (service) => {
-  script(service, 'a file, once', {}, [
+  script(service, 'creates a file only once', {}, [
     [cmd.create('/memories/a.txt', 'x'), ok('File created successfully at: /memories/a.txt')],
     [cmd.create('/memories/a.txt', 'y'), error('Error: File /memories/a.txt already exists')],
     [cmd.view('/memories/a.txt'), ok("Here's the content of /memories/a.txt with line numbers:\n     1\tx")],
   ]);
-  script(service, 'missing parents are made, and stay', {}, [
+  script(service, 'creates missing parents, which remain', {}, [
     [cmd.create('/memories/a/b/c.txt', 'x'), ok('File created successfully at: /memories/a/b/c.txt')],
     [cmd.delete('/memories/a/b/c.txt'), ok('Successfully deleted /memories/a/b/c.txt')],
     [cmd.view('/memories'), listing('4.0K\t/memories\n4.0K\t/memories/a/\n4.0K\t/memories/a/b/')],
   ]);
-  script(service, 'where something else is', { '/memories/dir/file': 'x' }, [
+  script(service, 'rejects a path that is taken or below a file', { '/memories/dir/file': 'x' }, [
     [cmd.create('/memories/dir'), error('Error: File /memories/dir already exists')],
     [cmd.create('/memories'), error('Error: File /memories already exists')],
     [cmd.create('/memories/dir/file/child'), error('Error: /memories/dir/file is not a directory')],
@@ -34,7 +34,7 @@ const edited = (snippet: string) =>
 describeService('str_replace', (service) => {
   script(
     service,
-    'the snippet: two lines around the change',
+    'shows a snippet with two lines of context',
     { '/memories/f': '1\n2\n3\n4\n5\n6\n7\n8\n9' },
     [
       [
@@ -53,7 +53,7 @@ describeService('str_replace', (service) => {
       ],
     ],
   );
-  script(service, 'new_str omitted, null or empty deletes', { '/memories/f': 'a b c d' }, [
+  script(service, 'deletes old_str when new_str is omitted, null or empty', { '/memories/f': 'a b c d' }, [
     [cmd.replace('/memories/f', ' b'), edited('     1\ta c d')],
     [{ ...cmd.replace('/memories/f', ' c'), new_str: null }, edited('     1\ta d')],
     [cmd.replace('/memories/f', ' d', ''), edited('     1\ta')],
@@ -63,13 +63,13 @@ describeService('str_replace', (service) => {
       error('No replacement was performed, old_str `a` did not appear verbatim in /memories/f.'),
     ],
   ]);
-  script(service, 'the dollar sign and the rest of it have no meaning', { '/memories/f': 'a.*b' }, [
+  script(service, 'gives no meaning to $ and other special characters', { '/memories/f': 'a.*b' }, [
     [cmd.replace('/memories/f', '.*', "$&$1$$$`$'\\n"), edited("     1\ta$&$1$$$`$'\\nb")],
     [cmd.replace('/memories/f', '$&$1', '{old_str}'), edited("     1\ta{old_str}$$$`$'\\nb")],
   ]);
   script(
     service,
-    'several occurrences, each with its line',
+    'reports the line of each of several occurrences',
     { '/memories/f': 'aa a\nb\na', '/memories/o': 'aaa', '/memories/m': 'x\ny\nx\ny\nx' },
     [
       [
@@ -93,7 +93,7 @@ describeService('str_replace', (service) => {
       ],
     ],
   );
-  script(service, 'verbatim: case, Unicode form and CR count', { '/memories/f': 'Café\r\nend' }, [
+  script(service, 'matches verbatim: case, Unicode form and CR matter', { '/memories/f': 'Café\r\nend' }, [
     [
       cmd.replace('/memories/f', 'café', 'x'),
       error('No replacement was performed, old_str `café` did not appear verbatim in /memories/f.'),
@@ -108,7 +108,7 @@ describeService('str_replace', (service) => {
     ],
     [cmd.replace('/memories/f', 'Café\r\n', ''), edited('     1\tend')],
   ]);
-  script(service, 'nothing to replace in', { '/memories/d/f': 'x' }, [
+  script(service, 'rejects a missing path, a directory and an empty old_str', { '/memories/d/f': 'x' }, [
     [
       cmd.replace('/memories/nope', 'a', 'b'),
       error('Error: The path /memories/nope does not exist. Please provide a valid path.'),
@@ -136,7 +136,7 @@ describeService('insert', (service) => {
   const file = (path: string, lines: string) =>
     ok(`Here's the content of ${path} with line numbers:\n${lines}`);
   const done = ok('The file /memories/f has been edited.');
-  script(service, 'at the start, between, at the end', { '/memories/f': 'a\nb\n' }, [
+  script(service, 'inserts at the start, between lines and at the end', { '/memories/f': 'a\nb\n' }, [
     [cmd.insert('/memories/f', 0, 'top'), done],
     [cmd.insert('/memories/f', 2, 'mid\n'), done],
     [cmd.insert('/memories/f', 5, 'end\n\n'), done],
@@ -151,11 +151,11 @@ describeService('insert', (service) => {
       file('/memories/f', '     1\t\n     2\ttop\n     3\tx\n     4\ty\r\n     5\ta'),
     ],
   ]);
-  script(service, 'into an empty file', { '/memories/f': '' }, [
+  script(service, 'inserts into an empty file', { '/memories/f': '' }, [
     [cmd.insert('/memories/f', 1, 'a'), done],
     [cmd.view('/memories/f'), file('/memories/f', '     1\t\n     2\ta')],
   ]);
-  script(service, 'lines that there are not', { '/memories/f': 'a\nb\n' }, [
+  script(service, 'rejects a line outside the file', { '/memories/f': 'a\nb\n' }, [
     [
       cmd.insert('/memories/f', 4, 'x'),
       error(
@@ -169,7 +169,7 @@ describeService('insert', (service) => {
       ),
     ],
   ]);
-  script(service, 'nothing to insert into', { '/memories/d/f': 'x' }, [
+  script(service, 'rejects a missing path and a directory', { '/memories/d/f': 'x' }, [
     [cmd.insert('/memories/nope', 0, 'x'), error('Error: The path /memories/nope does not exist')],
     [cmd.insert('/memories/d', 0, 'x'), error('Error: The path /memories/d does not exist')],
     [cmd.insert('/memories', 0, 'x'), error('Error: The path /memories does not exist')],
@@ -179,7 +179,7 @@ describeService('insert', (service) => {
 describeService('delete', (service) => {
   script(
     service,
-    'a directory with all in it, and not what only begins like it',
+    'deletes a directory with its contents but not siblings with the same prefix',
     {
       '/memories/a/b/c': '',
       '/memories/a/d': '',
@@ -202,11 +202,11 @@ describeService('delete', (service) => {
       ],
     ],
   );
-  script(service, 'a directory that became empty stays', { '/memories/a/f': '' }, [
+  script(service, 'keeps a directory that becomes empty', { '/memories/a/f': '' }, [
     [cmd.delete('/memories/a/f'), ok('Successfully deleted /memories/a/f')],
     [cmd.view('/memories'), listing('4.0K\t/memories\n4.0K\t/memories/a/')],
   ]);
-  script(service, 'the root, however spelled', { '/memories/a': '' }, [
+  script(service, 'rejects the root in any spelling', { '/memories/a': '' }, [
     [cmd.delete('/memories'), error('Error: Cannot delete the /memories directory itself')],
     [cmd.delete('/memories/'), error('Error: Cannot delete the /memories directory itself')],
     [cmd.delete('//memories/./'), error('Error: Cannot delete the /memories directory itself')],
@@ -217,7 +217,7 @@ describeService('delete', (service) => {
 });
 
 describeService('rename', (service) => {
-  script(service, 'a file, making directories', { '/memories/a': 'x' }, [
+  script(service, 'moves a file and creates missing directories', { '/memories/a': 'x' }, [
     [cmd.rename('/memories/a', '/memories/b/c/d'), ok('Successfully renamed /memories/a to /memories/b/c/d')],
     [
       cmd.view('/memories/b'),
@@ -236,7 +236,7 @@ describeService('rename', (service) => {
   ]);
   script(
     service,
-    'a directory with all in it, and not what only begins like it',
+    'moves a directory with its contents but not siblings with the same prefix',
     { '/memories/a/b/c': '1', '/memories/a/d': '22', '/memories/a0': '', '/memories/a-': '' },
     [
       [cmd.rename('/memories/a', '/memories/n/a'), ok('Successfully renamed /memories/a to /memories/n/a')],
@@ -260,7 +260,7 @@ describeService('rename', (service) => {
   );
   script(
     service,
-    'what stands in the way, in the order of the checks',
+    'reports conflicts in the order of the checks',
     { '/memories/d/f': '', '/memories/g': '' },
     [
       [cmd.rename('/memories', '/memories/x'), error('Error: Cannot rename the /memories directory itself')],
@@ -304,7 +304,7 @@ describeService('rename', (service) => {
   const deep = `/memories/a${'/d'.repeat(18)}`;
   script(
     service,
-    'what would make paths below too long or too deep',
+    'rejects a move that makes descendant paths too long or too deep',
     { [`/memories/s/${s(255, 'x')}/${s(255, 'y')}/${s(255, 'z')}`]: '', [`${deep}/f`]: '' },
     [
       [

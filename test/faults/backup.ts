@@ -1,11 +1,11 @@
 /**
- * Backups made while clients write, and restored, by the commands of docs/operations.md: each file is as it was, byte for
- * byte, and the service runs on what was restored.
+ * Makes backups while clients write, and restores them, with the commands of docs/operations.md. Every file must come back byte for
+ * byte, and the service must run on the restored database.
  */
 import { appendFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { oddText } from '../support/faults/odd-texts.ts';
-import { documented, findTools, Operator, type Tools } from '../support/faults/operator.ts';
+import { documentedCommands, findTools, Operator, type Tools } from '../support/faults/operator.ts';
 import { PostgresServer } from '../support/faults/postgres.ts';
 import { Replica } from '../support/faults/replica.ts';
 import type { Moment, Workload } from '../support/faults/workload.ts';
@@ -18,7 +18,7 @@ import { Row } from './report.ts';
 const DATABASE = 'memory';
 const TENANTS = ['acme', 'globex'];
 
-/** A server of its own, the service on it, clients that write, and an operator. */
+/** A Postgres server, the service on it, clients that write, and an operator. */
 interface Site {
   postgres: PostgresServer;
   replica: Replica;
@@ -26,18 +26,18 @@ interface Site {
   operator: Operator;
 }
 
-/** What has to be there again. */
+/** What a restore must bring back. */
 interface Backup {
-  /** Of which it is. */
+  /** When the backup was taken. */
   moment: Moment;
-  /** How many writes had been acknowledged by then. */
+  /** The number of writes acknowledged before it was taken. */
   written: number;
 }
 
 export const backupByDump = (environment: Environment) =>
-  onSite(environment, 'backup: pg_dump under writes, restored', async (site, row) => {
+  repeatOnSite(environment, 'backup: pg_dump during writes, then restore', async (site, row) => {
     const { replica, workload, operator } = site;
-    const [dump = '', ...restore] = commands(documented('A dump')[0]);
+    const [dump = '', ...restore] = commands(documentedCommands('A dump')[0]);
     await workload.acknowledge(800);
     const backup = await takeWhileWriting(site, row, () => operator.run(dump));
     await workload.acknowledge(100);
@@ -53,10 +53,10 @@ export const backupToAPointInTimeAfterACrash = (environment: Environment) =>
   toAPointInTime(environment, 'killed');
 
 function toAPointInTime(environment: Environment, end: 'stopped' | 'killed'): Promise<Row> {
-  const name = `backup: pg_basebackup under writes, the server ${end}, restored to a point in time`;
-  return onSite(environment, name, async (site, row) => {
+  const name = `backup: pg_basebackup during writes, server ${end}, then point-in-time recovery`;
+  return repeatOnSite(environment, name, async (site, row) => {
     const { postgres, replica, workload, operator } = site;
-    const [, copy = '', recovery = ''] = documented('To a point in time');
+    const [, copy = '', recovery = ''] = documentedCommands('To a point in time');
     await workload.acknowledge(400);
     await takeWhileWriting(site, row, () => operator.run(copy));
     await workload.acknowledge(200);
@@ -64,7 +64,7 @@ function toAPointInTime(environment: Environment, end: 'stopped' | 'killed'): Pr
     const [noted] = await postgres.query('SELECT clock_timestamp()::text AS time');
     const backup = { written, moment: { from, until: performance.now() } };
     row.count('acknowledged before the time', written);
-    // So few that much of this is not archived yet.
+    // Few enough that most of this WAL is not archived yet.
     await workload.acknowledge(20);
     await workload.stop();
     await deleteAll(site, row);
@@ -76,7 +76,7 @@ function toAPointInTime(environment: Environment, end: 'stopped' | 'killed'): Pr
     try {
       await operator.run(lines.join('\n'));
       const done = await within(60_000, async () => (await operator.run(isInRecovery)) === 'f');
-      row.expect(done, 'the recovery did not end');
+      row.expect(done, 'the recovery did not finish');
       await checkRestored(site, DATABASE, backup, row, started);
     } finally {
       await operator.run('pg_ctl -D /backup/full -m immediate -w stop').catch(() => {});
@@ -85,22 +85,22 @@ function toAPointInTime(environment: Environment, end: 'stopped' | 'killed'): Pr
 }
 
 export async function backupOfPglite({ scratch, option }: Environment): Promise<Row> {
-  const row = new Row('backup: the folder of PGlite, copied');
-  const copying = commands(documented('PGlite')[0]).join('\n');
+  const row = new Row('backup: copy of the PGlite folder');
+  const copyCommands = commands(documentedCommands('PGlite')[0]).join('\n');
   for (row.times = 0; row.times < option('BACKUPS', 1); row.times++) {
     const folder = join(scratch, `backup-pglite-${row.times}`);
     await mkdir(folder);
     const replica = await Replica.create({ DATA_DIR: join(folder, 'data'), ...LIMITS });
     await replica.start();
-    // The service ends in the midst of writes; whoever is refused then does not come again.
-    const how = { tenants: TENANTS, clientsPerTenant: 2, text: oddText };
-    const workload = workloadOn(replica, { ...how, mayBreak: true, abandon: 1 });
+    // The service stops during writes. Clients that fail then do not retry.
+    const options = { tenants: TENANTS, clientsPerTenant: 2, text: oddText };
+    const workload = workloadOn(replica, { ...options, mayBreak: true, abandon: 1 });
     workload.start();
     await workload.acknowledge(200);
     const [code] = await Promise.all([replica.end(), workload.stop()]);
-    row.expect(code === 0, `the service ended with ${code}`);
+    row.expect(code === 0, `the service exited with ${code}`);
     const started = performance.now();
-    await new Operator(folder, { DATA_DIR: 'data' }).run(copying);
+    await new Operator(folder, { DATA_DIR: 'data' }).run(copyCommands);
     const copy = join(folder, 'copy');
     const second = await Replica.create({ DATA_DIR: copy, ...LIMITS });
     await second.start();
@@ -117,8 +117,8 @@ export async function backupOfPglite({ scratch, option }: Environment): Promise<
   return row;
 }
 
-/** Does it BACKUPS times, each on a new server that archives. */
-async function onSite(
+/** Runs `work` BACKUPS times, each time on a new server with WAL archiving. */
+async function repeatOnSite(
   { scratch, binaries, option }: Environment,
   name: string,
   work: (site: Site, row: Row) => Promise<void>,
@@ -153,7 +153,7 @@ async function onSite(
 function operatorOf(postgres: PostgresServer, folder: string, { path }: Tools): Operator {
   const { password, port } = new URL(postgres.url());
   const url = postgres.url(postgres.port, DATABASE);
-  const meanings = {
+  const substitutions = {
     'postgres://postgres:…@HOST/': postgres.url(postgres.port, ''),
     HOST: '127.0.0.1',
     '/archive': join(folder, 'archive'),
@@ -161,15 +161,18 @@ function operatorOf(postgres: PostgresServer, folder: string, { path }: Tools): 
     '/data': postgres.data,
   };
   const env = { PATH: path, PGPORT: port, PGPASSWORD: password, DATABASE_URL: url };
-  return new Operator(folder, env, meanings, asNobody);
+  return new Operator(folder, env, substitutions, asNobody);
 }
 
-/** The commands of a block, without those that start the service: a `Replica` does. */
+/** The commands of a block, without those that start the service, which a `Replica` does. */
 const commands = (block = '') => block.split('\n').filter((line) => !line.includes('memory-service'));
 
-/** In its file, because a base backup has that: the document's settings, and what our servers have on their command line. */
+/**
+ * Writes the document's settings, and those that our servers have on the command line, to postgresql.conf, so that they are part of a
+ * base backup.
+ */
 async function configure(postgres: PostgresServer, operator: Operator): Promise<void> {
-  const [settings = ''] = documented('To a point in time');
+  const [settings = ''] = documentedCommands('To a point in time');
   const ours = `port = ${postgres.port}\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = ''`;
   await operator.run('mkdir /archive /backup');
   await appendFile(join(postgres.data, 'postgresql.conf'), `\n${operator.translate(settings)}\n${ours}\n`);
@@ -182,13 +185,13 @@ async function takeWhileWriting({ workload }: Site, row: Row, take: () => Promis
   const from = performance.now();
   await take();
   const until = performance.now();
-  row.expect(workload.acknowledged > written, 'nothing was written meanwhile');
+  row.expect(workload.acknowledged > written, 'nothing was written during the backup');
   row.count('acknowledged before the backup', written);
-  row.count('while it was made', workload.acknowledged - written);
+  row.count('acknowledged during the backup', workload.acknowledged - written);
   return { moment: { from, until }, written };
 }
 
-/** The accident: somebody deletes all that a tenant has. */
+/** The accident: someone deletes everything a tenant has. */
 async function deleteAll({ postgres, replica }: Site, row: Row): Promise<void> {
   const [tenant = ''] = TENANTS;
   const rest = async () => {
@@ -196,10 +199,10 @@ async function deleteAll({ postgres, replica }: Site, row: Row): Promise<void> {
     return await postgres.query(sql, [tenant], DATABASE);
   };
   for (const { path } of await rest()) await post(replica.url, cmd.delete(path), { 'x-tenant-id': tenant });
-  row.expect((await rest()).length === 0, 'the accident did not happen');
+  row.expect((await rest()).length === 0, 'the accident left some files');
 }
 
-/** The service starts on what was restored; that is as it was at its moment, and can be written to. */
+/** Checks that the service starts on the restored database, that it has the state at `moment`, and that it accepts writes. */
 async function checkRestored(
   { postgres, workload }: Site,
   database: string,
@@ -213,9 +216,9 @@ async function checkRestored(
   row.recovered(performance.now() - started);
   await checkPostgres(url, workload, row, moment);
   countCompared(workload, row);
-  // So that whoever sends one of these writes again does not have it done twice.
+  // The keys must come back too, or a client that retries one of these writes would do it twice.
   const [keys] = await postgres.query('SELECT count(*)::int AS n FROM idempotency_keys', [], database);
-  row.expect(keys?.n >= written, `${keys?.n} idempotency keys of ${written} writes`);
+  row.expect(keys?.n >= written, `${keys?.n} idempotency keys for ${written} writes`);
   const more = workloadOn(replica, { text: oddText });
   more.start();
   await more.acknowledge(50);

@@ -1,4 +1,4 @@
-/** The database goes away, in all the ways that it can, while the service runs. */
+/** Faults of the database, in every form, while the service runs. */
 import { execFile } from 'node:child_process';
 import { chownSync, readFileSync } from 'node:fs';
 import { mkdir, rm, statfs, writeFile } from 'node:fs/promises';
@@ -15,12 +15,12 @@ import {
   checkPostgres,
   createDatabase,
   type Environment,
+  HealthWatch,
   LIMITS,
   timeToAcknowledge,
-  Watch,
   workloadOn,
 } from './environment.ts';
-import { atRandom } from './kills.ts';
+import { randomMoment } from './kills.ts';
 import { Row } from './report.ts';
 
 const run = promisify(execFile);
@@ -29,19 +29,19 @@ interface Fault {
   name: string;
   times: number;
   postgres: PostgresServer;
-  /** How the service gets to the database, by default directly. */
+  /** The URL by which the service reaches the database. By default it connects directly. */
   url?: (database: string) => string;
   inject(database: string): Promise<void> | void;
   holdMs: number;
   heal(): Promise<void> | void;
-  /** Whether the service has to be unready in the meantime. */
-  away: boolean;
+  /** Whether /readyz must fail during the fault. */
+  makesUnready: boolean;
   workload?: Partial<WorkloadOptions>;
 }
 
-/** Lets clients write while a fault comes and goes, as often as asked for. */
-async function disturb(fault: Fault): Promise<Row> {
-  const { postgres, times, workload: how = {} } = fault;
+/** Injects and heals a fault `times` times while clients write. */
+async function injectRepeatedly(fault: Fault): Promise<Row> {
+  const { postgres, times, workload: options = {} } = fault;
   const row = new Row(fault.name);
   const database = await createDatabase(postgres);
   const replica = await Replica.create({
@@ -51,17 +51,17 @@ async function disturb(fault: Fault): Promise<Row> {
   await replica.start();
   const { pid } = replica;
   for (row.times = 0; row.times < times; row.times++) {
-    const workload = workloadOn(replica, how);
+    const workload = workloadOn(replica, options);
     workload.start();
-    await atRandom(workload);
-    const watch = new Watch(replica);
+    await randomMoment(workload);
+    const watch = new HealthWatch(replica);
     await fault.inject(database);
     await delay(fault.holdMs);
     await fault.heal();
     await timeToAcknowledge(workload, row);
     await watch.stop();
     await workload.stop();
-    if (fault.away) row.expect(watch.sawUnready, '/readyz did not become 503');
+    if (fault.makesUnready) row.expect(watch.sawUnready, '/readyz did not become 503');
     row.expect(!watch.sawDead, '/healthz was not 200');
     row.expect(replica.pid === pid, 'the service was restarted');
     await checkPostgres(postgres.url(postgres.port, database), workload, row);
@@ -74,36 +74,36 @@ async function disturb(fault: Fault): Promise<Row> {
 const TERMINATE = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'memory-service'`;
 
 export const terminateBackends = ({ postgres, option }: Environment) =>
-  disturb({
+  injectRepeatedly({
     name: 'pg_terminate_backend of all backends',
     times: option('TERMINATIONS', 50),
     postgres,
     inject: async () => void (await postgres.query(TERMINATE)),
     holdMs: 0,
     heal: () => {},
-    away: false,
+    makesUnready: false,
   });
 
 export const freeze = ({ postgres, option }: Environment) =>
-  disturb({
+  injectRepeatedly({
     name: 'Postgres frozen (SIGSTOP) for 8 s',
     times: option('FREEZES', 5),
     postgres,
     inject: () => postgres.freeze(),
     holdMs: 8000,
     heal: () => postgres.thaw(),
-    away: true,
+    makesUnready: true,
   });
 
 export const refuseConnections = ({ postgres, option }: Environment) =>
-  disturb({
-    name: 'connection refused (Postgres stopped, and started again)',
+  injectRepeatedly({
+    name: 'connection refused (Postgres stopped and restarted)',
     times: option('STOPS', 10),
     postgres,
     inject: () => postgres.stop(),
     holdMs: 1500,
     heal: () => postgres.start(),
-    away: true,
+    makesUnready: true,
   });
 
 export async function failover({ postgres, option }: Environment): Promise<Row> {
@@ -112,13 +112,13 @@ export async function failover({ postgres, option }: Environment): Promise<Row> 
   const proxy = new TcpProxy({ host: '127.0.0.1', port: first });
   await proxy.open();
   try {
-    return await disturb({
-      name: 'failover to another address; old connections swallow everything',
+    return await injectRepeatedly({
+      name: 'failover to another address; old connections are blackholed',
       times: option('FAILOVERS', 5),
       postgres,
       url: (database) => postgres.url(proxy.port, database),
       inject: async () => {
-        proxy.swallow();
+        proxy.blackhole();
         await postgres.stop('immediate');
       },
       holdMs: 300,
@@ -126,7 +126,7 @@ export async function failover({ postgres, option }: Environment): Promise<Row> 
         await postgres.start(postgres.port === first ? second : first);
         proxy.target = { host: '127.0.0.1', port: postgres.port };
       },
-      away: false,
+      makesUnready: false,
     });
   } finally {
     await proxy.refuse();
@@ -152,7 +152,7 @@ export async function tooManyConnections({ postgres, option }: Environment): Pro
       );
     }
   };
-  return disturb({
+  return injectRepeatedly({
     name: 'too many connections (all taken by others)',
     times: option('CROWDS', 5),
     postgres,
@@ -163,7 +163,7 @@ export async function tooManyConnections({ postgres, option }: Environment): Pro
       await first.connect();
       hogs.push(first);
       hogging = hog();
-      // Whenever the service gets a connection, it loses it.
+      // Keep terminating the connections that the service manages to open.
       for (const until = Date.now() + 1500; Date.now() < until; await delay(20)) await first.query(TERMINATE);
     },
     holdMs: 500,
@@ -172,16 +172,14 @@ export async function tooManyConnections({ postgres, option }: Environment): Pro
       await hogging;
       await Promise.all(hogs.splice(0).map((client) => client.end()));
     },
-    away: true,
+    makesUnready: true,
   });
 }
 
-/** Postgres with its data, or its write-ahead log, on a small disk of its own (a tmpfs, for which one has to be root). */
+/** Runs Postgres with its data or its write-ahead log on a small tmpfs. Mounting one requires root. */
 async function fullDisk({ scratch, binaries, option }: Environment, which: 'data' | 'wal'): Promise<Row> {
   const name =
-    which === 'data'
-      ? 'full disk (data)'
-      : 'full disk (write-ahead log: Postgres ends, and is started again)';
+    which === 'data' ? 'full disk (data)' : 'full disk (write-ahead log: Postgres exits and is restarted)';
   const folder = join(scratch, `full-${which}`);
   const disk = join(folder, 'disk');
   await mkdir(disk, { recursive: true });
@@ -204,7 +202,7 @@ async function fullDisk({ scratch, binaries, option }: Environment, which: 'data
     });
     const server = postgres;
     const ballast = join(disk, 'ballast');
-    return await disturb({
+    return await injectRepeatedly({
       name,
       times: option('FULL_DISKS', 5),
       postgres,
@@ -220,8 +218,8 @@ async function fullDisk({ scratch, binaries, option }: Environment, which: 'data
           await server.start();
         }
       },
-      away: false,
-      // Text that does not compress, so that it needs new pages soon.
+      makesUnready: false,
+      // Incompressible text, so that writes soon need new pages.
       workload: { text: () => Array.from({ length: 400 }, () => Math.random().toString(36)).join('') },
     });
   } finally {
@@ -230,7 +228,7 @@ async function fullDisk({ scratch, binaries, option }: Environment, which: 'data
   }
 }
 
-/** A second client that locks in the other order, or changes what the service's statement has seen. */
+/** Runs a second client that locks in the opposite order, or changes rows that the service's statement has read. */
 async function conflicts(
   { postgres, scratch, option }: Environment,
   kind: 'deadlock' | 'serialization',

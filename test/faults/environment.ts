@@ -1,4 +1,4 @@
-/** The environment of the fault tests: a Postgres server, databases on it, and the checks that must hold afterwards. */
+/** The environment of the fault tests: a Postgres server, its databases, and the checks after a fault. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
@@ -15,16 +15,16 @@ import type { Row } from './report.ts';
 export interface Environment {
   /** Folder for files, open to the unprivileged user. */
   scratch: string;
-  /** Of the Postgres server's binaries. */
+  /** Folder of the Postgres binaries. */
   binaries: string;
   postgres: PostgresServer;
-  /** A number from the environment. */
-  option(name: string, otherwise: number): number;
+  /** Returns a number from an environment variable. */
+  option(name: string, defaultValue: number): number;
 }
 
 export const POOL = 5;
 
-/** Short limits, so that a run has time for many faults. */
+/** Short timeouts, so that a run has time for many faults. */
 export const LIMITS = {
   DB_POOL_MAX: String(POOL),
   DB_CONNECT_TIMEOUT_MS: '1000',
@@ -33,7 +33,7 @@ export const LIMITS = {
   HANDLER_TIMEOUT_MS: '5000',
 };
 
-/** HANDLER_TIMEOUT_MS, and what a busy machine may add. */
+/** HANDLER_TIMEOUT_MS plus a margin for a busy machine. */
 export const LIMIT_MS = 6500;
 
 export function workloadOn(replica: Replica, options: Partial<WorkloadOptions> = {}): Workload {
@@ -49,14 +49,14 @@ export function workloadOn(replica: Replica, options: Partial<WorkloadOptions> =
 
 let databases = 0;
 
-/** An empty database on the server; its name. */
+/** Creates an empty database on the server and returns its name. */
 export async function createDatabase(postgres: PostgresServer): Promise<string> {
   const name = `faults_${++databases}`;
   await postgres.query(`CREATE DATABASE ${name}`);
   return name;
 }
 
-/** @param moment of which the database is a copy, when it is one */
+/** @param moment when the database was copied, if it is a copy */
 export async function checkPostgres(
   url: string,
   workload: Workload,
@@ -73,7 +73,7 @@ export async function checkPostgres(
   }
 }
 
-/** On a folder that no process has open. */
+/** @param folder a data folder that no process has open */
 export async function checkPglite(folder: string, workload: Workload, row: Row): Promise<void> {
   const database = await openDatabase(loadConfig({ AUTH: 'none', DATA_DIR: folder }));
   try {
@@ -92,13 +92,13 @@ export async function checkPglite(folder: string, workload: Workload, row: Row):
 
 async function check(query: Query, workload: Workload, row: Row, moment?: Moment): Promise<void> {
   row.add(await workload.verify(query, moment), workload);
-  // All that it takes of a service is raw SQL.
+  // assertInvariants only uses the service's `query`.
   await assertInvariants({ query } as Pick<Service, 'query'> as Service).catch((error) =>
     row.wrong.push(String(error)),
   );
 }
 
-/** Nothing of the faults is left: no request in flight, no more connections than the pool may have. */
+/** Checks that the fault left nothing behind: no request in flight and no more connections than the pool allows. */
 export async function checkNoLeak(
   replicas: Replica[],
   postgres: PostgresServer | undefined,
@@ -106,8 +106,11 @@ export async function checkNoLeak(
   row: Row,
 ): Promise<void> {
   for (const replica of replicas) {
-    const calm = await within(15_000, async () => (await replica.metric('memory_requests_in_flight')) === 0);
-    row.expect(calm, `memory_requests_in_flight is ${await replica.metric('memory_requests_in_flight')}`);
+    const isIdle = await within(
+      15_000,
+      async () => (await replica.metric('memory_requests_in_flight')) === 0,
+    );
+    row.expect(isIdle, `memory_requests_in_flight is ${await replica.metric('memory_requests_in_flight')}`);
     row.expect((await replica.status('/readyz')) === 200, '/readyz is not 200 after the fault');
   }
   if (!postgres) return;
@@ -118,18 +121,18 @@ export async function checkNoLeak(
     );
     return Number(rows[0]?.n);
   };
-  const few = await within(15_000, async () => (await connections()) <= POOL * replicas.length);
-  row.expect(few, `${await connections()} connections are left`);
+  const isWithinPool = await within(15_000, async () => (await connections()) <= POOL * replicas.length);
+  row.expect(isWithinPool, `${await connections()} connections are open`);
 }
 
-/** Whether it comes true in time. */
-export async function within(ms: number, holds: () => Promise<boolean>): Promise<boolean> {
+/** Polls a condition. Returns whether it became true in time. */
+export async function within(ms: number, condition: () => Promise<boolean>): Promise<boolean> {
   for (const deadline = Date.now() + ms; Date.now() < deadline; await delay(20))
-    if (await holds()) return true;
+    if (await condition()) return true;
   return false;
 }
 
-/** Time until the service acknowledges a write. */
+/** Records the time until the service acknowledges a write. */
 export async function timeToAcknowledge(
   workload: Workload,
   row: Row,
@@ -141,22 +144,22 @@ export async function timeToAcknowledge(
   else row.wrong.push('no write was acknowledged within a minute of the end of the fault');
 }
 
-/** Asks for /healthz and /readyz until it is stopped. */
-export class Watch {
+/** Polls /healthz and /readyz until it is stopped. */
+export class HealthWatch {
   sawUnready = false;
   sawDead = false;
   #stopped = false;
   readonly #done: Promise<void>;
 
   constructor(replica: Replica) {
-    const look = async () => {
+    const poll = async () => {
       while (!this.#stopped) {
         if ((await replica.status('/readyz')) === 503) this.sawUnready = true;
         if ((await replica.status('/healthz')) !== 200) this.sawDead = true;
         await delay(50);
       }
     };
-    this.#done = look();
+    this.#done = poll();
   }
 
   async stop(): Promise<void> {

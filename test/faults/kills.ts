@@ -1,4 +1,4 @@
-/** kill -9 of the service, and of Postgres. */
+/** Kills the service and Postgres with SIGKILL. */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Replica } from '../support/faults/replica.ts';
@@ -8,15 +8,15 @@ import {
   checkPostgres,
   createDatabase,
   type Environment,
+  HealthWatch,
   LIMITS,
   timeToAcknowledge,
-  Watch,
   workloadOn,
 } from './environment.ts';
 import { Row } from './report.ts';
 
-/** A moment that nobody chose: after some writes, somewhere in the middle of others. */
-export const atRandom = async (workload: ReturnType<typeof workloadOn>, most = 30) => {
+/** Waits for a random moment: some writes are acknowledged, others are in flight. */
+export const randomMoment = async (workload: ReturnType<typeof workloadOn>, most = 30) => {
   await workload.acknowledge(1 + Math.floor(Math.random() * most));
   await delay(Math.random() * 40);
 };
@@ -30,7 +30,7 @@ export async function killServiceOnPostgres({ postgres, option }: Environment): 
   for (row.times = 0; row.times < option('KILLS', 200); row.times++) {
     const workload = workloadOn(replica, { mayBreak: true });
     workload.start();
-    await atRandom(workload);
+    await randomMoment(workload);
     const killed = performance.now();
     await replica.end('SIGKILL');
     await replica.start();
@@ -51,13 +51,13 @@ export async function killServiceOnPglite({ scratch, option }: Environment): Pro
   for (row.times = 0; row.times < option('PGLITE_KILLS', option('KILLS', 200) / 2); row.times++) {
     const workload = workloadOn(replica, { mayBreak: true, clientsPerTenant: 2 });
     workload.start();
-    await atRandom(workload, 15);
+    await randomMoment(workload, 15);
     const killed = performance.now();
     await replica.end('SIGKILL');
     await replica.start();
     await timeToAcknowledge(workload, row, killed);
     await workload.stop();
-    // Nothing is in work now: that the folder survives being killed in the middle of a write was seen above.
+    // No write is in flight now. The kill above already showed that the folder survives one during a write.
     await replica.end('SIGKILL');
     await checkPglite(folder, workload, row);
     await replica.start();
@@ -73,8 +73,8 @@ export const killAllOfPostgres = (environment: Environment) => killPostgres(envi
 async function killPostgres({ postgres, option }: Environment, which: 'postmaster' | 'all'): Promise<Row> {
   const row = new Row(
     which === 'all'
-      ? 'kill -9 of all of Postgres, started again'
-      : 'kill -9 of the postmaster, started again',
+      ? 'kill -9 of all Postgres processes, then a restart'
+      : 'kill -9 of the postmaster, then a restart',
   );
   const database = await createDatabase(postgres);
   const url = postgres.url(postgres.port, database);
@@ -82,9 +82,9 @@ async function killPostgres({ postgres, option }: Environment, which: 'postmaste
   await replica.start();
   for (row.times = 0; row.times < option('POSTGRES_KILLS', 20); row.times++) {
     const workload = workloadOn(replica);
-    const watch = new Watch(replica);
+    const watch = new HealthWatch(replica);
     workload.start();
-    await atRandom(workload);
+    await randomMoment(workload);
     await postgres.kill(which);
     await delay(Math.random() * 1000);
     await postgres.start();
@@ -108,7 +108,7 @@ export async function killBackend({ postgres, option }: Environment): Promise<Ro
   for (row.times = 0; row.times < option('POSTGRES_KILLS', 20); row.times++) {
     const workload = workloadOn(replica);
     workload.start();
-    await atRandom(workload);
+    await randomMoment(workload);
     await postgres.killBackend();
     await timeToAcknowledge(workload, row);
     await workload.acknowledge(20);

@@ -1,6 +1,6 @@
 /**
- * `npx tsx test/faults/overload.ts`, after `npm run build`: what the service does with more than it can carry, and how much
- * memory large files cost. It measures, and so it is not a test. SECONDS (8) for each load, ROUNDS (3) of them, BIG_ROUNDS (4) of large files.
+ * `npx tsx test/faults/overload.ts`, after `npm run build`: measures how the service behaves above its capacity and how much memory
+ * large files cost. It is a measurement, not a test. SECONDS (8) per load, ROUNDS (3), BIG_ROUNDS (4) of large files.
  */
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -17,7 +17,7 @@ import { residentMiB } from './clients.ts';
 
 const SECONDS = Number(process.env.SECONDS ?? 8);
 const ROUNDS = Number(process.env.ROUNDS ?? 3);
-/** How many requests may be in work and waiting; four times as many clients come. The service's default. */
+/** Requests in flight, the default of the service. Overload uses four times as many clients. */
 const PLACES = Number(process.env.PLACES ?? 64);
 const BIG_ROUNDS = Number(process.env.BIG_ROUNDS ?? 4);
 const TENANTS = 32;
@@ -31,7 +31,7 @@ interface Measured {
   peakMiB: number;
 }
 
-/** So many clients, each with one request at a time; those who are refused come back after `backoffMs`. */
+/** Runs clients that each send one request at a time. Rejected ones retry after `backoffMs`. */
 async function load(
   replica: Replica,
   clients: number,
@@ -65,7 +65,7 @@ async function load(
       }
     }),
   );
-  // Not until all clients are back: at the end some still wait out their Retry-After.
+  // Up to the last answer, because at the end some clients still wait out their Retry-After.
   const seconds = (lastAnswer - started) / 1000;
   done = true;
   await watching;
@@ -99,8 +99,8 @@ function post(url: string, agent: Agent, tenant: string, input: object): Promise
 }
 
 /**
- * The clients get the last core for themselves, the service and Postgres have the others (Linux only): what a refused client
- * costs on its own machine is not to be taken from the service's.
+ * Pins the clients to the last core, and the service and Postgres to the others (Linux only), so that rejected clients do not use the
+ * CPU time of the service.
  */
 const cores = cpus().length;
 const serverCores = cores > 1 ? `0-${cores - 2}` : '0';
@@ -126,7 +126,7 @@ const line = (title: string, m: Measured) =>
     `| ${title} | ${m.perSecond} | ${m.p50} ms | ${m.p99} ms | ${m.shed} | ${m.other} | ${m.peakMiB} MiB |`,
   );
 
-// What is started from here on has the same cores.
+// Processes that are started from here on inherit these cores.
 pinTo(serverCores);
 const scratch = await mkdtemp(join(tmpdir(), 'memory-service-overload-'));
 const postgres = await PostgresServer.create({
@@ -147,18 +147,18 @@ try {
       ? `Clients on core ${clientCore}; the service and Postgres on ${serverCores}.\n`
       : 'Clients, service and Postgres share all cores.\n',
   );
-  console.log('| load | answered a second | p50 | p99 | shed | other answers | peak RSS |');
+  console.log('| load | answers per second | p50 | p99 | shed | other answers | peak RSS |');
   console.log('| --- | ---: | ---: | ---: | ---: | ---: | ---: |');
   line('(warm-up)', await load(replica, 16, small, 100, seconds(SECONDS / 2)));
   const sums = { carried: 0, obeying: 0, hammering: 0 };
-  // In turns, so that what else the machine does hits all of them.
+  // Alternate the loads, so that other activity on the machine affects all of them.
   for (let round = 0; round < ROUNDS; round++) {
     const carried = await load(replica, PLACES, small, 1000, seconds(SECONDS));
-    line(`${PLACES} clients, all of whom have a place`, carried);
+    line(`${PLACES} clients, each with a slot`, carried);
     const obeying = await load(replica, 4 * PLACES, small, 1000, seconds(SECONDS));
-    line(`${4 * PLACES} clients, who wait as Retry-After says`, obeying);
+    line(`${4 * PLACES} clients that honor Retry-After`, obeying);
     const hammering = await load(replica, 4 * PLACES, small, 100, seconds(SECONDS));
-    line(`${4 * PLACES} clients, who come back after 100 ms`, hammering);
+    line(`${4 * PLACES} clients that retry after 100 ms`, hammering);
     sums.carried += carried.perSecond;
     sums.obeying += obeying.perSecond;
     sums.hammering += hammering.perSecond;
@@ -186,7 +186,7 @@ try {
     turns.set(client, turn);
     return turn % 2 ? cmd.view('/memories/big') : cmd.create(`/memories/${randomUUID()}`, text);
   };
-  console.log('| large files | answered a second | p50 | p99 | shed | other answers | peak RSS |');
+  console.log('| large files | answers per second | p50 | p99 | shed | other answers | peak RSS |');
   console.log('| --- | ---: | ---: | ---: | ---: | ---: | ---: |');
   for (let round = 0; round < BIG_ROUNDS; round++)
     line(`64 clients, 1 MiB, round ${round + 1}`, await load(big, 64, mixed, 100, seconds(SECONDS)));

@@ -1,4 +1,4 @@
-/** Two replicas on one database: started at once, and restarted in turn under load. */
+/** Two replicas on one database, started simultaneously and restarted in turn under load. */
 import { readFileSync } from 'node:fs';
 import { Balancer } from '../support/faults/proxies.ts';
 import { Replica } from '../support/faults/replica.ts';
@@ -17,7 +17,7 @@ const PROBE_MS = 100;
 
 export async function rollingRestarts({ postgres, option }: Environment): Promise<Row> {
   const row = new Row(
-    'rolling restart of two replicas behind a round-robin proxy (a restart is one of one replica)',
+    'rolling restart of two replicas behind a round-robin proxy (each restart counts one replica)',
   );
   const database = await createDatabase(postgres);
   const url = postgres.url(postgres.port, database);
@@ -34,7 +34,7 @@ export async function rollingRestarts({ postgres, option }: Environment): Promis
   await workload.acknowledge(20);
   for (row.times = 0; row.times < option('RESTARTS', 20); row.times++) {
     const replica = replicas[row.times % 2] as Replica;
-    row.expect((await replica.end('SIGTERM')) === 0, 'a replica did not end with 0');
+    row.expect((await replica.end('SIGTERM')) === 0, 'a replica did not exit with 0');
     const stopped = performance.now();
     await replica.start();
     row.recovered(performance.now() - stopped);
@@ -52,7 +52,7 @@ export async function rollingRestarts({ postgres, option }: Environment): Promis
 }
 
 export async function startsAtOnce({ postgres, option }: Environment): Promise<Row> {
-  const row = new Row('two replicas start at once on an empty database');
+  const row = new Row('two replicas start simultaneously on an empty database');
   const journal = JSON.parse(
     readFileSync(new URL('../../migrations/meta/_journal.json', import.meta.url), 'utf8'),
   ) as { entries: unknown[] };

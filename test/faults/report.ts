@@ -1,6 +1,6 @@
 import type { Verdict, Workload } from '../support/faults/workload.ts';
 
-/** A line of the table that a run ends with. */
+/** A row of the table that a run prints at the end. */
 export class Row {
   readonly fault: string;
   times = 0;
@@ -38,14 +38,14 @@ export class Row {
     this.recoverMs = Math.max(this.recoverMs ?? 0, ms);
   }
 
-  /** Adds to a number that the line ends with. */
+  /** Adds to a counter that the last column shows. */
   count(what: string, n: number): void {
     this.#counts.set(what, (this.#counts.get(what) ?? 0) + n);
   }
 
-  /** Notes what does not hold. */
-  expect(holds: boolean, otherwise: string): void {
-    if (!holds) this.wrong.push(otherwise);
+  /** Records `violation` unless the condition holds. */
+  expect(holds: boolean, violation: string): void {
+    if (!holds) this.wrong.push(violation);
   }
 
   get failed(): boolean {
@@ -78,7 +78,7 @@ export class Row {
 
 export function table(rows: Row[]): string {
   return [
-    '| fault | how many times | acknowledged writes | lost | doubled | longest time to answer | time to recover (longest) | answers |',
+    '| fault | times injected | acknowledged writes | lost | doubled | longest response time | longest recovery time | responses |',
     '| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |',
     ...rows.map(String),
   ].join('\n');

@@ -1,11 +1,11 @@
 /**
- * `npm run test:faults`: faults by the hundred, in real processes. Prints a table, and ends with 1 when anything was lost,
- * doubled or otherwise wrong.
+ * `npm run test:faults`: injects hundreds of faults into real processes. Prints a table and exits with 1 if a write was lost or
+ * doubled, or anything else was wrong.
  *
- * The environment says how often each fault comes: KILLS (200), PGLITE_KILLS (half of them), POSTGRES_KILLS (20),
+ * Environment variables set how often each fault is injected: KILLS (200), PGLITE_KILLS (half of KILLS), POSTGRES_KILLS (20),
  * TERMINATIONS (50), FREEZES (5), STOPS (10), FAILOVERS (5), CROWDS (5), FULL_DISKS (5), CONFLICTS (100), RESTARTS (20),
- * STARTS (5), IDLE_CONNECTIONS (10000), BACKUPS (1). ONLY has the names of the faults to try, as in `faults` below, with
- * commas. PG_BIN is the folder with PostgreSQL's own tools (and its server, if that is there too), for the backups.
+ * STARTS (5), IDLE_CONNECTIONS (10000), BACKUPS (1). ONLY selects faults by their names in `faults` below, separated by commas.
+ * PG_BIN is the folder of PostgreSQL's client tools, and optionally its server, for the backups.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -67,7 +67,7 @@ const faults: Record<string, Fault | Fault[]> = {
 const only = process.env.ONLY?.split(',');
 const unknown = only?.find((name) => !Object.hasOwn(faults, name));
 if (unknown !== undefined)
-  throw new Error(`ONLY: there is no ${unknown}, but ${Object.keys(faults).join(', ')}`);
+  throw new Error(`ONLY: unknown fault ${unknown}. The faults are ${Object.keys(faults).join(', ')}`);
 
 const scratch = await mkdtemp(join(tmpdir(), 'memory-service-faults-'));
 const rows: Row[] = [];
@@ -79,7 +79,7 @@ try {
     scratch,
     binaries,
     postgres,
-    option: (name, otherwise) => Number(process.env[name] ?? otherwise),
+    option: (name, defaultValue) => Number(process.env[name] ?? defaultValue),
   };
   const chosen = Object.entries(faults)
     .filter(([name]) => !only || only.includes(name))

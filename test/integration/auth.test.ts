@@ -15,8 +15,8 @@ const summary = ({ status, body }: { status: number; body: Record<string, unknow
   body.code ?? body.content,
 ];
 
-/** Makes a key as the CLI does. */
-async function makeKey(
+/** Creates an API key as the CLI does. */
+async function createKey(
   service: Service,
   options: { tenant?: string; access?: 'read_write' | 'read_only'; expiresAt?: string } = {},
 ) {
@@ -28,13 +28,13 @@ async function makeKey(
   return { key, id };
 }
 
-async function makeTenant(service: Service, tenant = freshTenant()) {
+async function createTenant(service: Service, tenant = freshTenant()) {
   expect(await new Tenants(service.database).create(tenant)).toBe(true);
   return tenant;
 }
 
 describe('API keys', () => {
-  it('have a prefix and a checksum that makes a typo recognisable', () => {
+  it('have a prefix and a checksum that detects typos', () => {
     const { key, hash } = newApiKey();
     expect(key).toMatch(/^mem_[A-Za-z0-9_-]{43}[A-Za-z0-9]{6}$/);
     expect([isApiKey(key), hashOf(key)]).toStrictEqual([true, hash]);
@@ -54,9 +54,9 @@ describeService(
     const EMPTY =
       "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:\n4.0K\t/memories";
 
-    it('a key of one tenant: the tenant comes from the key', async () => {
-      const tenant = await makeTenant(service());
-      const { key } = await makeKey(service(), { tenant });
+    it('takes the tenant from a tenant key', async () => {
+      const tenant = await createTenant(service());
+      const { key } = await createKey(service(), { tenant });
       expect(summary(await view(bearer(key)))).toStrictEqual([200, EMPTY]);
       expect(summary(await view({ ...bearer(key), 'x-tenant-id': tenant }))).toStrictEqual([200, EMPTY]);
       expect(summary(await view({ ...bearer(key), 'x-tenant-id': `${tenant}x` }))).toStrictEqual([
@@ -73,8 +73,8 @@ describeService(
       ).toHaveLength(1);
     });
 
-    it('a service key: any tenant, named with each request, made on first use', async () => {
-      const { key } = await makeKey(service());
+    it('requires a tenant id with a service key and creates the tenant on first use', async () => {
+      const { key } = await createKey(service());
       const tenant = freshTenant('service');
       expect(summary(await view(bearer(key)))).toStrictEqual([400, 'tenant_required']);
       expect(summary(await view({ ...bearer(key), 'x-tenant-id': 'a b' }))).toStrictEqual([
@@ -87,10 +87,10 @@ describeService(
       expect(await new Tenants(service().database).find(tenant)).toMatchObject({ files: 1, bytes: 1 });
     });
 
-    it('401 says the same whatever is wrong', async () => {
-      const tenant = await makeTenant(service());
-      const expired = await makeKey(service(), { tenant, expiresAt: '2020-01-01T00:00:00Z' });
-      const revoked = await makeKey(service(), { tenant });
+    it('answers every invalid credential with the same 401', async () => {
+      const tenant = await createTenant(service());
+      const expired = await createKey(service(), { tenant, expiresAt: '2020-01-01T00:00:00Z' });
+      const revoked = await createKey(service(), { tenant });
       await new Keys(service().database).revoke(revoked.id);
       const answers = [
         await view({}),
@@ -114,9 +114,9 @@ describeService(
       }
     });
 
-    it('a read-only key: writes come back as a result that the model can read, and change nothing', async () => {
-      const tenant = await makeTenant(service());
-      const { key } = await makeKey(service(), { tenant, access: 'read_only' });
+    it('answers writes with a read-only key with an error result and changes nothing', async () => {
+      const tenant = await createTenant(service());
+      const { key } = await createKey(service(), { tenant, access: 'read_only' });
       const headers = bearer(key);
       for (const input of [
         cmd.create('/memories/a', 'x'),
@@ -132,9 +132,9 @@ describeService(
       expect(summary(await view(headers))).toStrictEqual([200, EMPTY]);
     });
 
-    it('a suspended tenant is refused, a resumed one is let in', async () => {
-      const tenant = await makeTenant(service());
-      const { key } = await makeKey(service(), { tenant });
+    it('rejects the key of a suspended tenant', async () => {
+      const tenant = await createTenant(service());
+      const { key } = await createKey(service(), { tenant });
       const tenants = new Tenants(service().database);
       await tenants.suspend(tenant, true);
       const refused = await view(bearer(key));
@@ -144,9 +144,9 @@ describeService(
       ]);
     });
 
-    it('the key of a deleted tenant is gone with it', async () => {
-      const tenant = await makeTenant(service());
-      const { key } = await makeKey(service(), { tenant });
+    it('deletes the keys of a tenant with the tenant', async () => {
+      const tenant = await createTenant(service());
+      const { key } = await createKey(service(), { tenant });
       expect(await new Tenants(service().database).delete(tenant)).toStrictEqual({
         entries: 0,
         answers: 0,
@@ -155,21 +155,21 @@ describeService(
       expect(summary(await view(bearer(key)))).toStrictEqual([401, 'unauthorized']);
     });
 
-    it('two keys in rotation: no request fails', async () => {
-      const tenant = await makeTenant(service());
-      const old = await makeKey(service(), { tenant });
+    it('fails no request while a key is rotated', async () => {
+      const tenant = await createTenant(service());
+      const old = await createKey(service(), { tenant });
       expect((await view(bearer(old.key))).status).toBe(200);
-      const next = await makeKey(service(), { tenant });
+      const next = await createKey(service(), { tenant });
       const both = await Promise.all([old, next, old, next].map(({ key }) => view(bearer(key))));
       expect(both.map(({ status }) => status)).toStrictEqual([200, 200, 200, 200]);
       await new Keys(service().database).revoke(old.id);
       expect((await view(bearer(next.key))).status).toBe(200);
     });
 
-    it('the last use is written in the background', async () => {
+    it('records the last use of a key in the background', async () => {
       const own = await startService('postgres', { AUTH: 'keys' });
-      const tenant = await makeTenant(own);
-      const { key, id } = await makeKey(own, { tenant });
+      const tenant = await createTenant(own);
+      const { key, id } = await createKey(own, { tenant });
       await own.execute(cmd.view('/memories'), { headers: bearer(key) });
       await own.app.close();
       const [row] = await new Keys(own.database).list(tenant);
@@ -181,11 +181,11 @@ describeService(
 );
 
 describeService(
-  'a key revoked in use',
+  'a revoked key',
   (service) => {
     it('stops working within AUTH_CACHE_SECONDS', async () => {
-      const tenant = await makeTenant(service());
-      const { key, id } = await makeKey(service(), { tenant });
+      const tenant = await createTenant(service());
+      const { key, id } = await createKey(service(), { tenant });
       const status = async () =>
         (await service().execute(cmd.view('/memories'), { headers: bearer(key) })).status;
       expect(await status()).toBe(200);
@@ -198,11 +198,11 @@ describeService(
   { AUTH: 'keys', AUTH_CACHE_SECONDS: '1' },
 );
 
-describe('guessing', () => {
-  it('is limited per address before it costs a look-up; a key that is known goes on working', async () => {
+describe('key guessing', () => {
+  it('is limited per address before it costs a lookup, while a known key keeps working', async () => {
     const service = await startService('postgres', { AUTH: 'keys', AUTH_FAILURES_PER_MINUTE: '5' });
-    const tenant = await makeTenant(service);
-    const { key } = await makeKey(service, { tenant });
+    const tenant = await createTenant(service);
+    const { key } = await createKey(service, { tenant });
     const view = (given: string) => service.execute(cmd.view('/memories'), { headers: bearer(given) });
     expect((await view(key)).status).toBe(200);
     const statuses: number[] = [];
@@ -217,20 +217,20 @@ describe('guessing', () => {
     await service.close();
   });
 
-  it('does not lock out a key that was valid, when it has to be looked up again', async () => {
+  it('does not lock out a valid key whose cache entry has expired', async () => {
     const service = await startService('postgres', {
       AUTH: 'keys',
       AUTH_FAILURES_PER_MINUTE: '5',
       AUTH_CACHE_SECONDS: '1',
     });
-    const tenant = await makeTenant(service);
-    const { key, id } = await makeKey(service, { tenant });
+    const tenant = await createTenant(service);
+    const { key, id } = await createKey(service, { tenant });
     const headers = bearer(key);
     await service.execute(cmd.create('/memories/f'), { headers });
     for (let i = 0; i < 6; i++)
       await service.execute(cmd.view('/memories'), { headers: bearer(newApiKey().key) });
     await service.query(`UPDATE api_keys SET access = 'read_only' WHERE id = $1`, [id]);
-    // Until the key was looked up again.
+    // Retry until the service reads the key from the database again.
     let answer = await service.execute(cmd.create('/memories/f'), { headers });
     while (answer.content === 'Error: File /memories/f already exists') {
       answer = await service.execute(cmd.create('/memories/f'), { headers });
@@ -275,7 +275,7 @@ describe('AUTH=jwt', () => {
     expect(await view(await token(), { 'x-tenant-id': 'other' })).toStrictEqual([403, 'tenant_mismatch']);
   });
 
-  it('refuses every other token with the same 401', async () => {
+  it('rejects every invalid token with the same 401', async () => {
     const hour = 3600;
     const now = Math.floor(Date.now() / 1000);
     const bad = [
@@ -298,7 +298,7 @@ describe('AUTH=jwt', () => {
     for (const each of bad) expect(await view(each)).toStrictEqual([401, 'unauthorized']);
   });
 
-  it('fetches keys from JWKS_URL, and answers 503 while they cannot be had', async () => {
+  it('fetches keys from JWKS_URL and answers 503 while it is unavailable', async () => {
     const jwk = { ...(await exportJWK(publicKey)), kid: 'k1', alg: 'EdDSA' };
     let works = false;
     const issuer = createServer((_request, response) => {
@@ -355,7 +355,7 @@ describe('AUTH=jwt', () => {
     const ask = async (given: string) =>
       summary(await own.execute(cmd.view('/memories/x'), { headers: bearer(given) }));
 
-    it('that hangs: unknown keys take nothing from tokens that can be verified', async () => {
+    it('that hangs does not delay tokens with known keys', async () => {
       expect(await ask(await signed('k1'))).toStrictEqual([200, MISSING]);
       let hanging: ServerResponse | undefined;
       const asked = new Promise<void>((resolve) => {
@@ -370,7 +370,7 @@ describe('AUTH=jwt', () => {
       const answers = strangers.map(ask);
       await asked;
       for (let i = 0; i < 10; i++) expect(await ask(await signed('k1'))).toStrictEqual([200, MISSING]);
-      // 16 wait for the fetch that all share; the others wait for one of these, in vain.
+      // 16 requests wait for the shared fetch. The others wait for one of these slots and time out.
       expect(await Promise.race(answers)).toStrictEqual([503, 'overloaded']);
       expect(fetches).toBe(2);
       hanging?.end('{"keys":[]}');
@@ -379,7 +379,7 @@ describe('AUTH=jwt', () => {
       expect(codes.filter((code) => code === 'overloaded')).toHaveLength(44);
     });
 
-    it('that rotates its keys: the new one is fetched at once', async () => {
+    it('that rotates its keys has the new one fetched immediately', async () => {
       expect(await ask(await signed('k1'))).toStrictEqual([200, MISSING]);
       const keys = [await jwk(other.publicKey, 'k2')];
       answer = (response) => response.end(JSON.stringify({ keys }));
@@ -389,9 +389,9 @@ describe('AUTH=jwt', () => {
     it.each([
       ['no keys', '{"keys":[]}'],
       ['no key set', '{}'],
-      ['no JSON', '<html>'],
-      ['too much', `{"keys":[]${' '.repeat(2 * 1024 * 1024)}}`],
-    ])('that answers with %s: the last good keys stay in use', async (_title, body) => {
+      ['invalid JSON', '<html>'],
+      ['an oversized body', `{"keys":[]${' '.repeat(2 * 1024 * 1024)}}`],
+    ])('that answers with %s leaves the last valid keys in use', async (_title, body) => {
       answer = (response) => response.end(body);
       expect(await ask(await signed('k1'))).toStrictEqual([503, 'issuer_unavailable']);
       const keys = [await jwk(publicKey, 'k1')];
@@ -403,7 +403,7 @@ describe('AUTH=jwt', () => {
       expect(fetches).toBe(3);
     });
 
-    it('is asked a limited number of times, whatever tokens name', async () => {
+    it('is queried only a limited number of times for unknown key ids', async () => {
       for (let i = 0; i < 40; i++)
         expect(await ask(await signed(`unknown-${i}`, other.privateKey))).toStrictEqual([
           401,

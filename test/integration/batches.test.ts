@@ -1,4 +1,4 @@
-/** Calls that come at the same time go to the database together, and none feels the others. */
+/** Simultaneous calls share database statements without affecting each other. */
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { BatchQueue } from '../../src/postgres/batch-queue.ts';
@@ -18,7 +18,7 @@ import { genericPlan, tableScans } from '../support/plan.ts';
 import { describeService, freshTenant, type Service, startService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
-/** Both name the text, so that an answer shows by which statement and for which call it came. */
+/** Both statements return the text, so a result shows which statement produced it and for which call. */
 type Echo = Query<{ text: string }, { by: string; text: string }>;
 
 const echoWith = (sql: string, name = 'many'): Echo => {
@@ -59,18 +59,18 @@ describe('batches', () => {
       count,
     ]);
 
-  it('give each its own answer, in no larger numbers than they may', async () => {
+  it('answer each call and keep to the maximum batch size', async () => {
     const texts = Array.from({ length: 20 }, (_, i) => `"text", {${i}} \\ ${'é😀'.repeat(i)}`);
     expect(await answersTo(echo, texts)).toStrictEqual(texts.map((text) => ['many', text, 1]));
     expect(sent).toStrictEqual(['many', 'many', 'many']);
   });
 
-  it('keep nobody waiting for others to come', async () => {
+  it('do not delay a single call', async () => {
     expect(await answersTo(echo, ['alone'])).toStrictEqual([['many', 'alone', 1]]);
     expect(sent).toStrictEqual(['many']);
   });
 
-  it('leave what they do not answer to the statement for one call', async () => {
+  it('fall back to the single statement for calls without a row', async () => {
     const left = echoWith(
       `SELECT item::integer, 'many' AS by, text FROM ${CALLS} WHERE text <> 'left' ORDER BY item DESC`,
       'some',
@@ -84,7 +84,7 @@ describe('batches', () => {
     expect(sent).toStrictEqual(['some', 'one', 'one']);
   });
 
-  it('that fail on the server have done nothing: each call goes alone, and only what is wrong fails', async () => {
+  it('that fail on the server are repeated call by call, and only the invalid call fails', async () => {
     const quotients = `SELECT item::integer, (100 / length(text))::text AS text FROM ${CALLS}`;
     const wrong = defineQuery<{ text: string }, { by: string; text: string }>(
       'quotient',
@@ -100,7 +100,7 @@ describe('batches', () => {
     ]);
   });
 
-  it('whose connection is lost may have been done: nothing is sent again', async () => {
+  it('are not repeated when the connection is lost, because they may have been executed', async () => {
     const lost = echoWith(
       `SELECT item::integer FROM ${CALLS}, pg_terminate_backend(pg_backend_pid())`,
       'lost',
@@ -114,7 +114,7 @@ describe('batches', () => {
     expect(await answersTo(echo, ['after'])).toStrictEqual([['many', 'after', 1]]);
   });
 
-  it('that get no connection go by the others', async () => {
+  it('that get no connection fall back to the single statement', async () => {
     const full = new DatabaseError(
       Object.assign(new Error('sorry, too many clients already'), { code: '53300' }),
     );
@@ -126,7 +126,7 @@ describe('batches', () => {
     ]);
   });
 
-  it('do without what is large', async () => {
+  it('exclude large calls', async () => {
     const large = 'x'.repeat(100_000);
     expect(await answersTo(echo, ['a', large, 'b'])).toStrictEqual([
       ['many', 'a', 1],
@@ -135,7 +135,7 @@ describe('batches', () => {
     ]);
   });
 
-  it('come to an end with arrays that hold null, or nothing but null', async () => {
+  it('support arrays that contain null or only null', async () => {
     const nulls = defineQuery<{ text: string; more: string | null }, { more: string | null }>(
       'one',
       [],
@@ -153,16 +153,16 @@ describe('batches', () => {
   });
 });
 
-describeService('commands at once', (service, kind) => {
+describeService('simultaneous commands', (service, kind) => {
   const many = Array.from({ length: 24 }, (_, i) => i);
 
-  it('of many tenants, each on its own files', async () => {
+  it('of many tenants each apply to the files of their tenant', async () => {
     const tenants = many.map(() => freshTenant('batch'));
     const all = async (make: (i: number) => object) => {
       const answers = await Promise.all(tenants.map((tenant, i) => service().execute(make(i), { tenant })));
       return answers.map(({ content }) => content);
     };
-    // The second create finds its directory there, the third its file.
+    // The second create finds its directory, the third one its file.
     await all((i) => cmd.create('/memories/d/first.md', `first of ${i}`));
     expect(await all((i) => cmd.create('/memories/d/f.md', `secret ${i}\nend`))).toStrictEqual(
       many.map(() => 'File created successfully at: /memories/d/f.md'),
@@ -179,11 +179,11 @@ describeService('commands at once', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it('that list directories, small and large, with what is hidden in them', async () => {
+  it('list small and large directories without hidden items', async () => {
     const view = (i: number, path: string) => service().execute(cmd.view(path), { tenant: tenants[i] ?? '' });
     const tenants = many.slice(0, 6).map(() => freshTenant('batch'));
     const files = ['a/b/deep.md', 'a/b.md', 'a-b.md', '.hidden/h.md', 'node_modules/m.md', 'a/.hidden.md'];
-    // The last one's listings are too large for a batch: one by its files, one by the hidden ones.
+    // The listings of the last tenant are too large for a batch: one has many files, the other many hidden ones.
     const large = Array.from({ length: 201 }, (_, i) => [`l/${1000 + i}.md`, `h/.${1000 + i}.md`]).flat();
     for (const [i, tenant] of tenants.entries()) {
       const create = (file: string) =>
@@ -212,7 +212,7 @@ describeService('commands at once', (service, kind) => {
     ]);
   });
 
-  it('of which some cannot be done', async () => {
+  it('fail independently of each other', async () => {
     const answers = many.map(async (i) => {
       const tenant = freshTenant('batch');
       await service().execute(cmd.create('/memories/f.md', `text ${i}`), { tenant });
@@ -239,7 +239,7 @@ describeService('commands at once', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it('under idempotency keys, some of which were used before', async () => {
+  it('replay exactly those whose idempotency key was used before', async () => {
     const tenants = many.map(() => freshTenant('batch'));
     const create = (round: number) =>
       Promise.all(
@@ -264,9 +264,9 @@ describeService('commands at once', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it('of tenants not heard of for a while, each by what holds for it', async () => {
+  it('of tenants that are not cached apply the settings of each', async () => {
     const tenants = many.map(() => freshTenant('batch'));
-    // Every third is suspended, and every third there is not.
+    // Every third tenant is suspended, and every third one does not exist.
     for (const [i, tenant] of tenants.entries()) {
       if (i % 3 === 2) continue;
       const since = i % 3 === 0 ? new Date().toISOString() : null;
@@ -290,7 +290,7 @@ describeService('commands at once', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it('within the quota of each', async () => {
+  it('respect the quota of each tenant', async () => {
     const full = freshTenant('batch');
     const tenants = [full, ...many.map(() => freshTenant('batch'))];
     for (const tenant of tenants) await service().execute(cmd.create('/memories/f.md', 'x'), { tenant });
@@ -307,7 +307,7 @@ describeService('commands at once', (service, kind) => {
       true,
       ...many.map(() => false),
     ]);
-    // `y` and a newline beside the `x`: exactly what it may have.
+    // `y` and a newline in addition to `x` fill the quota exactly.
     expect((await edit('y')).map(({ is_error }) => is_error)).toStrictEqual([
       false,
       ...many.map(() => false),
@@ -316,7 +316,7 @@ describeService('commands at once', (service, kind) => {
   });
 
   if (kind === 'postgres') {
-    it('of one tenant that another session has locked hold up no other', async () => {
+    it('of a tenant that another session has locked do not hold up other tenants', async () => {
       const [locked, ...others] = [freshTenant('batch'), ...many.map(() => freshTenant('batch'))] as [
         string,
         ...string[],
@@ -333,7 +333,7 @@ describeService('commands at once', (service, kind) => {
         const answers = all.map((tenant) =>
           service().execute(cmd.replace('/memories/f.md', 'x', 'y'), { tenant }),
         );
-        // Those of the others come while the lock is held.
+        // The other tenants are answered while the lock is held.
         const done = await Promise.all(answers.slice(1));
         expect(done.map(({ is_error }) => is_error)).toStrictEqual(others.map(() => false));
         void answers[0]?.then(release);
@@ -345,7 +345,7 @@ describeService('commands at once', (service, kind) => {
   }
 });
 
-it('two replicas that write for the same tenants lose no edit and wait for no deadlock', async () => {
+it('lets two replicas write for the same tenants without lost edits or deadlocks', async () => {
   const database = await createTestDatabase();
   const start = () => startService('postgres', { DATABASE_URL: database.url, DB_LOCK_TIMEOUT_MS: '5000' });
   const replicas: Service[] = [await start(), await start()];
@@ -354,7 +354,7 @@ it('two replicas that write for the same tenants lose no edit and wait for no de
     const on = (n: number) => replicas[n % 2] as Service;
     for (const tenant of tenants) await on(0).execute(cmd.create('/memories/f.md', ''), { tenant });
     const edits = Array.from({ length: 12 }, (_, n) =>
-      // Each replica comes by the tenants in another order.
+      // Each replica visits the tenants in a different order.
       (n % 2 === 0 ? tenants : tenants.toReversed()).map((tenant) =>
         on(n).execute(cmd.insert('/memories/f.md', 0, `edit ${n}`), { tenant }),
       ),
@@ -376,7 +376,7 @@ describe('the plan of every batch', () => {
   let database: Awaited<ReturnType<typeof createTestDatabase>>;
   let client: pg.Client;
   beforeAll(async () => {
-    // As the service has it, and on tables that nothing is known of.
+    // With the planner options of the service and tables without statistics.
     database = await createTestDatabase();
     client = await connectTo(database.url, { options: plannerOptions });
   });
@@ -386,7 +386,7 @@ describe('the plan of every batch', () => {
   });
 
   it.each(batchQueries.map((each) => [each.name, each] as const))(
-    '%s finds each row by the tenant of the call it is for, in an index',
+    '%s finds each row by the tenant of its call, in an index',
     async (_, statement) => {
       const scans = [...tableScans(await genericPlan(client, statement))];
       expect(scans.length).toBeGreaterThan(0);

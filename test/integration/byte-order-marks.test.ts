@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { describeService, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
-describeService('a text that begins with a byte order mark', (service) => {
-  it('comes back whole, after a database error too', async () => {
+describeService('a text that starts with a byte order mark', (service) => {
+  it('is returned unchanged, even after a database error', async () => {
     const [path, view] = [
       '/memories/f',
       "Here's the content of /memories/f with line numbers:\n     1\t\ufeffx",

@@ -1,4 +1,4 @@
-/** Races on real Postgres, between two instances of the service on one database, as two replicas would run them. */
+/** Races on real Postgres between two replicas of the service on one database. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
@@ -32,7 +32,7 @@ describe('two replicas on one database', () => {
     return answer;
   }
 
-  /** All at once, in turn on one replica and the other. */
+  /** Runs all inputs at once, alternating between the replicas. */
   function race(tenant: string, inputs: object[]): Promise<Answer[]> {
     return Promise.all(inputs.map((input, n) => one(tenant, input, n)));
   }
@@ -43,22 +43,22 @@ describe('two replicas on one database', () => {
   const rename = (old_path: string, new_path: string) => ({ command: 'rename', old_path, new_path });
   const remove = (path: string) => ({ command: 'delete', path });
 
-  /** A race repeated in tenants of its own; `judge` is given the answers and the tree they leave. */
+  /** Repeats a race, each time in a new tenant. `verify` receives the answers and the resulting tree. */
   async function rounds(
     before: object[],
     inputs: object[],
-    judge: (answers: Answer[], tree: ReadonlyMap<string, string | null>) => void,
+    verify: (answers: Answer[], tree: ReadonlyMap<string, string | null>) => void,
   ): Promise<void> {
     for (let round = 0; round < ROUNDS; round++) {
       const tenant = freshTenant('race');
       for (const input of before) expect((await one(tenant, input)).is_error).toBe(false);
       const answers = await race(tenant, inputs);
-      judge(answers, await readTree(replica(0), tenant));
+      verify(answers, await readTree(replica(0), tenant));
     }
     await assertInvariants(replica(0));
   }
 
-  it('create one path once', async () => {
+  it('let only one of several creates of a path succeed', async () => {
     const inputs = Array.from({ length: 8 }, (_, n) => create('/memories/x/y/f', `text ${n}`));
     await rounds([], inputs, (answers, tree) => {
       const winner = answers.findIndex(({ is_error }) => !is_error);
@@ -78,7 +78,7 @@ describe('two replicas on one database', () => {
     });
   });
 
-  it('create a file and something below it', async () => {
+  it('let only one succeed of creating a file and creating a file below it', async () => {
     await rounds([], [create('/memories/x'), create('/memories/x/y')], (answers, tree) => {
       expect(successes(answers)).toHaveLength(1);
       expect([...tree]).toContainEqual(answers[0]?.is_error ? ['/memories/x', null] : ['/memories/x', '']);
@@ -114,7 +114,7 @@ describe('two replicas on one database', () => {
       expect(successes(answers)).toHaveLength(3);
       expect(tree.has('/memories/z/d/e/old')).toBe(true);
       for (const name of ['e/new', 'f']) {
-        // It was there before the rename and went along, or came after it and stayed.
+        // It was created before the rename and moved along, or after it and stayed.
         expect(
           [tree.has(`/memories/d/${name}`), tree.has(`/memories/z/d/${name}`)].filter(Boolean),
         ).toHaveLength(1);
@@ -122,7 +122,7 @@ describe('two replicas on one database', () => {
     });
   });
 
-  it('rename one source to two places', async () => {
+  it('let only one of two renames of a source succeed', async () => {
     const inputs = [rename('/memories/d', '/memories/p/d'), rename('/memories/d', '/memories/q/d')];
     await rounds([create('/memories/d/f')], inputs, (answers, tree) => {
       expect(contents(answers)[0]).toBe('Error: The path /memories/d does not exist');
@@ -134,7 +134,7 @@ describe('two replicas on one database', () => {
     });
   });
 
-  it('rename two sources to one place', async () => {
+  it('let only one of two renames to a destination succeed', async () => {
     const before = [create('/memories/a', 'a'), create('/memories/b', 'b')];
     const inputs = [rename('/memories/a', '/memories/c/x'), rename('/memories/b', '/memories/c/x')];
     await rounds(before, inputs, (answers, tree) => {
@@ -150,7 +150,7 @@ describe('two replicas on one database', () => {
     const before = [create('/memories/a/f', 'a'), create('/memories/b/f', 'b')];
     const inputs = [rename('/memories/a', '/memories/b/a'), rename('/memories/b', '/memories/a/b')];
     await rounds(before, inputs, (answers, tree) => {
-      // The second finds its destination's parent gone and makes it anew, so neither ends up inside itself.
+      // The second rename finds the parent of its destination gone and creates it again, so neither ends up inside itself.
       expect(successes(answers)).toHaveLength(2);
       const one = { '/memories/a/b/f': 'b', '/memories/a/b/a/f': 'a' };
       const other = { '/memories/b/a/f': 'a', '/memories/b/a/b/f': 'b' };
@@ -159,7 +159,7 @@ describe('two replicas on one database', () => {
     });
   });
 
-  it('swap two files by way of a third name', async () => {
+  it('keep both files when they are swapped by way of a third name', async () => {
     const before = [create('/memories/a', 'a'), create('/memories/b', 'b')];
     const inputs = [
       rename('/memories/a', '/memories/t'),
@@ -171,7 +171,7 @@ describe('two replicas on one database', () => {
     });
   });
 
-  it('delete one path once', async () => {
+  it('let only one of several deletes of a path succeed', async () => {
     const inputs = Array.from({ length: 6 }, () => remove('/memories/d'));
     await rounds([create('/memories/d/e/f'), create('/memories/d/g')], inputs, (answers, tree) => {
       expect(contents(answers)).toEqual([
@@ -182,7 +182,7 @@ describe('two replicas on one database', () => {
     });
   });
 
-  it('delete a directory and what is in it', async () => {
+  it('delete a directory and its contents at the same time', async () => {
     const inputs = [remove('/memories/d/e/f'), remove('/memories/d'), remove('/memories/d/e')];
     await rounds([create('/memories/d/e/f')], inputs, (answers, tree) => {
       expect(answers[1]?.content).toBe('Successfully deleted /memories/d');
@@ -190,7 +190,7 @@ describe('two replicas on one database', () => {
     });
   });
 
-  it('edit a file that is being renamed, deleted and made again', async () => {
+  it('edit a file that is being renamed, deleted and created again', async () => {
     const inputs = [
       { command: 'str_replace', path: '/memories/f', old_str: 'one', new_str: 'two' },
       rename('/memories/f', '/memories/g'),
@@ -205,7 +205,7 @@ describe('two replicas on one database', () => {
     });
   });
 
-  it('keep each of 200 parallel replacements and 200 parallel insertions in one file', async () => {
+  it('keep all of 200 parallel replacements and 200 parallel insertions in one file', async () => {
     const tenant = freshTenant('edits');
     const numbers = Array.from({ length: 200 }, (_, n) => n);
     await one(tenant, create('/memories/log', numbers.map((n) => `<todo ${n}>`).join('\n')));
@@ -218,7 +218,7 @@ describe('two replicas on one database', () => {
     );
     expect(answers.filter(({ is_error }) => is_error)).toEqual([]);
     const lines = (await readTree(replica(0), tenant)).get('/memories/log')?.split('\n') ?? [];
-    // Replaced lines keep their order, whatever was put between them.
+    // Replaced lines keep their order, whatever was inserted between them.
     expect(lines.filter((line) => line.startsWith('<done'))).toEqual(numbers.map((n) => `<done ${n}>`));
     expect(lines.filter((line) => !line.startsWith('<done')).sort()).toEqual(
       numbers.map((n) => `<new ${n}>`).sort(),
@@ -226,7 +226,7 @@ describe('two replicas on one database', () => {
     await assertInvariants(replica(0));
   });
 
-  it('count files and bytes exactly under writers of every kind', async () => {
+  it('count files and bytes exactly while all kinds of writes run', async () => {
     const tenant = freshTenant('count');
     const inputs = Array.from({ length: 300 }, (_, n) => {
       const path = `/memories/d${n % 3}/f${n % 11}`;
@@ -243,7 +243,7 @@ describe('two replicas on one database', () => {
     await assertInvariants(replica(0));
   });
 
-  it('tenants do not wait for each other’s commands to come out right', async () => {
+  it('give correct results for many tenants at once', async () => {
     const tenants = Array.from({ length: 20 }, () => freshTenant('many'));
     const answers = await Promise.all(
       tenants.flatMap((tenant, n) =>

@@ -18,7 +18,7 @@ async function openDamaged(damage: (folder: string) => Promise<void>) {
   return { folder, exit: await cli.exit, output: cli.output() };
 }
 
-it('a data folder without PG_VERSION is refused, not made anew', async () => {
+it('refuses to open a data folder without PG_VERSION and does not initialize it again', async () => {
   const { folder, exit, output } = await openDamaged((pglite) => rm(join(pglite, 'PG_VERSION')));
   expect(exit).toBe(1);
   expect(output).toBe(
@@ -27,7 +27,7 @@ it('a data folder without PG_VERSION is refused, not made anew', async () => {
   await expect(access(join(folder, 'PG_VERSION'))).rejects.toThrow();
 });
 
-it('a database that Postgres cannot open is refused in one line, with the reason', async () => {
+it('reports why Postgres cannot open a database in one line', async () => {
   const [control, log] = await Promise.all([
     openDamaged((pglite) => rm(join(pglite, 'global', 'pg_control'))),
     openDamaged((pglite) => truncate(join(pglite, 'pg_wal', '000000010000000000000001'), 0)),
@@ -41,7 +41,7 @@ it('a database that Postgres cannot open is refused in one line, with the reason
   );
 });
 
-function find(tool: string): boolean {
+function isInstalled(tool: string): boolean {
   try {
     execFileSync(tool, ['--version']);
     return true;
@@ -50,9 +50,9 @@ function find(tool: string): boolean {
   }
 }
 
-// A limit of the process on the size of its files makes Postgres' log fail as a full disk does.
-it.skipIf(!find('prlimit'))(
-  'a write-ahead log that cannot be written ends the process, and nothing is lost (needs prlimit)',
+// A limit on the file size of the process makes the write-ahead log fail as a full disk does.
+it.skipIf(!isInstalled('prlimit'))(
+  'exits without losing a write when the write-ahead log cannot be written (needs prlimit)',
   async () => {
     const env = { DATA_DIR: await copyPgliteTemplate() };
     const server = await startServer(env);
@@ -72,7 +72,7 @@ it.skipIf(!find('prlimit'))(
   },
 );
 
-/** A small disk of its own (a tmpfs), or undefined where none can be mounted. */
+/** Mounts a small tmpfs. Returns undefined if that is not possible. */
 async function mountDisk(mebibytes: number): Promise<string | undefined> {
   const disk = await mkdtemp(join(inject('scratch'), 'disk-'));
   const options = ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tmpfs', disk];
@@ -82,7 +82,7 @@ async function mountDisk(mebibytes: number): Promise<string | undefined> {
   );
 }
 
-it('on a nearly full disk writes get 503 until there is room, and reads go on', async (test) => {
+it('answers writes with 503 and still serves reads while the disk is nearly full', async (test) => {
   const disk = await mountDisk(200);
   if (disk === undefined) return test.skip('no tmpfs can be mounted here');
   try {
@@ -113,7 +113,7 @@ it('on a nearly full disk writes get 503 until there is room, and reads go on', 
   }
 });
 
-it('a disk that cannot hold a new database is refused, and left as it was', async (test) => {
+it('refuses to create a database on a disk without enough room and leaves no files', async (test) => {
   const disk = await mountDisk(20);
   if (disk === undefined) return test.skip('no tmpfs can be mounted here');
   try {

@@ -1,4 +1,4 @@
-/** Edits of one file at the same time: each starts from what the one before it wrote, and none is lost. */
+/** Simultaneous edits of one file: each builds on the previous one, and none is lost. */
 import { expect, it } from 'vitest';
 import { createTestDatabase } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
@@ -7,12 +7,12 @@ import { cmd } from '../support/table.ts';
 
 const FILE = '/memories/f.md';
 
-describeService('edits of one file at once', (service) => {
+describeService('simultaneous edits of one file', (service) => {
   const all = (tenant: string, inputs: object[]) =>
     Promise.all(inputs.map((input) => service().execute(input, { tenant })));
   const text = async (tenant: string) => (await readTree(service(), tenant)).get(FILE);
 
-  it('are all done, each on what the one before it wrote', async () => {
+  it('are all applied', async () => {
     const tenant = freshTenant('edit');
     await service().execute(cmd.create(FILE, 'first'), { tenant });
     const numbers = Array.from({ length: 400 }, (_, n) => n);
@@ -29,12 +29,12 @@ describeService('edits of one file at once', (service) => {
     await assertInvariants(service());
   });
 
-  it('see each other’s text', async () => {
+  it('see the text of the edits before them', async () => {
     const tenant = freshTenant('edit');
     await service().execute(cmd.create(FILE, 'step 0'), { tenant });
     const steps = Array.from({ length: 20 }, (_, n) => cmd.replace(FILE, `step ${n}`, `step ${n + 1}`));
     const answers = await all(tenant, steps);
-    // Each finds what the one before it put there, although none of it was in the file when it came.
+    // Each edit finds the text of the previous one, which was not in the file when the edit was sent.
     expect(answers.map(({ content }) => content)).toStrictEqual(
       steps.map(
         (_, n) =>
@@ -44,7 +44,7 @@ describeService('edits of one file at once', (service) => {
     expect(await text(tenant)).toBe('step 20');
   });
 
-  it('never build on an edit that was not done', async () => {
+  it('never build on an edit that failed', async () => {
     const tenant = freshTenant('edit');
     await service().execute(cmd.create(FILE, 'short'), { tenant });
     await service().query('UPDATE tenants SET max_bytes = 10 WHERE id = $1', [tenant]);
@@ -62,7 +62,7 @@ describeService('edits of one file at once', (service) => {
     await assertInvariants(service());
   });
 
-  it('of which one was sent before are done once', async () => {
+  it('apply an edit that was sent before only once', async () => {
     const tenant = freshTenant('edit');
     await service().execute(cmd.create(FILE, 'a'), { tenant });
     const keyed = (n: number) =>
@@ -81,7 +81,7 @@ describeService('edits of one file at once', (service) => {
     ]);
   });
 
-  it('of a file that is deleted meanwhile answer that it is missing', async () => {
+  it('report a missing file when it is deleted in between', async () => {
     const tenant = freshTenant('edit');
     await service().execute(cmd.create(FILE, 'a'), { tenant });
     const inputs = [cmd.insert(FILE, 0, 'b'), cmd.delete(FILE), cmd.insert(FILE, 0, 'c')];
@@ -97,7 +97,7 @@ describeService('edits of one file at once', (service) => {
   });
 });
 
-it('a file that another replica edits all the time is edited by locking it', async () => {
+it('applies all edits of a file that several replicas edit constantly', async () => {
   const database = await createTestDatabase();
   const replicas: Service[] = [];
   for (let n = 0; n < 3; n++) {

@@ -1,4 +1,4 @@
-/** The short form of `npm run test:faults`, and clients that are slow or broken. */
+/** A short version of `npm run test:faults`, and slow and broken clients. */
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { type AddressInfo, connect, type Socket } from 'node:net';
@@ -12,7 +12,7 @@ import { startServer } from '../support/process.ts';
 import { freshTenant, type Service, startService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
-/** A ceiling for what is stuck, not a measurement. */
+/** An upper bound for requests that hang, not a measurement. */
 const STUCK_MS = 60_000;
 const OFTEN = { RATE_LIMIT_PER_MINUTE: '0' };
 
@@ -21,7 +21,7 @@ function workloadOn(url: () => string, options: Partial<WorkloadOptions> = {}): 
   return new Workload({ url, tenants, clientsPerTenant: 2, limitMs: STUCK_MS, ...options });
 }
 
-/** What the database has is what the ledger says, and the store's invariants hold. */
+/** Checks that the database matches the ledger and that the store's invariants hold. */
 async function check(query: Query, workload: Workload): Promise<void> {
   expect(await workload.verify(query)).toStrictEqual({
     acknowledged: workload.acknowledged,
@@ -29,11 +29,11 @@ async function check(query: Query, workload: Workload): Promise<void> {
     doubled: [],
     wrong: [],
   });
-  // All that it takes of a service is raw SQL.
+  // assertInvariants only uses the service's `query`.
   await assertInvariants({ query } as Pick<Service, 'query'> as Service);
 }
 
-describe('on a database of its own', () => {
+describe('on Postgres', () => {
   let database: Awaited<ReturnType<typeof createTestDatabase>>;
   let pool: pg.Pool;
   const query: Query = async (sql, parameters) => (await pool.query(sql, parameters)).rows;
@@ -46,7 +46,7 @@ describe('on a database of its own', () => {
     await database.drop();
   });
 
-  it('kill -9 of the service under writes loses and doubles nothing', async () => {
+  it('loses and doubles no write when the service is killed', async () => {
     let server = await startServer({ DATABASE_URL: database.url, ...OFTEN });
     for (let kill = 0; kill < 2; kill++) {
       const workload = workloadOn(() => server.url, { mayBreak: true });
@@ -63,7 +63,7 @@ describe('on a database of its own', () => {
     expect(await server.exit).toBe(0);
   });
 
-  it('its connections terminated, refused and back: 503 meanwhile, /healthz stays, and no restart is needed', async () => {
+  it('answers 503 while the database refuses connections and recovers without a restart', async () => {
     const { hostname, port } = new URL(database.url);
     const proxy = new TcpProxy({ host: hostname, port: Number(port) });
     await proxy.open();
@@ -96,7 +96,7 @@ describe('on a database of its own', () => {
     await workload.acknowledge(10);
     await workload.stop();
     await check(query, workload);
-    // DB_POOL_MAX, and four for batches: connections that were lost are not counted for ever.
+    // DB_POOL_MAX plus four for batches: lost connections are not counted forever.
     expect(service.database.pool().total).toBeLessThanOrEqual(3 + 4);
     expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^memory_requests_in_flight 0$/m);
     await service.close();
@@ -104,7 +104,7 @@ describe('on a database of its own', () => {
   });
 });
 
-it('kill -9 of the service under writes loses and doubles nothing on PGlite', async () => {
+it('loses and doubles no write on PGlite when the service is killed', async () => {
   const folder = await copyPgliteTemplate();
   let server = await startServer({ DATA_DIR: folder, ...OFTEN });
   const workload = workloadOn(() => server.url, { mayBreak: true });
@@ -137,7 +137,7 @@ describe('slow and broken clients', () => {
   });
   afterAll(() => service.close());
 
-  /** A connection, and all that comes on it until the service ends it. */
+  /** Opens a connection. `all` resolves with everything received until the service closes it. */
   async function open(options: { allowHalfOpen?: boolean } = {}): Promise<Socket & { all: Promise<string> }> {
     const socket = connect({ port, host: '127.0.0.1', ...options });
     let text = '';
@@ -166,14 +166,14 @@ describe('slow and broken clients', () => {
   const block = (id: string, input: object) => ({ type: 'tool_use', id, name: 'memory', input });
   const bytesInFlight = async () => {
     const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-    // Of requests whose body is read too.
+    // Includes requests whose body is still being read.
     return Number(/^memory_bytes_in_flight (\d+)$/m.exec(metrics)?.[1]);
   };
-  const calm = async () => {
+  const waitUntilIdle = async () => {
     while ((await bytesInFlight()) > 0);
   };
 
-  it('headers and bodies that never end are cut off, and give back what they held', async () => {
+  it('times out headers and bodies that never end and releases their bytes', async () => {
     const slowHeader = await open();
     slowHeader.write('POST /execute HTTP/1.1\r\nHost: localhost\r\nX-Slow: ');
     const slowBody = await open();
@@ -181,10 +181,10 @@ describe('slow and broken clients', () => {
     while ((await bytesInFlight()) === 0);
     expect(await slowHeader.all).toMatch(/^HTTP\/1.1 408 /);
     expect(await slowBody.all).toMatch(/^HTTP\/1.1 408 /);
-    await calm();
+    await waitUntilIdle();
   });
 
-  it('aborted uploads write nothing, and give back what they held', async () => {
+  it('writes nothing for aborted uploads and releases their bytes', async () => {
     const tenant = freshTenant();
     const text = http(cmd.create('/memories/aborted', 'x'.repeat(50_000)), { 'X-Tenant-Id': tenant });
     for (const length of [200, 30_000, text.length - 1]) {
@@ -192,12 +192,12 @@ describe('slow and broken clients', () => {
       socket.write(text.slice(0, length));
       while ((await bytesInFlight()) === 0);
       socket.resetAndDestroy();
-      await calm();
+      await waitUntilIdle();
     }
     expect((await service.execute(cmd.view('/memories/aborted'), { tenant })).is_error).toBe(true);
   });
 
-  it('a client that closes its half after the request gets its answer, and the connection ends', async () => {
+  it('answers a client that half-closes its connection after the request', async () => {
     const tenant = freshTenant();
     const socket = await open({ allowHalfOpen: true });
     const input = block('toolu_half', cmd.create('/memories/half', 'whole'));
@@ -214,19 +214,19 @@ describe('slow and broken clients', () => {
     expect(content.split('\n')[1]).toBe('     1\twhole');
   });
 
-  it('a client that closes its half in the middle of the request: the connection ends, and nothing is written', async () => {
+  it('writes nothing when a client half-closes its connection during the request', async () => {
     const tenant = freshTenant();
     const socket = await open({ allowHalfOpen: true });
     const whole = http(cmd.create('/memories/half', 'whole'), { 'X-Tenant-Id': tenant });
     socket.end(whole.slice(0, -5));
     expect((await socket.all).split('\r\n')[0]).toMatch(/^(HTTP\/1\.1 400 Bad Request)?$/);
-    await calm();
+    await waitUntilIdle();
     expect((await service.execute(cmd.view('/memories/half'), { tenant })).content).toBe(
       'The path /memories/half does not exist. Please provide a valid path.',
     );
   });
 
-  it('pipelined requests are answered in their order', async () => {
+  it('answers pipelined requests in order', async () => {
     const tenant = { 'X-Tenant-Id': freshTenant() };
     const socket = await open();
     const paths = ['one', 'two', 'three', 'four'].map((name) => `/memories/${name}`);
@@ -239,7 +239,7 @@ describe('slow and broken clients', () => {
     ]);
   });
 
-  it('a client that disconnects while its write runs: it is written whole, and the retry gives its answer', async () => {
+  it('completes a write whose client disconnects and replays its answer on a retry', async () => {
     const tenant = freshTenant();
     await service.execute(cmd.create('/memories/log', ''), { tenant });
     await service.query('BEGIN');
@@ -260,10 +260,10 @@ describe('slow and broken clients', () => {
     ]);
     const { content } = await service.execute(cmd.view('/memories/log'), { tenant });
     expect(content.match(/line$/gm)).toHaveLength(1);
-    await calm();
+    await waitUntilIdle();
   });
 
-  it('2,000 idle connections are no hindrance', async () => {
+  it('answers requests while 2,000 idle connections are open', async () => {
     const sockets: Socket[] = [];
     while (sockets.length < 2000)
       sockets.push(...(await Promise.all(Array.from({ length: 200 }, () => open()))));

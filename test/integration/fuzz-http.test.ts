@@ -1,4 +1,4 @@
-/** Nothing that is sent makes the service answer with a 500, or in a form the contract does not have. */
+/** No input makes the service answer with a 500 or in a form outside the contract. */
 import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
 import fc from 'fast-check';
@@ -9,7 +9,7 @@ import { rawRequest } from '../support/http-arbitraries.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { describeService } from '../support/service.ts';
 
-/** Fails unless the answer is a result (in one of its three forms) or a problem. */
+/** Fails unless the response is a result in one of its three forms or a problem. */
 function assertForm(response: LightMyRequestResponse): void {
   const { statusCode, headers } = response;
   const type = String(headers['content-type']);
@@ -34,7 +34,7 @@ function assertForm(response: LightMyRequestResponse): void {
   expect(body).toEqual('type' in body ? block : result);
 }
 
-describeService('any request at all', (service, kind) => {
+describeService('random requests', (service, kind) => {
   const statuses = new Map<number, number>();
 
   afterAll(() => {
@@ -42,7 +42,7 @@ describeService('any request at all', (service, kind) => {
     console.log(`fuzz of POST /execute on ${kind}: ${counts.join(', ')}`);
   });
 
-  it('to POST /execute is answered with a result or a problem, and leaves the trees whole', async () => {
+  it('to POST /execute are answered with a result or a problem and keep the invariants', async () => {
     await fc.assert(
       fc.asyncProperty(rawRequest, async ({ body, headers }) => {
         const response = await service().app.inject({
@@ -59,7 +59,7 @@ describeService('any request at all', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it('to any other route is answered, and never with a 5xx', async () => {
+  it('to other routes are never answered with a 5xx', async () => {
     const method = fc.constantFrom('GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'POST', 'TRACE');
     const url = fc.oneof(
       fc.constantFrom(
@@ -88,7 +88,7 @@ describeService('any request at all', (service, kind) => {
   });
 });
 
-describeService('any bytes at all on the socket', (service) => {
+describeService('random bytes on the socket', (service) => {
   let port = 0;
 
   beforeAll(async () => {
@@ -97,8 +97,8 @@ describeService('any bytes at all on the socket', (service) => {
   });
 
   /**
-   * Sends bytes and reads what comes back. The sender closes its side at once, or, of a `whole` request, when the
-   * answer begins: before that, Node takes the closing for a caller who has gone.
+   * Sends bytes and returns the response. The client half-closes immediately or, for a `whole` request, when the response starts:
+   * before that, Node would treat the close as a client that has disconnected.
    */
   async function send(bytes: Buffer, whole: boolean): Promise<string> {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
@@ -118,7 +118,7 @@ describeService('any bytes at all on the socket', (service) => {
     `POST /execute HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n\r\n${body}`;
   const json = 'Content-Type: application/json\r\n';
 
-  it('are never answered with a 500, and the service lives on', async () => {
+  it('are never answered with a 500 and do not stop the service', async () => {
     const broken = fc.constantFrom(
       post(`${json}Content-Length: 500`, '{"command":"view"'),
       post(`${json}Content-Length: 99999`, '{}'),

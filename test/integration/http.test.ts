@@ -1,4 +1,4 @@
-/** HTTP around the routes: what is refused, and how each answer looks. */
+/** HTTP concerns outside the routes: rejected requests and common headers. */
 import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Sends a text, and returns all that comes back until the service closes the connection. */
+/** Sends a text and returns everything received until the service closes the connection. */
 async function send(text: string): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1' }).on('error', () => {});
   let answer = '';
@@ -30,18 +30,18 @@ async function send(text: string): Promise<string> {
 const get = (path: string, headers = '') =>
   `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${headers}\r\n`;
 
-describe('every refusal is a problem with the headers of every answer', () => {
+describe('rejected requests', () => {
   it.each([
-    ['no HTTP', 'garbage\r\n\r\n', 400, 'invalid_request'],
+    ['bytes that are not HTTP', 'garbage\r\n\r\n', 400, 'invalid_request'],
     ['headers that are too large', get('/', `X: ${'x'.repeat(20_000)}\r\n`), 431, 'headers_too_large'],
-    ['headers that do not end', 'GET / HTTP/1.1\r\nHost: localhost\r\n', 408, 'request_timeout'],
+    ['headers that never end', 'GET / HTTP/1.1\r\nHost: localhost\r\n', 408, 'request_timeout'],
     ['an unknown expectation', get('/healthz', 'Expect: nonsense\r\n'), 417, 'expectation_failed'],
     ['a URL that cannot be decoded', get('/%ff'), 400, 'invalid_url'],
     ['an unknown route', get('/nothing'), 404, 'route_not_found'],
     ['an undeclared method', get('/execute?a=b'), 405, 'method_not_allowed'],
     ['more than 1,000 headers', get('/healthz', 'a:\r\n'.repeat(1001)), 431, 'too_many_headers'],
     [
-      'another Host',
+      'a foreign Host',
       'GET /healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n'.replace(
         '\r\n\r\n',
         '\r\nConnection: close\r\n\r\n',
@@ -49,9 +49,9 @@ describe('every refusal is a problem with the headers of every answer', () => {
       403,
       'host_not_allowed',
     ],
-    ['another Origin', get('/healthz', 'Origin: http://evil.example\r\n'), 403, 'host_not_allowed'],
+    ['a foreign Origin', get('/healthz', 'Origin: http://evil.example\r\n'), 403, 'host_not_allowed'],
     ['an opaque Origin', get('/healthz', 'Origin: null\r\n'), 403, 'host_not_allowed'],
-  ])('%s', async (_title, text, status, code) => {
+  ])('get a problem with the common headers: %s', async (_title, text, status, code) => {
     const [head = '', body = ''] = (await send(text)).split('\r\n\r\n');
     expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(head).toMatch(/\r\ncontent-type: application\/problem\+json/i);
@@ -63,7 +63,7 @@ describe('every refusal is a problem with the headers of every answer', () => {
   });
 });
 
-it('405 names the methods that there are, whatever the body', async () => {
+it('names the allowed methods in a 405, whatever the body', async () => {
   const response = await service.app.inject({
     method: 'PUT',
     url: '/execute',
@@ -78,7 +78,7 @@ it('405 names the methods that there are, whatever the body', async () => {
   expect((await service.app.inject({ method: 'DELETE', url: '/healthz' })).headers.allow).toBe('GET, HEAD');
 });
 
-it('1,000 headers of a client do not hide the tenant that a proxy names', async () => {
+it('rejects a request whose many headers would hide the tenant that a proxy adds', async () => {
   const body = JSON.stringify(cmd.create('/memories/hidden', 'x'));
   const answer = await send(
     `POST /execute HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n${'a:\r\n'.repeat(1100)}X-Tenant-Id: proxied\r\n\r\n${body}`,
@@ -92,7 +92,7 @@ it('1,000 headers of a client do not hide the tenant that a proxy names', async 
 });
 
 it.each(['localhost', 'localhost:8080', '127.0.0.1:1', '[::1]:8080', '127.9.9.9'])(
-  'Host: %s is let in without authentication',
+  'accepts Host: %s without authentication',
   async (host) => {
     const origin = `http://${host}`;
     const response = await service.app.inject({ url: '/healthz', headers: { host, origin } });
@@ -100,27 +100,27 @@ it.each(['localhost', 'localhost:8080', '127.0.0.1:1', '[::1]:8080', '127.9.9.9'
   },
 );
 
-it('Host is not looked at when something in front authenticates', async () => {
+it('accepts any Host when a proxy authenticates', async () => {
   const open = await startService('postgres', { ALLOW_UNAUTHENTICATED: 'true' });
   const response = await open.app.inject({ url: '/healthz', headers: { host: 'memory.example' } });
   expect(response.statusCode).toBe(200);
   await open.close();
 });
 
-it('a connection may have 32 unanswered requests, and is closed after the refusal of the next', async () => {
+it('allows 32 pipelined requests per connection and closes it after rejecting the next', async () => {
   const request = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n';
   const answer = await send(request.repeat(40));
   const statuses = [...answer.matchAll(/HTTP\/1.1 (\d+) /g)].map(([, status]) => status);
   expect(statuses.at(-1)).toBe('429');
   expect(statuses.filter((status) => status === '429')).toHaveLength(1);
   expect(answer).toContain('"code":"too_many_pipelined"');
-  // The rest of more than fits into a read is not even looked at.
+  // Requests beyond the first socket read are not parsed at all.
   const flood = await send(request.repeat(20_000));
   expect(flood.match(/HTTP\/1.1 /g)?.length ?? 0).toBeLessThan(100);
   expect((await service.app.inject('/healthz')).statusCode).toBe(200);
 });
 
-it('/openapi.json has an ETag, and is not sent again to who has it', async () => {
+it('answers a conditional request for /openapi.json with 304', async () => {
   const first = await service.app.inject('/openapi.json');
   const etag = String(first.headers.etag);
   expect([first.statusCode, first.headers['content-type'], first.json().openapi]).toStrictEqual([
@@ -132,7 +132,7 @@ it('/openapi.json has an ETag, and is not sent again to who has it', async () =>
   expect([again.statusCode, again.body, again.headers.etag]).toStrictEqual([304, '', etag]);
 });
 
-it('/metrics does not tell the version of Node', async () => {
+it('does not reveal the Node version in /metrics', async () => {
   const { body } = await service.app.inject('/metrics');
   expect(body).toContain('process_cpu_seconds_total');
   expect(body).not.toContain(process.version);

@@ -8,7 +8,7 @@ import { cmd } from '../support/table.ts';
 let ids = 0;
 const block = (input: object, id = `toolu_${++ids}`) => ({ type: 'tool_use', id, name: 'memory', input });
 
-describeService('a write that is sent again', (service) => {
+describeService('a repeated write', (service) => {
   const send = async (tenant: string, body: object, headers: Record<string, string> = {}) => {
     const answer = await service().execute(body, { tenant, headers });
     const given: { content?: unknown } & Record<string, unknown> = answer.body;
@@ -17,7 +17,7 @@ describeService('a write that is sent again', (service) => {
   const text = async (tenant: string, path: string) =>
     (await service().execute(cmd.view(path), { tenant })).content.replace(/^.*\n/, '');
 
-  it('with the same tool_use id: each command happens once and gives its first answer', async () => {
+  it('with the same tool_use id runs once and returns the first answer', async () => {
     const tenant = freshTenant();
     const steps: [object, string][] = [
       [cmd.create('/memories/f', 'one'), 'File created successfully at: /memories/f'],
@@ -47,7 +47,7 @@ describeService('a write that is sent again', (service) => {
     await assertInvariants(service());
   });
 
-  it('with the same Idempotency-Key; the order of the fields does not matter', async () => {
+  it('with the same Idempotency-Key runs once, whatever the order of its fields', async () => {
     const tenant = freshTenant();
     await send(tenant, cmd.create('/memories/f', 'x'));
     const headers = { 'idempotency-key': 'key-1' };
@@ -70,7 +70,7 @@ describeService('a write that is sent again', (service) => {
     expect(await text(tenant, '/memories/f')).toBe('     1\ty\n     2\tx');
   });
 
-  it('a failure is remembered as well', async () => {
+  it('replays a failure too', async () => {
     const tenant = freshTenant();
     await send(tenant, cmd.create('/memories/other'));
     const body = block(cmd.delete('/memories/f'));
@@ -86,7 +86,7 @@ describeService('a write that is sent again', (service) => {
     expect(await text(tenant, '/memories/f')).toBe('     1\tx');
   });
 
-  it('a failure leaves nothing behind where there is no tenant', async () => {
+  it('stores nothing for a failure when the tenant does not exist', async () => {
     const tenant = freshTenant();
     const body = block(cmd.delete('/memories/f'));
     const failure = { content: 'Error: The path /memories/f does not exist', replayed: undefined };
@@ -97,7 +97,7 @@ describeService('a write that is sent again', (service) => {
     }
   });
 
-  it('with the same key and another input is refused with 422, and changes nothing', async () => {
+  it('with the same key and a different input is rejected with 422 and changes nothing', async () => {
     const tenant = freshTenant();
     const body = block(cmd.create('/memories/f', 'x'));
     await send(tenant, body);
@@ -112,7 +112,7 @@ describeService('a write that is sent again', (service) => {
     expect(await text(tenant, '/memories')).toBe('4.0K\t/memories\n1B\t/memories/f');
   });
 
-  it('keys are the tenant’s own, and reads are simply run again', async () => {
+  it('is recognized only within its tenant, and reads are executed again', async () => {
     const [one, two] = [freshTenant(), freshTenant()];
     const body = block(cmd.create('/memories/f', 'x'));
     expect(await send(one, body)).toMatchObject({ is_error: false, replayed: undefined });
@@ -123,7 +123,7 @@ describeService('a write that is sent again', (service) => {
     expect(await send(one, read)).toMatchObject({ is_error: true, replayed: undefined });
   });
 
-  it('an Idempotency-Key that is not sane is refused', async () => {
+  it('with an invalid Idempotency-Key is rejected', async () => {
     for (const key of ['', 'a b', 'x'.repeat(256)]) {
       const answer = await service().execute(cmd.create('/memories/f'), {
         headers: { 'idempotency-key': key },
@@ -132,7 +132,7 @@ describeService('a write that is sent again', (service) => {
     }
   });
 
-  it('of a long answer the beginning is kept', async () => {
+  it('replays only the start of a long answer', async () => {
     const tenant = freshTenant();
     await send(tenant, cmd.create('/memories/f', 'x'));
     const body = block(cmd.replace('/memories/f', 'x', 'é'.repeat(10_000)));
@@ -145,7 +145,7 @@ describeService('a write that is sent again', (service) => {
     );
   });
 
-  it('many at once: one runs, the others get its answer', async () => {
+  it('runs once when it is sent many times at once', async () => {
     const tenant = freshTenant();
     await send(tenant, cmd.create('/memories/f', 'x'));
     const body = block(cmd.insert('/memories/f', 0, 'y'));
@@ -157,7 +157,7 @@ describeService('a write that is sent again', (service) => {
     expect(await text(tenant, '/memories/f')).toBe('     1\ty\n     2\tx');
   });
 
-  it('answers are forgotten after IDEMPOTENCY_HOURS', async () => {
+  it('is executed again after IDEMPOTENCY_HOURS', async () => {
     const tenant = freshTenant();
     const body = block(cmd.create('/memories/f', 'x'));
     await send(tenant, body);
@@ -174,7 +174,7 @@ describeService('a write that is sent again', (service) => {
   });
 });
 
-it('a tenant keeps its newest answers, and no more than MAX_TENANT_ANSWERS of them for long', async () => {
+it('keeps the newest answers of a tenant, up to about MAX_TENANT_ANSWERS of them', async () => {
   const service = await startService('postgres', { MAX_TENANT_ANSWERS: '200', RATE_LIMIT_PER_MINUTE: '0' });
   const [busy, other] = [freshTenant(), freshTenant()];
   for (const tenant of [busy, other]) await service.execute(cmd.create('/memories/g'), { tenant });
@@ -205,7 +205,7 @@ it('a tenant keeps its newest answers, and no more than MAX_TENANT_ANSWERS of th
   await service.close();
 });
 
-it('at once on two replicas: it happens once', async () => {
+it('executes a write once when it is sent to two replicas at once', async () => {
   const own = await createTestDatabase();
   const one = await startService('postgres', { DATABASE_URL: own.url });
   const two = await startService('postgres', { DATABASE_URL: own.url });
@@ -226,8 +226,8 @@ it('at once on two replicas: it happens once', async () => {
   await own.drop();
 });
 
-describeService('several calls of one turn', (service) => {
-  it('are run in their order, each answered, and none stops the others', async () => {
+describeService('several tool calls in one request', (service) => {
+  it('run in order, are each answered, and do not stop at an error', async () => {
     const tenant = freshTenant();
     const blocks = [
       block(cmd.create('/memories/f', 'x')),
@@ -253,18 +253,18 @@ describeService('several calls of one turn', (service) => {
       result(3, "Here's the content of /memories/f with line numbers:\n     1\tx", false),
     ];
     expect([status, body]).toStrictEqual([200, expected]);
-    // Each has its own idempotency: the whole turn sent again gives the same.
+    // Each call is idempotent by itself, so a repeated request gets the same answers.
     expect((await service().execute(blocks, { tenant })).body).toStrictEqual(expected);
   });
 
-  it('with one id twice: the first is done, the other one reports it, and the rest are run', async () => {
+  it('report an id that is used for two different writes and run the rest', async () => {
     const tenant = freshTenant();
     const first = block(cmd.create('/memories/f', 'x'));
     const blocks = [
       first,
       block(cmd.create('/memories/g', 'y'), first.id),
       block(cmd.view('/memories/f')),
-      // The same write again is the same write.
+      // A repetition of the same write is not a conflict.
       first,
     ];
     const { status, body } = await service().execute(blocks, { tenant });
@@ -305,14 +305,14 @@ describeService('several calls of one turn', (service) => {
   });
 
   it.each([
-    ['none', [], 'the array holds 0 tool_use blocks, and 1 to 32 are allowed'],
+    ['no blocks', [], 'the array holds 0 tool_use blocks, and 1 to 32 are allowed'],
     [
-      'too many',
+      'too many blocks',
       Array.from({ length: 33 }, () => block(cmd.view('/memories'))),
       'the array holds 33 tool_use blocks, and 1 to 32 are allowed',
     ],
     ['a bare input', [cmd.view('/memories')], 'item 0 of the array is not a tool_use block'],
-    ['nothing', [null], 'item 0 of the array is not a tool_use block'],
+    ['null', [null], 'item 0 of the array is not a tool_use block'],
     [
       'a block without id',
       [block(cmd.create('/memories/never')), block(cmd.view('/memories'), '')],
@@ -323,7 +323,7 @@ describeService('several calls of one turn', (service) => {
       [block(cmd.create('/memories/never')), block(cmd.view('/memories'), 'x'.repeat(256))],
       "the tool_use block's `id` is longer than 255 characters",
     ],
-  ])('refused whole: %s', async (_title, blocks, why) => {
+  ])('are all rejected if one is malformed: %s', async (_title, blocks, why) => {
     const tenant = freshTenant();
     const { status, body } = await service().execute(blocks, { tenant });
     expect([status, body.code, body.detail]).toStrictEqual([

@@ -1,4 +1,4 @@
-/** Tenants never see a byte of each other: random interleaved commands, and the plan of every statement. */
+/** Tenants never see each other's data: tested with random interleaved commands and the plan of every statement. */
 import fc from 'fast-check';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -21,7 +21,7 @@ import { genericPlan, nestedPlans, tableScans } from '../support/plan.ts';
 import { describeServiceOnOwnDatabase } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
-// Prefixes of each other, other case, wildcards and separators of SQL and of our own formats, sort neighbours.
+// Prefixes of each other, different case, adjacent sort keys, and wildcards and separators of SQL and of our own formats.
 const TENANTS = [
   'a',
   'A',
@@ -89,16 +89,18 @@ describeServiceOnOwnDatabase(
       }
     });
     afterAll(() =>
-      console.log(`isolation on ${kind}: ${steps} steps by ${TENANTS.length} tenants, each as its own model`),
+      console.log(
+        `isolation on ${kind}: ${steps} steps by ${TENANTS.length} tenants, all equal to the models`,
+      ),
     );
 
-    it('every answer is what the tenant alone would get', async () => {
+    it('gives every tenant the answers it would get alone', async () => {
       const models = new Map(TENANTS.map((tenant) => [tenant, new Model()]));
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 30, maxLength: 60, size: 'max' }), async (all) => {
           await Promise.all(
             TENANTS.map(async (mine) => {
-              // Tenants at once, each one's commands in order.
+              // Tenants run in parallel, the commands of each tenant in order.
               for (const { byService, make } of all.filter(({ tenant }) => tenant === mine)) {
                 const headers: Record<string, string> = byService
                   ? { authorization: `Bearer ${serviceKey}`, 'x-tenant-id': mine }
@@ -128,13 +130,13 @@ describeServiceOnOwnDatabase(
       await assertInvariants(service());
     });
 
-    it('metrics have no tenant in them', async () => {
+    it('exposes no tenant in the metrics', async () => {
       const { body } = await service().app.inject('/metrics');
       expect(body).not.toMatch(/secret|default|tenant/i);
     });
 
     it.each(['a%', 'а', 'a\u0301', 'a b', 'a/b', "a'", '../a', 'ａ', 'a\u200b', ''])(
-      'the id %j is refused',
+      'rejects the tenant id %j',
       async (tenant) => {
         const headers = {
           authorization: `Bearer ${serviceKey}`,
@@ -158,9 +160,9 @@ describe('the plan of every statement', () => {
     touchQuery,
     ...transferQueries,
   ];
-  // A key is found by its hash before its tenant is known, and listed and revoked by operators.
+  // A key is found by its hash before its tenant is known. Operators list and revoke keys.
   const withoutTenant = new Set(apiKeyQueries.map(({ name }) => name as string));
-  // Operators and background jobs go through all tenants, page by page, and see no entries.
+  // Operators and background jobs page through all tenants but read no entries.
   const overAllTenants = new Set(['list_tenants', 'tenants_with_ttl', 'next_tenant_with_answers']);
   let own: Awaited<ReturnType<typeof createTestDatabase>>;
   let client: pg.Client;
@@ -201,14 +203,14 @@ describe('the plan of every statement', () => {
     },
   );
 
-  it('covers every statement there is', async () => {
+  it('is checked for every statement', async () => {
     const names = statements.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
     expect(names.length).toBeGreaterThan(25);
   });
 });
 
-describe('the plan of every statement within a database function', () => {
+describe('the plan of every statement in a database function', () => {
   let own: Awaited<ReturnType<typeof createTestDatabase>>;
   let client: pg.Client;
 

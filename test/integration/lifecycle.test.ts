@@ -15,7 +15,7 @@ afterAll(async () => {
 });
 
 describe('start', () => {
-  it('names every variable that is wrong, and exits with 1', async () => {
+  it('names every invalid variable and exits with 1', async () => {
     const cli = startCli(['serve'], {
       PORT: 'http',
       MAX_FILE_BYTES: '-1',
@@ -32,7 +32,7 @@ describe('start', () => {
     );
   });
 
-  it('with an unreachable database says which, without the password, and exits with 1', async () => {
+  it('names an unreachable database without its password and exits with 1', async () => {
     const cli = startCli(['serve'], {
       AUTH: 'none',
       DATABASE_URL: 'postgres://ada:secret@127.0.0.1:1/memory',
@@ -44,7 +44,7 @@ describe('start', () => {
     );
   });
 
-  it('says in one line what to do about a host, a database or an address that there is not', async () => {
+  it('says in one line what to do about an unknown host, a missing database or an unavailable address', async () => {
     const missing = new URL(database.url);
     missing.pathname = '/missing';
     const [host, absent, address] = await Promise.all(
@@ -69,7 +69,7 @@ describe('start', () => {
     );
   });
 
-  it('migrates a database, once and again', async () => {
+  it('migrates a database, and does nothing the second time', async () => {
     const env = { AUTH: 'none', DATABASE_URL: database.url };
     const both = [startCli(['migrate'], env), startCli(['migrate'], env)];
     expect(await Promise.all(both.map((cli) => cli.exit))).toStrictEqual([0, 0]);
@@ -79,7 +79,7 @@ describe('start', () => {
     ]);
   });
 
-  it('has contents compressed with LZ4 where the server can', async () => {
+  it('compresses contents with LZ4 if the server supports it', async () => {
     const client = await connectTo(database.url);
     const { rows } = await client.query(`
       SELECT 'lz4' = ANY (enumvals) AS can, attcompression = 'l' AS does FROM pg_settings, pg_attribute
@@ -91,7 +91,7 @@ describe('start', () => {
 });
 
 describe('embedded database', () => {
-  it('warns, keeps data over kill -9, and lets in one process at a time', async () => {
+  it('warns at startup, keeps data after kill -9 and admits one process at a time', async () => {
     const env = { DATA_DIR: await copyPgliteTemplate() };
     const first = await startServer(env);
     await first.line(/embedded database: for trying out and for one small worker/);
@@ -117,7 +117,7 @@ describe('embedded database', () => {
   });
 });
 
-/** `post` on a connection of the agent's. */
+/** Like `post`, but on a connection of the agent. */
 async function postBy(agent: Agent, url: string, input: object): Promise<{ content: string }> {
   const sent = request(`${url}/execute`, {
     agent,
@@ -130,7 +130,7 @@ async function postBy(agent: Agent, url: string, input: object): Promise<{ conte
 }
 
 describe('stop', () => {
-  /** Holds the tenant's row, so that a write of the tenant stays under way until it is released. */
+  /** Locks the tenant's row, so that a write of the tenant stays in flight until the lock is released. */
   async function holdTenant() {
     const client = await connectTo(database.url);
     await client.query(`INSERT INTO tenants (id) VALUES ('default') ON CONFLICT DO NOTHING`);
@@ -139,7 +139,7 @@ describe('stop', () => {
     const waiting = async () => {
       for (;;) {
         const { rows } = await client.query(
-          // Unlike pg_stat_activity, not a copy that is kept for the transaction.
+          // Unlike pg_stat_activity, pg_locks is not a snapshot that stays the same for the whole transaction.
           'SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))',
         );
         if (rows.length > 0) return;
@@ -148,7 +148,7 @@ describe('stop', () => {
     return { waiting, release: () => client.end() };
   }
 
-  it('SIGTERM: unready at once, the running request finishes, exit 0', async () => {
+  it('becomes unready on SIGTERM, finishes the request in flight and exits with 0', async () => {
     const server = await startServer({
       DATABASE_URL: database.url,
       SHUTDOWN_DELAY_MS: '300',
@@ -156,7 +156,7 @@ describe('stop', () => {
     });
     expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
     const held = await holdTenant();
-    // A connection that its client wants to keep must not keep the service from ending.
+    // A keep-alive connection must not prevent the service from exiting.
     const agent = new Agent({ keepAlive: true });
     const running = postBy(agent, server.url, cmd.create('/memories/during-stop', 'x'));
     await held.waiting();
@@ -173,7 +173,7 @@ describe('stop', () => {
     agent.destroy();
   });
 
-  it('a request that does not end is cut off after SHUTDOWN_TIMEOUT_MS, exit 1', async () => {
+  it('aborts a request that does not end within SHUTDOWN_TIMEOUT_MS and exits with 1', async () => {
     const server = await startServer({
       DATABASE_URL: database.url,
       SHUTDOWN_TIMEOUT_MS: '200',
@@ -190,7 +190,7 @@ describe('stop', () => {
 });
 
 describe('log', () => {
-  it('has one line a request, without contents or paths', async () => {
+  it('has one line per request, without contents or paths', async () => {
     const server = await startServer({ DATABASE_URL: database.url });
     await post(server.url, cmd.create('/memories/private-path', 'private-content'), {
       'x-tenant-id': 'log-tenant',
@@ -213,13 +213,13 @@ describe('log', () => {
     expect(server.output().match(/log-tenant/g)).toHaveLength(2);
   });
 
-  it('has a whole line for each of many requests, when it ends right after them too', async () => {
+  it('has a whole line for each of many requests, even if the service exits right after them', async () => {
     const server = await startServer({
       DATABASE_URL: database.url,
       MAX_IN_FLIGHT: '0',
       MAX_IN_FLIGHT_PER_TENANT: '0',
     });
-    const ids = Array.from({ length: 200 }, (_, i) => `many-${i}`); // lines of 50 KB, which are written in pieces of 16
+    const ids = Array.from({ length: 200 }, (_, i) => `many-${i}`); // 50 KB of lines, which are written in chunks of 16 KB
     await Promise.all(ids.map((id) => post(server.url, cmd.view('/memories'), { 'x-request-id': id })));
     server.child.kill('SIGTERM');
     await server.exit;
@@ -230,7 +230,7 @@ describe('log', () => {
     expect(lines.map((line) => JSON.parse(line).reqId).sort()).toEqual(ids.sort());
   });
 
-  it('at debug too has neither contents nor paths', async () => {
+  it('has neither contents nor paths at debug level', async () => {
     const server = await startServer({ DATABASE_URL: database.url, LOG_LEVEL: 'debug' });
     await post(server.url, cmd.create('/memories/private-path', 'private-content'), {
       'x-request-id': 'log-2',

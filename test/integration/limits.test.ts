@@ -11,7 +11,7 @@ describeService(
   (service) => {
     const run = async (tenant: string, input: object) => (await service().execute(input, { tenant })).content;
 
-    it('files: full is said, room is used', async () => {
+    it('report a full memory and allow files while there is room', async () => {
       const tenant = freshTenant();
       for (const n of [1, 2, 3]) {
         expect(await run(tenant, cmd.create(`/memories/f${n}`, 'x'))).toBe(
@@ -37,7 +37,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('directories: as many as files, whoever makes them', async () => {
+    it('allow as many directories as files, whichever command creates them', async () => {
       const tenant = freshTenant();
       const full = (used: number) =>
         `Error: This memory is full: it has ${used} directories, and 3 are allowed. Delete directories to make room.`;
@@ -46,14 +46,14 @@ describeService(
       expect(await run(tenant, cmd.rename('/memories/a/b/f', '/memories/c/d/f'))).toBe(full(2));
       expect(await run(tenant, cmd.create('/memories/c/f', 'x'))).toMatch(/^File created/);
       expect(await run(tenant, cmd.delete('/memories/c/f'))).toMatch(/^Successfully deleted/);
-      // An empty directory counts too.
+      // Empty directories count too.
       expect(await run(tenant, cmd.create('/memories/d/f', 'x'))).toBe(full(3));
       expect(await run(tenant, cmd.delete('/memories/c'))).toMatch(/^Successfully deleted/);
       expect(await run(tenant, cmd.create('/memories/d/f', 'x'))).toMatch(/^File created/);
       await assertInvariants(service());
     });
 
-    it('bytes: by create, str_replace and insert, to the byte', async () => {
+    it('limit bytes exactly for create, str_replace and insert', async () => {
       const tenant = freshTenant();
       expect(await run(tenant, cmd.create('/memories/big', 'x'.repeat(21)))).toBe(
         'Error: This memory is full: it has 0 bytes, 20 are allowed, and this needs 21 more. Delete or shorten files to make room.',
@@ -82,7 +82,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it("a tenant's own limits, and one lowered below what is used: reads, deletes and shrinking go on", async () => {
+    it('can be set per tenant, and below the current usage still allow reads, deletes and shrinking', async () => {
       const tenant = freshTenant();
       const tenants = new Tenants(service().database);
       await tenants.create(tenant);
@@ -105,7 +105,7 @@ describeService(
       await assertInvariants(service());
     });
 
-    it('are never exceeded, and never refuse while there is room, however many come at once', async () => {
+    it('are exact under simultaneous writes', async () => {
       const tenant = freshTenant();
       const answers = await Promise.all(
         Array.from({ length: 20 }, (_, i) =>
@@ -120,9 +120,9 @@ describeService(
 );
 
 describeService(
-  'the rate of a tenant',
+  'the rate limit of a tenant',
   (service) => {
-    it('is limited with 429, Retry-After and RateLimit headers; other tenants are not affected', async () => {
+    it('answers 429 with Retry-After and RateLimit headers and does not affect other tenants', async () => {
       const tenant = freshTenant();
       const answers = [];
       for (let i = 0; i < 4; i++) answers.push(await service().execute(cmd.view('/memories'), { tenant }));
@@ -136,7 +136,7 @@ describeService(
       expect((await service().execute(cmd.view('/memories'), { tenant: freshTenant() })).status).toBe(200);
     });
 
-    it('can be another, or none, for one tenant', async () => {
+    it('can be changed or disabled for one tenant', async () => {
       const tenant = freshTenant();
       const tenants = new Tenants(service().database);
       await tenants.create(tenant);
@@ -148,8 +148,8 @@ describeService(
   { RATE_LIMIT_PER_MINUTE: '3' },
 );
 
-describeService('the request body', (service) => {
-  it('can be smaller for one tenant', async () => {
+describeService('the size limit of request bodies', (service) => {
+  it('can be lower for one tenant', async () => {
     const tenant = freshTenant();
     const tenants = new Tenants(service().database);
     await tenants.create(tenant);
@@ -195,7 +195,7 @@ describeServiceOnOwnDatabase('expiration', (service) => {
       )
     ).map(({ path }) => path);
 
-  it('removes what was neither read nor written for its time, in batches, and nothing else', async () => {
+  it('removes only files that were neither read nor written for the configured time', async () => {
     const tenants = new Tenants(service().database);
     const [kept, own] = [freshTenant(), freshTenant()];
     for (const tenant of [kept, own]) {
@@ -228,7 +228,7 @@ describeServiceOnOwnDatabase('expiration', (service) => {
     expect(await files(kept)).toHaveLength(3);
   });
 
-  it('goes through more than a batch', async () => {
+  it('removes more files than fit into one batch', async () => {
     const tenant = freshTenant();
     await service().execute(cmd.create('/memories/first'), { tenant });
     await service().query(
@@ -248,7 +248,7 @@ describeServiceOnOwnDatabase('expiration', (service) => {
     await assertInvariants(service());
   });
 
-  it('a read is noted once a day in the background and survives the shutdown; a listing is no read', async () => {
+  it('records reads, but not listings, in the background once a day and completes them at shutdown', async () => {
     const tenant = freshTenant();
     await service().execute(cmd.create('/memories/f', 'x'), { tenant });
     await service().execute(cmd.create('/memories/g', 'x'), { tenant });

@@ -1,6 +1,6 @@
 /**
- * Many small concurrent histories, each of which some sequential order of the model explains: an order that respects
- * which calls had ended before which began, gives each call its result, and ends in the tree the database has.
+ * Records many small concurrent histories and checks that a sequential order of the model explains each one: an order in which a call
+ * that ended before another began comes first, every call has its observed result, and the last tree is the one in the database.
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -11,7 +11,7 @@ import { type Call, linearize } from '../support/linearizability.ts';
 import type { Tree } from '../support/model.ts';
 import { freshTenant, type Service, startService, startSharedService } from '../support/service.ts';
 
-// Few names, and one file that most commands go to, so that they get in each other's way.
+// Few names, and one file that most commands use, so that they conflict often.
 const hot = { weight: 6, arbitrary: fc.constant('/memories/d/f') };
 const cold = {
   weight: 5,
@@ -52,18 +52,18 @@ const command = fc.oneof(
   { weight: 1, arbitrary: fc.record({ command: fc.constant('delete'), path }) },
   { weight: 2, arbitrary: fc.record({ command: fc.constant('rename'), old_path: path, new_path: path }) },
 );
-// What three clients do, each one thing after the other, beginning with a file that is there.
+// The commands of three clients, each run in sequence. A file exists at the start.
 const plan = fc.array(fc.array(command, { minLength: 3, maxLength: 4, size: 'max' }), {
   minLength: 3,
   maxLength: 3,
 });
 const first = { command: 'create', path: '/memories/d/f', file_text: 'one\ntwo' };
 
-/** Lets the clients of a plan run at once, each on a replica, and records what they see. */
+/** Runs the clients of a plan in parallel, each on a replica, and records their calls. */
 async function record(replicas: Service[], tenant: string, clients: object[][]): Promise<Call[]> {
   const history: Call[] = [];
   let clock = 0;
-  const runInTurn = async (inputs: object[], client: number) => {
+  const runInSequence = async (inputs: object[], client: number) => {
     for (const input of inputs) {
       const invoked = clock++;
       const answer = await (replicas[client % replicas.length] as Service).execute(input, { tenant });
@@ -72,13 +72,13 @@ async function record(replicas: Service[], tenant: string, clients: object[][]):
       history.push({ input, result: { content, is_error }, invoked, responded: clock++ });
     }
   };
-  await runInTurn([first], 0);
-  await Promise.all(clients.map(runInTurn));
+  await runInSequence([first], 0);
+  await Promise.all(clients.map(runInSequence));
   return history;
 }
 
 describe.each(['postgres', 'pglite'] as const)('random concurrent histories, on %s', (kind) => {
-  // Two replicas where there can be two.
+  // Two replicas on Postgres. PGlite allows only one.
   let replicas: Service[] = [];
   let database: { url: string; drop(): Promise<void> } | undefined;
   let histories = 0;
@@ -91,7 +91,7 @@ describe.each(['postgres', 'pglite'] as const)('random concurrent histories, on 
     if (env) replicas.push(await startService(kind, env));
   });
   afterAll(async () => {
-    console.log(`linearizability on ${kind}: ${histories} histories of ${calls} calls, each explained`);
+    console.log(`linearizability on ${kind}: ${histories} histories of ${calls} calls, all explained`);
     for (const replica of replicas) await replica.close();
     await database?.drop();
   });
@@ -104,7 +104,7 @@ describe.each(['postgres', 'pglite'] as const)('random concurrent histories, on 
       const tenant = freshTenant('history');
       return { history: await record(replicas, tenant, clients), final: await readTree(observer, tenant) };
     };
-    // Several tenants at a time, so that the histories also disturb each other.
+    // Several tenants at a time, so that histories also interfere with each other.
     for (let n = 0; n < plans.length; n += 5) {
       for (const { history, final } of await Promise.all(plans.slice(n, n + 5).map(observe))) {
         if (!linearize(history, final)) {
@@ -121,7 +121,7 @@ describe.each(['postgres', 'pglite'] as const)('random concurrent histories, on 
 describe('the search for an order', () => {
   const created = { content: 'File created successfully at: /memories/f', is_error: false };
   const create = { command: 'create', path: '/memories/f', file_text: 'x' };
-  const look = { command: 'view', path: '/memories/f' };
+  const view = { command: 'view', path: '/memories/f' };
   const missing = {
     content: 'The path /memories/f does not exist. Please provide a valid path.',
     is_error: true,
@@ -137,13 +137,13 @@ describe('the search for an order', () => {
 
   it('finds the order of overlapping calls', () => {
     const history = [
-      { input: look, result: shown, invoked: 0, responded: 3 },
+      { input: view, result: shown, invoked: 0, responded: 3 },
       { input: create, result: created, invoked: 1, responded: 2 },
     ];
-    expect(linearize(history, final)?.map(({ input }) => input)).toEqual([create, look]);
+    expect(linearize(history, final)?.map(({ input }) => input)).toEqual([create, view]);
   });
 
-  it('rejects two winners of one path', () => {
+  it('rejects two successful creates of one path', () => {
     const history = [
       { input: create, result: created, invoked: 0, responded: 3 },
       { input: create, result: created, invoked: 1, responded: 2 },
@@ -151,14 +151,14 @@ describe('the search for an order', () => {
     expect(linearize(history)).toBeUndefined();
   });
 
-  it('rejects a read that misses a write which had ended', () => {
+  it('rejects a read that misses a completed write', () => {
     const history = [
       { input: create, result: created, invoked: 0, responded: 1 },
-      { input: look, result: missing, invoked: 2, responded: 3 },
+      { input: view, result: missing, invoked: 2, responded: 3 },
     ];
     expect(linearize(history)).toBeUndefined();
     const overlapping = history.map((call) => ({ ...call, invoked: 0, responded: 9 }));
-    expect(linearize(overlapping)?.map(({ input }) => input)).toEqual([look, create]);
+    expect(linearize(overlapping)?.map(({ input }) => input)).toEqual([view, create]);
   });
 
   it('rejects a lost update that only the final tree shows', () => {

@@ -1,4 +1,4 @@
-/** What comes at once waits its turn; what cannot be served in time is refused; nobody takes what belongs to others. */
+/** Bursts wait for a slot, requests that cannot be served in time are rejected, and no tenant uses up the capacity of others. */
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
@@ -22,14 +22,14 @@ async function listen(service: Service): Promise<number> {
   return (service.app.server.address() as AddressInfo).port;
 }
 
-/** Keeps the writes of tenants waiting until the returned function is called. */
+/** Makes the writes of tenants wait until the returned function is called. */
 async function hold(service: Service, ...tenants: string[]): Promise<() => Promise<unknown>> {
   await service.query('BEGIN');
   await service.query('SELECT 1 FROM tenants WHERE id = ANY ($1) FOR UPDATE', [tenants]);
   return () => service.query('ROLLBACK');
 }
 
-/** The head of a POST /execute for a tenant, and the body after it. */
+/** Formats a POST /execute request for a tenant. */
 function http(tenant: string, body: string, contentLength = body.length): string {
   return `POST /execute HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nX-Tenant-Id: ${tenant}\r\nContent-Length: ${contentLength}\r\n\r\n${body}`;
 }
@@ -40,7 +40,7 @@ async function open(port: number): Promise<Socket> {
   return socket;
 }
 
-/** All that a socket receives until it is closed. */
+/** Resolves with everything that a socket receives until it is closed. */
 async function received(socket: Socket): Promise<string> {
   let text = '';
   socket.setEncoding('utf8').on('data', (chunk) => {
@@ -59,7 +59,7 @@ describe('a burst', () => {
       // The defaults, which `startService` switches off.
       MAX_IN_FLIGHT: '64',
       MAX_IN_FLIGHT_PER_TENANT: '32',
-      // As long as a busy machine may need.
+      // Long enough for a busy machine.
       MAX_QUEUE_MS: '60000',
     });
     port = await listen(service);
@@ -80,14 +80,14 @@ describe('a burst', () => {
     return response.statusCode;
   };
 
-  it('of 400 requests of one tenant is answered whole', async () => {
+  it('of 400 requests of one tenant is answered completely', async () => {
     const answers = await Promise.all(
       Array.from({ length: 400 }, (_, i) => post('one', cmd.create(`/memories/${i}`, 'x'))),
     );
     expect(answers).toStrictEqual(Array(400).fill(200));
   });
 
-  it('of 1,000 requests of 100 tenants is answered whole', async () => {
+  it('of 1,000 requests of 100 tenants is answered completely', async () => {
     const answers = await Promise.all(
       Array.from({ length: 1000 }, (_, i) => post(`of-many-${i % 100}`, cmd.create(`/memories/${i}`, 'x'))),
     );
@@ -113,7 +113,7 @@ describe('overload', () => {
 
   const write = (tenant: string, path: string) => service.execute(cmd.create(path, 'x'), { tenant });
 
-  it('is refused after MAX_QUEUE_MS with 503 and Retry-After, for one tenant with 429; accepted requests are done', async () => {
+  it('is answered after MAX_QUEUE_MS with 503, or 429 for a single tenant, while accepted requests complete', async () => {
     const release = await hold(service, 'a', 'b');
     const accepted = [write('a', '/memories/1'), write('a', '/memories/2')];
     await until(service, 'memory_requests_in_flight', (count) => count === 2);
@@ -133,7 +133,7 @@ describe('overload', () => {
       'The service is at capacity. Try again shortly.',
       '1',
     ]);
-    // What says how the service is goes on answering.
+    // Health checks still answer.
     expect((await service.app.inject('/healthz')).statusCode).toBe(200);
     await release();
     expect((await Promise.all(accepted)).map(({ content }) => content)).toStrictEqual([
@@ -145,7 +145,7 @@ describe('overload', () => {
     expect((await write('c', '/memories/1')).status).toBe(200);
   });
 
-  it('also by bytes; one body alone is let in whatever its size', async () => {
+  it('is also detected by bytes, but a single body is accepted whatever its size', async () => {
     const big = cmd.create('/memories/big', 'x'.repeat(500_000));
     expect((await service.execute(big, { tenant: 'd' })).content).toBe(
       'File created successfully at: /memories/big',
@@ -164,7 +164,7 @@ describe('overload', () => {
     expect(await metric(service, 'memory_bytes_in_flight')).toBe(0);
   });
 
-  it('slots come back from requests that fail early', async () => {
+  it('does not result from requests that fail early, because they release their slots', async () => {
     for (let i = 0; i < 5; i++) {
       expect((await service.execute('{', { tenant: 'a' })).status).toBe(400);
       expect((await service.execute(cmd.view('/memories'), { tenant: 'a b' })).status).toBe(400);
@@ -174,7 +174,7 @@ describe('overload', () => {
   });
 });
 
-describe('clients who go', () => {
+describe('clients that disconnect', () => {
   let service: Service;
   let port: number;
   beforeAll(async () => {
@@ -202,7 +202,7 @@ describe('clients who go', () => {
     await until(service, 'memory_bytes_in_flight', (bytes) => bytes === 0);
   });
 
-  it('while they wait for a slot leave the queue', async () => {
+  it('while they wait for a slot are removed from the queue', async () => {
     await new Tenants(service.database).create('held');
     const release = await hold(service, 'held');
     const write = (path: string) => service.execute(cmd.create(path, 'x'), { tenant: 'held' });
@@ -220,7 +220,7 @@ describe('clients who go', () => {
 });
 
 describe('slow bodies', () => {
-  it('hold no slot, and of one tenant no more than its share of the bytes', async () => {
+  it('hold no slot and no more than their tenant’s share of the bytes', async () => {
     const service = await startService('postgres', {
       MAX_IN_FLIGHT: '4',
       MAX_IN_FLIGHT_PER_TENANT: '2',
@@ -239,7 +239,7 @@ describe('slow bodies', () => {
     const slow = await Promise.all(Array.from({ length: 22 }, () => open(port)));
     const answers = slow.map(received);
     for (const socket of slow) socket.write(http('slow', `"${'x'.repeat(200_000)}`, 5_000_000));
-    // The tenant has 1,000,000 bytes; what does not find room in time is refused.
+    // The tenant may use 1,000,000 bytes. Bodies that do not fit in time are rejected.
     expect(await Promise.race(answers)).toMatch(/^HTTP\/1.1 429 Too Many Requests\r\n/);
     const body = cmd.create('/memories/f', 'x'.repeat(500_000));
     expect((await service.execute(body, { tenant: 'other' })).status).toBe(200);
@@ -248,7 +248,7 @@ describe('slow bodies', () => {
     await service.close();
   });
 
-  it('are refused with 408', async () => {
+  it('are rejected with 408', async () => {
     const service = await startService('postgres', { TRANSFER_TIMEOUT_MS: '50' });
     const port = await listen(service);
     const socket = await open(port);
@@ -266,11 +266,11 @@ describe('slow bodies', () => {
   });
 });
 
-it('of a tenant whose answers are large, few requests are worked on at once', async () => {
+it('limits the concurrency of a tenant with large answers', async () => {
   const service = await startService('postgres', { MAX_IN_FLIGHT_PER_TENANT: '32', MAX_QUEUE_MS: '60000' });
   const tenant = 'large';
   await service.execute(cmd.create('/memories/f', 'x\n'.repeat(100_000)), { tenant });
-  // The average of its answers follows the latest ones.
+  // The moving average of answer sizes needs several large answers.
   for (let i = 0; i < 12; i++) {
     const view = await service.execute(cmd.view('/memories/f'), { tenant });
     expect(view.content.length).toBeGreaterThan(90_000);
@@ -287,7 +287,7 @@ it('of a tenant whose answers are large, few requests are worked on at once', as
   await service.close();
 });
 
-it('an answer that is not read holds its bytes but no slot, and its connection is closed in time', async () => {
+it('holds the bytes but not the slot of an unread answer until its connection times out', async () => {
   const service = await startService('postgres', {
     TRANSFER_TIMEOUT_MS: '20',
     MAX_VIEW_CHARS: '0',
@@ -313,10 +313,10 @@ it('an answer that is not read holds its bytes but no slot, and its connection i
   await service.close();
 });
 
-it('a request that cannot be done in time is answered in time, and its retry gets the answer', async () => {
+it('answers a slow request with 503 in time and replays its result on a retry', async () => {
   const service = await startService('postgres', { HANDLER_TIMEOUT_MS: '300' });
   const url = await service.app.listen({ host: '127.0.0.1', port: 0 });
-  // Over a socket: what happens to a request there when its body is read does not happen to an injected one.
+  // Use a socket, because an injected request does not go through the same body reading.
   const send = async () => {
     const response = await fetch(`${url}/execute`, {
       method: 'POST',

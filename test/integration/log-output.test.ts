@@ -1,4 +1,4 @@
-/** Whoever reads the log cannot stop the service: not by reading nothing, and not with a full disk. */
+/** The reader of the log cannot stop the service, whether it stops reading or runs out of disk space. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, openSync } from 'node:fs';
@@ -28,7 +28,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** The built service with its standard output at a file descriptor, once it answers. */
+/** Starts the compiled service with its standard output on a file descriptor. Resolves when it is ready. */
 async function serveTo(stdout: number) {
   const port = await freePort();
   const child = spawn(process.execPath, ['dist/cli.js', 'serve'], {
@@ -49,11 +49,11 @@ async function serveTo(stdout: number) {
     const ready = await fetch(`${url}/readyz`).catch(() => undefined);
     await ready?.text();
     if (ready?.status === 200) return { child, exit, url };
-    if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}`);
+    if (child.exitCode !== null) throw new Error(`the service exited with ${child.exitCode}`);
   }
 }
 
-/** Sends so many requests, each of which logs a line; the statuses of the answers. */
+/** Sends `count` requests, each of which logs a line. Returns the response statuses. */
 async function sendMany(url: string, count: number): Promise<Set<number>> {
   const statuses = new Set<number>();
   let left = count;
@@ -73,17 +73,17 @@ async function droppedLines(url: string): Promise<number> {
   return Number(/^memory_log_lines_dropped (\d+)$/m.exec(text)?.[1]);
 }
 
-/** A pipe that holds 64 KiB and that nobody reads, unless a test does. */
+/** Creates a pipe that holds 64 KiB. Nothing reads it unless the test does. */
 function pipe(name: string): number {
   const path = join(folder, name);
   execFileSync('mkfifo', [path]);
   return openSync(path, constants.O_RDWR);
 }
 
-it('a pipe that nobody reads stops neither requests nor SIGTERM', async () => {
+it('handles requests and SIGTERM while nothing reads its log', async () => {
   const stdout = pipe('stalled');
   const service = await serveTo(stdout);
-  // Far more lines than a pipe holds.
+  // Far more lines than the pipe holds.
   expect(await sendMany(service.url, 2000)).toStrictEqual(new Set([200]));
   expect((await post(service.url, cmd.create('/memories/f', 'x'))).status).toBe(200);
   service.child.kill('SIGTERM');
@@ -91,23 +91,23 @@ it('a pipe that nobody reads stops neither requests nor SIGTERM', async () => {
   closeSync(stdout);
 });
 
-it('a reader that comes back gets whole lines, and is told how many are missing', async () => {
+it('writes whole lines and the number of dropped ones when a reader resumes', async () => {
   const stdout = pipe('late');
   const service = await serveTo(stdout);
-  // Lines of more than 4 MiB, the most that is kept.
+  // More than 4 MiB of lines, the maximum that the service buffers.
   expect(await sendMany(service.url, 20_000)).toStrictEqual(new Set([200]));
   const dropped = await droppedLines(service.url);
   const reader = spawn('cat', [join(folder, 'late')], { stdio: ['ignore', 'pipe', 'ignore'] });
   children.add(reader);
-  let told: { dropped: number } | undefined;
+  let reported: { dropped: number } | undefined;
   for await (const line of createInterface({ input: reader.stdout })) {
     const entry = JSON.parse(line);
     if (entry.msg !== 'log lines dropped') continue;
-    told = entry;
+    reported = entry;
     break;
   }
-  // The requests for the metrics are logged too.
-  expect(told?.dropped).toBeGreaterThanOrEqual(dropped);
+  // The requests for metrics are logged too.
+  expect(reported?.dropped).toBeGreaterThanOrEqual(dropped);
   expect(dropped).toBeGreaterThan(0);
   service.child.kill('SIGTERM');
   expect(await service.exit).toBe(0);
@@ -115,7 +115,7 @@ it('a reader that comes back gets whole lines, and is told how many are missing'
   closeSync(stdout);
 });
 
-it('a full disk does not end the service', async () => {
+it('keeps running when the disk is full', async () => {
   const stdout = openSync('/dev/full', 'w');
   const service = await serveTo(stdout);
   expect(await sendMany(service.url, 2000)).toStrictEqual(new Set([200]));

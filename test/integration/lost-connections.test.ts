@@ -1,6 +1,6 @@
 /**
- * The database goes away under a connection that is checked out of the pool. pg then emits an `error` on the connection as
- * well: without a listener that would end the process, and fail this run as an unhandled error.
+ * The database disappears while a connection is checked out of the pool. pg then also emits an `error` event on the connection. Without
+ * a listener the event would end the process and fail the run with an unhandled error.
  */
 import { expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
@@ -18,7 +18,7 @@ it.each<[string, (database: Database, work: () => Promise<void>) => Promise<unkn
   await database.close();
 });
 
-it('a pool of the tests survives the end of its database, checked out, idle or closing', async () => {
+it('keeps a test pool usable when its database is dropped while connections are checked out, idle or closing', async () => {
   const own = await createTestDatabase();
   const [used, closed] = [openPool(own.url), openPool(own.url)];
   const client = await used.connect();

@@ -1,4 +1,4 @@
-/** Background jobs and operators' work on many rows: in batches, by the database's time, whatever the pool. */
+/** Background jobs and operator commands on many rows work in batches, use the database's clock and need only one connection. */
 
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { expireFiles } from '../../src/expiration/expiration.ts';
@@ -8,7 +8,7 @@ import { Tenants } from '../../src/tenants/tenants.ts';
 import { describeServiceOnOwnDatabase, freshTenant, type Service, startService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
-describeServiceOnOwnDatabase('many rows', (service, kind) => {
+describeServiceOnOwnDatabase('maintenance of many rows', (service, kind) => {
   const count = async (table: string, tenant: string) =>
     Number(
       (await service().query(`SELECT count(*) AS n FROM ${table} WHERE tenant_id = $1::text`, [tenant]))[0]
@@ -22,7 +22,7 @@ describeServiceOnOwnDatabase('many rows', (service, kind) => {
       [tenant, age],
     );
 
-  it('of a tenant are erased with it', async () => {
+  it('deletes all rows of a deleted tenant', async () => {
     const tenant = freshTenant();
     await service().execute(cmd.create('/memories/a/b/first', 'x'), { tenant });
     await service().query(
@@ -42,7 +42,7 @@ describeServiceOnOwnDatabase('many rows', (service, kind) => {
     expect(await new Tenants(service().database).delete(tenant)).toBeUndefined();
   });
 
-  it('of old answers are pruned, and fresh ones stay', async () => {
+  it('prunes old answers and keeps recent ones', async () => {
     const tenant = freshTenant();
     await seedAnswers(tenant, 4500, '30 hours');
     await seedAnswers(tenant, 10, '2 hours');
@@ -50,8 +50,8 @@ describeServiceOnOwnDatabase('many rows', (service, kind) => {
     expect(await count('idempotency_keys', tenant)).toBe(10);
   });
 
-  // PGlite's clock is this process's.
-  it.runIf(kind === 'postgres')('are old by the time of the database, not of this process', async () => {
+  // PGlite shares the clock of this process.
+  it.runIf(kind === 'postgres')("uses the database's clock to decide which rows are old", async () => {
     const tenant = freshTenant();
     await service().execute(cmd.create('/memories/f', 'x'), { tenant });
     await service().query('UPDATE tenants SET ttl_days = 1 WHERE id = $1', [tenant]);
@@ -74,7 +74,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-it('jobs run with a pool of one connection', async () => {
+it('runs jobs with a pool of one connection', async () => {
   expect(await pruneAnswers(service.database, { hours: 24, maxAnswers: 0 })).toBe(0);
   expect(await expireFiles(service.database, { defaultTtlDays: 1 })).toStrictEqual({
     tenants: 0,
@@ -83,7 +83,7 @@ it('jobs run with a pool of one connection', async () => {
   });
 });
 
-it('pruning goes on with the other tenants when one cannot be pruned', async () => {
+it('prunes the other tenants when one fails', async () => {
   const database = Object.create(service.database) as Service['database'];
   const [broken, other] = ['prune-a', 'prune-b'];
   for (const tenant of [broken, other]) {

@@ -7,11 +7,11 @@ import { describeService, freshTenant } from '../support/service.ts';
 
 const file = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url));
 
-it('openapi.yaml is what the routes say (else: npm run openapi)', async () => {
+it('matches openapi.yaml (update it with: npm run openapi)', async () => {
   expect(readFileSync(file('openapi.yaml'), 'utf8')).toBe(await openApiYaml());
 });
 
-it('openapi.yaml lints', async () => {
+it('passes the OpenAPI linter', async () => {
   const config = await loadConfig({ configPath: file('redocly.yaml') });
   const problems = await lint({ ref: file('openapi.yaml'), config });
   expect(problems.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toStrictEqual([]);
@@ -47,7 +47,7 @@ interface Document {
 }
 
 describeService('the OpenAPI document', (service) => {
-  it('has examples that succeed when they are sent, with the answers that it shows', async () => {
+  it('has request examples that get the documented answers', async () => {
     const { paths } = (await service().app.inject('/openapi.json')).json() as Document;
     const execute = paths['/execute']?.post;
     const requests = execute?.requestBody.content['application/json']?.examples ?? {};
@@ -83,7 +83,7 @@ describeService('the OpenAPI document', (service) => {
     }
   });
 
-  it('is shown by Swagger UI from this server alone', async () => {
+  it('is shown by a Swagger UI that loads everything from this server', async () => {
     const page = await service().app.inject('/docs/');
     expect(page.statusCode).toBe(200);
     const sources = [...page.body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url = '']) => url);

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { describeServiceOnOwnDatabase } from '../support/service.ts';
 
-// In a file of its own, which is a service of its own: it counts, and it breaks its database.
+// A separate file, and so a separate service, because the tests count commands and damage the database.
 describeServiceOnOwnDatabase('operations', (service) => {
-  it('healthz and readyz answer, and readyz follows the database', async () => {
+  it('answers /healthz always and /readyz only while the database is migrated', async () => {
     expect((await service().app.inject('/healthz')).json()).toStrictEqual({ status: 'ok' });
     expect((await service().app.inject('/readyz')).json()).toStrictEqual({ status: 'ok' });
     await service().query('DELETE FROM drizzle.__drizzle_migrations');
@@ -18,7 +18,7 @@ describeServiceOnOwnDatabase('operations', (service) => {
     expect((await service().app.inject('/healthz')).statusCode).toBe(200);
   });
 
-  it('metrics count commands by name and outcome, with no tenant in them', async () => {
+  it('counts commands by name and outcome in the metrics, without tenants', async () => {
     await service().execute({ command: 'view', path: '/memories' }, { tenant: 'metrics-tenant' });
     await service().execute({ command: 'no-such-command' }, { tenant: 'metrics-tenant' });
     const { body } = await service().app.inject('/metrics');

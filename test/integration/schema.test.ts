@@ -16,11 +16,11 @@ interface Row {
 }
 
 const inRoot = (path: string) => ({ path, parent_path: '/memories' });
-/** `/memories/a/…/a` with so many names. */
+/** Returns `/memories/a/…/a` with the given number of names. */
 const deep = (names: number) => `/memories${'/a'.repeat(names - 1)}`;
 
-/** The last guard: what no statement of the service writes, and no other program may. */
-describeService('a row of entries', (service) => {
+/** The constraints are a safety net: they reject rows that no statement of the service writes. */
+describeService('a row in entries', (service) => {
   const insert = (row: Row) =>
     service().query(
       `WITH tenant AS (INSERT INTO tenants (id) VALUES ($1::text))
@@ -28,7 +28,7 @@ describeService('a row of entries', (service) => {
        VALUES ($1::text, $2::text, $3::text, $4::text, $5::text, $6::text::uuid)`,
       [freshTenant(), row.path, row.parent_path, row.kind, row.content, row.version],
     );
-  /** Undefined when nothing but the missing parent is wrong. */
+  /** Returns the SQL state, or undefined if only the parent is missing. */
   const refusal = async (row: Row) => {
     const state = await insert(row).then(
       () => undefined,
@@ -42,16 +42,16 @@ describeService('a row of entries', (service) => {
     ['a directory', { ...dir, ...inRoot('/memories/a') }],
     ['a file', { ...file, ...inRoot('/memories/a.md') }],
     ['an empty file', { ...file, ...inRoot('/memories/a.md'), content: '' }],
-    ['a name of many bytes', { ...file, ...inRoot('/memories/été 文.md') }],
+    ['a name with multibyte characters', { ...file, ...inRoot('/memories/été 文.md') }],
     ['a name with a line break', { ...file, ...inRoot('/memories/a\nb') }],
     ['a path of 1,024 bytes', { ...file, ...inRoot(`/memories/${LONG}`) }],
-    ['21 names', { ...file, path: deep(21), parent_path: deep(20) }],
+    ['a path of 21 names', { ...file, path: deep(21), parent_path: deep(20) }],
   ])('may be %s', async (_what, row) => {
     expect(await refusal(row)).toBeUndefined();
   });
 
   it.each<[string, Row]>([
-    ['of another kind', { ...file, ...inRoot('/memories/a'), kind: 'link' }],
+    ['of an unknown kind', { ...file, ...inRoot('/memories/a'), kind: 'link' }],
     ['a file without content', { ...file, ...inRoot('/memories/a'), content: null }],
     ['a file without version', { ...file, ...inRoot('/memories/a'), version: null }],
     ['a directory with content', { ...file, ...inRoot('/memories/a'), kind: 'dir' }],
@@ -59,13 +59,19 @@ describeService('a row of entries', (service) => {
     ['a root that is a file', { ...file, path: '/memories', parent_path: null }],
     ['a root with a parent', { ...dir, path: '/memories', parent_path: '/' }],
     ['its own parent', { ...dir, path: '/memories/a', parent_path: '/memories/a' }],
-    ['in another directory than its path says', { ...file, path: '/memories/a/b', parent_path: '/memories' }],
-    ['below a directory of another name', { ...file, path: '/memories/a/b', parent_path: '/memories/c' }],
-    ['below a directory whose name it begins with', { ...file, ...inRoot('/memoriesa') }],
+    [
+      'in a different directory than its path says',
+      { ...file, path: '/memories/a/b', parent_path: '/memories' },
+    ],
+    [
+      'below a directory with a different name',
+      { ...file, path: '/memories/a/b', parent_path: '/memories/c' },
+    ],
+    ['below a directory whose name is only a prefix', { ...file, ...inRoot('/memoriesa') }],
     ['without a name', { ...file, ...inRoot('/memories/') }],
     ['with a path of 1,025 bytes', { ...file, ...inRoot(`/memories/${LONG}x`) }],
     [
-      'with a path of 1,025 bytes and fewer characters',
+      'with a path of 1,025 bytes but fewer characters',
       { ...file, ...inRoot(`/memories/${LONG.slice(1)}é`) },
     ],
     ['of 22 names', { ...file, path: deep(22), parent_path: deep(21) }],

@@ -11,7 +11,7 @@ import { cmd } from '../support/table.ts';
 
 const FILES = 10_000;
 
-/** A directory of many files made by SQL, as the service would have made them. */
+/** Creates a directory of many files with SQL, as the service would have stored them. */
 async function seedDirectory(service: Service, tenant: string): Promise<void> {
   await service.execute(cmd.create('/memories/big/sub/first', 'x'), { tenant });
   await service.query(
@@ -39,7 +39,7 @@ describeService('a directory of 10,000 files', (service) => {
       )[0]?.n,
     );
 
-  it('is renamed whole, listed as what is shown, and deleted whole', async () => {
+  it('is renamed and deleted with all its files, and its listing is truncated', async () => {
     const tenant = freshTenant();
     await seedDirectory(service(), tenant);
     const renamed = await service().execute(cmd.rename('/memories/big', '/memories/moved/here'), { tenant });
@@ -69,7 +69,7 @@ describe('on Postgres', () => {
   });
   afterAll(() => service.close());
 
-  it("readers do not wait for the tenant's writers", async () => {
+  it('does not make readers wait for writers of the same tenant', async () => {
     const tenant = freshTenant();
     await service.execute(cmd.create('/memories/f', 'before'), { tenant });
     await service.query('BEGIN');
@@ -77,7 +77,7 @@ describe('on Postgres', () => {
     await service.query(`UPDATE entries SET content = 'after' WHERE tenant_id = $1 AND kind = 'file'`, [
       tenant,
     ]);
-    // Would time out if it waited: the writer's transaction is open.
+    // These reads would time out if they waited, because the writer's transaction is open.
     const seen = await service.execute(cmd.view('/memories/f'), { tenant });
     const listed = await service.execute(cmd.view('/memories'), { tenant });
     await service.query('ROLLBACK');
@@ -85,7 +85,7 @@ describe('on Postgres', () => {
     expect(listed.is_error).toBe(false);
   });
 
-  it('a write that waits holds up neither readers nor other tenants, however many there are', async () => {
+  it('does not let many waiting writes hold up readers or other tenants', async () => {
     const tenant = freshTenant();
     await service.execute(cmd.create('/memories/f', 'x'), { tenant });
     await service.query('BEGIN');
@@ -102,7 +102,7 @@ describe('on Postgres', () => {
 });
 
 describe('connections to Postgres', () => {
-  // Theirs is the clock of the test.
+  // Fake timers let the test advance the idle timeouts.
   beforeAll(() => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   });
@@ -110,7 +110,7 @@ describe('connections to Postgres', () => {
     vi.useRealTimers();
   });
 
-  it('outlast the pauses of agents, and not a long rest', async () => {
+  it('stay open during short pauses and close after a long one', async () => {
     const own = await createTestDatabase();
     const database = await openDatabase(loadConfig({ DATABASE_URL: own.url }));
     try {
@@ -135,9 +135,9 @@ describe('connections to Postgres', () => {
 });
 
 describe.each([
-  ['of calls that may share a statement', '32'],
-  ['of calls that go alone', '1'],
-] as const)('round trips to Postgres, %s', (_, batchSize) => {
+  ['with batches', '32'],
+  ['without batches', '1'],
+] as const)('round trips to Postgres %s', (_, batchSize) => {
   let trips = 0;
   let restore = () => {};
   let database: Database;
@@ -154,13 +154,13 @@ describe.each([
     });
     database = await openDatabase(config);
     app = await buildApp({ config, database });
-    // Makes the tenant. Its settings are looked up once in AUTH_CACHE_SECONDS, not with each request.
+    // Creates the tenant and caches its settings for AUTH_CACHE_SECONDS, so that they are not part of the count.
     await app.inject({ method: 'POST', url: '/execute', payload: cmd.create('/memories/first') });
     const { query } = pg.Client.prototype;
     restore = () => {
       pg.Client.prototype.query = query;
     };
-    // What goes over the wire, whoever sends it.
+    // Count every query that goes over the wire.
     pg.Client.prototype.query = function counted(this: pg.Client, ...args: unknown[]) {
       trips++;
       return Reflect.apply(query, this, args);
@@ -178,7 +178,7 @@ describe.each([
     [cmd.create('/memories/a/b', 'x\n'), 1],
     [cmd.view('/memories'), 1],
     [cmd.view('/memories/a/b'), 1],
-    // A read, and a write if nothing came in between.
+    // A read, then a write. The edit after these two starts from the pending result and needs no read.
     [cmd.replace('/memories/a/b', 'x', 'y'), 2],
     [cmd.insert('/memories/a/b', 0, 'z'), 2],
     [cmd.replace('/memories/a/b', 'x', 'y'), 1],
@@ -188,14 +188,14 @@ describe.each([
     [cmd.view('/memories/missing.md'), 1],
     [cmd.create('/memories/v1.0/notes', ''), 1],
     [cmd.view('/memories/v1.0/notes'), 1],
-    // A directory that is named like a file.
+    // A directory whose name looks like a file name.
     [cmd.view('/memories/v1.0'), 2],
     [cmd.create('/memories/c', ''), 1],
     [cmd.create('/memories/c', ''), 1],
     [cmd.create('/memories/c/below', ''), 1],
     [cmd.rename('/memories/missing', '/memories/e'), 1],
     [cmd.delete('/memories/missing'), 1],
-  ])('%j: %j', async (payload, expected) => {
+  ])('%j takes %j', async (payload, expected) => {
     trips = 0;
     const answer = await app.inject({ method: 'POST', url: '/execute', payload });
     expect([answer.statusCode, trips]).toStrictEqual([200, expected]);

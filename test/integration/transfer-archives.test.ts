@@ -1,4 +1,4 @@
-/** The archives that `import` refuses: each with a message to act on, and without leaving anything behind. */
+/** Archives that `import` rejects, each with an actionable message and without leaving anything behind. */
 import { gzipSync } from 'node:zlib';
 import { afterAll, expect, it } from 'vitest';
 import { Tenants } from '../../src/tenants/tenants.ts';
@@ -14,17 +14,17 @@ const latin1 = Buffer.from('memories/caf\xE9', 'latin1');
 
 const ARCHIVES: [title: string, archive: Buffer, message: string][] = [
   [
-    'a parent',
+    'a parent directory',
     after(file('memories/../x')),
     'Cannot import memories/../x: Path memories/../x would escape /memories directory',
   ],
   [
-    'a parent at the start',
+    'a leading parent directory',
     after(file('../memories/x')),
     'Cannot import ../memories/x: Path ../memories/x would escape /memories directory',
   ],
   [
-    'a parent in disguise',
+    'a disguised parent directory',
     after(file('memories/%2e%2e/x')),
     'Cannot import memories/%2e%2e/x: Path /memories/%2e%2e/x would escape /memories directory',
   ],
@@ -34,7 +34,7 @@ const ARCHIVES: [title: string, archive: Buffer, message: string][] = [
     'Cannot import /etc/passwd: Path must start with /memories, got: /etc/passwd',
   ],
   [
-    'no folder memories',
+    'an entry outside the memories folder',
     after(file('etc/passwd')),
     'Cannot import etc/passwd: it is not below memories/. Say where the entries go with --into, for example --into /memories.',
   ],
@@ -49,7 +49,7 @@ const ARCHIVES: [title: string, archive: Buffer, message: string][] = [
     `Cannot import memories/${'n'.repeat(256)}: Path is too long: a segment of 256 bytes (limit 255)`,
   ],
   [
-    'a path of a megabyte',
+    'a path of one megabyte',
     after(pax({ path: `memories/${'n/'.repeat(300_000)}` }), file('x')),
     `Cannot import memories/${'n/'.repeat(145)}n…: Path is too long: 600009 bytes (limit 1024)`,
   ],
@@ -79,7 +79,7 @@ const ARCHIVES: [title: string, archive: Buffer, message: string][] = [
     'Cannot import memories/pipe: it is a named pipe, and a memory holds files and directories only. Leave it out.',
   ],
   [
-    'a type of its own',
+    'an unknown entry type',
     after(entry({ name: 'memories/new', type: 'S' })),
     'Cannot import memories/new: it is of a type that is not known here, and a memory holds files and directories only. Leave it out.',
   ],
@@ -89,17 +89,17 @@ const ARCHIVES: [title: string, archive: Buffer, message: string][] = [
     'Cannot import memories/zeros: it is stored as a sparse file. Make the archive without --sparse.',
   ],
   [
-    'a name not in UTF-8',
+    'a name that is not UTF-8',
     after(file(latin1)),
     'Cannot import memories/caf\\xE9: its name is not UTF-8. Rename it, for example with: convmv -f latin1 -t utf-8',
   ],
   [
-    'an extended name not in UTF-8',
+    'an extended name that is not UTF-8',
     after(pax({ path: latin1 }), file('x')),
     'Cannot import memories/caf\uFFFD: its name is not UTF-8. Rename it, for example with: convmv -f latin1 -t utf-8',
   ],
   [
-    'a GNU long name not in UTF-8',
+    'a GNU long name that is not UTF-8',
     after(
       entry({ name: '././@LongLink', type: 'L', content: Buffer.concat([latin1, Buffer.alloc(1)]) }),
       file('x'),
@@ -107,7 +107,7 @@ const ARCHIVES: [title: string, archive: Buffer, message: string][] = [
     'Cannot import memories/caf\\xE9: its name is not UTF-8. Rename it, for example with: convmv -f latin1 -t utf-8',
   ],
   [
-    'content not in UTF-8',
+    'content that is not UTF-8',
     after(file('memories/logo.png', Buffer.from('\x89PNG', 'latin1'))),
     'Cannot import memories/logo.png: its content is not UTF-8 text, and a memory holds text only. Leave it out.',
   ],
@@ -117,7 +117,7 @@ const ARCHIVES: [title: string, archive: Buffer, message: string][] = [
     'Cannot import memories/nul: its content contains a NUL character (U+0000), which cannot be stored. Leave it out.',
   ],
   [
-    'a file twice',
+    'a duplicate file',
     after(file('memories/a'), file('./memories//a')),
     'Cannot import ./memories//a: /memories/a is in the archive twice.',
   ],
@@ -132,7 +132,7 @@ const ARCHIVES: [title: string, archive: Buffer, message: string][] = [
     'Cannot import memories/a/b/c: /memories/a would be both a file and a directory.',
   ],
   [
-    'a file instead of the root',
+    'a file in place of the root',
     after(file('memories')),
     'Cannot import memories: /memories would be both a file and a directory.',
   ],
@@ -152,27 +152,27 @@ const ARCHIVES: [title: string, archive: Buffer, message: string][] = [
     'Cannot import memories/large: it has 2049 bytes, and a file of {tenant} may have 2048. Leave it out, or raise the limit with: memory-service tenants set {tenant} --max-file-bytes 2049',
   ],
   [
-    'an archive cut short in a file',
+    'an archive truncated inside a file',
     after(file('memories/b', 'x'.repeat(2000))).subarray(0, 3000),
     'The archive is cut short: it has no end. Make or copy it again.',
   ],
   [
-    'an archive cut short in a header',
+    'an archive truncated inside a header',
     after(file('memories/b')).subarray(0, 1300),
     'The archive is cut short: it has no end. Make or copy it again.',
   ],
   [
-    'an archive cut short between two files',
+    'an archive truncated between two files',
     good,
     'The archive is cut short: it has no end. Make or copy it again.',
   ],
   [
-    'an archive cut short before a name’s file',
+    'an archive truncated between an extended name and its file',
     Buffer.concat([good, pax({ path: 'memories/x' })]),
     'The archive is cut short: it has no end. Make or copy it again.',
   ],
   [
-    'nothing at all',
+    'empty input',
     Buffer.alloc(0),
     'This is no tar archive, or a damaged one. If it is compressed, unpack it first: gunzip -c archive.tar.gz | memory-service import <tenant> -',
   ],
@@ -188,13 +188,13 @@ const ARCHIVES: [title: string, archive: Buffer, message: string][] = [
     'This is no tar archive, or a damaged one. If it is compressed, unpack it first: gunzip -c archive.tar.gz | memory-service import <tenant> -',
   ],
   [
-    'two archives in one',
+    'two concatenated archives',
     Buffer.concat([after(), archiveOf({ 'memories/b': 'b' })]),
     'Cannot import memories/b: it comes after the end of the archive. If these are several archives in one file, import each by itself.',
   ],
 ];
 
-describeService('import refuses', (service) => {
+describeService('import rejects', (service) => {
   afterAll(() => assertInvariants(service()));
 
   it.each(ARCHIVES)('%s', async (_title, stdin, message) => {

@@ -1,4 +1,4 @@
-/** `export` and `import` while others write, and with a reader that is slow or goes away. */
+/** `export` and `import` during other writes, and with a reader that is slow or disappears. */
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
@@ -14,8 +14,8 @@ import { FILES, rowsOf, scratchFolder, tenantWith } from '../support/transfer.ts
 
 const unlimited = { maxFiles: 0, maxBytes: 0 };
 
-describeService('transfer, disturbed', (service, kind) => {
-  it('imports that race with other writes keep the counters exact, and happen whole or not at all', async () => {
+describeService('transfer under interference', (service, kind) => {
+  it('imports atomically and keeps the counters exact while other writes run', async () => {
     const tenant = await tenantWith(service());
     const names = (n: number) => Array.from({ length: 40 }, (_, i) => `memories/d${i % 7}/${n}-${i}`);
     const outcomes = await Promise.all([
@@ -35,7 +35,7 @@ describeService('transfer, disturbed', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it.runIf(kind === 'postgres')('an export is of one moment', async () => {
+  it.runIf(kind === 'postgres')('exports a consistent snapshot', async () => {
     const tenant = await tenantWith(service(), {
       '/memories/a': 'a',
       '/memories/b': 'b',
@@ -52,7 +52,7 @@ describeService('transfer, disturbed', (service, kind) => {
     expect(exported.map(({ path }) => path).sort()).toStrictEqual([...before.keys()]);
   });
 
-  it('an export whose reader goes away fails, and leaves neither a transaction nor half an archive', async () => {
+  it('fails an export whose reader disappears and leaves no transaction or partial archive', async () => {
     const tenant = await tenantWith(service(), FILES);
     const transfer = new Transfer(service().database, unlimited);
     const gone = Object.assign(new Error('the reader went away'), { code: 'EPIPE' });
@@ -77,7 +77,7 @@ describeService('transfer, disturbed', (service, kind) => {
     expect((await service().execute(cmd.view('/memories/a/x'), { tenant })).is_error).toBe(false);
   });
 
-  it('an export waits for its reader', async () => {
+  it('exports only as fast as its reader reads', async () => {
     const tenant = await tenantWith(service(), FILES);
     const output = new PassThrough({ highWaterMark: 1024 });
     let added = 0;
@@ -87,7 +87,7 @@ describeService('transfer, disturbed', (service, kind) => {
         added++;
       }),
     );
-    // Nothing is read: what is ahead of the reader stays within the buffers, which the large file alone exceeds.
+    // Nothing is read, so the export must stop at what the buffers hold. The large file alone exceeds them.
     while (!output.writableNeedDrain) await new Promise(setImmediate);
     for (let turn = 0; turn < 1000; turn++) await new Promise(setImmediate);
     const total = Object.keys(FILES).length;

@@ -1,4 +1,4 @@
-/** What `import` refuses: each time with a message to act on, and without leaving anything behind. */
+/** Cases that `import` rejects, each with an actionable message and without leaving anything behind. */
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { refusedImport, tenantWith } from '../support/transfer.ts';
 const good = entry({ name: 'memories/good', content: 'good' });
 const latin1 = Buffer.from('caf\xE9', 'latin1');
 
-describeService('transfer refuses', (service) => {
+describeService('transfer rejects', (service) => {
   afterAll(() => assertInvariants(service()));
 
   const refused = (tenant: string, args: string[], options?: { stdin: Readable | Buffer }) =>
@@ -23,7 +23,7 @@ describeService('transfer refuses', (service) => {
   const tenantWithOld = (...paths: string[]) =>
     tenantWith(service(), Object.fromEntries(paths.map((path) => [path, 'old'])));
 
-  it('more than the tenant may have, as soon as that is clear', async () => {
+  it('an import over the quota as soon as it is detected', async () => {
     const tenants = new Tenants(service().database);
     const tenant = await tenantWithOld('/memories/old');
     const three = archiveOf({ 'memories/1': '1', 'memories/2': '2', 'memories/3': '3' });
@@ -47,7 +47,7 @@ describeService('transfer refuses', (service) => {
     await assertInvariants(service());
   });
 
-  it('what exists already, naming the first', async () => {
+  it('existing paths and names the first one', async () => {
     const paths = ['a', 'b', 'c', 'd', 'e', 'f', 'g/h'].map((name) => `/memories/${name}`);
     const tenant = await tenantWithOld(...paths);
     const names = ['a', 'b', 'c', 'd', 'e/below', 'f/below/it', 'g', 'new/one'].map(
@@ -62,7 +62,7 @@ describeService('transfer refuses', (service) => {
     );
   });
 
-  it('10 GB of zeros, after its header', async () => {
+  it('a file of 10 GB as soon as it has read its header', async () => {
     const tenant = await tenantWithOld();
     const size = 10 * 1024 ** 3;
     const zeros = tenGigabytes(Buffer.concat([good, entry({ name: 'memories/zeros', size })]));
@@ -79,7 +79,7 @@ describeService('transfer refuses', (service) => {
     expect(unlimited.read()).toBeLessThan(1024 ** 2);
   });
 
-  it('10 GB of zeros that are no archive, or the end of one', async () => {
+  it('10 GB of zeros in place of an archive or after its end', async () => {
     const tenant = await tenantWithOld();
     for (const start of [Buffer.alloc(512), good]) {
       const zeros = tenGigabytes(start);
@@ -90,7 +90,7 @@ describeService('transfer refuses', (service) => {
     }
   });
 
-  it('what is no file or directory of a folder, and names that are not UTF-8', async () => {
+  it('entries of a folder that are not files or directories, and names that are not UTF-8', async () => {
     const tenant = await tenantWithOld();
     const folder = async (make: (memories: string) => Promise<unknown>) => {
       const base = await mkdtemp(join(inject('scratch'), 'refused-'));
@@ -121,7 +121,7 @@ describeService('transfer refuses', (service) => {
     );
   });
 
-  it('sources and options that make no sense', async () => {
+  it('invalid sources and options', async () => {
     const tenant = await tenantWithOld();
     const empty = await mkdtemp(join(inject('scratch'), 'refused-'));
     expect(await refused(tenant, [empty])).toBe(
@@ -160,7 +160,7 @@ describeService('transfer refuses', (service) => {
     }
   });
 
-  it('secrets, or masks them, as the tenant has it', async () => {
+  it('secrets, or masks them if the tenant is configured so', async () => {
     const tenant = await tenantWithOld();
     const key = `ghp_${'a1B2'.repeat(9)}`;
     const stdin = archiveOf({ 'memories/harmless': 'x', 'memories/key': `key: ${key}\n` });

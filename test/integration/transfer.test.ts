@@ -1,4 +1,4 @@
-/** A tenant's memory as a whole: `ls`, `cat`, `export`, and `import` of what can be imported. */
+/** `ls`, `cat`, `export`, and successful cases of `import`. */
 import { execFile } from 'node:child_process';
 import { lstat, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,10 +13,10 @@ import { cmd } from '../support/table.ts';
 import { FILES, rowsOf, scratchFolder, tenantWith, treeOf } from '../support/transfer.ts';
 
 describeService('transfer', (service, kind) => {
-  // PGlite's reader drops a BOM at the beginning of a text.
+  // PGlite drops a byte order mark at the start of a text.
   const files = kind === 'postgres' ? { ...FILES, '/memories/bom.txt': '\uFEFFkept' } : FILES;
 
-  it('what is exported unpacks to the same tree, with its times, and is the same each time', async () => {
+  it('exports an archive that unpacks to the same tree and times and is identical each time', async () => {
     const tenant = await tenantWith(service(), files);
     const folder = await scratchFolder();
     const file = join(folder, 'memory.tar');
@@ -39,7 +39,7 @@ describeService('transfer', (service, kind) => {
     expect(again.stderr).toBe('');
   });
 
-  it('what is exported imports into another tenant as it was', async () => {
+  it('imports an export into another tenant unchanged', async () => {
     const tenant = await tenantWith(service(), files);
     const { stdout } = await runCli(service(), ['export', tenant]);
     const other = await tenantWith(service());
@@ -48,14 +48,14 @@ describeService('transfer', (service, kind) => {
     expect(await rowsOf(service(), other)).toStrictEqual(await rowsOf(service(), tenant));
     await assertInvariants(service());
 
-    // What was imported is as good as what was created.
+    // Imported files can be edited like created ones.
     const replaced = await service().execute(cmd.replace('/memories/a.md', 'one', 'two'), { tenant: other });
     expect(replaced.is_error).toBe(false);
     await service().execute(cmd.rename('/memories/a', '/memories/z'), { tenant: other });
     await assertInvariants(service());
   });
 
-  it('a memory that nothing was written to', async () => {
+  it('exports, imports and lists an empty memory', async () => {
     const tenant = await tenantWith(service());
     const { stdout } = await runCli(service(), ['export', tenant]);
     const imported = await runCli(service(), ['import', tenant, '-'], { stdin: stdout });
@@ -65,7 +65,7 @@ describeService('transfer', (service, kind) => {
     );
   });
 
-  it('ls and cat', async () => {
+  it('lists paths and prints files', async () => {
     const tenant = await tenantWith(service(), {
       '/memories/a.md': 'Grüße\r\n',
       '/memories/a/b': '',
@@ -118,7 +118,7 @@ describeService('transfer', (service, kind) => {
     }
   });
 
-  it('a listing of several pages, and of a directory between neighbours', async () => {
+  it('lists several pages and a directory whose siblings share its prefix', async () => {
     const paths = Array.from({ length: 1203 }, (_, i) => `memories/d/${i}`);
     const tenant = await tenantWith(service());
     const stdin = archiveOf(
@@ -136,7 +136,7 @@ describeService('transfer', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it('a folder of the local tool, by its base or itself', async () => {
+  it('imports a folder of the local memory tool, given its base or the folder itself', async () => {
     const base = await scratchFolder();
     const tool = await BetaLocalFilesystemMemoryTool.init(base);
     await tool.create({ command: 'create', path: '/memories/projects/notes.md', file_text: 'local\n' });
@@ -159,7 +159,7 @@ describeService('transfer', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it('names of all spellings, into the memory or a part of it', async () => {
+  it('imports names in any spelling into the memory or a subdirectory', async () => {
     const archive = Buffer.concat([
       entry({ name: './', type: '5' }),
       entry({ name: './memories/', type: '5' }),
@@ -196,7 +196,7 @@ describeService('transfer', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it('a dry run says what would be made, and makes nothing', async () => {
+  it('prints what a dry run would create and creates nothing', async () => {
     const tenant = await tenantWith(service());
     await service().execute(cmd.create('/memories/d/old'), { tenant });
     const stdin = archiveOf({ 'memories/d/new': 'new', 'memories/e/f': 'f' });

@@ -1,4 +1,4 @@
-/** Writes that come at the same time share statements, and none feels the others. */
+/** Simultaneous writes share statements without affecting each other. */
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { executorOn } from '../../src/postgres/pg.ts';
@@ -17,7 +17,7 @@ type Params = {
   answer: string;
 };
 
-/** Divides by the length of its answer, and says so; locks its tenant like every write. */
+/** A test function that divides 100 by the length of its answer. It locks its tenant like every write. */
 const DIVIDE = `
 CREATE FUNCTION test_divide(p_tenant text, p_answer text, p_wait boolean, OUT outcome text, OUT data jsonb)
 LANGUAGE plpgsql AS $$
@@ -46,7 +46,7 @@ const divide: TypedWriteFunction<Params, { kind: 'divided'; by: number }> = {
 describe('the write queue', () => {
   let database: Awaited<ReturnType<typeof createTestDatabase>>;
   let pool: pg.Pool;
-  /** Of each statement, how many calls it had, and whether it waits for locks. */
+  /** For each statement: the number of its calls and whether it waits for locks. */
   let sent: { calls: number; wait: boolean }[] = [];
   let call: CallFunction;
 
@@ -82,7 +82,7 @@ describe('the write queue', () => {
     await database.drop();
   });
 
-  it('sends what comes together in one statement, also of one tenant', async () => {
+  it('sends simultaneous calls in one statement, including several of one tenant', async () => {
     const outcomes = await callAll([
       ['a', 'x'],
       ['a', 'xx'],
@@ -93,7 +93,7 @@ describe('the write queue', () => {
     expect(sent).toStrictEqual([{ calls: 4, wait: false }]);
   });
 
-  it('keeps to its size, and to one statement of a tenant at a time', async () => {
+  it('keeps to the batch size and to one statement per tenant at a time', async () => {
     await callAll(Array.from({ length: 20 }, () => ['a', 'x']));
     expect(sent.map(({ calls }) => calls)).toStrictEqual([8, 8, 4]);
     sent = [];
@@ -102,7 +102,7 @@ describe('the write queue', () => {
     expect(sent).toStrictEqual(Array(3).fill({ calls: 1, wait: true }));
   });
 
-  it('does not let other tenants wait for what is large', async () => {
+  it('does not let other tenants wait for a large call', async () => {
     const large = 'x'.repeat(40_000);
     const outcomes = await callAll([
       ['a', large],
@@ -116,7 +116,7 @@ describe('the write queue', () => {
     ]);
   });
 
-  it('repeats each call alone when the statement failed, and only what is wrong fails', async () => {
+  it('repeats each call alone after a failed statement, so that only the invalid call fails', async () => {
     const outcomes = await callAll([
       ['a', 'x'],
       ['a', ''],
@@ -130,7 +130,7 @@ describe('the write queue', () => {
     expect(sent.map(({ calls }) => calls).sort()).toStrictEqual([1, 1, 1, 3]);
   });
 
-  it('sends nothing again when the connection is lost, since it may have been done', async () => {
+  it('repeats nothing when the connection is lost, because the calls may have been executed', async () => {
     const outcomes = await callAll([
       ['a', 'x'],
       ['b', 'kill'],
@@ -143,7 +143,7 @@ describe('the write queue', () => {
     expect(await callAll([['a', 'x']])).toStrictEqual([divided(100)]);
   });
 
-  it('skips a tenant that another session has locked, whose calls then wait together', async () => {
+  it("skips a tenant that another session has locked and lets that tenant's calls wait together", async () => {
     const other = await pool.connect();
     try {
       await other.query("BEGIN; SELECT FROM tenants WHERE id = 'a' FOR NO KEY UPDATE");
@@ -166,7 +166,7 @@ describe('the write queue', () => {
     }
   });
 
-  it('waits for a lock once for all calls of the tenant', async () => {
+  it('waits for a lock only once for all calls of a tenant', async () => {
     const other = await pool.connect();
     const impatient = openPool(database.url, { options: '-c lock_timeout=50' });
     try {
@@ -187,7 +187,7 @@ describe('the write queue', () => {
     }
   });
 
-  it('gives other work on a tenant its turn', async () => {
+  it('runs exclusive work on a tenant in turn', async () => {
     const queue = queueOf(8);
     const order: string[] = [];
     const note = (what: string) => (): void => {
@@ -210,7 +210,7 @@ describe('the write queue', () => {
   });
 });
 
-it('two renames that commit while a delete waits for its tenant hide nothing from it', async () => {
+it('sees the effect of two renames that commit while a delete waits for its tenant', async () => {
   const database = await createTestDatabase();
   const service = await startService('postgres', { DATABASE_URL: database.url });
   const other = await connectTo(database.url);
@@ -247,8 +247,8 @@ it('two renames that commit while a delete waits for its tenant hide nothing fro
   }
 });
 
-describeService('writes of one tenant at once', (service) => {
-  it('are all done, of whatever kind', async () => {
+describeService('simultaneous writes of one tenant', (service) => {
+  it('of different kinds are all applied', async () => {
     const tenant = freshTenant('mixed');
     const numbers = Array.from({ length: 40 }, (_, n) => n);
     await service().execute(cmd.create('/memories/f', ''), { tenant });

@@ -1,12 +1,13 @@
-/** fast-check's raw material: command inputs that collide often and probe the contract's edges. */
+/** fast-check arbitraries: command inputs that collide often and probe the edge cases of the contract. */
 import fc from 'fast-check';
 
 export type Input = Record<string, unknown> & { command: string };
 
 /**
- * Seed and number of runs of a random test: fixed, so that a run can be repeated; FUZZ_SEED and FUZZ_RUNS vary them.
+ * Returns the seed and the number of runs of a property test. They are fixed, so a run can be repeated; FUZZ_SEED and FUZZ_RUNS
+ * override them.
  *
- * @param runs the usual number; `npm test` does a quarter of it, `npm run test:long` twice as many
+ * @param runs the base number; `npm test` runs a quarter of it, `npm run test:long` twice as many
  */
 export function fuzzParameters(runs: number): { seed: number; numRuns: number } {
   const scaled = process.env.TEST_LONG ? 2 * runs : Math.ceil(runs / 4);
@@ -16,8 +17,8 @@ export function fuzzParameters(runs: number): { seed: number; numRuns: number } 
   };
 }
 
-// Neighbours in byte order of a path and of its subtree's bounds ('/' is 0x2F, '0' is 0x30), names of listings'
-// exceptions, LIKE's wildcards, and letters whose code-point order is not the locale's nor UTF-16's.
+// Names that sort next to a path or to the bounds of its subtree ('/' is 0x2F, '0' is 0x30), LIKE wildcards, names that listings
+// hide, and letters that sort differently by code point, by locale and in UTF-16.
 const COMMON = ['a', 'b', 'c'];
 const TRICKY = [
   'a0',
@@ -55,7 +56,7 @@ export const canonicalPath: fc.Arbitrary<string> = fc.oneof(
   { weight: 20, arbitrary: segments.map((names) => `/memories/${names.join('/').normalize('NFC')}`) },
 );
 
-/** The same path spelled otherwise. */
+/** Returns a different spelling of the same path. */
 export function respell(path: string, spelling: number): string {
   const root = '/memories';
   const rest = path.slice(root.length);
@@ -79,7 +80,7 @@ export const spelling = fc.oneof(
 
 const y = 'y'.repeat(250);
 
-/** Paths at and past the length limits; as rename's destination they push descendants past them. */
+/** Paths at and past the length limits. As a rename destination they push descendants past the limits. */
 const long = fc.constantFrom(
   `/memories${'/a'.repeat(18)}`,
   `/memories${'/a'.repeat(20)}`,
@@ -226,7 +227,7 @@ export const view_range = fc.tuple(line, line);
 
 const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
 
-/** Inputs every field of which is of its type. */
+/** Inputs whose fields all have the right type. */
 export const wellFormed: fc.Arbitrary<Input> = fc.oneof(
   {
     weight: 4,
@@ -279,7 +280,7 @@ const FIELDS = [
   'new_path',
 ];
 
-/** Inputs with a field or two that are missing, of a wrong type, of a wrong text, or nobody's; and unknown commands. */
+/** Inputs with one or two fields that are missing, invalid, of the wrong type or unknown; and unknown commands. */
 const malformed: fc.Arbitrary<Input> = fc.oneof(
   {
     weight: 8,
@@ -298,7 +299,7 @@ const malformed: fc.Arbitrary<Input> = fc.oneof(
   },
 );
 
-/** Any input of a known form, mostly good ones; as JSON brings it, so without undefined fields. */
+/** Any of the inputs above, mostly valid ones. They went through JSON, so no field is undefined. */
 export const anyInput: fc.Arbitrary<Input> = fc
   .oneof({ weight: 12, arbitrary: wellFormed }, { weight: 1, arbitrary: malformed })
   .map((input) => JSON.parse(JSON.stringify(input)));

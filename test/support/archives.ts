@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 
-/** A tar header as a hostile hand would write it: nothing is checked but what is given. */
+/** A tar header as an attacker might write it: nothing is validated. */
 export interface RawHeader {
   name: string | Buffer;
   size?: number;
@@ -12,7 +12,7 @@ export interface RawHeader {
 
 const BLOCK = 512;
 
-/** One entry of an archive, padded; with `size` beyond the content it is cut short. */
+/** Returns one padded archive entry. A `size` larger than the content makes it a truncated one. */
 export function entry({ name, type = '0', link = '', content = '', size }: RawHeader): Buffer {
   const body = Buffer.from(content);
   const header = Buffer.alloc(BLOCK);
@@ -33,7 +33,7 @@ export function entry({ name, type = '0', link = '', content = '', size }: RawHe
   return Buffer.concat([header, padded]);
 }
 
-/** A PAX header for the entry after it. */
+/** Returns a PAX header for the entry that follows. */
 export function pax(records: Record<string, string | Buffer>): Buffer {
   const lines = Object.entries(records).map(([key, value]) => {
     const rest = Buffer.concat([Buffer.from(` ${key}=`), Buffer.from(value), Buffer.from('\n')]);
@@ -47,12 +47,12 @@ export function pax(records: Record<string, string | Buffer>): Buffer {
 
 export const END = Buffer.alloc(2 * BLOCK);
 
-/** An archive of files by their names. */
+/** Returns an archive of files, given their contents by name. */
 export function archiveOf(files: Record<string, string | Buffer>): Buffer {
   return Buffer.concat([...Object.entries(files).map(([name, content]) => entry({ name, content })), END]);
 }
 
-/** A source of `start` and then zeros, up to a size that does not fit anywhere, and how much of it was read. */
+/** Streams `start` and then zeros, more than fits anywhere. `read` returns the number of bytes consumed so far. */
 export function tenGigabytes(start: Buffer): { stream: Readable; read(): number } {
   const zeros = Buffer.alloc(64 * 1024);
   let read = 0;

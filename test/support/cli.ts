@@ -5,8 +5,8 @@ import { type Config, loadConfig } from '../../src/config.ts';
 import { OperatorError } from '../../src/errors.ts';
 import type { Service } from './service.ts';
 
-export interface Ran {
-  /** What an operator reads when it fails. */
+export interface CliResult {
+  /** The message for the operator when the command fails. */
   error?: string;
   stdout: Buffer;
   stderr: string;
@@ -23,12 +23,12 @@ class Collected extends Writable {
   }
 }
 
-/** Runs a CLI command on a tenant's memory in this process, on the service's database. */
+/** Runs a memory command of the CLI in this process, on the service's database. */
 export async function runCli(
   service: Service,
   args: string[],
   options: { stdin?: Readable | Buffer; env?: Record<string, string> } = {},
-): Promise<Ran> {
+): Promise<CliResult> {
   const { stdin = Readable.from([]), env = {} } = options;
   const stdout = new Collected();
   const stderr = new Collected();

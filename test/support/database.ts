@@ -6,8 +6,8 @@ import { inject } from 'vitest';
 import { databaseUrl } from './postgres/server.ts';
 
 /**
- * A connection whose loss rejects its queries only: without a listener it would end the worker, and vitest would report
- * an unhandled error in whichever file is running.
+ * Opens a connection whose loss only rejects its queries. Without an error listener it would end the worker, and vitest would
+ * report an unhandled error in whichever file is running.
  */
 export async function connectTo(url: string, options: pg.ClientConfig = {}): Promise<pg.Client> {
   const client = new pg.Client({ ...options, connectionString: url });
@@ -16,7 +16,7 @@ export async function connectTo(url: string, options: pg.ClientConfig = {}): Pro
   return client;
 }
 
-/** Like `connectTo`, as a pool. Its connections may still be closing when `end` resolves. */
+/** Like `connectTo`, but opens a pool. Its connections may still be closing when `end` resolves. */
 export function openPool(url: string, options: pg.PoolConfig = {}): pg.Pool {
   const pool = new pg.Pool({ ...options, connectionString: url });
   pool.on('error', () => {});
@@ -34,10 +34,10 @@ async function onServer(sql: string): Promise<void> {
 }
 
 /**
- * A database of its own on the run's Postgres server.
+ * Creates a database on the Postgres server of this run.
  *
- * @param options.migrated false for an empty one; by default a copy of the migrated template
- * @returns its URL, and `drop`, which also ends whatever is still connected to it
+ * @param options.migrated false for an empty database; by default it is a copy of the migrated template
+ * @returns its URL, and `drop`, which also terminates open connections
  */
 export async function createTestDatabase(
   options: { migrated?: boolean } = {},
@@ -48,7 +48,7 @@ export async function createTestDatabase(
   return { url: databaseUrl(url, name), drop: () => onServer(`DROP DATABASE ${name} WITH (FORCE)`) };
 }
 
-/** A DATA_DIR of its own with an empty, migrated PGlite. Returns the folder. */
+/** Creates a DATA_DIR with an empty, migrated PGlite database and returns its path. */
 export async function copyPgliteTemplate(): Promise<string> {
   const folder = await mkdtemp(join(inject('scratch'), 'pglite-'));
   await cp(inject('pglite').template, folder, { recursive: true });

@@ -16,9 +16,9 @@ import type { Supervised } from './postgres/supervisor.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** The server of this run, its migrated template database, and the prefix of every database the run makes. */
+    /** The server of this run, its migrated template database, and the prefix of every database that the run creates. */
     postgres: { url: string; template: string; prefix: string };
-    /** A DATA_DIR with an empty, migrated database, to be copied: PGlite takes seconds to make one. */
+    /** A DATA_DIR with an empty, migrated database. Tests copy it because PGlite takes seconds to create one. */
     pglite: { template: string };
     /** A folder for temporary files, removed after the run. */
     scratch: string;
@@ -27,20 +27,19 @@ declare module 'vitest' {
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Starts the supervisor (postgres/supervisor.ts), which holds the server and the scratch folder until `release`. */
-function startKeeper(scratch: string): { kept: Promise<Supervised>; release(): Promise<void> } {
+/** Starts the supervisor (postgres/supervisor.ts), which keeps the server and the scratch folder until `release`. */
+function startSupervisor(scratch: string): { supervised: Promise<Supervised>; release(): Promise<void> } {
   const script = fileURLToPath(new URL('postgres/supervisor.ts', import.meta.url));
   const supervisor = spawn(process.execPath, ['--import', 'tsx', script, scratch], {
     cwd: root,
     stdio: ['pipe', 'pipe', 'inherit'],
-    // Its own process group: Ctrl-C reaches this process only, and the supervisor then cleans up in order.
+    // A separate process group: Ctrl-C reaches only this process, and the supervisor then cleans up in order.
     detached: true,
   });
   const ended = once(supervisor, 'close');
   const firstLine = Promise.race([once(createInterface(supervisor.stdout), 'line'), ended]);
-  const kept = firstLine.then(([line]) => {
-    const answer =
-      typeof line === 'string' ? JSON.parse(line) : { error: 'the supervisor of Postgres ended' };
+  const supervised = firstLine.then(([line]) => {
+    const answer = typeof line === 'string' ? JSON.parse(line) : { error: 'the Postgres supervisor exited' };
     if (answer.error) throw new Error(answer.error);
     return answer;
   });
@@ -48,11 +47,11 @@ function startKeeper(scratch: string): { kept: Promise<Supervised>; release(): P
     supervisor.stdin.end();
     await ended;
   };
-  return { kept, release };
+  return { supervised, release };
 }
 
-/** Brings the database that the settings name up to date, and leaves it. */
-async function migrated(env: Record<string, string>): Promise<void> {
+/** Migrates the database that the settings name. */
+async function migrateDatabase(env: Record<string, string>): Promise<void> {
   const patient = { AUTH: 'none', LOG_LEVEL: 'silent', DB_CONNECT_TIMEOUT_MS: '60000' };
   const database = await openDatabase(loadConfig({ ...patient, ...env }));
   try {
@@ -62,12 +61,12 @@ async function migrated(env: Record<string, string>): Promise<void> {
   }
 }
 
-async function makePostgresTemplate(url: string, template: string): Promise<void> {
+async function createPostgresTemplate(url: string, template: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   client.on('error', () => {});
   await client.connect();
   await client.query(`CREATE DATABASE ${template} TEMPLATE template0`).finally(() => client.end());
-  await migrated({ DATABASE_URL: databaseUrl(url, template) });
+  await migrateDatabase({ DATABASE_URL: databaseUrl(url, template) });
 }
 
 /** Whether any file of this run starts the compiled service. */
@@ -77,7 +76,7 @@ function needsBuild(project: TestProject): boolean {
     .some((path) => readFileSync(path, 'utf8').includes("support/process.ts'"));
 }
 
-/** Compiles the service for the tests that start it: from source each start takes a second more. */
+/** Compiles the service for the tests that start it, because a start from source takes longer. */
 async function build(): Promise<void> {
   const npm = spawn('npm', ['run', '--silent', 'build'], { cwd: root, stdio: 'inherit' });
   const [code] = await once(npm, 'close');
@@ -86,11 +85,11 @@ async function build(): Promise<void> {
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const scratch = await mkdtemp(join(tmpdir(), 'memory-service-tests-'));
-  const { kept, release } = startKeeper(scratch);
-  const preparations = [preparePostgres(project, kept), preparePglite(project, scratch)];
+  const { supervised, release } = startSupervisor(scratch);
+  const preparations = [preparePostgres(project, supervised), preparePglite(project, scratch)];
   if (needsBuild(project)) preparations.push(build());
   project.provide('scratch', scratch);
-  // All of them have ended before anything is taken away.
+  // Wait for all of them before cleaning up, even if one fails.
   const failed = (await Promise.allSettled(preparations)).find(({ status }) => status === 'rejected');
   if (failed) {
     await release();
@@ -99,17 +98,17 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return release;
 }
 
-async function preparePostgres(project: TestProject, kept: Promise<Supervised>): Promise<void> {
-  const { url, prefix, description } = await kept;
+async function preparePostgres(project: TestProject, supervised: Promise<Supervised>): Promise<void> {
+  const { url, prefix, description } = await supervised;
   console.log(description);
   const template = `${prefix}_template`;
-  await makePostgresTemplate(url, template);
+  await createPostgresTemplate(url, template);
   project.provide('postgres', { url, template, prefix });
 }
 
 async function preparePglite(project: TestProject, scratch: string): Promise<void> {
   const template = join(scratch, 'pglite-template');
   await mkdir(template);
-  await migrated({ DATA_DIR: template });
+  await migrateDatabase({ DATA_DIR: template });
   project.provide('pglite', { template });
 }

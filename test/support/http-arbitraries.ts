@@ -1,4 +1,4 @@
-/** fast-check's raw material for POST /execute: bodies and headers nobody should send. */
+/** fast-check arbitraries for POST /execute: bodies and headers that no client should send. */
 import fc from 'fast-check';
 import { wellFormed } from './arbitraries.ts';
 
@@ -33,7 +33,7 @@ const ODD_KEYS = [
 ];
 const COMMANDS = ['view', 'create', 'str_replace', 'insert', 'delete', 'rename'];
 
-/** A JSON text, put together as text: so that it may repeat keys, or hold what JSON.stringify would not write. */
+/** JSON assembled as text, so that it may repeat keys or contain what JSON.stringify would not write. */
 const token: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(
     'null',
@@ -103,7 +103,7 @@ const { value, object } = fc.letrec<{ value: string; object: string }>((tie) => 
     .map((members) => `{${members.map(([name, text]) => `${name}:${text}`).join(',')}}`),
 }));
 
-/** The fields of a command, of any types at all. */
+/** The fields of a command with values of any type. */
 const anyTypes = fc
   .tuple(
     fc.constantFrom(...COMMANDS),
@@ -141,7 +141,7 @@ const jsonText = fc.oneof(
   { weight: 1, arbitrary: deep.map((text) => `{"command":"view","path":"/memories","view_range":${text}}`) },
 );
 
-/** Bytes put into a text, cut off it, or nothing but bytes. */
+/** Bodies with bytes inserted, truncated bodies, and random bytes. */
 const brokenBytes = fc.oneof(
   fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes)),
   fc.tuple(jsonText, fc.nat(200), fc.uint8Array({ maxLength: 3 })).map(([text, at, bytes]) => {
@@ -169,7 +169,7 @@ export const body: fc.Arbitrary<string | Buffer> = fc.oneof(
   { weight: 1, arbitrary: brokenBytes },
 );
 
-// What a header may hold on the wire, without line ends.
+// Any characters that a header may contain on the wire, without line breaks.
 const headerText = fc.string({
   unit: fc.integer({ min: 0x20, max: 0x7e }).map((n) => String.fromCharCode(n)),
   maxLength: 40,

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { Tree } from './model.ts';
 import type { Service } from './service.ts';
 
-/** What has to hold in the database at any moment, each as the query that finds what breaks it. */
+/** Invariants that hold in the database at any time, each as a query that finds violations. */
 const VIOLATIONS = {
   'an entry whose parent is missing or a file': `
     SELECT e.tenant_id, e.path FROM entries e
@@ -31,14 +31,14 @@ const VIOLATIONS = {
     WHERE t.id IS NULL OR t.file_count <> coalesce(e.files, 0) OR t.byte_count <> coalesce(e.bytes, 0)`,
 };
 
-/** Fails when any tenant of the service's database breaks one of the store's invariants. */
+/** Fails if any tenant in the service's database violates an invariant. */
 export async function assertInvariants(service: Service): Promise<void> {
   for (const [violation, sql] of Object.entries(VIOLATIONS)) {
     expect(await service.query(sql), violation).toEqual([]);
   }
 }
 
-/** A tenant's memory as the database has it, in the model's form. */
+/** Reads a tenant's memory from the database, in the form of the model. */
 export async function readTree(service: Service, tenant: string): Promise<Tree> {
   const rows = await service.query(
     'SELECT path, kind::text AS kind, content FROM entries WHERE tenant_id = $1',

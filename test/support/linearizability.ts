@@ -1,6 +1,6 @@
 import { emptyTree, type Limits, type Result, run, type Tree } from './model.ts';
 
-/** One call of a concurrent history, with the moments it began and ended, as counted by one counter. */
+/** One call of a concurrent history, with its start and end by a logical clock. */
 export interface Call {
   input: object;
   result: Result;
@@ -8,21 +8,24 @@ export interface Call {
   responded: number;
 }
 
-/** A tree as text: equal trees, equal texts. */
+/** Serializes a tree so that equal trees have equal texts. */
 export function fingerprint(tree: Tree): string {
   return JSON.stringify([...tree].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /**
- * Whether one order of the calls explains the history: an order in which each call, run by the model alone, gives the
- * result it gave, which puts no call before one that had ended when it began, and which ends in `final`.
+ * Searches for a sequential order that explains the history: the model gives each call the result that was observed, a call that
+ * ended before another began comes first, and the last state is `final`.
  *
- * The search of Wing and Gong (1993), with Lowe's memo of (calls done, state) pairs known to lead nowhere (2017).
+ * The algorithm is Wing and Gong's (1993) with Lowe's memo of (calls done, state) pairs that lead nowhere (2017).
  *
- * @returns the calls in such an order, or undefined when there is none
+ * @returns the calls in such an order, or undefined if there is none
  */
 export function linearize(history: Call[], final?: Tree, limits?: Limits): Call[] | undefined {
-  if (history.length > 30) throw new Error('the set of calls done is a 32-bit number');
+  if (history.length > 30)
+    throw new Error(
+      'a history may have at most 30 calls, because the set of completed calls is a 32-bit integer',
+    );
   const wanted = final && fingerprint(final);
   const hopeless = new Set<string>();
 

@@ -1,7 +1,6 @@
 /**
- * A stand-in for the Messages API that plays a scripted conversation: each request is answered with the next reply, and kept
- * for the test to look at. What the real API refuses, this refuses as well: the memory tool without its beta header, and
- * a turn whose tool calls are not all answered.
+ * A fake Messages API that plays a scripted conversation. It answers each request with the next reply and records the request for
+ * the test. Like the real API, it rejects the memory tool without its beta header and a turn that does not answer all tool calls.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -12,7 +11,7 @@ export type Block =
   | { type: 'text'; text: string }
   | { type: 'tool_use'; id: string; name: string; input: unknown };
 
-/** A tool's answer, as it arrives: `is_error` and what else is in the block included. */
+/** A tool result as received, with all fields of the block. */
 export type ToolResult = { type: 'tool_result'; tool_use_id: string; content: unknown; is_error?: boolean };
 
 export interface Message {
@@ -27,16 +26,16 @@ export interface MessagesRequest {
     tools?: { type?: string; name?: string }[];
     stream?: boolean;
     context_management?: unknown;
-    /** The Anthropic SDK's tool runner sends a conversation once and then only what is new. */
+    /** The Anthropic SDK's tool runner sends a conversation once and then only new messages. */
     thread?: { type: 'create' } | { type: 'continue'; previous_message_id: string };
   };
 }
 
-/** An assistant turn; `context_management` is what the API reports to have cleared. */
+/** An assistant turn. `context_management` is what the API reports as cleared. */
 export type Reply = Block[] | { content: Block[]; context_management: object };
 
 export interface MessagesApi {
-  /** For `ANTHROPIC_BASE_URL`. */
+  /** The value for `ANTHROPIC_BASE_URL`. */
   url: string;
   requests: MessagesRequest[];
   close(): Promise<void>;
@@ -44,7 +43,7 @@ export interface MessagesApi {
 
 const BETA = 'context-management-2025-06-27';
 
-/** Starts the stand-in on a free port. It plays the replies once, in order. */
+/** Starts the fake API on a free port. It plays the replies once, in order. */
 export async function startMessagesApi(replies: readonly Reply[]): Promise<MessagesApi> {
   const requests: MessagesRequest[] = [];
   const server = createServer((request, response) => {
@@ -63,7 +62,7 @@ export async function startMessagesApi(replies: readonly Reply[]): Promise<Messa
   };
 }
 
-/** The tool results of each request's last message, request by request; in the first there are none. */
+/** Returns the tool results in the last message of each request. The first request has none. */
 export function resultsSent(api: MessagesApi): ToolResult[][] {
   return api.requests.map(({ body }) => resultsIn(body.messages.at(-1)));
 }
@@ -112,7 +111,7 @@ function contentOf(reply: Reply | undefined): Block[] {
 }
 
 /**
- * What the real API would answer 400 to, of what matters here.
+ * Returns the error message if the real API would answer 400. Checks only what the tests rely on.
  *
  * @param last the reply before this request
  */
@@ -121,7 +120,7 @@ function refuse(
   { messages, thread, tools = [] }: MessagesRequest['body'],
   last: { id: string; content: Block[] },
 ): string | undefined {
-  // The Vercel AI SDK's base URL ends in /v1, the others' does not.
+  // Only the Vercel AI SDK's base URL ends in /v1.
   if (!/^(\/v1)?\/messages(\?|$)/.test(url ?? '')) return `There is no ${url}.`;
   // Newer SDKs send the key as a bearer token.
   if (headers['x-api-key'] === undefined && headers.authorization === undefined) {
@@ -153,7 +152,7 @@ function betasOf(headers: IncomingHttpHeaders): string[] {
   return String(headers['anthropic-beta'] ?? '').split(/,\s*/);
 }
 
-/** The same message as server-sent events, a block's input in two pieces. */
+/** Sends the message as server-sent events, with the input of each block in two chunks. */
 function stream(response: ServerResponse, message: object, content: Block[]): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   const send = (type: string, data: object) =>

@@ -1,6 +1,6 @@
 /**
- * A naive model of the contract (../shared/contract.md, sections 1 to 3): a Map for a tenant, nothing shared with
- * src/. It is the oracle of the differential, linearizability and fuzz tests.
+ * A naive model of the contract (../shared/contract.md, sections 1 to 3) that keeps each tenant in a Map and shares nothing with src/.
+ * It is the oracle of the differential, linearizability and fuzz tests.
  */
 import { create, insert, remove, rename, strReplace } from './model/edit.ts';
 import { checkInput } from './model/input.ts';
@@ -27,7 +27,7 @@ const commands: Record<string, Command> = {
 };
 
 /**
- * Runs one command input, as parsed from JSON, on a tree. A command that fails leaves the tree as it was.
+ * Runs one command, given as parsed JSON, on a tree. A command that fails returns the tree unchanged.
  */
 export function run(tree: Tree, input: object, limits = defaults): { tree: Tree; result: Result } {
   try {
@@ -45,7 +45,7 @@ export function run(tree: Tree, input: object, limits = defaults): { tree: Tree;
   }
 }
 
-/** A tenant's memory that remembers: `run` on a tree of its own. */
+/** A stateful model of one tenant's memory. */
 export class Model {
   tree: Tree = emptyTree;
   readonly limits: Limits;

@@ -4,12 +4,12 @@ import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/postgres/database.ts';
 
-/** The OpenAPI document as YAML, of a service that asks for a credential. Connects to no database. */
+/** Returns the OpenAPI document of a service that requires a credential, as YAML. Does not connect to a database. */
 export function openApiYaml(): Promise<string> {
   return withApp({ AUTH: 'keys' }, (app) => app.swagger({ yaml: true }));
 }
 
-/** The OpenAPI document of a service with these settings. Connects to no database. */
+/** Returns the OpenAPI document of a service with these settings. Does not connect to a database. */
 export function openApiDocument(env: Record<string, string>): Promise<OpenAPIV3_1.Document> {
   return withApp(env, (app) => app.swagger() as OpenAPIV3_1.Document);
 }

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Query, Value } from '../../src/postgres/query.ts';
 
-/** A node of a plan, as EXPLAIN (FORMAT JSON) has it. */
+/** A plan node, as EXPLAIN (FORMAT JSON) prints it. */
 export interface Plan {
   'Node Type': string;
   'Relation Name'?: string;
@@ -9,7 +9,7 @@ export interface Plan {
   [detail: string]: unknown;
 }
 
-/** The one plan of a statement for all values. Prepared, since EXPLAIN has GENERIC_PLAN from Postgres 16 on only. */
+/** Returns the generic plan of a statement. It is prepared first, because EXPLAIN supports GENERIC_PLAN only since Postgres 16. */
 export async function genericPlan(
   client: pg.Client,
   { sql, parameters }: Pick<Query<Record<string, Value>, unknown>, 'sql' | 'parameters'>,
@@ -22,13 +22,13 @@ export async function genericPlan(
   return rows[0]['QUERY PLAN'][0].Plan;
 }
 
-/** The nodes of a plan that read a table's rows. */
+/** Yields the nodes of a plan that read rows of a table. */
 export function* tableScans(plan: Plan): Generator<Plan> {
   if (plan['Relation Name'] !== undefined && plan['Node Type'] !== 'ModifyTable') yield plan;
   for (const child of plan.Plans ?? []) yield* tableScans(child);
 }
 
-/** The plans of the statements that a call of a database function runs, as auto_explain tells them. */
+/** Returns the plans of the statements that a database function runs, as auto_explain reports them. */
 export async function nestedPlans(client: pg.Client, sql: string, values: unknown[]): Promise<Plan[]> {
   await client.query(`LOAD 'auto_explain';
     SET auto_explain.log_min_duration = 0;

@@ -4,18 +4,18 @@ import { createInterface } from 'node:readline';
 
 const root = new URL('../..', import.meta.url);
 
-/** The CLI in a process of its own. */
+/** The CLI as a child process. */
 export interface CliProcess {
   child: ChildProcess;
   /** Everything printed so far. */
   output(): string;
-  /** Resolves with the first line on standard output that matches; rejects when the process ends before. */
+  /** Resolves with the first line of output that matches. Rejects if the process ends first. */
   line(pattern: RegExp): Promise<RegExpExecArray>;
-  /** Resolves when it has ended, with its exit code, or null when a signal ended it. */
+  /** Resolves with the exit code when the process ends, or null if a signal ended it. */
   exit: Promise<number | null>;
 }
 
-/** Starts `memory-service`, as the run's setup compiled it, with only the given environment (and PATH). */
+/** Starts the compiled `memory-service` with only the given environment and PATH. */
 export function startCli(args: string[], env: Record<string, string>): CliProcess {
   // PGlite's WebAssembly is compiled but not optimized: the process ends before that pays.
   return startProcess(process.execPath, ['--liftoff-only', 'dist/cli.js', ...args], env);
@@ -34,12 +34,12 @@ export function startProcess(command: string, args: string[], env: Record<string
   for (const stream of [child.stdout, child.stderr]) {
     createInterface({ input: stream }).on('line', (line) => {
       lines.push(line);
-      for (const look of watchers) look();
+      for (const check of watchers) check();
     });
   }
   const exit = once(child, 'close').then(([code]) => {
     ended = true;
-    for (const look of watchers) look();
+    for (const check of watchers) check();
     return code as number | null;
   });
   return {
@@ -48,17 +48,17 @@ export function startProcess(command: string, args: string[], env: Record<string
     exit,
     line: (pattern) =>
       new Promise((resolve, reject) => {
-        const look = () => {
+        const check = () => {
           for (const line of lines) {
             const match = pattern.exec(line);
             if (!match) continue;
-            watchers.delete(look);
+            watchers.delete(check);
             return resolve(match);
           }
           if (ended) reject(new Error(`ended without ${pattern}:\n${lines.join('\n')}`));
         };
-        watchers.add(look);
-        look();
+        watchers.add(check);
+        check();
       }),
   };
 }
@@ -70,7 +70,7 @@ export async function startServer(env: Record<string, string>): Promise<CliProce
   return { ...server, url: url ?? '' };
 }
 
-/** POST /execute over a real socket. */
+/** Sends POST /execute over a real socket. */
 export async function post(
   url: string,
   input: object,

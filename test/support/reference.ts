@@ -1,4 +1,4 @@
-/** The SDK's `BetaLocalFilesystemMemoryTool` on a temporary folder, and what the contract changes of it. */
+/** The SDK's `BetaLocalFilesystemMemoryTool` on a temporary folder, and the differences that the contract defines. */
 import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BetaLocalFilesystemMemoryTool } from '@anthropic-ai/sdk/tools/memory/node';
@@ -20,7 +20,7 @@ export class Reference {
     return new Reference(folder, await BetaLocalFilesystemMemoryTool.init(folder));
   }
 
-  /** Runs a command; what the class throws is a result that reports a failure. */
+  /** Runs a command. An exception of the class becomes an error result. */
   async run(input: Input): Promise<Result> {
     const run = this.#tool[input.command as 'view'].bind(this.#tool);
     try {
@@ -51,7 +51,7 @@ export class Reference {
     }
   }
 
-  /** Back to an empty memory. */
+  /** Empties the memory. */
   async clear(): Promise<void> {
     await rm(join(this.#folder, 'memories'), { recursive: true });
     await mkdir(join(this.#folder, 'memories'));
@@ -62,16 +62,16 @@ export class Reference {
   }
 }
 
-/** Results of the service and of the class are the same once each is brought into this form. */
-export function normaliseService({ content, is_error }: Result): Result {
-  // "Documented error strings and prefixes": the class's errors have no prefix.
+/** Brings a result of the service into a form that can be compared with `normalizeReference`. */
+export function normalizeService({ content, is_error }: Result): Result {
+  // "Documented error strings and prefixes": errors of the class have no prefix.
   return { content: is_error ? content.replace(/^Error: /, '') : content, is_error };
 }
 
-/** @param input the command as the class was given it */
-export function normaliseReference({ content, is_error }: Result, input: Input): Result {
-  // "Documented error strings": an insert into what does not exist, or into a directory, has a text of its own;
-  // "`insert` and `str_replace` on a directory" is as if nothing were there.
+/** @param input the command that the class received */
+export function normalizeReference({ content, is_error }: Result, input: Input): Result {
+  // "Documented error strings": an insert into a missing path or a directory has its own message.
+  // "`insert` and `str_replace` on a directory": the directory is reported as missing.
   if (is_error && /^The path .* (is not a file|does not exist)\./.test(content) && input.command !== 'view') {
     const missing = `The path ${input.path} does not exist`;
     return {
@@ -80,15 +80,15 @@ export function normaliseReference({ content, is_error }: Result, input: Input):
     };
   }
   if (!is_error && content.startsWith("Here're the files"))
-    return { content: normaliseListing(content), is_error };
+    return { content: normalizeListing(content), is_error };
   return { content, is_error };
 }
 
-function normaliseListing(content: string): string {
+function normalizeListing(content: string): string {
   return content
     .split('\n')
     .map((line, i) => {
-      // Section 2: a directory's own size is always that of a POSIX directory entry, whatever this filesystem says.
+      // Section 2: a directory always has the size of a POSIX directory entry, whatever this filesystem reports.
       if (i === 1 || line.endsWith('/')) return line.replace(/^[^\t]*\t/, '4.0K\t');
       // "One decimal in sizes": the class writes 2K for 2.0K.
       return line.replace(/^(\d+)([KMG])\t/, '$1.0$2\t');

@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** The files that take longest, the longest first. Others follow as vitest sorts them. */
+/** The slowest files, slowest first. The others follow in vitest's order. */
 const LONGEST = [
   'integration/lifecycle',
   'integration/faults',
@@ -16,7 +16,7 @@ const LONGEST = [
   'conformance/reference',
 ];
 
-/** Starts long files early, so that no worker is left alone with one at the end, and the files of a project together. */
+/** Starts slow files early, so that no worker is left alone with one at the end, and keeps the files of a project together. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId, project }: TestSpecification) => {

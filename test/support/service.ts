@@ -12,10 +12,10 @@ export type Backend = 'postgres' | 'pglite';
 
 export interface Answer {
   status: number;
-  /** Of the body: what a memory tool answers. Undefined in a problem. */
+  /** The tool's message. Undefined in a problem response. */
   content: string;
   is_error: boolean;
-  /** The body parsed, or its text where it is not JSON. */
+  /** The parsed body, or its text if it is not JSON. */
   body: Record<string, unknown>;
   headers: LightMyRequestResponse['headers'];
 }
@@ -25,21 +25,21 @@ export type Row = Record<string, unknown>;
 export interface Service {
   app: FastifyInstance;
   database: Database;
-  /** POST /execute. A string or bytes go as they are, anything else as JSON. */
+  /** Sends POST /execute. A string or buffer is sent unchanged, anything else as JSON. */
   execute(input: unknown, options?: { tenant?: string; headers?: Record<string, string> }): Promise<Answer>;
-  /** Raw SQL beside the service. */
+  /** Runs raw SQL, bypassing the service. */
   query(sql: string, parameters?: unknown[]): Promise<Row[]>;
   close(): Promise<void>;
 }
 
-/** The database under a service: its settings, raw SQL once it is open, and an end. */
+/** The database of a service: its settings, raw SQL, and cleanup. */
 interface TestBackend {
   env: Record<string, string>;
   query(database: Database, sql: string, parameters: unknown[]): Promise<Row[]>;
   end(): Promise<void>;
 }
 
-/** @param url an existing database, which is left behind; otherwise a new one */
+/** @param url an existing database, which is kept afterwards; otherwise a new one */
 async function postgresBackend(url?: string): Promise<TestBackend> {
   const own = url ? { url, drop: async () => {} } : await createTestDatabase();
   const pool = openPool(own.url, { max: 3 });
@@ -53,12 +53,12 @@ async function postgresBackend(url?: string): Promise<TestBackend> {
   };
 }
 
-/** @param folder an existing DATA_DIR, which is left behind; otherwise a new one */
+/** @param folder an existing DATA_DIR, which is kept afterwards; otherwise a new one */
 async function pgliteBackend(folder?: string): Promise<TestBackend> {
   const own = folder ?? (await copyPgliteTemplate());
   return {
     env: { DATA_DIR: own },
-    // PGlite is one connection, the service's own; a raw query takes its turn there.
+    // PGlite has only one connection, so raw queries share the service's.
     query: async (database, sql, parameters) => {
       const names = parameters.map((_, i) => `p${i}`);
       const values = Object.fromEntries(names.map((name, i) => [name, parameters[i] as Value]));
@@ -70,7 +70,7 @@ async function pgliteBackend(folder?: string): Promise<TestBackend> {
   };
 }
 
-// A busy machine is no fault: nothing gives up for being slow.
+// Long timeouts and no concurrency limits, so that a slow machine does not fail a test.
 const DEFAULTS = {
   HANDLER_TIMEOUT_MS: '120000',
   MAX_IN_FLIGHT: '0',
@@ -102,7 +102,7 @@ async function openBackend(kind: Backend, env: Record<string, string> = {}): Pro
   };
 }
 
-/** The databases that the files of this worker share. They live as long as the worker, and go with the run's server. */
+/** The databases that all files of this worker share. They are never closed: they disappear with the server of the run. */
 const shared = new Map<Backend, Promise<OpenBackend>>();
 
 async function sharedBackend(kind: Backend): Promise<OpenBackend> {
@@ -112,16 +112,16 @@ async function sharedBackend(kind: Backend): Promise<OpenBackend> {
 }
 
 /**
- * The whole service in this process, without a socket, on a database of its own.
+ * Starts the whole service in this process, without a socket, on a new database.
  *
- * @param env settings beside the defaults for tests. DATABASE_URL or DATA_DIR in it makes the service use that
- *   database and leave it behind, so that a test can open one twice.
+ * @param env settings that override the test defaults. With DATABASE_URL or DATA_DIR the service uses that database and keeps it,
+ *   so that a test can open it twice.
  */
 export async function startService(kind: Backend, env: Record<string, string> = {}): Promise<Service> {
   return serviceOn(await openBackend(kind, env), env);
 }
 
-/** Like `startService`, on the worker's shared database: for tests that see only their own tenants. */
+/** Like `startService`, but on the worker's shared database: for tests that only see their own tenants. */
 export async function startSharedService(kind: Backend, env: Record<string, string> = {}): Promise<Service> {
   return serviceOn(await sharedBackend(kind), env);
 }
@@ -174,17 +174,17 @@ type Suite = (service: () => Service, kind: Backend) => void;
 type Start = (kind: Backend, env: Record<string, string>) => Promise<Service>;
 
 /**
- * Runs a suite on real Postgres and on PGlite. `suite` is given a way to the service, which is there from the first hook
- * or test on. Suites of one file with the same settings share the service, and all files of a worker share its database,
- * because PGlite takes seconds to start: use a fresh tenant for each test.
+ * Runs a suite on real Postgres and on PGlite. `suite` receives a function that returns the service, for use in hooks and tests.
+ * Suites of one file with the same settings share a service, and all files of a worker share a database, because PGlite takes seconds
+ * to start. Use a fresh tenant for each test.
  *
- * @param env settings of the service; those of its database (DB_…) have no effect
+ * @param env settings of the service; database settings (DB_…) have no effect
  */
 export function describeService(name: string, suite: Suite, env: Record<string, string> = {}): void {
   describeOn(startSharedService, name, suite, env);
 }
 
-/** Like `describeService`, for a suite that breaks its database or sees what other tenants do. */
+/** Like `describeService`, for a suite that damages its database or observes other tenants. */
 export function describeServiceOnOwnDatabase(
   name: string,
   suite: Suite,
@@ -193,7 +193,7 @@ export function describeServiceOnOwnDatabase(
   describeOn(startService, name, suite, env);
 }
 
-/** The services of the current file, by how they were started. */
+/** The services of the current file, by start function, backend and settings. */
 const services = new Map<string, Promise<Service>>();
 
 function describeOn(start: Start, name: string, suite: Suite, env: Record<string, string>): void {
@@ -219,7 +219,7 @@ function describeOn(start: Start, name: string, suite: Suite, env: Record<string
 
 let tenants = 0;
 
-/** A tenant that no other test of this worker has, and so none on its shared databases. */
+/** Returns a tenant id that no other test on this worker's shared databases uses. */
 export function freshTenant(label = 'tenant'): string {
   tenants += 1;
   return `${label}-${tenants}`;

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
 import { freshTenant, type Service } from './service.ts';
 
-/** What a step has to answer: content of a success, or of a failure. */
+/** The expected content of a success or of an error result. */
 export type Expected = { ok: string } | { error: string };
 export type Step = [input: object, expected: Expected];
 
 export const ok = (content: string): Expected => ({ ok: content });
 export const error = (content: string): Expected => ({ error: content });
 
-/** Commands as a test wants to write them. */
+/** Shorthands for command inputs. */
 export const cmd = {
   view: (path: string, view_range?: unknown) => ({
     command: 'view',
@@ -32,10 +32,10 @@ export const cmd = {
   rename: (old_path: string, new_path: string) => ({ command: 'rename', old_path, new_path }),
 };
 
-/** A tenant's files made without looking at the answers; the steps after it are the test. */
+/** The files that a tenant starts with: contents by path. */
 export type Files = Record<string, string>;
 
-/** A test: on a new tenant with `files`, each step answers exactly what it says. */
+/** Defines a test: on a new tenant with `files`, each step gives exactly the expected answer. */
 export function script(service: () => Service, title: string, files: Files, steps: Step[]): void {
   it(title, async () => {
     const tenant = freshTenant();

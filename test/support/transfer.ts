@@ -12,10 +12,10 @@ import { cmd } from './table.ts';
 export const scratchFolder = () => mkdtemp(join(inject('scratch'), 'transfer-'));
 
 const long = (length: number) => 'n'.repeat(length);
-/** Files whose names, sizes and contents are hard to carry. */
+/** Files whose names, sizes and contents are hard to transfer. */
 export const FILES: Record<string, string> = {
   '/memories/a.md': 'one\r\ntwo\n',
-  // Between a directory and what is below it in the order of paths.
+  // Sorts between a directory and its contents.
   '/memories/a/x': 'x',
   '/memories/a-b': '',
   '/memories/a/deep/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/f': 'deepest',
@@ -36,7 +36,7 @@ async function fill(service: Service, tenant: string, files: Record<string, stri
   }
   await service.execute(cmd.create('/memories/empty/directory/f'), { tenant });
   await service.execute(cmd.delete('/memories/empty/directory/f'), { tenant });
-  // A time of its own for every entry.
+  // A different time for every entry.
   await service.query(
     `UPDATE entries AS e SET updated_at = '2024-02-29T12:34:56.789Z'::timestamptz + n.n * interval '1 minute'
      FROM (SELECT path, row_number() OVER (ORDER BY path) AS n FROM entries WHERE tenant_id = $1::text) AS n
@@ -45,7 +45,7 @@ async function fill(service: Service, tenant: string, files: Record<string, stri
   );
 }
 
-/** A tenant with files and an empty directory, or with nothing. */
+/** Creates a tenant with the given files and an empty directory, or an empty tenant. */
 export async function tenantWith(service: Service, files: Record<string, string> = {}): Promise<string> {
   const tenant = freshTenant();
   await new Tenants(service.database).create(tenant);
@@ -55,7 +55,7 @@ export async function tenantWith(service: Service, files: Record<string, string>
 
 export type Entry = [content: string | null, seconds: number];
 
-/** A tenant's entries as the database has them. */
+/** Reads a tenant's entries from the database. */
 export async function rowsOf(service: Service, tenant: string): Promise<Map<string, Entry>> {
   const rows = await service.query(
     `SELECT path, content, floor(extract(epoch FROM updated_at))::float8 AS seconds FROM entries
@@ -65,7 +65,7 @@ export async function rowsOf(service: Service, tenant: string): Promise<Map<stri
   return new Map(rows.map((row) => [String(row.path), [row.content as string | null, Number(row.seconds)]]));
 }
 
-/** What a folder has, in the same form. */
+/** Reads a folder in the form of `rowsOf`. */
 export async function treeOf(folder: string): Promise<Map<string, Entry>> {
   const tree: [string, Entry][] = [];
   for (const name of await readdir(folder, { recursive: true })) {
@@ -77,7 +77,7 @@ export async function treeOf(folder: string): Promise<Map<string, Entry>> {
   return new Map(tree.sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b))));
 }
 
-/** Tries an import that has to be refused and change nothing; its message, with `{tenant}` for the tenant's id. */
+/** Tries an import that must be rejected and change nothing. Returns its message, with `{tenant}` for the tenant's id. */
 export async function refusedImport(
   service: Service,
   tenant: string,

@@ -10,7 +10,7 @@ const code = (promise: Promise<unknown> | undefined) =>
     ({ code }) => code,
   );
 
-it('first in, first out within a tenant; tenants take turns', async () => {
+it('serves tenants in turn, and the requests of one tenant in order of arrival', async () => {
   const slots = limiter({ total: 1 });
   const order: string[] = [];
   let running = slots.slot('x');
@@ -30,7 +30,7 @@ it('first in, first out within a tenant; tenants take turns', async () => {
   expect(order).toStrictEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3']);
 });
 
-it('a tenant at its limit does not hold up the others', async () => {
+it('does not hold up other tenants when one is at its limit', async () => {
   const slots = limiter({ total: 3, perTenant: 1 });
   slots.slot('a').acquire(1);
   const second = slots.slot('a').acquire(1);
@@ -40,7 +40,7 @@ it('a tenant at its limit does not hold up the others', async () => {
   expect(slots.current).toMatchObject({ inFlight: 3, waiting: 1 });
 });
 
-it('whoever waits too long is refused: 429 when the tenant is at its limit, else 503', async () => {
+it('rejects a request that waits too long: 429 if its tenant is at its limit, 503 otherwise', async () => {
   const slots = limiter({ total: 2, perTenant: 1, maxWaitMs: 1 });
   slots.slot('a').acquire(1);
   slots.slot('b').acquire(1);
@@ -49,7 +49,7 @@ it('whoever waits too long is refused: 429 when the tenant is at its limit, else
   expect(slots.current).toMatchObject({ inFlight: 2, waiting: 0 });
 });
 
-it('a full queue makes room for a tenant with a shorter one', async () => {
+it('evicts a request from a full queue to make room for a tenant with fewer waiting requests', async () => {
   const slots = limiter({ total: 1, maxWaiting: 3 });
   const running = slots.slot('x');
   running.acquire(1);
@@ -63,7 +63,7 @@ it('a full queue makes room for a tenant with a shorter one', async () => {
   expect([second, other]).not.toContain(undefined);
 });
 
-it('a released slot leaves the queue and cannot be entered again', async () => {
+it('removes a released slot from the queue and does not let it be acquired again', async () => {
   const slots = limiter({ total: 1 });
   const running = slots.slot('a');
   running.acquire(1);
@@ -79,7 +79,7 @@ it('a released slot leaves the queue and cannot be entered again', async () => {
   expect(slots.current).toMatchObject({ inFlight: 0, waiting: 0 });
 });
 
-it('a slot that is alone gets whatever it asks for, and small ones do not overtake a large one', async () => {
+it('grants an oversized request when nothing else is in flight, and lets no smaller request overtake it', async () => {
   const bytes = limiter({ total: 100 });
   const small = bytes.slot('a');
   small.acquire(10);

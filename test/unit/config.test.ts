@@ -10,7 +10,7 @@ const message = (env: Record<string, string>) => {
   return undefined;
 };
 
-it('has defaults; an empty variable is an unset one', () => {
+it('applies defaults and treats an empty variable as unset', () => {
   expect(loadConfig({ PORT: '', DATABASE_URL: '' })).toMatchObject({
     HOST: '127.0.0.1',
     PORT: 8080,
@@ -23,13 +23,13 @@ it('has defaults; an empty variable is an unset one', () => {
   });
 });
 
-it('names every variable that is wrong in one message', () => {
+it('names every invalid variable in one message', () => {
   expect(message({ PORT: '70000', LOG_LEVEL: 'loud', DB_POOL_MAX: '0', ALLOW_UNAUTHENTICATED: 'yes' })).toBe(
     'The configuration is not valid:\n  PORT must be from 0 to 65535\n  ALLOW_UNAUTHENTICATED must be true or false\n  LOG_LEVEL must be fatal, error, warn, info, debug, trace or silent\n  DB_POOL_MAX must be from 1 to 1000',
   );
 });
 
-it('refuses to serve everyone on an address that others can reach', () => {
+it('refuses to listen on a public address without authentication', () => {
   const refusal =
     "The configuration is not valid:\n  AUTH none gives everyone who can reach 0.0.0.0 every tenant's memory: set HOST to a loopback address, or ALLOW_UNAUTHENTICATED=true if something in front authenticates";
   expect(message({ HOST: '0.0.0.0', AUTH: 'none' })).toBe(refusal);
@@ -40,6 +40,6 @@ it('refuses to serve everyone on an address that others can reach', () => {
   expect(message({ HOST: '127.0.0.1.example.org', AUTH: 'none' })).toContain('AUTH none');
 });
 
-it('never shows the value of DATABASE_URL', () => {
+it('never includes the value of DATABASE_URL in an error', () => {
   expect(message({ DATABASE_URL: 'mysql://ada:secret@host/db' })).not.toContain('secret');
 });

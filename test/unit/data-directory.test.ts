@@ -16,7 +16,7 @@ function folderWith(files: Record<string, string>): string {
   return folder;
 }
 
-/** The message of the `OperatorError` that `work` throws. */
+/** Returns the message of the `OperatorError` that `work` throws. */
 function refusal(work: () => unknown): string {
   try {
     work();
@@ -27,7 +27,7 @@ function refusal(work: () => unknown): string {
   throw new Error('not refused');
 }
 
-it('knows a database by its version, and an empty or missing folder as none', () => {
+it('recognizes a database by its version file and treats an empty or missing folder as new', () => {
   expect(hasDatabase(join(scratch, 'missing'))).toBe(false);
   expect(hasDatabase(folderWith({}))).toBe(false);
   expect(hasDatabase(folderWith({ PG_VERSION: '18\n' }))).toBe(true);

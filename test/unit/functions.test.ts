@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { FUNCTIONS_VERSION, MIGRATIONS_FOLDER } from '../../src/postgres/migrate.ts';
 
-/** A database that has the version already keeps its functions, so a change without a new version would reach new databases only. */
-it('a change of the database functions raises FUNCTIONS_VERSION', () => {
+/** A database that is already at this version keeps its functions, so a change without a new version reaches only new databases. */
+it('requires a new FUNCTIONS_VERSION when the database functions change', () => {
   const folder = join(MIGRATIONS_FOLDER, 'functions');
   const hash = createHash('sha256');
   for (const file of readdirSync(folder).sort()) hash.update(readFileSync(join(folder, file)));

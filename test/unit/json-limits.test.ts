@@ -5,32 +5,32 @@ import { excessOf, MAX_JSON_DEPTH, MAX_JSON_VALUES } from '../../src/plugins/jso
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
 const items = (count: number) => `[${Array(count).fill('0').join(',')}]`;
 
-describe('a JSON text', () => {
+describe('JSON limits', () => {
   it.each([
-    ['as many levels as allowed', nested(MAX_JSON_DEPTH), undefined],
-    ['a level more', nested(MAX_JSON_DEPTH + 1), 'levels'],
-    ['levels that are never closed', '{"a":'.repeat(1_000_000), 'levels'],
-    ['as many items as allowed', items(MAX_JSON_VALUES), undefined],
-    ['an item more', items(MAX_JSON_VALUES + 1), 'values'],
-    ['many keys', `{${Array.from({ length: 300_000 }, (_, i) => `"k${i}":0`).join(',')}}`, 'values'],
-    ['many empty arrays', `[${Array(MAX_JSON_VALUES).fill('[]').join(',')}]`, 'values'],
+    ['the maximum depth', nested(MAX_JSON_DEPTH), undefined],
+    ['one level too many', nested(MAX_JSON_DEPTH + 1), 'levels'],
+    ['arrays and objects that are never closed', '{"a":'.repeat(1_000_000), 'levels'],
+    ['the maximum number of values', items(MAX_JSON_VALUES), undefined],
+    ['one value too many', items(MAX_JSON_VALUES + 1), 'values'],
+    ['too many keys', `{${Array.from({ length: 300_000 }, (_, i) => `"k${i}":0`).join(',')}}`, 'values'],
+    ['too many empty arrays', `[${Array(MAX_JSON_VALUES).fill('[]').join(',')}]`, 'values'],
     ['brackets in a string', JSON.stringify('[{,'.repeat(100_000)), undefined],
     ['quotes and backslashes in a string', JSON.stringify('\\"[\\\\",'.repeat(100_000)), undefined],
-    ['a string without an end', `"${'['.repeat(100_000)}`, undefined],
-    ['a string that ends in an escape', `"${'x'.repeat(100)}\\`, undefined],
-    ['nothing', '', undefined],
-  ])('with %s', (_title, json, excess) => {
+    ['an unterminated string', `"${'['.repeat(100_000)}`, undefined],
+    ['a string cut off inside an escape', `"${'x'.repeat(100)}\\`, undefined],
+    ['an empty text', '', undefined],
+  ])('checks a text with %s', (_title, json, excess) => {
     expect(excessOf(json)).toBe(excess);
   });
 
-  it('of 32 tool_use blocks with fields that no command knows', () => {
+  it('allows 32 tool_use blocks with unknown fields', () => {
     const unknown = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`field${i}`, { deep: [i, i] }]));
     const input = { command: 'create', path: '/memories/a', file_text: '{[",\\'.repeat(1000), ...unknown };
     const block = { type: 'tool_use', id: 'toolu_1', name: 'memory', input };
     expect(excessOf(JSON.stringify(Array(32).fill(block)))).toBeUndefined();
   });
 
-  // Many escapes, at all distances from the start of the string and from one another.
+  // Escapes at every distance from the start of the string and from each other.
   const string = fc
     .array(
       fc.oneof(
@@ -40,7 +40,7 @@ describe('a JSON text', () => {
     )
     .map((parts) => parts.join(''));
 
-  it('with any strings is too much exactly when its structure is', () => {
+  it('ignores the contents of strings', () => {
     fc.assert(
       fc.property(fc.array(string, { maxLength: 8 }), fc.nat(40), (strings, depth) => {
         const json = `${'['.repeat(depth)}${JSON.stringify(strings)}${']'.repeat(depth)}`;

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 const src = fileURLToPath(new URL('../../src', import.meta.url));
 
-/** The modules of `src`, folders and files: each imports only itself, the ones above it, and packages. */
+/** The modules (folders and files) of `src`. Each imports only packages, itself, and the modules above it. */
 const LAYERS = [
   'errors.ts',
   'config.ts',
@@ -49,22 +49,26 @@ const imports: Import[] = readdirSync(src, { recursive: true, encoding: 'utf8' }
 const layerOf = (path: string) => LAYERS.indexOf(path.split('/', 1)[0] ?? '');
 const isLocal = ({ from }: Import) => from.endsWith('.ts');
 
-it('knows every module', () => {
+it('lists every module of src', () => {
   expect(imports.length).toBeGreaterThan(200);
   expect(imports.filter(({ file }) => layerOf(file) === -1)).toStrictEqual([]);
 });
 
-it('imports point one way', () => {
+it('allows imports in one direction only', () => {
   expect(imports.filter((each) => isLocal(each) && layerOf(each.from) > layerOf(each.file))).toStrictEqual(
     [],
   );
 });
 
-describe('a package belongs to its layer', () => {
+describe('packages', () => {
   it.each([
-    ['the domain', ['memory'], /^(?!zod$)/],
-    ['what is not HTTP', LAYERS.slice(0, LAYERS.indexOf('plugins')), /^@?fastify/],
-    ['what is not the database', LAYERS.filter((layer) => layer !== 'postgres'), /^(pg|drizzle|@electric)/],
+    ['the domain imports only zod', ['memory'], /^(?!zod$)/],
+    ['only the HTTP layers import Fastify', LAYERS.slice(0, LAYERS.indexOf('plugins')), /^@?fastify/],
+    [
+      'only src/postgres imports a database driver',
+      LAYERS.filter((layer) => layer !== 'postgres'),
+      /^(pg|drizzle|@electric)/,
+    ],
   ])('%s', (_, layers, forbidden) => {
     const own = imports.filter((each) => layers.includes(each.file.split('/', 1)[0] ?? '') && !isLocal(each));
     expect(own.length).toBeGreaterThan(0);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { copyBinaries } from '../support/postgres/binaries.ts';
 
-it('a copy of the Postgres binaries works without the original', async () => {
+it('copies the Postgres binaries so that they work without the original', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'postgres-binaries-'));
   try {
     const [native, copy] = [join(folder, 'native'), join(folder, 'copy')];

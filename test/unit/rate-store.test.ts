@@ -13,7 +13,7 @@ function count(store: RateStore, key = 'tenant'): { current: number; ttl: number
   return counted;
 }
 
-it('counts a tenant by windows of time, and each by itself', () => {
+it('counts each tenant separately in fixed time windows', () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   const store = new RateStore();
   expect(count(store)).toStrictEqual({ current: 1, ttl: 60_000 });
@@ -24,7 +24,7 @@ it('counts a tenant by windows of time, and each by itself', () => {
   expect(count(store)).toStrictEqual({ current: 1, ttl: 60_000 });
 });
 
-it('does not mind a clock that is set back', () => {
+it('is not affected when the system clock is set back', () => {
   vi.useFakeTimers({ toFake: ['performance', 'Date'] });
   const store = new RateStore();
   count(store);

@@ -9,8 +9,8 @@ const kindsIn = async (text: string) => (await scanner.scan(text)).map(({ kind }
 const redact = async (text: string) => mask(text, await scanner.scan(text));
 
 /*
- * No sample stands here as it is, so that no scanner takes this file for a leak: bodies are made up from an alphabet, the
- * same ones each time, and prefixes are put before them.
+ * Samples are generated at run time, so that no secret scanner reports this file: a prefix, and a body drawn from an alphabet by
+ * a generator with a fixed seed.
  */
 const DIGIT = '0123456789';
 const HEX = `${DIGIT}abcdef`;
@@ -27,7 +27,7 @@ function made(alphabet: string, length: number): string {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
     text += alphabet[(state >>> 16) % alphabet.length];
   }
-  // Begins and ends with a letter or digit and holds a digit, as all but one real token in thousands do.
+  // Starts and ends with a letter or digit and contains a digit, as nearly all real tokens do.
   return `${text.slice(0, -2).replace(/^\W|^_/, 'a')}7${alphabet.includes('k') ? 'k' : '9'}`.slice(-length);
 }
 
@@ -44,7 +44,7 @@ const inMarkdown: Context = (secret) => `- token: \`${secret}\`\n- owner: Ana`;
 const inJson: Context = (secret) => `{"service":"billing","value":"${secret}","retries":3}`;
 const inEnv: Context = (secret) => `LOG_LEVEL=debug\nVALUE=${secret}\nPORT=8080\n`;
 
-/** 36 of the 40 samples: found, and masked with nothing left over and nothing else touched. */
+/** 36 of the 40 samples are found, and masked completely without touching anything else. */
 const FOUND: [kind: string, what: string, secret: string, context: Context][] = [
   ['aws_access_key', 'AWS access key id', `AKIA${made(UPPER_32, 16)}`, inProse],
   ['aws_access_key', 'AWS temporary access key id', `ASIA${made(UPPER_32, 16)}`, inJson],
@@ -155,38 +155,38 @@ const FOUND: [kind: string, what: string, secret: string, context: Context][] = 
   ['memory_service_key', "this service's key", `mem_${made(BASE64URL, 43)}${made(ALNUM, 6)}`, inEnv],
 ];
 
-/** The other 4 of the 40: known to be missed, because nothing but their meaning sets them apart from harmless text. */
+/** The other 4 of the 40 are known misses: only their meaning tells them apart from harmless text. */
 const MISSED: [what: string, text: string, why: string][] = [
   ['a password in prose', `log in as ana with correct-horse-${made(DIGIT, 2)}`, 'any word can be a password'],
-  ['an Ethereum key', `wallet ${made(HEX, 64)}`, 'has the form of a SHA-256'],
+  ['an Ethereum key', `wallet ${made(HEX, 64)}`, 'looks like a SHA-256'],
   [
     'a seed phrase',
     'legal winner thank year wave sausage worth useful legal winner thank yellow',
-    'is words',
+    'is made of ordinary words',
   ],
-  ['an AWS secret key without its name', `the secret is ${made(BASE64, 40)}`, 'is base64 like any other'],
+  ['an AWS secret key without its name', `the secret is ${made(BASE64, 40)}`, 'looks like any other base64'],
 ];
 
-/** More that is missed, beyond the 40. */
+/** More known misses, beyond the 40. */
 const ALSO_MISSED: [what: string, text: string][] = [
-  ['keys of AWS documentation, which secretlint allows', `AKIA${'IOSFODNN7EXAMPLE'}`],
-  ['a token broken by a line', `ghp_${made(ALNUM, 18)}\n${made(ALNUM, 18)}`],
+  ['a key from the AWS documentation, which secretlint allows', `AKIA${'IOSFODNN7EXAMPLE'}`],
+  ['a token broken by a newline', `ghp_${made(ALNUM, 18)}\n${made(ALNUM, 18)}`],
   ['a token in base64', Buffer.from(`ghp_${made(ALNUM, 36)}`).toString('base64')],
-  ['a card number in twos', '45 39 57 87 63 62 14 86'],
+  ['a card number in groups of two', '45 39 57 87 63 62 14 86'],
   ['a card number in full-width digits', '４５３９５７８７６３６２１４８６'],
-  ['a password that examples use', url('postgres', 'app', 'changeme', 'db.internal/shop')],
-  ['a password of under 4 characters', url('postgres', 'app', 'pw1', 'db.internal/shop')],
+  ['a password commonly used in examples', url('postgres', 'app', 'changeme', 'db.internal/shop')],
+  ['a password shorter than 4 characters', url('postgres', 'app', 'pw1', 'db.internal/shop')],
   ['a short password in a setting', 'password: hunter2'],
   ['an API key that is a UUID', 'heroku_api_key = 123e4567-e89b-42d3-a456-426614174000'],
   ['a private JWK', `{"kty":"OKP","crv":"Ed25519","d":"${made(BASE64URL, 43)}"}`],
 ];
 
-/** Beyond the 40: what secretlint has no rule for and only the surroundings tell. */
+/** Beyond the 40: secrets that secretlint has no rule for and that only the context reveals. */
 const BY_CONTEXT: [kind: string, what: string, secret: string, context: Context][] = [
   ['generic_secret', 'named in YAML', made(HEX, 32), (s) => `twilio:\n  auth_token: "${s}"\n`],
   [
     'generic_secret',
-    'named in the environment',
+    'named in an environment variable',
     made(ALNUM, 32),
     (s) => `DD_API_KEY=${s}\nDD_SITE=datadoghq.eu\n`,
   ],
@@ -213,7 +213,7 @@ const BY_CONTEXT: [kind: string, what: string, secret: string, context: Context]
   ['connection_string', 'jdbc', url('jdbc:mysql', 'svc', 'p@ss:w0rd', 'db/shop?useSSL=true'), inMarkdown],
   [
     'npm_token',
-    '.npmrc of another registry',
+    '.npmrc for another registry',
     made(ALNUM, 30),
     (s) => `//npm.example.com/:_authToken="${s}"\n`,
   ],
@@ -232,13 +232,13 @@ const BY_CONTEXT: [kind: string, what: string, secret: string, context: Context]
     ),
     inProse,
   ],
-  ['api_token', 'with sk-, of whatever service', `sk-${made(HEX, 32)}`, inEnv],
+  ['api_token', 'sk- prefix of an unknown service', `sk-${made(HEX, 32)}`, inEnv],
   ['anthropic_api_key', 'OAuth', `sk-ant-oat01-${made(BASE64URL, 95)}`, inEnv],
   ['payment_card', 'followed by expiry and code', '4539 5787 6362 1486', (s) => `${s} 12 27 123`],
   ['payment_card', 'after a word and a dash', '5500-0000-0000-0004', (s) => `mastercard-${s}.`],
 ];
 
-/** Beyond the 40: a sample of each kind that has none yet. */
+/** Beyond the 40: a sample of each remaining kind. */
 const OTHER_FORMATS: [kind: string, secret: string][] = [
   ['age_secret_key', `AGE-SECRET-KEY-1${made(UPPER_32, 58)}`],
   ['airtable_token', `pat${made(ALNUM, 14)}.${made(HEX, 64)}`],
@@ -288,7 +288,7 @@ const OTHER_FORMATS: [kind: string, secret: string][] = [
   ['xai_api_key', `xai-${made(ALNUM, 80)}`],
 ];
 
-/** 40 look-alikes: nothing is found in any of them. */
+/** 40 look-alikes in which nothing is found. */
 const HARMLESS: [what: string, text: string][] = [
   ['a UUID', 'order 550e8400-e29b-41d4-a716-446655440000'],
   ['a UUID of digits', '41111111-1111-4111-8111-111111111111'],
@@ -302,8 +302,8 @@ const HARMLESS: [what: string, text: string][] = [
   ['an EAN that passes Luhn', 'EAN 4006381333931 and 4000417025005'],
   ['an order number that fails Luhn', 'order 4539578763621487'],
   ['an order number in groups that fails Luhn', 'order 4539 5787 6362 1487'],
-  ['a number of no issuer', 'account 1234567812345670'],
-  ['a longer number', '94532015112830366123456'],
+  ['a number that belongs to no issuer', 'account 1234567812345670'],
+  ['a number longer than a card number', '94532015112830366123456'],
   ['phone numbers', 'call +49 151 2345 6789 or (415) 555-2671 or 0800 123 4567 89'],
   ['an IMEI', 'IMEI 490154203237518'],
   ['an IBAN', 'IBAN DE89 3704 0044 0532 0130 00'],
@@ -318,9 +318,9 @@ const HARMLESS: [what: string, text: string][] = [
   ['a URL with a port and an @', 'https://registry.example.com:8080/@scope/pkg@1.2.3'],
   ['an e-mail address', 'mailto:ana@example.com?subject=key:value'],
   ['placeholders', `API_KEY=<API_KEY> TOKEN=\${TOKEN} SECRET={{ secret }} PASSWORD=$PASSWORD`],
-  ['a token of crosses', `ghp_${'x'.repeat(36)} sk_live_${'x'.repeat(24)}`],
+  ['a token masked with x characters', `ghp_${'x'.repeat(36)} sk_live_${'x'.repeat(24)}`],
   ['a Slack placeholder', 'xoxb-your-bot-token-here'],
-  ['what the redactor left', 'token [REDACTED:github_token], url [REDACTED:connection_string]'],
+  ['redacted text', 'token [REDACTED:github_token], url [REDACTED:connection_string]'],
   ['a public key', `ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI${made(BASE64, 43)} ana@laptop`],
   ['a certificate', pem('CERTIFICATE', `MIID${made(BASE64, 1000)}`)],
   [
@@ -335,51 +335,51 @@ const HARMLESS: [what: string, text: string][] = [
   ['names', 'secret: prod/billing/database-credentials, npm_config_registry_authentication_type'],
 ];
 
-/** Found though harmless, and known: their form leaves no choice. */
+/** Known false positives: their form cannot be told apart from a secret. */
 const FALSE_POSITIVES: [what: string, text: string, kind: string][] = [
-  ['one order number in ten of an issuer', 'order 4539578763621486', 'payment_card'],
+  ['an order number with an issuer prefix that passes Luhn', 'order 4539578763621486', 'payment_card'],
   ["the networks' test cards", 'test with 4242 4242 4242 4242', 'payment_card'],
   ['a URL in a manual', url('postgres', 'scott', 'tiger', 'localhost/test'), 'connection_string'],
 ];
 
 describe('samples', () => {
-  it('are 40 secrets and 40 look-alikes', () => {
+  it('include 40 secrets and 40 look-alikes', () => {
     expect([FOUND.length, MISSED.length, HARMLESS.length]).toStrictEqual([36, 4, 40]);
   });
 
-  it.each([...FOUND, ...BY_CONTEXT])('%s: %s', async (kind, _what, secret, context) => {
+  it.each([...FOUND, ...BY_CONTEXT])('are masked: %s (%s)', async (kind, _what, secret, context) => {
     expect(await redact(context(secret))).toBe(context(`[REDACTED:${kind}]`));
     expect(await kindsIn(await redact(context(secret)))).toStrictEqual([]);
   });
 
-  it.each(OTHER_FORMATS)('%s', async (kind, secret) => {
+  it.each(OTHER_FORMATS)('are masked: %s', async (kind, secret) => {
     expect(await redact(inProse(secret))).toBe(inProse(`[REDACTED:${kind}]`));
   });
 
-  it('are there for every kind', () => {
+  it('cover every kind', () => {
     const sampled = new Set([...FOUND, ...BY_CONTEXT, ...OTHER_FORMATS].map(([kind]) => kind));
     expect([...sampled].toSorted()).toStrictEqual([...SECRET_KINDS].toSorted());
   });
 
-  it.each(MISSED)('missed: %s', async (_what, text) => {
+  it.each(MISSED)('are missed: %s', async (_what, text) => {
     expect(await kindsIn(text)).toStrictEqual([]);
   });
 
-  it.each(ALSO_MISSED)('also missed: %s', async (_what, text) => {
+  it.each(ALSO_MISSED)('are missed beyond the 40: %s', async (_what, text) => {
     expect(await kindsIn(text)).toStrictEqual([]);
   });
 
-  it.each(HARMLESS)('harmless: %s', async (_what, text) => {
+  it.each(HARMLESS)('are left alone when harmless: %s', async (_what, text) => {
     expect(await kindsIn(text)).toStrictEqual([]);
   });
 
-  it.each(FALSE_POSITIVES)('taken for a secret: %s', async (_what, text, kind) => {
+  it.each(FALSE_POSITIVES)('are masked by mistake: %s', async (_what, text, kind) => {
     expect(await kindsIn(text)).toStrictEqual([kind]);
   });
 });
 
-describe('the whole secret', () => {
-  it('is covered where two detectors see different parts of it', async () => {
+describe('masking', () => {
+  it('covers the whole secret when two detectors match different parts of it', async () => {
     const token = `ghp_${made(ALNUM, 36)}`;
     expect(await redact(`clone ${url('https', token, 'x-oauth-basic', 'github.com/a/b')} now`)).toBe(
       'clone [REDACTED:basic_auth_url] now',
@@ -387,7 +387,7 @@ describe('the whole secret', () => {
     expect(await redact(`API_KEY=${token}\n`)).toBe('API_KEY=[REDACTED:github_token]\n');
   });
 
-  it('is covered where the password holds what ends a URL', async () => {
+  it('covers a password that contains URL delimiters', async () => {
     for (const password of ['p@ss@word', 'a/b/c/d', 'x#y#z#', 'w?h?y?', 'q:w:e:r']) {
       expect(await redact(`db ${url('postgres', 'app', password, 'db/x?sslmode=require')} end`)).toBe(
         'db [REDACTED:connection_string] end',
@@ -395,7 +395,7 @@ describe('the whole secret', () => {
     }
   });
 
-  it('is covered where secrets stand together', async () => {
+  it('covers adjacent secrets', async () => {
     const tokens = [`ghp_${made(ALNUM, 36)}`, `AKIA${made(UPPER_32, 16)}`, `ghp_${made(ALNUM, 36)}`];
     expect(await redact(`${tokens.join('')} ${tokens.join('.')}`)).toBe(
       '[REDACTED:github_token] [REDACTED:github_token].[REDACTED:aws_access_key].[REDACTED:github_token]',
@@ -405,7 +405,7 @@ describe('the whole secret', () => {
     );
   });
 
-  it('leaves what follows a URL in JSON, Markdown and escaped JSON alone', async () => {
+  it('leaves the text after a URL alone in JSON, Markdown and escaped JSON', async () => {
     const dsn = url('postgres', 'app', made(ALNUM, 10), 'db/x');
     for (const [before, after] of [
       ['{"a":"', '","b":[1,2]}'],
@@ -420,21 +420,21 @@ describe('the whole secret', () => {
   });
 });
 
-describe('the text cannot talk its way out', () => {
+describe('evasion', () => {
   const token = `ghp_${made(ALNUM, 36)}`;
 
-  it("by secretlint's comments", async () => {
+  it('by secretlint comments has no effect', async () => {
     expect(await redact(`// secretlint-disable\n# secretlint-disable-next-line\n${token}`)).toBe(
       '// secretlint-disable\n# secretlint-disable-next-line\n[REDACTED:github_token]',
     );
   });
 
-  it('by what looks like a placeholder', async () => {
+  it('by a forged placeholder has no effect', async () => {
     expect(await redact(`[REDACTED:${token}]`)).toBe('[REDACTED:[REDACTED:github_token]]');
     expect(await redact(`[REDACTED:jwt]${token}`)).toBe('[REDACTED:jwt][REDACTED:github_token]');
   });
 
-  it('by a byte order mark, which moves offsets in @secretlint/core', async () => {
+  it('by a byte order mark, which shifts offsets in @secretlint/core, has no effect', async () => {
     expect(await redact(`\ufeff${token}`)).toBe('\ufeff[REDACTED:github_token]');
   });
 });
@@ -466,7 +466,7 @@ describe('properties', () => {
     fc.constantFrom(...SECRET_KINDS.map(placeholder)),
   );
 
-  it('no secret is left, wherever it stands', async () => {
+  it('masks every secret in any surroundings', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(noise, secret), { maxLength: 6 }), noise, async (pieces, last) => {
         const masked = await redact(
@@ -478,7 +478,7 @@ describe('properties', () => {
     );
   });
 
-  it('masked text is clean', async () => {
+  it('finds nothing in masked text', async () => {
     const piece = fc.oneof(
       noise,
       secret.map(({ value }) => value),
@@ -497,7 +497,7 @@ describe('properties', () => {
     );
   });
 
-  it('findings are sorted, apart, whole characters, and all else stays', async () => {
+  it('returns sorted, disjoint findings on character boundaries and keeps all other text', async () => {
     const piece = fc.oneof(
       noise,
       secret.map(({ value }) => value),
@@ -527,7 +527,7 @@ describe('properties', () => {
     );
   });
 
-  it('offsets count UTF-16 units', async () => {
+  it('counts offsets in UTF-16 code units', async () => {
     const token = `ghp_${made(ALNUM, 36)}`;
     expect(await scanner.scan(`😀😀 ${token} 😀`)).toStrictEqual<Secret[]>([
       { kind: 'github_token', start: 5, end: 45 },
@@ -539,7 +539,7 @@ function splitsCharacter(text: string, offset: number): boolean {
   return /[\ud800-\udbff]/.test(text[offset - 1] ?? '') && /[\udc00-\udfff]/.test(text[offset] ?? '');
 }
 
-// A pattern that backtracks takes minutes for one of these, and the test's time runs out.
+// A pattern that backtracks takes minutes on one of these, and the test times out.
 it.each([
   ['letters', 'A'],
   ['digits', '4'],
@@ -550,52 +550,49 @@ it.each([
   ['key ids', `AKIA${made(UPPER_32, 16)} `],
   ['base64', made(BASE64, 5000)],
   ['hexadecimal', made(HEX, 5000)],
-  ['starts of tokens', 'ghp_'],
-  ['starts of Slack tokens', 'xoxb-'],
-  ['starts of OpenAI keys', 'sk-proj-'],
-  ['starts of JWTs', 'eyJ'],
+  ['token prefixes', 'ghp_'],
+  ['Slack token prefixes', 'xoxb-'],
+  ['OpenAI key prefixes', 'sk-proj-'],
+  ['JWT prefixes', 'eyJ'],
   ['parts of JWTs', 'eyJabcdefgh.'],
-  ['starts of PEM', '-----BEGIN PRIVATE KEY-----'],
-  ['starts of PEM with a body', `-----BEGIN PRIVATE KEY-----\n${made(BASE64, 160)}\n`],
-  ['starts of URLs', '://'],
-  ['starts of URLs with a user', 'postgres://a:b'],
-  ['URLs that are none', 'a://b:c/'],
-  ['names of secrets', 'api_key: '],
+  ['PEM headers', '-----BEGIN PRIVATE KEY-----'],
+  ['PEM headers with a body', `-----BEGIN PRIVATE KEY-----\n${made(BASE64, 160)}\n`],
+  ['URL prefixes', '://'],
+  ['URL prefixes with credentials', 'postgres://a:b'],
+  ['near-URLs', 'a://b:c/'],
+  ['secret names', 'api_key: '],
   ['passwords', 'password='],
   ['upper case and underscores', 'A_'],
   ['placeholders', '[REDACTED:jwt]'],
-  ['starts of GitHub tokens glued together', `ghp_${made(ALNUM, 36)}.`],
-  ['starts of SendGrid keys', `SG.a.${'_'.repeat(258)} `],
-  ['starts of Linear keys', 'lin_api_'],
-  ['starts of npm tokens', 'npm_'],
-  ['starts of 1Password tokens', `ops_ey${'fQ'.repeat(641)}`],
-  ['starts of AWS secrets', `secretkey${' '.repeat(5000)}`],
-  ['starts of URLs of GitHub', 'http://:x-oauth-basic@github.co'],
-  ['JWTs without an end', `eyJabcdefgh.eyJ${'a'.repeat(2000)}.`],
-  ['passwords of hosts', 'host=a password=x1y2z3 '],
-  ['quotes of passwords', 'password="'],
-])('1 MiB of %s takes linear time', async (_what, piece) => {
+  ['GitHub tokens joined by dots', `ghp_${made(ALNUM, 36)}.`],
+  ['SendGrid key prefixes', `SG.a.${'_'.repeat(258)} `],
+  ['Linear key prefixes', 'lin_api_'],
+  ['npm token prefixes', 'npm_'],
+  ['1Password token prefixes', `ops_ey${'fQ'.repeat(641)}`],
+  ['AWS secret prefixes', `secretkey${' '.repeat(5000)}`],
+  ['GitHub URL prefixes', 'http://:x-oauth-basic@github.co'],
+  ['unterminated JWTs', `eyJabcdefgh.eyJ${'a'.repeat(2000)}.`],
+  ['libpq connection strings', 'host=a password=x1y2z3 '],
+  ['quoted passwords', 'password="'],
+])('scans 1 MiB of %s in linear time', async (_what, piece) => {
   const text = piece.repeat(Math.ceil(2 ** 20 / piece.length));
   const masked = await redact(text);
   expect(masked.length).toBeGreaterThan(0);
 });
 
 it.each([
-  ['punctuation behind a URL', 'https://u:pa55word1@h', ')', 'x'],
-  ['white space behind the start of a key', '-----BEGIN PRIVATE KEY-----', '\n', ''],
-  ['pieces of a body behind the start of a key', '-----BEGIN PRIVATE KEY-----\n', 'aaaaaaaaaaaaaaaa ', '-'],
-  ['white space behind headers of a key', '-----BEGIN PRIVATE KEY-----abc: '.repeat(100), ' ', ''],
-  ['letters behind the start of a JWT', 'eyJabcdefgh.eyJ', 'a', ''],
-])('1 MiB of %s takes linear time', async (_what, start, piece, end) => {
+  ['punctuation after a URL', 'https://u:pa55word1@h', ')', 'x'],
+  ['whitespace after a PEM header', '-----BEGIN PRIVATE KEY-----', '\n', ''],
+  ['body fragments after a PEM header', '-----BEGIN PRIVATE KEY-----\n', 'aaaaaaaaaaaaaaaa ', '-'],
+  ['whitespace after PEM header fields', '-----BEGIN PRIVATE KEY-----abc: '.repeat(100), ' ', ''],
+  ['letters after a JWT prefix', 'eyJabcdefgh.eyJ', 'a', ''],
+])('scans 1 MiB of %s in linear time', async (_what, start, piece, end) => {
   const text = start + piece.repeat(2 ** 20 / piece.length) + end;
   expect((await redact(text)).length).toBeGreaterThan(0);
 });
 
-it.each(['.', ')', ').', '!?', '}}*_'])(
-  'a URL ends before the punctuation %s behind it',
-  async (punctuation) => {
-    expect(await redact(`(see https://u:pa55word1@h/p${punctuation} more`)).toBe(
-      `(see [REDACTED:basic_auth_url]${punctuation} more`,
-    );
-  },
-);
+it.each(['.', ')', ').', '!?', '}}*_'])('keeps the punctuation %s after a URL', async (punctuation) => {
+  expect(await redact(`(see https://u:pa55word1@h/p${punctuation} more`)).toBe(
+    `(see [REDACTED:basic_auth_url]${punctuation} more`,
+  );
+});

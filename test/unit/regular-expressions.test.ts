@@ -6,10 +6,10 @@ import { check } from 'recheck';
 import { expect, it } from 'vitest';
 import { parseAst } from 'vitest/node';
 
-/** Expressions that recheck objects to, and why they are safe where they stand. */
+/** Expressions that recheck rejects, and why they are safe where they are used. */
 const REVIEWED: Readonly<Record<string, string>> = {
   '/\\/+$/': 'clients/typescript/src/options.ts: on the base URL that the developer gives',
-  '/[a-z][a-z0-9+.:-]*$/i': 'redact/url-credentials.ts: on a slice of 32 characters',
+  '/[a-z][a-z0-9+.:-]*$/i': 'redaction/url-credentials.ts: on a slice of 32 characters',
   '/[^.]+$/': "lodash in secretlint's bundle: on a constant, when it is loaded",
   '/hasOwnProperty|(function).*?(?=\\\\\\()| for .+?(?=\\\\\\])/g':
     "lodash in secretlint's bundle: on a constant, when it is loaded",
@@ -25,7 +25,7 @@ function sources(folder: string, extension: string): string[] {
     .map((name) => readFileSync(join(folder, name), 'utf8'));
 }
 
-/** The regular expression literals below `node`, which is a part of an ESTree. */
+/** Returns the regular expression literals in an ESTree node. */
 function literalsIn(node: unknown): RegExp[] {
   if (typeof node !== 'object' || node === null) return [];
   const regex = 'regex' in node ? (node.regex as { pattern: string; flags: string } | null) : null;
@@ -36,7 +36,7 @@ const literals = new Map(
   [
     ...[...sources(src, '.ts'), ...sources(client, '.ts')].map((source) => parseAst(source, { lang: 'ts' })),
     ...sources(rules, '.js')
-      // The bundle's other part is a parser of URLs and tables of characters for the rules left out.
+      // The other bundle holds a URL parser and character tables for rules that we do not use.
       .filter((source) => source.includes('secretlint-rule-slack'))
       .map((source) => parseAst(source)),
   ]
@@ -45,8 +45,8 @@ const literals = new Map(
 );
 
 /**
- * The expression with its finite counts made small. They only change by which constant it takes longer, never whether it
- * is linear, and small ones can be decided instead of guessed.
+ * Shrinks the finite counts of an expression. Counts change only the constant factor, never whether the expression is linear,
+ * and small counts let recheck decide instead of guess.
  */
 function withSmallCounts(pattern: string): string {
   return pattern.replace(/\{(\d+)(,?)(\d*)\}/g, (_, least: string, comma: string, most: string) => {
@@ -55,19 +55,19 @@ function withSmallCounts(pattern: string): string {
   });
 }
 
-it('are found', () => {
+it('finds the regular expressions of the sources and of secretlint', () => {
   expect(literals.size).toBeGreaterThan(150);
   expect(Object.keys(REVIEWED).filter((text) => !literals.has(text))).toStrictEqual([]);
 });
 
-it('are linear, or reviewed', async () => {
+it('runs every regular expression in linear time, unless it is reviewed', async () => {
   const suspects: string[] = [];
   for (const [text, { source, flags }] of literals) {
     if (text in REVIEWED) continue;
-    // recheck knows only the flags that change what is matched.
+    // recheck only knows flags that change what matches.
     const { status } = await check(withSmallCounts(source), flags.replace(/[dg]/g, ''), {
       randomSeed: 1,
-      // A limit for a stuck analysis only: on a busy machine the default of 10 s is too short.
+      // Only stops an analysis that hangs. The default of 10 s is too short on a busy machine.
       timeout: 100_000,
     });
     if (status !== 'safe') suspects.push(`${text}: ${status}`);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type CodeUnits, occurrencesOf, searchLinearly } from '../../src/memory/search.ts';
 import { linesOfOffsets } from '../../src/memory/text.ts';
 
-/** A text that counts how often it is read. */
+/** A text that counts its reads. */
 function counting(text: string): CodeUnits & { reads: number } {
   return {
     reads: 0,
@@ -30,7 +30,7 @@ const text = (minLength: number, maxLength: number) =>
   fc.string({ unit: fc.constantFrom('a', 'b', '\n'), minLength, maxLength });
 
 describe('a search', () => {
-  it('finds what a naive one does, whichever way it goes', () => {
+  it('finds the same occurrences as a naive search, with either algorithm', () => {
     fc.assert(
       fc.property(text(1, 6), text(0, 60), (needle, content) => {
         const expected = naively(needle, content);
@@ -43,7 +43,7 @@ describe('a search', () => {
     );
   });
 
-  it('finds a long needle in a long content', () => {
+  it('finds a long needle in a long text', () => {
     const needle = `${'a'.repeat(5000)}b${'a'.repeat(5000)}`;
     const content = `${'a'.repeat(400_000)}b${'a'.repeat(400_000)}`;
     expect(occurrencesOf(needle, content)).toStrictEqual([395_000]);
@@ -56,7 +56,7 @@ describe('a search', () => {
     ['b a…a in a', (n: number) => [`b${'a'.repeat(n / 2)}`, 'a'.repeat(n)]],
     ['Fibonacci words', (n: number) => [fibonacci(n / 4), fibonacci(n)]],
     ['many occurrences', (n: number) => ['aab'.repeat(10), 'aab'.repeat(n / 3)]],
-  ] as const)('reads each character a few times at most: %s', (_title, make) => {
+  ] as const)('reads each character only a few times: %s', (_title, make) => {
     for (const n of [3 * 2 ** 10, 3 * 2 ** 14]) {
       const [needle, content] = make(n).map(counting) as [
         ReturnType<typeof counting>,
@@ -69,14 +69,14 @@ describe('a search', () => {
   });
 });
 
-/** The worst case of many searches: it is full of its own beginnings. */
+/** The worst case of many search algorithms: the word is full of its own prefixes. */
 function fibonacci(length: number): string {
   let [a, b] = ['a', 'ab'];
   while (b.length < length) [a, b] = [b, b + a];
   return b.slice(0, length);
 }
 
-it('lines of offsets are those of the newlines before them', () => {
+it('computes line numbers from the newlines before each offset', () => {
   fc.assert(
     fc.property(text(0, 60), fc.uniqueArray(fc.nat(60)), (content, numbers) => {
       const offsets = numbers.filter((n) => n <= content.length).sort((a, b) => a - b);
@@ -87,7 +87,7 @@ it('lines of offsets are those of the newlines before them', () => {
   );
 });
 
-it('lines of a million offsets in one line are found in one pass', () => {
+it('computes the line of a million offsets in one pass', () => {
   const content = 'a'.repeat(2 ** 20);
   const lines = linesOfOffsets(
     content,

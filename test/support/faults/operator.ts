@@ -1,4 +1,4 @@
-/** An operator who does what docs/operations.md says, to the letter: the commands are read from there. */
+/** An operator who follows docs/operations.md to the letter: the commands are read from that document. */
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,40 +8,45 @@ import { asNobody } from '../postgres/binaries.ts';
 const run = promisify(execFile);
 const DOCUMENT = new URL('../../../docs/operations.md', import.meta.url);
 
-/** The blocks of commands below a heading. */
-export function documented(heading: string): string[] {
+/** Returns the command blocks below a heading. */
+export function documentedCommands(heading: string): string[] {
   const sections = readFileSync(DOCUMENT, 'utf8').split(/^#+ /m);
   const section = sections.find((each) => each.startsWith(`${heading}\n`));
-  if (section === undefined) throw new Error(`docs/operations.md has nothing about "${heading}"`);
+  if (section === undefined) throw new Error(`docs/operations.md has no section "${heading}"`);
   return [...section.matchAll(/^```\w*\n(.*?)\n```$/gms)].map(([, block = '']) => block);
 }
 
-/** The document's hosts and folders, and what they are here. */
-export type Meanings = Record<string, string>;
+/** Maps the hosts and folders of the document to those of the test. */
+export type Substitutions = Record<string, string>;
 
-/** A shell in a folder, of the user that Postgres runs as or of our own. */
+/** Runs shell commands in a folder, as the user that Postgres runs as or as the current one. */
 export class Operator {
   readonly #folder: string;
   readonly #env: Record<string, string>;
-  readonly #meanings: Meanings;
+  readonly #substitutions: Substitutions;
   readonly #user: object;
 
-  constructor(folder: string, env: Record<string, string>, meanings: Meanings = {}, user: object = {}) {
+  constructor(
+    folder: string,
+    env: Record<string, string>,
+    substitutions: Substitutions = {},
+    user: object = {},
+  ) {
     this.#folder = folder;
     this.#env = env;
-    this.#meanings = meanings;
+    this.#substitutions = substitutions;
     this.#user = user;
   }
 
-  /** Puts our hosts and folders in the place of the document's. */
+  /** Replaces the hosts and folders of the document with those of the test. */
   translate(text: string): string {
-    // The longest first: an address contains HOST.
-    const words = Object.keys(this.#meanings).sort((a, b) => b.length - a.length);
+    // Longest first, because an address contains HOST.
+    const words = Object.keys(this.#substitutions).sort((a, b) => b.length - a.length);
     if (words.length === 0) return text;
-    return text.replace(new RegExp(words.join('|'), 'g'), (word) => this.#meanings[word] ?? word);
+    return text.replace(new RegExp(words.join('|'), 'g'), (word) => this.#substitutions[word] ?? word);
   }
 
-  /** Runs commands up to the first that fails; resolves with what they printed. */
+  /** Runs commands until one fails. Resolves with their output. */
   async run(commands: string): Promise<string> {
     const { stdout } = await run('sh', ['-e', '-c', this.translate(commands)], {
       ...this.#user,
@@ -53,18 +58,19 @@ export class Operator {
 }
 
 export interface Tools {
-  /** Folder of the server's programs. */
+  /** Folder of the server binaries. */
   server: string;
-  /** Where a shell finds those and the tools. */
+  /** PATH with the server binaries and the client tools. */
   path: string;
   version: string;
 }
 
 /**
- * PostgreSQL's own tools, in PG_BIN or where `pg_config` says, and the server in the same folder if there is one, else ours.
+ * Finds PostgreSQL's client tools in PG_BIN or the folder that `pg_config` names, and a matching server: the one in the same folder
+ * if there is one, otherwise ours.
  *
- * @param ours folder of a server's programs
- * @returns why not, when they are not there or not for this server
+ * @param ours folder of our server binaries
+ * @returns the tools, or the reason why they are missing or do not match the server
  */
 export async function findTools(ours: string): Promise<Tools | string> {
   const bin =

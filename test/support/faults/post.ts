@@ -1,4 +1,4 @@
-/** One attempt to have a tool call done, by a client that does not wait for ever. */
+/** One attempt at a tool call, by a client that does not wait forever. */
 import { type Agent, request } from 'node:http';
 
 export interface Attempt {
@@ -8,7 +8,7 @@ export interface Attempt {
   isError: boolean;
 }
 
-/** @throws whatever ended the connection; an error with the code HUNG when there was no answer in time */
+/** @throws the error that ended the connection, or one with the code HUNG when no answer came in time */
 export function post(
   url: string,
   agent: Agent,

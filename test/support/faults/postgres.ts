@@ -1,4 +1,4 @@
-/** Postgres servers that a fault test starts, kills, freezes and moves: each a process of its own, with fsync on. */
+/** Postgres servers that a fault test starts, kills, freezes and moves. Each is a separate process, with fsync on. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -32,10 +32,10 @@ export interface PostgresOptions {
   binaries: string;
   /** An existing, empty folder for the server. */
   folder: string;
-  /** Where the data is to be, by default in `folder`. */
+  /** The data directory; by default in `folder`. */
   data?: string;
   settings?: string[];
-  /** More arguments of initdb. */
+  /** More arguments for initdb. */
   initdb?: string[];
 }
 
@@ -51,7 +51,7 @@ export class PostgresServer {
     this.data = options.data ?? join(options.folder, 'data');
   }
 
-  /** Makes a cluster and starts a server on it. */
+  /** Creates a cluster and starts a server on it. */
   static async create(options: PostgresOptions): Promise<PostgresServer> {
     const server = new PostgresServer(options);
     const { folder, binaries } = options;
@@ -74,7 +74,7 @@ export class PostgresServer {
     return `postgres://postgres:${this.#password}@127.0.0.1:${port}/${database}`;
   }
 
-  /** Starts the server, on another port if one is given, until it lets clients in. */
+  /** Starts the server, optionally on another port. Resolves when it accepts connections. */
   async start(port = this.port): Promise<void> {
     this.port = port;
     const settings = [
@@ -84,7 +84,7 @@ export class PostgresServer {
       'shared_buffers=32MB',
       ...(this.#options.settings ?? []),
     ];
-    // What is left of a killed server may hold its memory for a moment: then this one ends at once, and is started again.
+    // Processes of a killed server may hold its shared memory for a moment. The new server then exits at once, so try again.
     for (;;) {
       const log = openSync(join(this.#options.folder, 'log'), 'a');
       const args = ['-D', this.data, ...settings.flatMap((setting) => ['-c', setting])];
@@ -111,7 +111,7 @@ export class PostgresServer {
     );
   }
 
-  /** Runs one statement on a connection of its own. */
+  /** Runs one statement on a new connection. */
   async query(sql: string, parameters: unknown[] = [], database = 'postgres'): Promise<pg.QueryResultRow[]> {
     const client = new pg.Client({
       connectionString: this.url(this.port, database),
@@ -126,14 +126,14 @@ export class PostgresServer {
     }
   }
 
-  /** The postmaster and all its processes. */
+  /** The process ids of the postmaster and its children. */
   pids(): number[] {
     const postmaster = this.#postmaster?.pid;
     if (postmaster === undefined) return [];
     return [postmaster, ...childrenOf(postmaster)];
   }
 
-  /** kill -9: of the postmaster alone, or of all its processes at once. */
+  /** Sends SIGKILL to the postmaster alone or to all its processes at once. */
   async kill(which: 'postmaster' | 'all'): Promise<void> {
     const child = this.#postmaster;
     if (!child) return;
@@ -142,7 +142,7 @@ export class PostgresServer {
     await gone;
   }
 
-  /** kill -9 of one server process, upon which the postmaster ends all others and recovers by itself. */
+  /** Sends SIGKILL to one backend. The postmaster then ends all others and recovers by itself. */
   async killBackend(): Promise<void> {
     const rows = await this.query(
       `SELECT pid FROM pg_stat_activity WHERE application_name = 'memory-service' LIMIT 1`,
@@ -150,7 +150,7 @@ export class PostgresServer {
     if (rows[0]) kill(rows[0].pid, 'SIGKILL');
   }
 
-  /** Stops it in order; with `immediate` as after a crash. */
+  /** Shuts the server down cleanly, or with `immediate` as if it had crashed. */
   async stop(mode: 'fast' | 'immediate' = 'fast'): Promise<void> {
     const child = this.#postmaster;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
@@ -159,10 +159,10 @@ export class PostgresServer {
     await gone;
   }
 
-  /** SIGSTOP: connections are taken by the kernel, and nothing is ever answered. */
+  /** Sends SIGSTOP. The kernel still accepts connections, but nothing answers. */
   freeze(): void {
     const postmaster = this.#postmaster?.pid ?? 0;
-    // First, so that it makes no process that is not on the list.
+    // The postmaster first, so that it cannot start a process that is not on the list.
     kill(postmaster, 'SIGSTOP');
     for (const pid of childrenOf(postmaster)) kill(pid, 'SIGSTOP');
   }

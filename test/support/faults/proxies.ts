@@ -1,4 +1,4 @@
-/** What stands between a client and a server in the fault tests: a TCP proxy that can fail, and a load balancer. */
+/** Proxies between clients and servers in the fault tests: a TCP proxy that can fail, and a load balancer. */
 import { once } from 'node:events';
 import { Agent, createServer, type Server as HttpServer, request } from 'node:http';
 import {
@@ -14,7 +14,7 @@ interface Address {
   port: number;
 }
 
-/** Forwards TCP connections to `target`, which may change; can refuse, cut and swallow them. */
+/** Forwards TCP connections to `target`, which may change. It can refuse, reset and blackhole connections. */
 export class TcpProxy {
   target: Address;
   port = 0;
@@ -25,7 +25,7 @@ export class TcpProxy {
     this.target = target;
   }
 
-  /** Takes connections, from the second time on at the same port. */
+  /** Starts to accept connections. Reopening keeps the port. */
   async open(): Promise<void> {
     const server = createTcpServer((client) => {
       const upstream = connect(this.target);
@@ -46,27 +46,27 @@ export class TcpProxy {
     this.#server = server;
   }
 
-  /** Connections are refused from now on, and those that there are end. */
+  /** Refuses new connections and resets the open ones. */
   async refuse(): Promise<void> {
     const server = this.#server;
     if (!server) return;
     this.#server = undefined;
     const closed = once(server, 'close');
     server.close();
-    this.cut();
+    this.reset();
     await closed;
   }
 
-  /** Ends the connections that there are. */
-  cut(): void {
+  /** Resets the open connections. */
+  reset(): void {
     for (const [client, upstream] of this.#pairs) {
       client.resetAndDestroy();
       upstream.resetAndDestroy();
     }
   }
 
-  /** The connections that there are stay open, and nothing comes through any more. */
-  swallow(): void {
+  /** Keeps the open connections but forwards nothing anymore. */
+  blackhole(): void {
     for (const [client, upstream] of this.#pairs) {
       client.unpipe(upstream);
       upstream.unpipe(client);
@@ -77,8 +77,8 @@ export class TcpProxy {
 }
 
 /**
- * A plain round-robin HTTP proxy. It asks each replica for `/readyz`, again and again, and sends requests only to those that
- * answered 200 the last time. A request is sent once: whatever happens to it is what the client gets.
+ * A simple round-robin HTTP proxy. It polls `/readyz` of each replica and sends requests only to those that last answered 200.
+ * It never retries a request.
  */
 export class Balancer {
   readonly #replicas: { url: URL; ready: boolean }[];

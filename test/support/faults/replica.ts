@@ -9,7 +9,7 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** The service as a process that is killed and started again on the same port: `FAULTS_CLI`, by default dist/cli.js. */
+/** A service process that can be killed and restarted on the same port. It runs `FAULTS_CLI`, by default dist/cli.js. */
 export class Replica {
   readonly url: string;
   readonly #env: Record<string, string>;
@@ -30,7 +30,7 @@ export class Replica {
     return this.#child?.pid ?? 0;
   }
 
-  /** Starts the process, and waits until it is ready. */
+  /** Starts the process and waits until it is ready. */
   async start(): Promise<void> {
     const child = spawn(process.execPath, [process.env.FAULTS_CLI ?? 'dist/cli.js', 'serve'], {
       cwd: root,
@@ -52,13 +52,13 @@ export class Replica {
     }
   }
 
-  /** From now on nobody takes what the process prints. */
+  /** Stops reading the output of the process. */
   stopReadingOutput(): void {
     this.#child?.stdout?.pause();
     this.#child?.stderr?.pause();
   }
 
-  /** The status of a route, or 0 when it does not answer. */
+  /** Returns the status of a route, or 0 when the service does not answer. */
   async status(path: string): Promise<number> {
     try {
       const answer = await fetch(this.url + path);
@@ -74,7 +74,7 @@ export class Replica {
     return Number(new RegExp(`^${name} (.+)$`, 'm').exec(text)?.[1]);
   }
 
-  /** Ends it by a signal; resolves with its exit code, null after kill -9. */
+  /** Ends the process with a signal. Resolves with its exit code, or null after SIGKILL. */
   async end(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<number | null> {
     const child = this.#child;
     if (!child || child.exitCode !== null || child.signalCode !== null) return null;

@@ -1,4 +1,4 @@
-/** Clients that write under idempotency keys until they are answered, and a ledger of what has to be there afterwards. */
+/** Clients that retry writes under idempotency keys until they are answered, and a ledger of what the database must then contain. */
 import { randomUUID } from 'node:crypto';
 import { Agent } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -7,33 +7,33 @@ import { type Attempt, post } from './post.ts';
 
 export type Query = (sql: string, parameters?: unknown[]) => Promise<Record<string, unknown>[]>;
 
-/** What the files of one slot may be: paths below the slot, and their contents. */
+/** One possible state of the files in a slot: contents by path below the slot. */
 type Files = Readonly<Record<string, string>>;
 
-/** When a write was sent first, and when it was acknowledged: never, if it was given up. As `performance.now()` has it. */
+/** When a write was first sent and when it was acknowledged, by `performance.now()`. Infinity: it was abandoned or is in flight. */
 interface Write {
   sent: number;
   acknowledged: number;
 }
 
-/** A time at which the database was looked at, or copied, known to lie between these two. */
+/** The interval in which the database was read or copied. */
 export interface Moment {
   from: number;
   until: number;
 }
 
 export interface WorkloadOptions {
-  /** Where the service is; asked before each attempt. */
+  /** Returns the service's URL. Called before each attempt. */
   url: () => string;
   tenants: string[];
   clientsPerTenant: number;
   /** How long one attempt may take before it counts as hung. */
   limitMs: number;
-  /** Whether connections to the service may break: only where the service is killed. */
+  /** Whether connections to the service may break, as they do when the service is killed. */
   mayBreak?: boolean;
-  /** How often a client gives a write up after a failed attempt, instead of retrying it. */
+  /** The probability that a client abandons a write after a failed attempt instead of retrying it. */
   abandon?: number;
-  /** What a new file contains, which is to be deleted or to stay. */
+  /** Returns the content of a new file, which the client will delete or keep. */
   text?: (deletes: boolean) => string;
 }
 
@@ -41,25 +41,25 @@ export interface Verdict {
   acknowledged: number;
   lost: string[];
   doubled: string[];
-  /** Whatever else is not as it has to be. */
+  /** All other violations. */
   wrong: string[];
 }
 
-/** How long clients wait before they try again: less than Retry-After says, to press harder. */
+/** How long clients wait before a retry. Shorter than Retry-After, to add pressure. */
 const BACKOFF_MS = 60;
 
 export class Workload {
-  /** How often each answer came, and the longest time that it took. */
+  /** Count and longest duration by status or error code. */
   readonly statuses = new Map<string, { count: number; longestMs: number }>();
   readonly problems: string[] = [];
   acknowledged = 0;
   abandoned = 0;
   longestMs = 0;
-  /** Files that `verify` has compared. */
+  /** What `verify` has compared. */
   compared = { files: 0, bytes: 0 };
   readonly #options: WorkloadOptions;
   readonly #agent: Agent;
-  /** What each slot became, write by write. */
+  /** The states of each slot, one per write. */
   readonly #slots = new Map<string, (Write & { files: Files })[]>();
   readonly #lines = new Map<string, Write>();
   readonly #acknowledging = new Set<() => void>();
@@ -80,14 +80,14 @@ export class Workload {
     );
   }
 
-  /** Lets each client end what it is at. */
+  /** Stops the clients after their current slot. */
   async stop(): Promise<void> {
     this.#stopping = true;
     await this.#running;
     this.#agent.destroy();
   }
 
-  /** Resolves when so many writes more have been acknowledged. */
+  /** Resolves when `count` more writes have been acknowledged. */
   async acknowledge(count: number): Promise<void> {
     const enough = this.acknowledged + count;
     while (this.acknowledged < enough) {
@@ -102,7 +102,7 @@ export class Workload {
     for (let n = 0; !this.#stopping; n++) await this.#slot(tenant, `${name}-${n}`, n % 2 === 0);
   }
 
-  /** Creates a file, renames it, deletes it or not, and inserts lines into a file that all clients of the tenant share. */
+  /** Creates a file, renames it, inserts a line into a file that the tenant's clients share, and deletes the file if asked to. */
   async #slot(tenant: string, slot: string, deletes: boolean): Promise<void> {
     const text = this.#options.text?.(deletes) ?? `${slot} text`;
     const [a, b] = [`/memories/${slot}/a`, `/memories/${slot}/b`];
@@ -111,7 +111,7 @@ export class Workload {
     const step = (input: object, expected: string, files: Files) => {
       const write = { ...sentNow(), files };
       states.push(write);
-      return this.#noted(write, tenant, input, expected);
+      return this.#recordedWrite(write, tenant, input, expected);
     };
     if (!(await step(cmd.create(a, text), `File created successfully at: ${a}`, { a: text }))) return;
     await this.#line(tenant, slot);
@@ -124,16 +124,16 @@ export class Workload {
     const write = sentNow();
     this.#lines.set(`${tenant} ${line}`, write);
     const input = cmd.insert('/memories/log', 0, line);
-    await this.#noted(write, tenant, input, 'The file /memories/log has been edited.');
+    await this.#recordedWrite(write, tenant, input, 'The file /memories/log has been edited.');
   }
 
-  async #noted(write: Write, tenant: string, input: object, expected: string): Promise<boolean> {
+  async #recordedWrite(write: Write, tenant: string, input: object, expected: string): Promise<boolean> {
     const done = await this.#write(tenant, input, expected);
     if (done) write.acknowledged = performance.now();
     return done;
   }
 
-  /** Sends a block until it is answered or given up (with no expected answer, never); true when it is done for certain. */
+  /** Sends a block until it is answered or abandoned (never without an expected answer). Returns whether it was acknowledged. */
   async #write(tenant: string, input: object, expected: string | undefined): Promise<boolean> {
     const body = JSON.stringify({ type: 'tool_use', id: `toolu_${randomUUID()}`, name: 'memory', input });
     for (;;) {
@@ -173,7 +173,7 @@ export class Workload {
     return outcome;
   }
 
-  /** Compares the ledger with the database: as it is, while no client runs, or with a copy of it, as it was at a moment. */
+  /** Compares the ledger with the database while no client runs, or with a copy that was taken at `moment`. */
   async verify(query: Query, moment: Moment = now()): Promise<Verdict> {
     const verdict: Verdict = {
       acknowledged: this.acknowledged,
@@ -205,17 +205,17 @@ export class Workload {
       const files = found.get(slot) ?? {};
       found.delete(slot);
       if (allowed(states, moment).some((each) => JSON.stringify(each) === JSON.stringify(files))) continue;
-      const what = `${slot}: ${Object.keys(files).join(' and ') || 'nothing'} is there, which no write left so`;
+      const what = `${slot}: found ${Object.keys(files).join(' and ') || 'nothing'}, a state that no write left`;
       (Object.keys(files).length > 1 ? verdict.doubled : verdict.lost).push(what);
     }
     for (const slot of found.keys()) verdict.wrong.push(`${slot}: nobody wrote it`);
     for (const [line, { sent, acknowledged }] of this.#lines) {
       const times = lines.get(line) ?? 0;
       lines.delete(line);
-      if (times > 1) verdict.doubled.push(`the line ${line} is there ${times} times`);
+      if (times > 1) verdict.doubled.push(`the line ${line} was found ${times} times`);
       if (times === 0 && acknowledged <= moment.from) verdict.lost.push(`the line ${line}`);
       if (times > 0 && sent > moment.until)
-        verdict.wrong.push(`the line ${line} is there before it was written`);
+        verdict.wrong.push(`the line ${line} was found before it was written`);
     }
     for (const line of lines.keys()) verdict.wrong.push(`the line ${line}: nobody wrote it`);
     return verdict;
@@ -229,9 +229,9 @@ function now(): Moment {
   return { from: time, until: time };
 }
 
-/** What a slot may have been at a moment: as the last acknowledged write left it, or any that was under way. */
+/** The states that a slot may have at a moment: the one the last acknowledged write left, or that of a write in flight. */
 function allowed(states: (Write & { files: Files })[], { from, until }: Moment): Files[] {
   const settled = states.findLastIndex(({ acknowledged }) => acknowledged <= from);
-  const underWay = states.slice(settled + 1).filter(({ sent }) => sent <= until);
-  return [states[settled]?.files ?? {}, ...underWay.map(({ files }) => files)];
+  const inFlight = states.slice(settled + 1).filter(({ sent }) => sent <= until);
+  return [states[settled]?.files ?? {}, ...inFlight.map(({ files }) => files)];
 }

@@ -44,7 +44,7 @@ function isOf(kind: Kind, value: unknown): boolean {
   return typeof value === 'string';
 }
 
-/** What is wrong with a text, or undefined. */
+/** Returns what is wrong with a text, or undefined. */
 function textProblem(name: string, value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined;
   if (value.includes('\0')) return `\`${name}\` contains a NUL character (U+0000), which cannot be stored`;
@@ -54,8 +54,8 @@ function textProblem(name: string, value: unknown): string | undefined {
 }
 
 /**
- * Section 3: the command and its fields, present and of their types first, then what the texts contain. Paths are
- * looked at by the path rules, afterwards.
+ * Section 3: checks that the command's fields are present and have the right types, then the contents of texts. The path rules apply
+ * afterwards.
  */
 export function checkInput(input: Record<string, unknown>): { command: string; fields: Fields } {
   const command = String(input.command);

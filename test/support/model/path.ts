@@ -2,7 +2,7 @@ import { bytes, fail, hex } from './types.ts';
 
 export const ROOT = '/memories';
 
-/** Whether a `..` segment is in the path, behind backslashes and any number of percent-encodings too. */
+/** Whether the path contains a `..` segment, even behind backslashes or repeated percent-encoding. */
 function escapes(raw: string): boolean {
   let text = raw;
   for (;;) {
@@ -15,7 +15,7 @@ function escapes(raw: string): boolean {
   }
 }
 
-/** The first length limit the canonical path breaks, as the contract words it, or undefined. */
+/** Returns the contract's error for the first length limit that the canonical path exceeds, or undefined. */
 export function tooLong(path: string): string | undefined {
   if (bytes(path) > 1024) return `Error: Path is too long: ${bytes(path)} bytes (limit 1024)`;
   const segments = path.split('/').slice(2);
@@ -30,7 +30,7 @@ export function tooLong(path: string): string | undefined {
   return undefined;
 }
 
-/** A text as JSON has it, with what cannot be seen escaped too. */
+/** Formats a text as JSON, with invisible characters escaped too. */
 function jsonEscaped(text: string): string {
   const unit = (i: number, c: string) => `\\u${c.charCodeAt(i).toString(16).padStart(4, '0')}`;
   return JSON.stringify(text).replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (c) =>
@@ -38,7 +38,7 @@ function jsonEscaped(text: string): string {
   );
 }
 
-/** Section 1: the canonical path of a raw one, or the refusal. */
+/** Section 1: returns the canonical path, or throws the contract's error. */
 export function canonical(raw: string): string {
   if (bytes(raw) > 4096) fail(`Error: Path is too long: ${bytes(raw)} bytes (limit 1024)`);
   const segments = raw.split('/').filter((segment) => segment !== '' && segment !== '.');
@@ -64,7 +64,7 @@ export function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
-/** The directories above a path, nearest first, the root last. */
+/** Returns the directories above a path, nearest first, root last. */
 export function ancestors(path: string): string[] {
   const all: string[] = [];
   for (let at = path; at !== ROOT; ) {

@@ -1,18 +1,18 @@
-/** What a command answers. */
+/** The result of a command. */
 export interface Result {
   content: string;
   is_error: boolean;
 }
 
-/** A tenant's memory: canonical path → a file's content, or null for a directory. Never changed in place. */
+/** A tenant's memory: canonical path → file content, or null for a directory. Immutable. */
 export type Tree = ReadonlyMap<string, string | null>;
 
 export interface Limits {
-  /** Bytes a file may have. */
+  /** Maximum size of a file in bytes. */
   maxFileBytes: number;
 }
 
-/** A command that can be run: every field there and of its type, every path canonical. */
+/** The validated fields of a command. Every path is canonical. */
 export interface Fields {
   path: string;
   old_path: string;
@@ -25,7 +25,7 @@ export interface Fields {
   view_range?: [number, number] | null;
 }
 
-/** Thrown by the model where the contract has a result that reports a failure. */
+/** Thrown where the contract answers with an error result. */
 export class Failure extends Error {}
 
 export function fail(content: string): never {
@@ -36,7 +36,7 @@ export function bytes(text: string): number {
   return Buffer.byteLength(text, 'utf8');
 }
 
-/** Order by Unicode code point, which is the order of the UTF-8 bytes. */
+/** Compares by Unicode code point, which is also the order of the UTF-8 bytes. */
 export function byCodePoint(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

@@ -1,7 +1,7 @@
 import { nameOf, parentOf } from './path.ts';
 import { byCodePoint, bytes, type Fields, fail, type Tree } from './types.ts';
 
-/** A size as listings show it: one decimal, rounded half up, never 1024.0 of a unit. */
+/** Formats a size for listings: one decimal, rounded half up, never 1024.0 of a unit. */
 export function size(n: number): string {
   if (n < 1024) return `${n}B`;
   let unit = 1024;
@@ -13,7 +13,7 @@ export function size(n: number): string {
   throw new Error('unreachable');
 }
 
-/** Lines from `first` (1-based), numbered. */
+/** Numbers lines, starting with `first` (1-based). */
 export function numbered(lines: string[], first: number): string {
   return lines.map((line, i) => `${String(first + i).padStart(6)}\t${line}`).join('\n');
 }
@@ -52,7 +52,7 @@ function viewFile(path: string, content: string, range: [number, number] | null 
   return `Here's the content of ${path} with line numbers:\n${numbered(lines.slice(first - 1, last), first)}`;
 }
 
-/** `view`, without MAX_VIEW_CHARS. */
+/** Runs `view` without MAX_VIEW_CHARS. */
 export function view(tree: Tree, { path, view_range }: Fields): string {
   const content = tree.get(path);
   if (content === undefined) fail(`The path ${path} does not exist. Please provide a valid path.`);

