@@ -79,6 +79,7 @@ export async function buildApp(options: {
     batchSize: config.DB_BATCH_SIZE,
     maxFiles: config.MAX_TENANT_FILES,
     maxBytes: config.MAX_TENANT_BYTES,
+    historyDays: config.HISTORY_DAYS,
   });
   app.addHook('onClose', async () => {
     await Promise.all([memory.close(), authenticator.close()]);
