@@ -84,14 +84,22 @@ await withCleanup(async (scratch, later) => {
   later(() => openedSmall.close());
   later(() => openedLarge.close());
   const any = (memory: PostgresMemory, files: number): Fixture => ({
-    store: () => memory.forTenant(`t${pick(Math.floor((files * 0.9) / 100))}`, { autoCreate: false }),
+    store: () =>
+      memory.forTenant(`t${pick(Math.floor((files * 0.9) / 100))}`, {
+        autoCreate: false,
+        origin: { actor: { type: 'anonymous' } },
+      }),
     directories: 1,
   });
   const fixtures: Record<'small' | 'large' | 'largest', Fixture> = {
     small: any(openedSmall.memory, SMALL_FILES),
     large: any(openedLarge.memory, FILES),
     largest: {
-      store: () => openedLarge.memory.forTenant('large', { autoCreate: false }),
+      store: () =>
+        openedLarge.memory.forTenant('large', {
+          autoCreate: false,
+          origin: { actor: { type: 'anonymous' } },
+        }),
       directories: Math.floor(FILES / 1000),
     },
   };
@@ -100,7 +108,10 @@ await withCleanup(async (scratch, later) => {
   for (const [name, call] of Object.entries(calls)) rows.push(await compare(name, call, fixtures));
   const moves = [];
   for (const files of SIZES) {
-    const store = openedLarge.memory.forTenant('moved', { autoCreate: false });
+    const store = openedLarge.memory.forTenant('moved', {
+      autoCreate: false,
+      origin: { actor: { type: 'anonymous' } },
+    });
     moves.push({ files, ...(await measureMoves(store, files)) });
     progress(`moved and deleted directories of ${files} files`);
   }
@@ -130,7 +141,10 @@ async function openMemory({
   url,
 }: BenchDatabase): Promise<{ memory: PostgresMemory; close(): Promise<void> }> {
   const database = await openDatabase(loadConfig({ DATABASE_URL: url, DB_STATEMENT_TIMEOUT_MS: '0' }));
-  const memory = new PostgresMemory(database, { maxFiles: 0, maxBytes: 0, maxAnswers: 0, batchSize: 32 });
+  const memory = new PostgresMemory(database, {
+    ...{ maxFiles: 0, maxBytes: 0, maxAnswers: 0 },
+    ...{ batchSize: 32, historyDays: 30 },
+  });
   return { memory, close: () => memory.close().then(() => database.close()) };
 }
 

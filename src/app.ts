@@ -80,6 +80,7 @@ export async function buildApp(options: {
     maxFiles: config.MAX_TENANT_FILES,
     maxBytes: config.MAX_TENANT_BYTES,
     maxAnswers: config.MAX_TENANT_ANSWERS,
+    historyDays: config.HISTORY_DAYS,
   });
   app.addHook('onClose', async () => {
     await Promise.all([memory.close(), authenticator.close()]);

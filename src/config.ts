@@ -83,6 +83,8 @@ const environment = z.object({
   IDEMPOTENCY_HOURS: integer(1, 8760).default(24),
   MAX_TENANT_ANSWERS: integer(0, 1_000_000_000).default(50_000),
   MEMORY_TTL_DAYS: integer(0, 36_500).default(0),
+  HISTORY_DAYS: integer(0, 36_500).default(30),
+  MAX_TENANT_HISTORY_BYTES: integer(0).default(1024 * MEBIBYTE),
   REDACT: z.enum(['off', 'mask', 'reject'], { error: 'must be off, mask or reject' }).default('off'),
   MAX_BODY_BYTES: integer(1024, MAX_TEXT_BYTES).optional(),
   LOG_LEVEL: z

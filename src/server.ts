@@ -98,7 +98,10 @@ const FIRST_CLEANING_AFTER_MS = 60 * 1000;
 function startJobs(config: Config, database: Database, log: Logger): () => Promise<void> {
   const jobs = {
     expiration: async () => {
-      const expired = await expireFiles(database, { defaultTtlDays: config.MEMORY_TTL_DAYS });
+      const expired = await expireFiles(database, {
+        defaultTtlDays: config.MEMORY_TTL_DAYS,
+        historyDays: config.HISTORY_DAYS,
+      });
       if (expired && expired.files > 0) log.info(expired, 'expired files');
     },
     pruning: async () => {

@@ -22,10 +22,16 @@ const lookupFile = prepared(lookupFileQuery);
 const lookup = prepared(lookupQuery);
 const read = prepared(readFileQuery);
 
-/** Calls one of the service's database functions, without quotas and idempotency. */
+const HISTORY_DAYS = 30;
+
+/** Calls one of the service's database functions, without quotas and idempotency, by nobody. */
 const call = (query: Execute, name: string, values: (string | number | boolean | null)[]) => {
   const parameters = values.map((_, i) => `$${i + 1}`).join(', ');
-  return query({ name, text: `SELECT outcome FROM ${name}(${parameters}, NULL, NULL, NULL, true)`, values });
+  return query({
+    name,
+    text: `SELECT outcome FROM ${name}(${parameters}, NULL, NULL, NULL, NULL, true)`,
+    values,
+  });
 };
 
 /** Runs a memory command with the service's SQL and formatting, but without any validation. */
@@ -56,11 +62,11 @@ export async function executeBare(query: Execute, tenant: string, input: Input):
       return `The file ${input.path} has been edited.`;
     case 'rename': {
       const { old_path: from, new_path: to } = input;
-      await call(query, 'memory_rename', [tenant, from, to, 1024, 20, 0]);
+      await call(query, 'memory_rename', [tenant, from, to, 1024, 20, 0, randomUUID(), HISTORY_DAYS]);
       return `Successfully renamed ${from} to ${to}`;
     }
     case 'delete':
-      await call(query, 'memory_delete', [tenant, input.path]);
+      await call(query, 'memory_delete', [tenant, input.path, randomUUID(), HISTORY_DAYS]);
       return `Successfully deleted ${input.path}`;
   }
 }
@@ -89,6 +95,6 @@ async function edit(query: Execute, tenant: string, path: string, change: (conte
   const bytes = Buffer.byteLength(file.content);
   await call(query, 'memory_write', [
     ...[tenant, path, file.version, 0, bytes, change(file.content), randomUUID()],
-    ...[0, 0],
+    ...[0, 0, HISTORY_DAYS],
   ]);
 }

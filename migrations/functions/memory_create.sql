@@ -1,39 +1,39 @@
 -- Creates a file, and the directories above it that are missing.
 --
--- Outcomes beside those of memory_begin_write, in the order of the contract (docs/contract.md, section 2): exists,
+-- Outcomes beside those of memory_open_write, in the order of the contract (docs/contract.md, section 2): exists,
 -- not_a_directory {path}, over_quota {of, used, limit, needed}, created. With p_auto_create the tenant's first file makes the tenant.
 CREATE OR REPLACE FUNCTION memory_create(
   p_tenant text, p_path text, p_content text, p_version uuid, p_auto_create boolean,
   p_max_files bigint, p_max_bytes bigint,
-  p_key_hash text, p_request_hash text, p_answer text, p_wait boolean,
+  p_origin jsonb, p_key_hash text, p_request_hash text, p_answer text, p_wait boolean,
   OUT outcome text, OUT data jsonb
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  begun record := memory_begin_write(p_tenant, p_key_hash, p_request_hash, p_wait);
+  opened record := memory_open_write(p_tenant, NULL, p_key_hash, p_request_hash, p_wait);
   parent CONSTANT text := memory_parent(p_path);
   made_tenant boolean := false;
   exceeded jsonb;
   file_above text;
 BEGIN
-  IF begun.outcome = 'unknown_tenant' AND p_auto_create THEN
+  IF opened.outcome = 'unknown_tenant' AND p_auto_create THEN
     INSERT INTO tenants (id) VALUES (p_tenant) ON CONFLICT (id) DO NOTHING;
     made_tenant := FOUND;
-    begun := memory_begin_write(p_tenant, p_key_hash, p_request_hash, p_wait);
+    opened := memory_open_write(p_tenant, NULL, p_key_hash, p_request_hash, p_wait);
   END IF;
-  IF begun.outcome IS NOT NULL THEN
-    outcome := begun.outcome;
-    data := begun.data;
+  IF opened.outcome IS NOT NULL THEN
+    outcome := opened.outcome;
+    data := opened.data;
     RETURN;
   END IF;
 
   exceeded := memory_exceeded_quota(
-    begun.files, COALESCE(begun.max_files, p_max_files), 1,
-    begun.bytes, COALESCE(begun.max_bytes, p_max_bytes), octet_length(p_content)
+    opened.files, COALESCE(opened.max_files, p_max_files), 1,
+    opened.bytes, COALESCE(opened.max_bytes, p_max_bytes), octet_length(p_content)
   );
   IF exceeded IS NULL THEN
     -- Does nothing when the parent is no directory or something is at the path. So the usual case is one statement.
-    INSERT INTO entries AS e (tenant_id, path, parent_path, kind, content, version)
-    SELECT p_tenant, p_path, parent, 'file', p_content, p_version
+    INSERT INTO entries AS e (tenant_id, path, parent_path, kind, content, version, changed_at, origin)
+    SELECT p_tenant, p_path, parent, 'file', p_content, p_version, opened.at, p_origin
     FROM entries AS above WHERE above.tenant_id = p_tenant AND above.path = parent AND above.kind = 'dir'
     ON CONFLICT (tenant_id, path) DO NOTHING;
   END IF;
@@ -50,7 +50,7 @@ BEGIN
       RETURN;
     END IF;
     IF exceeded IS NULL THEN
-      exceeded := memory_make_directories(p_tenant, p_path, COALESCE(begun.max_files, p_max_files));
+      exceeded := memory_make_directories(p_tenant, p_path, COALESCE(opened.max_files, p_max_files), opened.at);
     END IF;
     IF exceeded IS NOT NULL THEN
       IF made_tenant THEN
@@ -60,12 +60,11 @@ BEGIN
       data := exceeded;
       RETURN;
     END IF;
-    INSERT INTO entries (tenant_id, path, parent_path, kind, content, version)
-    VALUES (p_tenant, p_path, parent, 'file', p_content, p_version);
+    INSERT INTO entries (tenant_id, path, parent_path, kind, content, version, changed_at, origin)
+    VALUES (p_tenant, p_path, parent, 'file', p_content, p_version, opened.at, p_origin);
   END IF;
 
-  UPDATE tenants AS t SET file_count = t.file_count + 1, byte_count = t.byte_count + octet_length(p_content)
-  WHERE t.id = p_tenant;
+  PERFORM memory_count_change(p_tenant, 1, octet_length(p_content), 0, 0, opened.at, false);
   IF p_key_hash IS NOT NULL THEN
     PERFORM memory_store_answer(p_tenant, p_key_hash, p_request_hash, p_answer, false);
   END IF;

@@ -27,9 +27,10 @@ BEGIN
 END
 $$;
 
--- Makes the directories above `p_path` that are missing, unless that exceeds a quota, which it then returns.
+-- Makes the directories above `p_path` that are missing, in a change at p_at, unless that exceeds a quota, which it then
+-- returns.
 CREATE OR REPLACE FUNCTION memory_make_directories(
-  p_tenant text, p_path text, p_max_directories bigint
+  p_tenant text, p_path text, p_max_directories bigint, p_at timestamptz
 ) RETURNS jsonb LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   missing text[];
@@ -39,8 +40,8 @@ BEGIN
   WHERE NOT EXISTS (SELECT FROM entries AS e WHERE e.tenant_id = p_tenant AND e.path = a.path);
   exceeded := memory_exceeded_directories(p_tenant, cardinality(array_remove(missing, '/memories')), p_max_directories);
   IF exceeded IS NULL THEN
-    INSERT INTO entries AS e (tenant_id, path, parent_path, kind)
-    SELECT p_tenant, m.path, memory_parent(m.path), 'dir' FROM unnest(missing) AS m (path);
+    INSERT INTO entries AS e (tenant_id, path, parent_path, kind, changed_at)
+    SELECT p_tenant, m.path, memory_parent(m.path), 'dir', p_at FROM unnest(missing) AS m (path);
   END IF;
   RETURN exceeded;
 END

@@ -1,5 +1,7 @@
--- Deletes up to p_limit entries of a tenant, what is below a directory before the directory. Returns how many that were.
-CREATE OR REPLACE FUNCTION memory_erase(p_tenant text, p_limit integer) RETURNS bigint
+-- For a tenant that is to go: these record nothing.
+
+-- Erases up to p_limit entries of a tenant, what is below a directory before the directory. Returns how many that were.
+CREATE OR REPLACE FUNCTION memory_erase_entries(p_tenant text, p_limit integer) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   gone record;
@@ -17,5 +19,37 @@ BEGIN
   UPDATE tenants AS t SET file_count = t.file_count - gone.files, byte_count = t.byte_count - gone.bytes
   WHERE t.id = p_tenant AND gone.files > 0;
   RETURN gone.entries;
+END
+$$;
+
+-- Erases up to p_limit rows of a tenant's history. Returns how many rows of which table that were.
+CREATE OR REPLACE FUNCTION memory_erase_history(
+  p_tenant text, p_limit integer, OUT versions bigint, OUT contents bigint, OUT directories bigint
+) LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  content_bytes bigint;
+BEGIN
+  PERFORM FROM tenants WHERE id = p_tenant FOR NO KEY UPDATE;
+  DELETE FROM versions AS v WHERE v.tenant_id = p_tenant AND v.id IN (
+    SELECT old.id FROM versions AS old WHERE old.tenant_id = p_tenant LIMIT p_limit
+  );
+  GET DIAGNOSTICS versions = ROW_COUNT;
+  WITH erased AS (
+    DELETE FROM version_contents AS c WHERE c.tenant_id = p_tenant AND c.id IN (
+      SELECT old.id FROM version_contents AS old WHERE old.tenant_id = p_tenant LIMIT p_limit - versions
+    )
+    RETURNING c.size_bytes
+  )
+  SELECT count(*), COALESCE(sum(x.size_bytes), 0) INTO contents, content_bytes FROM erased AS x;
+  -- A path that was a directory more than once goes at once, so these may be some more than p_limit.
+  DELETE FROM past_directories AS d WHERE d.tenant_id = p_tenant AND d.path IN (
+    SELECT old.path FROM past_directories AS old WHERE old.tenant_id = p_tenant
+    LIMIT p_limit - versions - contents
+  );
+  GET DIAGNOSTICS directories = ROW_COUNT;
+  UPDATE tenants AS t SET
+    history_versions = t.history_versions - versions,
+    history_bytes = t.history_bytes - content_bytes - (versions + directories) * memory_history_row_bytes()
+  WHERE t.id = p_tenant AND versions + contents + directories > 0;
 END
 $$;

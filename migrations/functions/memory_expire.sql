@@ -1,22 +1,25 @@
--- Deletes up to p_limit files of a tenant that were neither read nor written since p_before. Directories stay.
+-- Deletes up to p_limit files of a tenant that were neither read nor written since p_before, as the change p_change. Directories stay.
 -- Returns how many files and bytes that were; none for a tenant that does not exist.
 CREATE OR REPLACE FUNCTION memory_expire(
-  p_tenant text, p_before timestamptz, p_limit integer, OUT files bigint, OUT bytes bigint
+  p_tenant text, p_before timestamptz, p_limit integer, p_change uuid, p_history_days bigint, p_origin jsonb,
+  OUT files bigint, OUT bytes bigint
 ) LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  opened CONSTANT record := memory_open_write(p_tenant, p_history_days, NULL, NULL, true);
+  paths text[];
+  deleted record;
 BEGIN
-  PERFORM FROM tenants WHERE id = p_tenant FOR NO KEY UPDATE;
-  WITH expired AS (
-    DELETE FROM entries AS e
-    WHERE e.tenant_id = p_tenant AND e.path IN (
-      SELECT old.path FROM entries AS old
-      WHERE old.tenant_id = p_tenant AND old.kind = 'file' AND old.accessed_at < p_before AND old.updated_at < p_before
-      LIMIT p_limit
-    )
-    RETURNING e.size_bytes
-  )
-  SELECT count(*), COALESCE(sum(x.size_bytes), 0) INTO files, bytes FROM expired AS x;
-  IF files > 0 THEN
-    UPDATE tenants AS t SET file_count = t.file_count - files, byte_count = t.byte_count - bytes WHERE t.id = p_tenant;
+  files := 0;
+  bytes := 0;
+  SELECT array_agg(old.path) INTO paths FROM (
+    SELECT e.path FROM entries AS e
+    WHERE e.tenant_id = p_tenant AND e.kind = 'file' AND e.accessed_at < p_before AND e.updated_at < p_before
+    LIMIT p_limit
+  ) AS old;
+  IF opened.outcome IS NULL AND paths IS NOT NULL THEN
+    deleted := memory_delete_entries(p_tenant, paths, opened.at, opened.keeps_history, p_change, p_origin);
+    files := deleted.files;
+    bytes := deleted.bytes;
   END IF;
 END
 $$;

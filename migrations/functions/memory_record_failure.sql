@@ -1,16 +1,16 @@
 -- Stores the answer of a write that failed, and so changed nothing, under its idempotency key.
 --
--- Outcomes beside those of memory_begin_write: recorded. For a tenant that does not exist nothing is stored.
+-- Outcomes beside those of memory_open_write: recorded. For a tenant that does not exist nothing is stored.
 CREATE OR REPLACE FUNCTION memory_record_failure(
   p_tenant text, p_key_hash text, p_request_hash text, p_answer text, p_wait boolean,
   OUT outcome text, OUT data jsonb
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  begun CONSTANT record := memory_begin_write(p_tenant, p_key_hash, p_request_hash, p_wait);
+  opened CONSTANT record := memory_open_write(p_tenant, NULL, p_key_hash, p_request_hash, p_wait);
 BEGIN
-  IF begun.outcome IS NOT NULL THEN
-    outcome := CASE begun.outcome WHEN 'unknown_tenant' THEN 'recorded' ELSE begun.outcome END;
-    data := begun.data;
+  IF opened.outcome IS NOT NULL THEN
+    outcome := CASE opened.outcome WHEN 'unknown_tenant' THEN 'recorded' ELSE opened.outcome END;
+    data := opened.data;
     RETURN;
   END IF;
   PERFORM memory_store_answer(p_tenant, p_key_hash, p_request_hash, p_answer, true);

@@ -1,21 +1,25 @@
 -- Moves a file, or a directory with all below it, and makes the directories above the destination that are missing.
+-- p_change is a new id, which those of the files' new versions come from.
 --
--- Outcomes beside those of memory_begin_write, in the order of the contract (docs/contract.md, section 2): destination_exists,
+-- Outcomes beside those of memory_open_write, in the order of the contract (docs/contract.md, section 2): destination_exists,
 -- source_missing, inside_itself, not_a_directory {path}, too_long {path}, over_quota {of, used, limit, needed}, renamed. too_long names the first path that would
 -- exceed p_max_path_bytes, or be more than p_max_depth levels below the root.
 CREATE OR REPLACE FUNCTION memory_rename(
   p_tenant text, p_from text, p_to text, p_max_path_bytes integer, p_max_depth integer,
-  p_max_files bigint,
-  p_key_hash text, p_request_hash text, p_answer text, p_wait boolean,
+  p_max_files bigint, p_change uuid, p_history_days bigint,
+  p_origin jsonb, p_key_hash text, p_request_hash text, p_answer text, p_wait boolean,
   OUT outcome text, OUT data jsonb
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  begun CONSTANT record := memory_begin_write(p_tenant, p_key_hash, p_request_hash, p_wait);
+  opened CONSTANT record := memory_open_write(p_tenant, p_history_days, p_key_hash, p_request_hash, p_wait);
   problem_path text;
+  moved text[];
+  versions bigint := 0;
+  history_bytes bigint := 0;
 BEGIN
-  IF begun.outcome IS NOT NULL THEN
-    outcome := CASE begun.outcome WHEN 'unknown_tenant' THEN 'source_missing' ELSE begun.outcome END;
-    data := begun.data;
+  IF opened.outcome IS NOT NULL THEN
+    outcome := CASE opened.outcome WHEN 'unknown_tenant' THEN 'source_missing' ELSE opened.outcome END;
+    data := opened.data;
     RETURN;
   END IF;
 
@@ -51,16 +55,28 @@ BEGIN
     RETURN;
   END IF;
 
-  data := memory_make_directories(p_tenant, p_to, COALESCE(begun.max_files, p_max_files));
+  data := memory_make_directories(p_tenant, p_to, COALESCE(opened.max_files, p_max_files), opened.at);
   IF data IS NOT NULL THEN
     outcome := 'over_quota';
     RETURN;
   END IF;
+  IF opened.keeps_history THEN
+    SELECT array_agg(e.path) INTO moved
+    FROM entries AS e WHERE e.tenant_id = p_tenant AND memory_in_subtree(e.path, p_from);
+    SELECT k.versions, k.bytes INTO versions, history_bytes
+    FROM memory_keep_versions(p_tenant, moved, opened.at, false) AS k;
+    history_bytes := history_bytes + memory_keep_directories(p_tenant, moved, opened.at);
+  END IF;
   UPDATE entries AS e SET
     path = p_to || substr(e.path, length(p_from) + 1),
     parent_path = CASE WHEN e.path = p_from THEN memory_parent(p_to)
-      ELSE p_to || substr(e.parent_path, length(p_from) + 1) END
+      ELSE p_to || substr(e.parent_path, length(p_from) + 1) END,
+    version = CASE e.kind WHEN 'file' THEN memory_version_id(p_change, e.path) END,
+    memory_id = COALESCE(e.memory_id, e.version), content_id = COALESCE(e.content_id, e.version),
+    operation = CASE e.kind WHEN 'file' THEN 'modified' END,
+    changed_at = opened.at, origin = p_origin
   WHERE e.tenant_id = p_tenant AND memory_in_subtree(e.path, p_from);
+  PERFORM memory_count_change(p_tenant, 0, 0, versions, history_bytes, opened.at, NOT opened.keeps_history);
   IF p_key_hash IS NOT NULL THEN
     PERFORM memory_store_answer(p_tenant, p_key_hash, p_request_hash, p_answer, false);
   END IF;

@@ -42,6 +42,7 @@ export function jwtAuthenticator(options: JwtOptions): Authenticator {
       const token = bearerToken(credentials);
       if (token === undefined) throw unauthorized();
       let claim: unknown;
+      let subject: string | null;
       try {
         const { payload } = await jwtVerify(token, keyFor(credentials.ip), {
           issuer,
@@ -52,6 +53,7 @@ export function jwtAuthenticator(options: JwtOptions): Authenticator {
           requiredClaims: ['exp', tenantClaim],
         });
         claim = payload[tenantClaim];
+        subject = payload.sub ?? null;
       } catch (error) {
         if (error instanceof ServiceError) throw error;
         throw error instanceof errors.JOSEError ? unauthorized() : issuerUnavailable();
@@ -59,7 +61,7 @@ export function jwtAuthenticator(options: JwtOptions): Authenticator {
       if (typeof claim !== 'string' || !TENANT_ID.test(claim)) throw unauthorized();
       const named = namedTenant(credentials);
       if (named !== undefined && named !== claim) throw otherTenant();
-      return { tenant: claim, access: 'read_write', autoCreate };
+      return { tenant: claim, actor: { type: 'jwt', subject }, access: 'read_write', autoCreate };
     },
     close: async () => {},
   };

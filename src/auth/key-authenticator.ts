@@ -3,6 +3,7 @@ import { hashOf, isApiKey } from '../api-keys/api-key.ts';
 import type { Keys } from '../api-keys/api-keys.ts';
 import type { KeyRow } from '../api-keys/queries.ts';
 import { ServiceError } from '../errors.ts';
+import type { Actor } from '../memory/origin.ts';
 import type { ConcurrencyLimiter } from '../util/concurrency-limiter.ts';
 import { mapMaybePromise } from '../util/maybe-promise.ts';
 import { WriteBehindBuffer } from '../util/write-behind-buffer.ts';
@@ -26,6 +27,7 @@ const LAST_USED_RESOLUTION_MS = 5 * 60_000;
 
 /** A cached key; times in milliseconds. */
 interface KnownKey extends Pick<KeyRow, 'tenant' | 'access'> {
+  actor: Actor;
   isRevoked: boolean;
   expiresAt: number;
   lastUsedAt: number;
@@ -86,7 +88,7 @@ export class KeyAuthenticator implements Authenticator {
     const named = namedTenant(credentials);
     if (key.tenant !== null) {
       if (named !== undefined && named !== key.tenant) throw otherTenant();
-      return { tenant: key.tenant, access: key.access, autoCreate: false };
+      return { tenant: key.tenant, actor: key.actor, access: key.access, autoCreate: false };
     }
     if (named === undefined) {
       throw new ServiceError(
@@ -95,7 +97,7 @@ export class KeyAuthenticator implements Authenticator {
         `This key serves many tenants: say which with the header ${TENANT_HEADER}.`,
       );
     }
-    return { tenant: named, access: key.access, autoCreate: this.#autoCreate };
+    return { tenant: named, actor: key.actor, access: key.access, autoCreate: this.#autoCreate };
   }
 
   close(): Promise<void> {
@@ -122,10 +124,11 @@ export class KeyAuthenticator implements Authenticator {
 
 function knownKey(row: KeyRow | undefined): KnownKey | undefined {
   if (row === undefined) return undefined;
-  const { tenant, access, revokedAt, expiresAt, lastUsedAt } = row;
+  const { id, label, tenant, access, revokedAt, expiresAt, lastUsedAt } = row;
   return {
     tenant,
     access,
+    actor: { type: 'api_key', id, label },
     isRevoked: revokedAt !== null,
     expiresAt: expiresAt === null ? Number.POSITIVE_INFINITY : new Date(expiresAt).getTime(),
     lastUsedAt: lastUsedAt === null ? 0 : new Date(lastUsedAt).getTime(),

@@ -7,6 +7,7 @@ export function noAuthentication(options: { autoCreate: boolean }): Authenticato
   return {
     authenticate: (credentials) => ({
       tenant: namedTenant(credentials) ?? DEFAULT_TENANT,
+      actor: { type: 'anonymous' },
       access: 'read_write',
       autoCreate: options.autoCreate,
     }),

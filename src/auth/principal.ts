@@ -1,9 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ServiceError } from '../errors.ts';
+import type { Actor } from '../memory/origin.ts';
 
 /** The caller of a request: which tenant's memory it may use, and how. */
 export interface Principal {
   tenant: string;
+  /** Whom the history names. */
+  actor: Actor;
   access: 'read_write' | 'read_only';
   /** Whether the first write creates a tenant that does not exist yet. */
   autoCreate: boolean;

@@ -19,6 +19,7 @@ export function registerExpireCommand(program: Command, open: Open): void {
         const verb = dryRun ? 'Would remove' : 'Removed';
         const expired = await expireFiles(database, {
           defaultTtlDays: config.MEMORY_TTL_DAYS,
+          historyDays: config.HISTORY_DAYS,
           dryRun,
           onTenant: (tenant, { files, bytes }) => {
             if (!json) console.error(`${tenant}: ${files} files, ${bytes} bytes`);

@@ -10,6 +10,7 @@ import { readFolder } from '../transfer/source/folder.ts';
 import { type Inspected, type PreparedImport, prepareImport } from '../transfer/source/prepare.ts';
 import { readTar } from '../transfer/tar.ts';
 import { amount, type Io, Progress, print } from './io.ts';
+import { operatorOrigin } from './operator.ts';
 import type { Open } from './session.ts';
 import { tenantId } from './tenant-commands.ts';
 import { memoryPath, type TenantSession, withTenant } from './tenant-session.ts';
@@ -90,7 +91,7 @@ async function importFrom(
     onProgress: (files, bytes) => progress.update(files, bytes),
   }).finally(() => progress.end());
   try {
-    const imported = await transfer.importFrom(tenant.id, prepared, { dryRun });
+    const imported = await transfer.importFrom(tenant.id, prepared, { origin: operatorOrigin(), dryRun });
     const { files, bytes, directories } = successful(imported, tenant.id);
     if (dryRun) await print(io.stdout, made(prepared, directories));
     const verb = dryRun ? 'Would import' : 'Imported';

@@ -159,7 +159,7 @@ export function registerTenantCommands(program: Command, open: Open): void {
         const erased = await all.delete(tenant);
         if (erased === undefined) throw noTenant(tenant);
         console.log(
-          `Erased tenant ${tenant}: 1 row of tenants, ${erased.entries} rows of entries, ${erased.answers} rows of idempotency_keys, ${erased.keys} rows of api_keys.`,
+          `Erased tenant ${tenant}: 1 row of tenants, ${erased.entries} rows of entries, ${erased.versions} rows of versions, ${erased.contents} rows of version_contents, ${erased.directories} rows of past_directories, ${erased.answers} rows of idempotency_keys, ${erased.keys} rows of api_keys.`,
         );
       }),
     );

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { storedOrigin } from '../history/origin.ts';
 import { databaseTime } from '../postgres/clock.ts';
 import type { Database } from '../postgres/database.ts';
 import { countExpiredQuery, expireQuery, tenantsWithTtlQuery } from './queries.ts';
@@ -8,6 +10,7 @@ const TENANTS_A_PAGE = 500;
 const FILES_A_BATCH = 200;
 /** Advisory lock key. Arbitrary, but every replica must use the same value: only one expires files at a time. */
 const EXPIRATION_LOCK = 7_236_105_552;
+const ORIGIN = storedOrigin({ actor: { type: 'system', job: 'expiration' } });
 
 /** What an expiration removed, or with `dryRun` would remove. */
 export interface Expired {
@@ -20,6 +23,7 @@ export interface Expired {
  * Removes the files that were neither read nor written for their tenant's TTL, in small batches. Directories stay.
  *
  * @param options.defaultTtlDays for tenants without a TTL of their own; 0: they keep their files
+ * @param options.historyDays for how many days superseded versions are kept, in tenants without a setting of their own
  * @param options.now by default the database's time
  * @param options.onTenant told after each tenant
  * @returns undefined when another process is at it.
@@ -28,18 +32,21 @@ export async function expireFiles(
   database: Database,
   options: {
     defaultTtlDays: number;
+    historyDays: number;
     dryRun?: boolean;
     now?: Date;
     onTenant?: (tenant: string, expired: { files: number; bytes: number }) => void;
   },
 ): Promise<Expired | undefined> {
-  const { defaultTtlDays, dryRun = false, onTenant } = options;
+  const { defaultTtlDays, historyDays, dryRun = false, onTenant } = options;
   const total: Expired = { tenants: 0, files: 0, bytes: 0 };
   const ran = await database.withJobLock(EXPIRATION_LOCK, async () => {
     const now = options.now ?? (await databaseTime(database));
     for await (const { id, ttlDays } of tenantsWithTtl(database, defaultTtlDays)) {
       const before = new Date(now.getTime() - ttlDays * DAY_MS).toISOString();
-      const expired = dryRun ? await countIn(database, id, before) : await expireIn(database, id, before);
+      const expired = dryRun
+        ? await countIn(database, id, before)
+        : await expireIn(database, id, before, historyDays);
       if (expired.files === 0) continue;
       total.tenants++;
       total.files += expired.files;
@@ -69,10 +76,18 @@ async function countIn(database: Database, tenant: string, before: string) {
   return (await database.query(countExpiredQuery, { tenant, before })).rows[0] ?? { files: 0, bytes: 0 };
 }
 
-async function expireIn(database: Database, tenant: string, before: string) {
+async function expireIn(database: Database, tenant: string, before: string, historyDays: number) {
   const expired = { files: 0, bytes: 0 };
   for (;;) {
-    const batch = (await database.query(expireQuery, { tenant, before, limit: FILES_A_BATCH })).rows[0];
+    const params = {
+      tenant,
+      before,
+      limit: FILES_A_BATCH,
+      change: randomUUID(),
+      historyDays,
+      origin: ORIGIN,
+    };
+    const batch = (await database.query(expireQuery, params)).rows[0];
     if (batch === undefined || batch.files === 0) return expired;
     expired.files += batch.files;
     expired.bytes += batch.bytes;

@@ -29,12 +29,15 @@ WHERE tenant_id = $1 AND ${EXPIRED}
 
 /** Removes a batch of files that were neither read nor written since a time. */
 export const expireQuery = defineQuery<
-  { tenant: string; before: string; limit: number },
+  { tenant: string; before: string; limit: number; change: string; historyDays: number; origin: string },
   { files: number; bytes: number }
 >(
   'expire',
-  ['tenant', 'before', 'limit'],
-  'SELECT files::float8, bytes::float8 FROM memory_expire($1, $2::timestamptz, $3::integer)',
+  ['tenant', 'before', 'limit', 'change', 'historyDays', 'origin'],
+  `
+SELECT files::float8, bytes::float8
+FROM memory_expire($1, $2::timestamptz, $3::integer, $4::text::uuid, $5::bigint, $6::text::jsonb)
+`,
 );
 
 export const expirationQueries = [tenantsWithTtlQuery, countExpiredQuery, expireQuery] as const;

@@ -1,3 +1,4 @@
+import type { Origin } from './origin.ts';
 import type { MemoryPath } from './path.ts';
 import type { MemoryResult } from './result.ts';
 import type { Change } from './text.ts';
@@ -103,11 +104,19 @@ export interface RequestKey {
   requestHash: string;
 }
 
+/** How a tenant's memory is used: on whose behalf, and under which idempotency key. */
+export interface StoreOptions {
+  autoCreate: boolean;
+  /** What the history names. */
+  origin: Origin;
+  request?: RequestKey | undefined;
+}
+
 /** The memory of all tenants. */
 export interface MemoryStores {
   /**
    * One tenant's memory. `tenant` has to be a valid tenant id; with `autoCreate`, its first file creates the tenant; with
    * `request`, writes apply exactly once under that key.
    */
-  forTenant(tenant: string, options: { autoCreate: boolean; request?: RequestKey | undefined }): MemoryStore;
+  forTenant(tenant: string, options: StoreOptions): MemoryStore;
 }

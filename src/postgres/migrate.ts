@@ -8,7 +8,7 @@ import { defineQuery } from './query.ts';
 /** Folder of the SQL files, beside `src` and beside `dist`. */
 export const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../migrations', import.meta.url));
 
-/** The sources of the database functions, each `CREATE OR REPLACE`. */
+/** The sources of the database functions and the views they use, each `CREATE OR REPLACE`. */
 const FUNCTIONS_FOLDER = join(MIGRATIONS_FOLDER, 'functions');
 
 /**
@@ -17,7 +17,7 @@ const FUNCTIONS_FOLDER = join(MIGRATIONS_FOLDER, 'functions');
  * Old and new replicas run side by side, so a released function is never changed incompatibly: a new meaning gets a new name, and the
  * old function is dropped a release later. An older replica leaves newer functions alone.
  */
-export const FUNCTIONS_VERSION = 1;
+export const FUNCTIONS_VERSION = 2;
 
 /** Applies missing migrations and functions. Several processes may call it at once. */
 export async function migrate(database: Database): Promise<void> {

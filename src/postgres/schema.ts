@@ -7,6 +7,7 @@ import {
   foreignKey,
   index,
   integer,
+  jsonb,
   pgTable,
   primaryKey,
   timestamp,
@@ -40,6 +41,16 @@ export const tenants = pgTable(
     maxBodyBytes: bigint('max_body_bytes', { mode: 'number' }),
     ttlDays: bigint('ttl_days', { mode: 'number' }),
     redact: key('redact').$type<'off' | 'mask' | 'reject'>(),
+    historyDays: bigint('history_days', { mode: 'number' }),
+    maxHistoryBytes: bigint('max_history_bytes', { mode: 'number' }),
+    /** Rows of `versions`. */
+    historyVersions: bigint('history_versions', { mode: 'number' }).notNull().default(0),
+    /** What the history takes: see migrations/functions/memory_history.sql. */
+    historyBytes: bigint('history_bytes', { mode: 'number' }).notNull().default(0),
+    /** Since when the history is complete: what was replaced or deleted earlier may be missing. */
+    historySince: timestamp('history_since', { withTimezone: true }).notNull().defaultNow(),
+    /** The time of the latest change, so that the next one's is later. */
+    lastChangeAt: timestamp('last_change_at', { withTimezone: true }),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
   },
   (t) => [
@@ -73,6 +84,15 @@ export const entries = pgTable(
     updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
     /** When a file was last read, to the day: what expiration goes by, together with `updated_at`. */
     accessedAt: timestamp('accessed_at', { withTimezone: true }).notNull().defaultNow(),
+    // The row of a file is its head version, with the id `version`. Null means what `memory_heads` says
+    // (migrations/functions/memory_history.sql), as in all rows from before there was a history.
+    memoryId: uuid('memory_id'),
+    contentId: uuid('content_id'),
+    operation: key('operation').$type<'created' | 'modified'>(),
+    /** The time of the version; of a directory, since when it is at its path. */
+    changedAt: timestamp('changed_at', { withTimezone: true }),
+    /** Who made the version, and on what request: `Origin` (src/memory/origin.ts). */
+    origin: jsonb('origin'),
   },
   (t) => [
     primaryKey({ columns: [t.tenantId, t.path] }),
@@ -90,6 +110,66 @@ export const entries = pgTable(
       'entries_valid',
       sql`entry_is_valid(${t.path}, ${t.parentPath}, ${t.kind}, ${t.content} IS NOT NULL, ${t.version} IS NOT NULL)`,
     ),
+  ],
+);
+
+/**
+ * The versions of files that are no longer the head: each as it was from `created_at` until `superseded_at`. A deletion is a version
+ * too, without content and superseded at once. Never changed, but for redaction. Without a foreign key to `tenants`, which each
+ * insert would pay for: only functions that have locked the tenant write here.
+ */
+export const versions = pgTable(
+  'versions',
+  {
+    tenantId: key('tenant_id').notNull(),
+    id: uuid('id').notNull(),
+    memoryId: uuid('memory_id').notNull(),
+    operation: key('operation').$type<'created' | 'modified' | 'deleted'>().notNull(),
+    /** Null once redacted. */
+    path: key('path'),
+    /** Where the content is: in `version_contents`, or in the live file while that still has it. */
+    contentId: uuid('content_id'),
+    sizeBytes: integer('size_bytes'),
+    createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
+    supersededAt: timestamp('superseded_at', { withTimezone: true }).notNull(),
+    origin: jsonb('origin'),
+    redactedAt: timestamp('redacted_at', { withTimezone: true }),
+    redactedBy: jsonb('redacted_by'),
+  },
+  (t) => [
+    primaryKey({ columns: [t.tenantId, t.id] }),
+    index('versions_created').on(t.tenantId, t.createdAt),
+    // What retention goes by.
+    index('versions_superseded').on(t.tenantId, t.supersededAt),
+    index('versions_memory').on(t.tenantId, t.memoryId, t.createdAt),
+    index('versions_path').on(t.tenantId, t.path, t.createdAt),
+  ],
+);
+
+/** Contents that no live file has any more. Versions that differ in path only share one. */
+export const versionContents = pgTable(
+  'version_contents',
+  {
+    tenantId: key('tenant_id').notNull(),
+    id: uuid('id').notNull(),
+    content: content('content').notNull(),
+    sizeBytes: integer('size_bytes').generatedAlwaysAs(sql`octet_length(content)`),
+  },
+  (t) => [primaryKey({ columns: [t.tenantId, t.id] })],
+);
+
+/** Directories that were deleted or moved away: each was at its path from `made_at` until `removed_at`. */
+export const pastDirectories = pgTable(
+  'past_directories',
+  {
+    tenantId: key('tenant_id').notNull(),
+    path: key('path').notNull(),
+    madeAt: timestamp('made_at', { withTimezone: true }).notNull(),
+    removedAt: timestamp('removed_at', { withTimezone: true }).notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.tenantId, t.path, t.removedAt] }),
+    index('past_directories_removed').on(t.tenantId, t.removedAt),
   ],
 );
 

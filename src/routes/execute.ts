@@ -121,6 +121,7 @@ async function execute(
     const result = await executeCommand(input, {
       store: memory.forTenant(principal.tenant, {
         autoCreate: principal.autoCreate,
+        origin: { actor: principal.actor, requestId: request.id, toolUseId },
         request: key === undefined ? undefined : requestKey(key, input),
       }),
       limits: policy.limits,

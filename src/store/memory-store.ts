@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { storedOrigin } from '../history/origin.ts';
 import { AnswerLimit } from '../idempotency/answer-limit.ts';
 import { keyReused, storedAnswer } from '../idempotency/idempotency.ts';
 import { MAX_DEPTH, MAX_PATH_BYTES, type MemoryPath, ROOT } from '../memory/path.ts';
@@ -14,7 +15,7 @@ import {
   type MemoryStores,
   type OverQuota,
   type Renamed,
-  type RequestKey,
+  type StoreOptions,
 } from '../memory/store.ts';
 import type { Change } from '../memory/text.ts';
 import type { Database } from '../postgres/database.ts';
@@ -47,31 +48,39 @@ const OPTIMISTIC_ATTEMPTS = 3;
 interface Shared {
   database: Database;
   quotas: Quotas;
+  /** For how many days superseded versions are kept, in tenants without a setting of their own. */
+  historyDays: number;
   writes: WriteQueue;
   pending: PendingFiles;
   accessTimes: AccessTimes;
   answers: AnswerLimit;
 }
 
+/** Settings that hold for all tenants. */
+export interface MemoryOptions extends Quotas {
+  /** Maximum number of writes that share a statement. */
+  batchSize: number;
+  /** Maximum number of stored answers of a tenant; 0: no limit. */
+  maxAnswers: number;
+  /** How long superseded versions are kept; 0 keeps none. */
+  historyDays: number;
+}
+
 /** The memory of all tenants in one database. Throws `DatabaseError`. */
 export class PostgresMemory implements MemoryStores {
   readonly #shared: Shared;
 
-  /**
-   * @param options.batchSize how many writes may share a statement
-   * @param options.maxAnswers how many answers a tenant may have under idempotency keys; 0: no limit
-   */
-  constructor(
-    database: Database,
-    { batchSize, maxAnswers, ...quotas }: Quotas & { batchSize: number; maxAnswers: number },
-  ) {
+  constructor(database: Database, { batchSize, maxAnswers, historyDays, ...quotas }: MemoryOptions) {
     const writes = new WriteQueue({ batched: database.queryBatch, single: database.query }, batchSize);
-    const accessTimes = new AccessTimes(database, writes);
-    const answers = new AnswerLimit(database, maxAnswers);
-    this.#shared = { database, quotas, writes, pending: new PendingFiles(), accessTimes, answers };
+    this.#shared = {
+      ...{ database, quotas, historyDays, writes },
+      pending: new PendingFiles(),
+      accessTimes: new AccessTimes(database, writes),
+      answers: new AnswerLimit(database, maxAnswers),
+    };
   }
 
-  forTenant(tenant: string, options: { autoCreate: boolean; request?: RequestKey | undefined }): MemoryStore {
+  forTenant(tenant: string, options: StoreOptions): MemoryStore {
     return new TenantMemory({ tenant, ...options, ...this.#shared });
   }
 
@@ -82,10 +91,10 @@ export class PostgresMemory implements MemoryStores {
 }
 
 class TenantMemory implements MemoryStore {
-  readonly #context: Shared & { tenant: string; autoCreate: boolean; request?: RequestKey | undefined };
+  readonly #context: Shared & StoreOptions & { tenant: string };
   #hasTried = false;
 
-  constructor(context: Shared & { tenant: string; autoCreate: boolean; request?: RequestKey | undefined }) {
+  constructor(context: Shared & StoreOptions & { tenant: string }) {
     this.#context = context;
   }
 
@@ -115,17 +124,25 @@ class TenantMemory implements MemoryStore {
 
   create(path: MemoryPath, content: string, answer: MemoryResult): Promise<Created> {
     const { autoCreate, quotas } = this.#context;
-    const version = randomUUID();
-    return this.#write(createFunction, { path, content, version, autoCreate, ...quotas }, answer);
+    const { origin } = this.#history();
+    const params = { path, content, version: randomUUID(), autoCreate, ...quotas, origin };
+    return this.#write(createFunction, params, answer);
   }
 
   delete(path: MemoryPath, answer: MemoryResult) {
-    return this.#write(deleteFunction, { path }, answer);
+    return this.#write(deleteFunction, { path, ...this.#change() }, answer);
   }
 
   rename(from: MemoryPath, to: MemoryPath, answer: MemoryResult): Promise<Renamed> {
     const { maxFiles } = this.#context.quotas;
-    const params = { from, to, maxPathBytes: MAX_PATH_BYTES, maxDepth: MAX_DEPTH, maxFiles };
+    const params = {
+      from,
+      to,
+      maxPathBytes: MAX_PATH_BYTES,
+      maxDepth: MAX_DEPTH,
+      maxFiles,
+      ...this.#change(),
+    };
     return this.#write(renameFunction, params, answer);
   }
 
@@ -154,7 +171,8 @@ class TenantMemory implements MemoryStore {
       if (base === undefined) return undefined;
       const edit = await change(base.content);
       if (edit.content === undefined) return { base, result: edit.result };
-      const version = randomUUID();
+      // A write that leaves the content as it is makes no version.
+      const version = edit.content === base.content ? base.version : randomUUID();
       const write = this.#writeFile(path, base, { ...edit, version });
       const isWritten = write.then(({ kind }) => kind === 'written');
       pending.add(tenant, path, { content: edit.content, version }, isWritten);
@@ -194,6 +212,7 @@ class TenantMemory implements MemoryStore {
     const removed = base.content.length - (content.length - (end - start));
     const params = {
       ...{ path, readVersion: base.version, version, ...this.#context.quotas },
+      ...this.#history(),
       start: Buffer.byteLength(base.content.slice(0, start)),
       removed: Buffer.byteLength(base.content.slice(start, start + removed)),
       text: content.slice(start, end),
@@ -203,6 +222,16 @@ class TenantMemory implements MemoryStore {
 
   async #readFile(path: MemoryPath): Promise<FileRow | undefined> {
     return (await this.#read(readFileQuery, { tenant: this.#context.tenant, path })).rows[0];
+  }
+
+  /** What a write says for the history. */
+  #history() {
+    const { historyDays, origin } = this.#context;
+    return { historyDays, origin: storedOrigin(origin) };
+  }
+
+  #change() {
+    return { change: randomUUID(), ...this.#history() };
   }
 
   #read<Params extends Record<string, Value>, Row>(

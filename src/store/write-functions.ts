@@ -25,6 +25,15 @@ export type RequestParams = {
 /** What one tenant may use unless it has limits of its own; 0 means no limit. */
 export type Quotas = { maxFiles: number; maxBytes: number };
 
+/** Who makes a change, and on what request: `storedOrigin`. */
+type OriginParams = { origin: string };
+
+/** For how many days versions that are superseded are kept, unless the tenant has a setting of its own; 0: they are not. */
+type HistoryParams = { historyDays: number } & OriginParams;
+
+/** `change` is a new id, for a change that may be of many files. */
+type ChangeParams = { change: string } & HistoryParams;
+
 /** `item` is the number of the call, from 1. */
 type OutcomeRow = { item: number; outcome: string; data: Record<string, unknown> | null };
 
@@ -78,6 +87,9 @@ export function callOn(query: QueryExecutor): CallFunction {
   return async (fn, params) => (await callAll(query, fn, [params], { wait: true }))[0] as never;
 }
 
+/** Types whose values are strings here. */
+const AS_TEXT: ReadonlySet<string> = new Set(['uuid', 'jsonb']);
+
 /**
  * Declares a function. Its calls are made in the order of the arrays, and each sees what the ones before it changed.
  *
@@ -92,7 +104,7 @@ function writeFunction<Params extends Record<string, Value>, Outcome extends { k
   const names = Object.keys(all);
   // Strings go as `text`, whatever the function wants: see `runnerOn` in postgres.ts.
   const arrays = Object.values(all).map((type, i) =>
-    type === 'uuid' ? `$${i + 1}::text[]::uuid[]` : `$${i + 1}::${type}[]`,
+    AS_TEXT.has(type) ? `$${i + 1}::text[]::${type}[]` : `$${i + 1}::${type}[]`,
   );
   const columns = names.map((_, i) => `p${i + 1}`);
   const text = `
@@ -108,13 +120,13 @@ FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS c (${columns.join(', ')}, i
 }
 
 export const createFunction = writeFunction<
-  { path: MemoryPath; content: string; version: string; autoCreate: boolean } & Quotas,
+  { path: MemoryPath; content: string; version: string; autoCreate: boolean } & Quotas & OriginParams,
   Created
 >(
   'memory_create',
   {
     ...{ path: 'text', content: 'text', version: 'uuid', autoCreate: 'boolean' },
-    ...{ maxFiles: 'bigint', maxBytes: 'bigint' },
+    ...{ maxFiles: 'bigint', maxBytes: 'bigint', origin: 'jsonb' },
   },
   { mixesTenants: true },
 );
@@ -128,7 +140,8 @@ export const writeFileFunction = writeFunction<
     removed: number;
     text: string;
     version: string;
-  } & Quotas,
+  } & Quotas &
+    HistoryParams,
   { kind: 'written' | 'missing' | 'conflict' } | OverQuota
 >(
   'memory_write',
@@ -141,23 +154,35 @@ export const writeFileFunction = writeFunction<
       text: 'text',
       version: 'uuid',
     },
-    ...{ maxFiles: 'bigint', maxBytes: 'bigint' },
+    ...{ maxFiles: 'bigint', maxBytes: 'bigint', historyDays: 'bigint', origin: 'jsonb' },
   },
   { mixesTenants: true },
 );
 
-export const deleteFunction = writeFunction<{ path: MemoryPath }, { kind: 'deleted' | 'missing' }>(
+export const deleteFunction = writeFunction<
+  { path: MemoryPath } & ChangeParams,
+  { kind: 'deleted' | 'missing' }
+>(
   'memory_delete',
-  { path: 'text' },
+  { path: 'text', change: 'uuid', historyDays: 'bigint', origin: 'jsonb' },
   { mixesTenants: false },
 );
 
 export const renameFunction = writeFunction<
-  { from: MemoryPath; to: MemoryPath; maxPathBytes: number; maxDepth: number; maxFiles: number },
+  {
+    from: MemoryPath;
+    to: MemoryPath;
+    maxPathBytes: number;
+    maxDepth: number;
+    maxFiles: number;
+  } & ChangeParams,
   Renamed
 >(
   'memory_rename',
-  { from: 'text', to: 'text', maxPathBytes: 'integer', maxDepth: 'integer', maxFiles: 'bigint' },
+  {
+    ...{ from: 'text', to: 'text', maxPathBytes: 'integer', maxDepth: 'integer', maxFiles: 'bigint' },
+    ...{ change: 'uuid', historyDays: 'bigint', origin: 'jsonb' },
+  },
   { mixesTenants: false },
 );
 

@@ -11,12 +11,17 @@ export type TenantSettings = {
   maxBodyBytes: number | null;
   ttlDays: number | null;
   redact: 'off' | 'mask' | 'reject' | null;
+  historyDays: number | null;
+  maxHistoryBytes: number | null;
 };
 
 export interface TenantRow extends TenantSettings {
   id: string;
   files: number;
   bytes: number;
+  /** Superseded versions, and what they take. */
+  historyVersions: number;
+  historyBytes: number;
   createdAt: Date | string;
   suspendedAt: Date | string | null;
 }
@@ -26,7 +31,9 @@ const COLUMNS = `
   id, file_count::float8 AS files, byte_count::float8 AS bytes, created_at AS "createdAt", suspended_at AS "suspendedAt",
   max_file_bytes::float8 AS "maxFileBytes", max_bytes::float8 AS "maxBytes", max_files::float8 AS "maxFiles",
   max_view_chars::float8 AS "maxViewChars", rate_per_minute::float8 AS "ratePerMinute",
-  max_body_bytes::float8 AS "maxBodyBytes", ttl_days::float8 AS "ttlDays", redact`;
+  max_body_bytes::float8 AS "maxBodyBytes", ttl_days::float8 AS "ttlDays", redact,
+  history_versions::float8 AS "historyVersions", history_bytes::float8 AS "historyBytes",
+  history_days::float8 AS "historyDays", max_history_bytes::float8 AS "maxHistoryBytes"`;
 
 export const findTenantsBatchQuery = defineBatchQuery(
   'find_tenants',
@@ -68,11 +75,13 @@ export const setTenantQuery = defineQuery<{ tenant: string } & TenantSettings>(
     'ttlDays',
     'redact',
     'maxBodyBytes',
+    'historyDays',
+    'maxHistoryBytes',
   ],
   `
 UPDATE tenants SET max_file_bytes = $2::bigint, max_bytes = $3::bigint, max_files = $4::bigint,
   max_view_chars = $5::bigint, rate_per_minute = $6::bigint, ttl_days = $7::bigint, redact = $8::text,
-  max_body_bytes = $9::bigint
+  max_body_bytes = $9::bigint, history_days = $10::bigint, max_history_bytes = $11::bigint
 WHERE id = $1
 `,
 );
@@ -97,8 +106,21 @@ export const lockTenantQuery = defineQuery<{ tenant: string }, { id: string }>(
 export const eraseEntriesQuery = defineQuery<{ tenant: string; limit: number }, { erased: number }>(
   'erase_entries',
   ['tenant', 'limit'],
-  'SELECT memory_erase($1, $2::integer)::float8 AS erased',
+  'SELECT memory_erase_entries($1, $2::integer)::float8 AS erased',
 );
+
+/** Erases up to so many rows of a tenant's history. */
+export const eraseHistoryQuery = defineQuery<
+  { tenant: string; limit: number },
+  { versions: number; contents: number; directories: number }
+>(
+  'erase_history',
+  ['tenant', 'limit'],
+  `
+SELECT versions::float8, contents::float8, directories::float8 FROM memory_erase_history($1, $2::integer)
+`,
+);
+
 export const deleteTenantKeysQuery = defineQuery<{ tenant: string }>(
   'delete_tenant_keys',
   ['tenant'],
@@ -118,6 +140,7 @@ export const tenantQueries = [
   setTenantQuery,
   suspendTenantQuery,
   eraseEntriesQuery,
+  eraseHistoryQuery,
   deleteTenantKeysQuery,
   deleteTenantQuery,
 ] as const;

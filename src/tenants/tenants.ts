@@ -7,6 +7,7 @@ import {
   deleteTenantKeysQuery,
   deleteTenantQuery,
   eraseEntriesQuery,
+  eraseHistoryQuery,
   findTenantQuery,
   listTenantsQuery,
   lockTenantQuery,
@@ -18,6 +19,16 @@ import {
 
 const PAGE = 500;
 const ERASED_AT_ONCE = 2000;
+
+/** How many rows of what were erased with a tenant: of its history, `versions`, their `contents` and past `directories`. */
+export interface Erased {
+  entries: number;
+  versions: number;
+  contents: number;
+  directories: number;
+  answers: number;
+  keys: number;
+}
 
 /** The tenants and their settings. Throws `DatabaseError`. */
 export class Tenants {
@@ -60,13 +71,13 @@ export class Tenants {
       await query(lockTenantQuery, { tenant });
       const current = (await query(findTenantQuery, { tenant })).rows[0];
       if (current === undefined) return false;
-      const { maxFileBytes, maxBytes, maxFiles, maxViewChars, ratePerMinute, maxBodyBytes, ttlDays, redact } =
-        {
-          ...current,
-          ...changes,
-        };
+      const { maxFileBytes, maxBytes, maxFiles, maxViewChars, ratePerMinute, maxBodyBytes, ...others } = {
+        ...current,
+        ...changes,
+      };
       const limits = { maxFileBytes, maxBytes, maxFiles, maxViewChars, ratePerMinute, maxBodyBytes };
-      const settings = { ...limits, ttlDays, redact };
+      const { ttlDays, redact, historyDays, maxHistoryBytes } = others;
+      const settings = { ...limits, ttlDays, redact, historyDays, maxHistoryBytes };
       return (await query(setTenantQuery, { tenant, ...settings })).count === 1;
     });
   }
@@ -81,17 +92,23 @@ export class Tenants {
    * Erases a tenant and everything of it; how many rows of what, or undefined when there is none. The tenant is suspended first and
    * erased in batches, so that no statement takes long; when that is cut short, erase it again.
    */
-  async delete(tenant: string): Promise<{ entries: number; answers: number; keys: number } | undefined> {
+  async delete(tenant: string): Promise<Erased | undefined> {
     if (!(await this.suspend(tenant, true))) return undefined;
 
-    const erased = { entries: 0, answers: 0, keys: 0 };
+    const erased: Erased = { entries: 0, versions: 0, contents: 0, directories: 0, answers: 0, keys: 0 };
     const erase = async (query: QueryExecutor) => {
       const batch = { tenant, limit: ERASED_AT_ONCE };
       const entries = (await query(eraseEntriesQuery, batch)).rows[0]?.erased ?? 0;
       const answers = (await query(eraseAnswersQuery, batch)).count;
+      const history = (await query(eraseHistoryQuery, batch)).rows[0];
+      const { versions = 0, contents = 0, directories = 0 } = history ?? {};
       erased.entries += entries;
+      erased.versions += versions;
+      erased.contents += contents;
+      erased.directories += directories;
       erased.answers += answers;
-      return entries < ERASED_AT_ONCE && answers < ERASED_AT_ONCE;
+      const inHistory = versions + contents + directories;
+      return Math.max(entries, inHistory, answers) < ERASED_AT_ONCE;
     };
     for (;;) {
       if (!(await erase(this.#database.query))) continue;

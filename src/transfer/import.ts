@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { storedOrigin } from '../history/origin.ts';
+import { beginChangeQuery } from '../history/queries.ts';
+import type { Origin } from '../memory/origin.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { OverQuota } from '../memory/store.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import type { Quotas } from '../store/write-functions.ts';
-import { lockTenantQuery } from '../tenants/queries.ts';
 import { unknownTenant } from '../tenants/tenants.ts';
 import { findPathsQuery, importDirectoriesQuery, importFilesQuery, reserveQuery } from './queries.ts';
 
@@ -44,9 +46,10 @@ export async function importInto(
   tenant: string,
   source: ImportSource,
   quotas: Quotas,
+  origin: Origin,
 ): Promise<Imported> {
-  const locked = await query(lockTenantQuery, { tenant });
-  if (locked.rows.length === 0) throw unknownTenant(tenant);
+  const at = (await query(beginChangeQuery, { tenant })).rows[0]?.at;
+  if (!at) throw unknownTenant(tenant);
   const { inTheWay, directories: existing } = await findExisting(query, tenant, source);
   if (inTheWay.length > 0) {
     return { kind: 'exists', paths: inTheWay.sort().slice(0, NAMED_PATHS), total: inTheWay.length };
@@ -61,12 +64,12 @@ export async function importInto(
   const exceeded = reserved.rows[0]?.exceeded;
   if (exceeded) return { kind: 'over_quota', ...exceeded };
 
-  const directories = await importDirectories(query, tenant, source);
+  const directories = await importDirectories(query, tenant, source, at);
   let files = 0;
   let bytes = 0;
   for await (const batch of source.batches()) {
     await query(importFilesQuery, {
-      tenant,
+      ...{ tenant, at, origin: storedOrigin(origin) },
       paths: batch.map(({ path }) => path),
       contents: batch.map(({ content }) => content),
       versions: batch.map(() => randomUUID()),
@@ -101,6 +104,7 @@ async function importDirectories(
   query: QueryExecutor,
   tenant: string,
   { entries }: ImportSource,
+  at: string,
 ): Promise<string[]> {
   // Sorted, a directory comes after the one it is in.
   const directories = [...entries]
@@ -110,7 +114,7 @@ async function importDirectories(
   for (const chunk of chunks(directories)) {
     const paths = chunk.map(([path]) => path);
     const modified = chunk.map(([, entry]) => entry.modified.toISOString());
-    const { rows } = await query(importDirectoriesQuery, { tenant, paths, modified });
+    const { rows } = await query(importDirectoriesQuery, { tenant, paths, modified, at });
     for (const { path } of rows) if (path !== ROOT) made.push(path);
   }
   return made;

@@ -86,18 +86,18 @@ export const findPathsQuery = defineQuery<
   'SELECT path, kind FROM entries WHERE tenant_id = $1 AND path = ANY ($2::text[])',
 );
 
-// The following are for one transaction that has locked the tenant, and has made sure that they will not conflict.
+// The following are for one change (`beginChangeQuery`), made at the time `at`, that has made sure that they will not conflict.
 
 /** Makes directories where there are none, and names those. Each one's parent exists or is among them. */
 export const importDirectoriesQuery = defineQuery<
-  { tenant: string; paths: string[]; modified: string[] },
+  { tenant: string; paths: string[]; modified: string[]; at: string },
   { path: string }
 >(
   'import_directories',
-  ['tenant', 'paths', 'modified'],
+  ['tenant', 'paths', 'modified', 'at'],
   `
-INSERT INTO entries AS e (tenant_id, path, parent_path, kind, updated_at)
-SELECT $1, d.path, memory_parent(d.path), 'dir', d.modified::timestamptz
+INSERT INTO entries AS e (tenant_id, path, parent_path, kind, updated_at, changed_at)
+SELECT $1, d.path, memory_parent(d.path), 'dir', d.modified::timestamptz, $4::timestamptz
 FROM unnest($2::text[], $3::text[]) AS d (path, modified)
 ON CONFLICT (tenant_id, path) DO NOTHING
 RETURNING e.path
@@ -111,12 +111,15 @@ export const importFilesQuery = defineQuery<{
   contents: string[];
   versions: string[];
   modified: string[];
+  at: string;
+  origin: string;
 }>(
   'import_files',
-  ['tenant', 'paths', 'contents', 'versions', 'modified'],
+  ['tenant', 'paths', 'contents', 'versions', 'modified', 'at', 'origin'],
   `
-INSERT INTO entries AS e (tenant_id, path, parent_path, kind, content, version, updated_at)
-SELECT $1, f.path, memory_parent(f.path), 'file', f.content, f.version::uuid, f.modified::timestamptz
+INSERT INTO entries AS e (tenant_id, path, parent_path, kind, content, version, updated_at, changed_at, origin)
+SELECT $1, f.path, memory_parent(f.path), 'file', f.content, f.version::uuid, f.modified::timestamptz, $6::timestamptz,
+  $7::text::jsonb
 FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) AS f (path, content, version, modified)
 `,
 );

@@ -1,3 +1,4 @@
+import type { Origin } from '../memory/origin.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
@@ -79,17 +80,18 @@ export class Transfer {
   /**
    * Puts files and directories into a tenant's memory, all or nothing. The tenant's writers wait meanwhile.
    *
+   * @param options.origin whom the history names
    * @param options.dryRun does it all and takes it back
    */
   async importFrom(
     tenant: string,
     source: ImportSource,
-    { dryRun = false }: { dryRun?: boolean } = {},
+    { origin, dryRun = false }: { origin: Origin; dryRun?: boolean },
   ): Promise<Imported> {
     let outcome: Imported | undefined;
     try {
       return await this.#database.transaction(async (query) => {
-        outcome = await importInto(query, tenant, source, this.#quotas);
+        outcome = await importInto(query, tenant, source, this.#quotas, origin);
         if (dryRun) throw new DryRun();
         return outcome;
       });

@@ -134,7 +134,7 @@ it('tenants, keys, usage: from nothing to erased', async () => {
   expect(await run('tenants', 'delete', 'acme', '--yes')).toStrictEqual({
     code: 0,
     output:
-      'Erased tenant acme: 1 row of tenants, 2 rows of entries, 0 rows of idempotency_keys, 1 rows of api_keys.',
+      'Erased tenant acme: 1 row of tenants, 2 rows of entries, 0 rows of versions, 0 rows of version_contents, 0 rows of past_directories, 0 rows of idempotency_keys, 1 rows of api_keys.',
   });
 });
 

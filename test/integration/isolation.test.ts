@@ -6,6 +6,7 @@ import { newApiKey } from '../../src/api-keys/api-key.ts';
 import { Keys } from '../../src/api-keys/api-keys.ts';
 import { apiKeyQueries } from '../../src/api-keys/queries.ts';
 import { expirationQueries } from '../../src/expiration/queries.ts';
+import { historyQueries } from '../../src/history/queries.ts';
 import { idempotencyQueries } from '../../src/idempotency/queries.ts';
 import { plannerOptions } from '../../src/postgres/pg.ts';
 import { touchQuery } from '../../src/store/access-times.ts';
@@ -150,6 +151,8 @@ describeServiceOnOwnDatabase(
   { AUTH: 'keys', RATE_LIMIT_PER_MINUTE: '0' },
 );
 
+const OF_ONE_TENANT = new Set(['entries', 'versions', 'version_contents', 'past_directories']);
+
 describe('the plan of every statement', () => {
   const statements = [
     ...readQueries,
@@ -159,6 +162,7 @@ describe('the plan of every statement', () => {
     ...idempotencyQueries,
     touchQuery,
     ...transferQueries,
+    ...historyQueries,
   ];
   // A key is found by its hash before its tenant is known. Operators list and revoke keys.
   const withoutTenant = new Set(apiKeyQueries.map(({ name }) => name as string));
@@ -186,7 +190,7 @@ describe('the plan of every statement', () => {
           .filter(([key]) => /Cond$|Filter$/.test(key))
           .map(([, value]) => String(value))
           .join(' ');
-        if (table === 'entries')
+        if (OF_ONE_TENANT.has(String(table)))
           expect([table, conditions]).toStrictEqual([table, expect.stringMatching(/\btenant_id = \(?\$1\b/)]);
         if (table === 'tenants' && !overAllTenants.has(name) && !withoutTenant.has(name)) {
           expect([table, conditions]).toStrictEqual([table, expect.stringMatching(/\bid = \(?\$1\b/)]);
@@ -225,14 +229,20 @@ describe('the plan of every statement in a database function', () => {
 
   const version = '00000000-0000-4000-8000-000000000000';
   it.each([
-    ["memory_create('t', '/memories/a/b/f', 'x', $1, true, 9, 9, 'k1', 'r', 'answer', true)"],
-    ["memory_create('t', '/memories/a/b/f/g', 'x', $1, true, 9, 9, 'k2', 'r', 'answer', false)"],
-    ["memory_write('t', '/memories/a/b/f', $1, 0, 1, 'xy', $1, 9, 9, 'k3', 'r', 'answer', true)"],
-    ["memory_write('t', '/memories/a/b/f', $1, 0, 0, 'too much', $1, 1, 1, 'k4', 'r', 'answer', false)"],
-    ["memory_rename('t', '/memories/a', '/memories/c/d', 1024, 20, 9, 'k5', 'r', 'answer', true)"],
+    ["memory_create('t', '/memories/a/b/f', 'x', $1, true, 9, 9, '{}', 'k1', 'r', 'answer', true)"],
+    ["memory_create('t', '/memories/a/b/f/g', 'x', $1, true, 9, 9, '{}', 'k2', 'r', 'answer', false)"],
+    [
+      "memory_write('t', '/memories/a/b/f', $1, 0, 1, 'xy', md5('2')::uuid, 9, 9, 30, '{}', 'k3', 'r', 'answer', true)",
+    ],
+    [
+      "memory_write('t', '/memories/a/b/f', $1, 0, 0, 'too much', md5('3')::uuid, 1, 1, 30, '{}', 'k4', 'r', 'answer', false)",
+    ],
+    [
+      "memory_rename('t', '/memories/a', '/memories/c/d', 1024, 20, 9, md5('4')::uuid, 30, '{}', 'k5', 'r', 'answer', true)",
+    ],
     ["memory_record_failure('t', 'k6', 'r', 'answer', true)"],
-    ["memory_expire('t', now(), 10)"],
-    ["memory_delete('t', '/memories/c', 'k7', 'r', 'answer', true)"],
+    ["memory_expire('t', now(), 10, md5('5')::uuid, 30, '{}')"],
+    ["memory_delete('t', '/memories/c', md5('6')::uuid, 30, '{}', 'k7', 'r', 'answer', true)"],
   ])('%s finds each row by its tenant, in an index', async (call) => {
     const values = call.includes('$1') ? [version] : [];
     const scans = (await nestedPlans(client, `SELECT * FROM ${call}`, values)).flatMap((plan) => [

@@ -207,10 +207,10 @@ describeServiceOnOwnDatabase('expiration', (service) => {
       await age(tenant, '/memories/d/written', 31, 1);
     }
     await tenants.set(own, { ttlDays: 30 });
-    const dry = await expireFiles(service().database, { defaultTtlDays: 0, dryRun: true });
+    const dry = await expireFiles(service().database, { defaultTtlDays: 0, historyDays: 30, dryRun: true });
     expect(dry).toStrictEqual({ tenants: 1, files: 1, bytes: 3 });
     expect(await files(own)).toHaveLength(4);
-    expect(await expireFiles(service().database, { defaultTtlDays: 0 })).toStrictEqual({
+    expect(await expireFiles(service().database, { defaultTtlDays: 0, historyDays: 30 })).toStrictEqual({
       tenants: 1,
       files: 1,
       bytes: 3,
@@ -220,7 +220,7 @@ describeServiceOnOwnDatabase('expiration', (service) => {
     await assertInvariants(service());
 
     await tenants.set(own, { ttlDays: 0 });
-    expect(await expireFiles(service().database, { defaultTtlDays: 30 })).toStrictEqual({
+    expect(await expireFiles(service().database, { defaultTtlDays: 30, historyDays: 30 })).toStrictEqual({
       tenants: 1,
       files: 1,
       bytes: 3,
@@ -240,7 +240,7 @@ describeServiceOnOwnDatabase('expiration', (service) => {
       'UPDATE tenants SET file_count = 451, byte_count = 450, ttl_days = 5 WHERE id = $1::text',
       [tenant],
     );
-    expect(await expireFiles(service().database, { defaultTtlDays: 0 })).toStrictEqual({
+    expect(await expireFiles(service().database, { defaultTtlDays: 0, historyDays: 30 })).toStrictEqual({
       tenants: 1,
       files: 450,
       bytes: 450,

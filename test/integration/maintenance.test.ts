@@ -33,6 +33,9 @@ describeServiceOnOwnDatabase('maintenance of many rows', (service, kind) => {
     await seedAnswers(tenant, 4500, '1 hour');
     expect(await new Tenants(service().database).delete(tenant)).toStrictEqual({
       entries: 4504,
+      versions: 0,
+      contents: 0,
+      directories: 0,
       answers: 4500,
       keys: 0,
     });
@@ -59,7 +62,7 @@ describeServiceOnOwnDatabase('maintenance of many rows', (service, kind) => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 10 * 24 * 3_600_000 });
     try {
       await pruneAnswers(service().database, { hours: 24, maxAnswers: 0 });
-      await expireFiles(service().database, { defaultTtlDays: 0 });
+      await expireFiles(service().database, { defaultTtlDays: 0, historyDays: 30 });
     } finally {
       vi.useRealTimers();
     }
@@ -76,7 +79,7 @@ afterAll(() => service.close());
 
 it('runs jobs with a pool of one connection', async () => {
   expect(await pruneAnswers(service.database, { hours: 24, maxAnswers: 0 })).toBe(0);
-  expect(await expireFiles(service.database, { defaultTtlDays: 1 })).toStrictEqual({
+  expect(await expireFiles(service.database, { defaultTtlDays: 1, historyDays: 30 })).toStrictEqual({
     tenants: 0,
     files: 0,
     bytes: 0,

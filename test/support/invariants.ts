@@ -29,6 +29,32 @@ const VIOLATIONS = {
       FROM entries GROUP BY tenant_id
     ) e ON e.tenant_id = t.id
     WHERE t.id IS NULL OR t.file_count <> coalesce(e.files, 0) OR t.byte_count <> coalesce(e.bytes, 0)`,
+  'a tenant whose history is not what is counted': `
+    SELECT coalesce(t.id, h.tenant_id) AS tenant, t.history_versions, h.versions, t.history_bytes, h.bytes FROM tenants t
+    FULL JOIN (
+      SELECT tenant_id, sum(versions) AS versions, sum(bytes) AS bytes FROM (
+        SELECT tenant_id, 1 AS versions, 256 AS bytes FROM versions
+        UNION ALL SELECT tenant_id, 0, octet_length(content) FROM version_contents
+        UNION ALL SELECT tenant_id, 0, 256 FROM past_directories
+      ) AS rows GROUP BY tenant_id
+    ) h ON h.tenant_id = t.id
+    WHERE t.id IS NULL OR t.history_versions <> coalesce(h.versions, 0) OR t.history_bytes <> coalesce(h.bytes, 0)`,
+  'a version without its content': `
+    SELECT v.tenant_id, v.id FROM versions v
+    WHERE (v.operation <> 'deleted' AND v.redacted_at IS NULL) AND NOT EXISTS (
+      SELECT FROM version_contents c WHERE c.tenant_id = v.tenant_id AND c.id = v.content_id
+      UNION ALL SELECT FROM entries e WHERE e.tenant_id = v.tenant_id AND e.content_id = v.content_id
+    )`,
+  'a content that no version has': `
+    SELECT c.tenant_id, c.id FROM version_contents c
+    WHERE NOT EXISTS (SELECT FROM versions v WHERE v.tenant_id = c.tenant_id AND v.content_id = c.id)`,
+  'versions of a file that overlap, or a version past its time': `
+    SELECT a.tenant_id, a.memory_id, a.id, b.id AS other FROM memory_versions a
+    LEFT JOIN memory_versions b ON b.tenant_id = a.tenant_id AND b.memory_id = a.memory_id AND b.id <> a.id
+      AND b.created_at < coalesce(a.superseded_at, 'infinity') AND a.created_at < coalesce(b.superseded_at, 'infinity')
+    WHERE b.id IS NOT NULL OR a.superseded_at < a.created_at`,
+  'an entry that changed later than its tenant’s last change': `
+    SELECT e.tenant_id, e.path FROM entries e JOIN tenants t ON t.id = e.tenant_id WHERE e.changed_at > t.last_change_at`,
 };
 
 /** Fails if any tenant in the service's database violates an invariant. */

@@ -17,6 +17,7 @@ const LAYERS = [
   'idempotency',
   'api-keys',
   'tenants',
+  'history',
   'store',
   'expiration',
   'transfer',

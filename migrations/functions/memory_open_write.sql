@@ -1,29 +1,39 @@
 -- Opens every write: locks the tenant, then looks for an earlier answer under the request's idempotency key.
 --
 -- After the lock, each further statement of the write sees the latest committed state, and no other write of the tenant can
--- come in between. Returns what the tenant uses and its own limits, and a null outcome when the write is to go on. Otherwise it
--- returns the write's outcome:
+-- come in between. Returns what the tenant uses, its own limits, the time of the change (`at`), whether versions that are superseded are
+-- kept (p_history_days holds for tenants without a setting of their own; null: they are), and a null outcome when the write is to go on.
+-- Otherwise it returns the write's outcome:
 --   skipped         p_wait is false, and another session holds the lock or the tenant does not exist
 --   unknown_tenant  the tenant does not exist
 --   replayed        the key has an answer: {content, isError}
 --   key_reused      the key has an answer, to a different request
-CREATE OR REPLACE FUNCTION memory_begin_write(
-  p_tenant text, p_key_hash text, p_request_hash text, p_wait boolean,
-  OUT outcome text, OUT data jsonb, OUT files bigint, OUT max_files bigint, OUT bytes bigint, OUT max_bytes bigint
+CREATE OR REPLACE FUNCTION memory_open_write(
+  p_tenant text, p_history_days bigint, p_key_hash text, p_request_hash text, p_wait boolean,
+  OUT outcome text, OUT data jsonb, OUT files bigint, OUT max_files bigint, OUT bytes bigint, OUT max_bytes bigint,
+  OUT at timestamptz, OUT keeps_history boolean
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
+  history_days bigint;
+  last_change_at timestamptz;
   answered record;
 BEGIN
   IF p_wait THEN
-    SELECT t.file_count, t.max_files, t.byte_count, t.max_bytes INTO files, max_files, bytes, max_bytes
+    SELECT t.file_count, t.max_files, t.byte_count, t.max_bytes, t.history_days, t.last_change_at
+    INTO files, max_files, bytes, max_bytes, history_days, last_change_at
     FROM tenants AS t WHERE t.id = p_tenant FOR NO KEY UPDATE;
   ELSE
-    SELECT t.file_count, t.max_files, t.byte_count, t.max_bytes INTO files, max_files, bytes, max_bytes
+    SELECT t.file_count, t.max_files, t.byte_count, t.max_bytes, t.history_days, t.last_change_at
+    INTO files, max_files, bytes, max_bytes, history_days, last_change_at
     FROM tenants AS t WHERE t.id = p_tenant FOR NO KEY UPDATE SKIP LOCKED;
   END IF;
   IF NOT FOUND THEN
     outcome := CASE WHEN p_wait THEN 'unknown_tenant' ELSE 'skipped' END;
-  ELSIF p_key_hash IS NOT NULL THEN
+    RETURN;
+  END IF;
+  at := memory_next_time(last_change_at);
+  keeps_history := COALESCE(history_days, p_history_days, 1) > 0;
+  IF p_key_hash IS NOT NULL THEN
     SELECT i.request_hash, i.content, i.is_error INTO answered
     FROM idempotency_keys AS i WHERE i.tenant_id = p_tenant AND i.key_hash = p_key_hash;
     IF NOT FOUND THEN

@@ -1,0 +1,140 @@
+import { OperatorError } from '../errors.ts';
+import { type MemoryPath, ROOT } from '../memory/path.ts';
+import type { Database } from '../postgres/database.ts';
+import {
+  findDirectoryAtQuery,
+  findGapQuery,
+  findVersionAtQuery,
+  findVersionQuery,
+  hashContentsQuery,
+  listRedactedAtQuery,
+  listTreeAtQuery,
+  listVersionsQuery,
+  readContentsQuery,
+  type TreeRow,
+  type VersionFilter,
+  type VersionRow,
+} from './queries.ts';
+import { type Version, versionOf } from './version.ts';
+
+const PAGE = 500;
+
+const ANY: VersionFilter = {
+  path: null,
+  memoryId: null,
+  since: null,
+  until: null,
+  by: null,
+  operation: null,
+};
+
+/** What was asked for may have been at that time, but the history does not go back so far. */
+export class HistoryIncomplete extends OperatorError {
+  constructor(tenant: string, since: string) {
+    super(`The history of ${tenant} is complete since ${since} only. Ask for a later time.`);
+  }
+}
+
+export type FoundAt =
+  | { kind: 'file'; version: Version; content: string }
+  | { kind: 'dir' }
+  | { kind: 'missing' };
+
+/**
+ * A tenant's versions, and its memory as it was at a time. Reads only, and takes no lock. A time is ISO 8601, to the microsecond; what
+ * was changed at that very time counts. Throws `DatabaseError`.
+ */
+export class History {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** The versions that there are, the newest first, read page by page. */
+  async *versions(tenant: string, filter: Partial<VersionFilter> = {}): AsyncGenerator<Version> {
+    let before: { beforeTime: string | null; beforeId: string | null } = { beforeTime: null, beforeId: null };
+    for (;;) {
+      const params = { tenant, ...ANY, ...filter, ...before, limit: PAGE };
+      const { rows } = await this.#database.query(listVersionsQuery, params);
+      const hashes = await this.#hashes(tenant, [
+        ...new Set(rows.flatMap(({ contentId }) => contentId ?? [])),
+      ]);
+      yield* rows.map((row) => versionOf(row, hashes));
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < PAGE) return;
+      before = { beforeTime: last.createdAt, beforeId: last.id };
+    }
+  }
+
+  /** A version with its content, which is null for a deleted or redacted one; undefined when there is no such version. */
+  async find(tenant: string, id: string): Promise<{ version: Version; content: string | null } | undefined> {
+    const row = (await this.#database.query(findVersionQuery, { tenant, id })).rows[0];
+    return row && this.#withContent(tenant, row);
+  }
+
+  /**
+   * What was at a path at a time.
+   *
+   * @throws HistoryIncomplete when nothing is known to have been there, at a time before the history is complete
+   */
+  async at(tenant: string, path: MemoryPath, at: string): Promise<FoundAt> {
+    const params = { tenant, path, at };
+    const row = (await this.#database.query(findVersionAtQuery, params)).rows[0];
+    if (row !== undefined) {
+      const { version, content } = await this.#withContent(tenant, row);
+      if (content !== null) return { kind: 'file', version, content };
+    } else if (path === ROOT || (await this.#database.query(findDirectoryAtQuery, params)).rows.length > 0) {
+      return { kind: 'dir' };
+    }
+    await this.checkComplete(tenant, at);
+    return { kind: 'missing' };
+  }
+
+  /**
+   * What was at a path and below it at a time, files and directories, without the root, in the order of the paths, read page by page.
+   * Redacted files have no path, so they are left out: see `redactedAt`.
+   *
+   * @throws HistoryIncomplete for a time before the history is complete
+   */
+  async *treeAt(tenant: string, path: MemoryPath, at: string): AsyncGenerator<TreeRow> {
+    await this.checkComplete(tenant, at);
+    let after = '';
+    for (;;) {
+      const params = { tenant, path, at, after, limit: PAGE };
+      const { rows } = await this.#database.query(listTreeAtQuery, params);
+      yield* rows;
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < PAGE) return;
+      after = last.path;
+    }
+  }
+
+  /** The ids of the versions that were live at a time, and are redacted now. */
+  async redactedAt(tenant: string, at: string): Promise<string[]> {
+    return (await this.#database.query(listRedactedAtQuery, { tenant, at })).rows.map(({ id }) => id);
+  }
+
+  /** Contents by their ids (`contentId`). */
+  async contents(tenant: string, ids: string[]): Promise<Map<string, string>> {
+    const { rows } = await this.#database.query(readContentsQuery, { tenant, ids });
+    return new Map(rows.map(({ id, content }) => [id, content]));
+  }
+
+  /** @throws HistoryIncomplete when a file that there was at `at` may be missing in the history. */
+  async checkComplete(tenant: string, at: string): Promise<void> {
+    const [gap] = (await this.#database.query(findGapQuery, { tenant, at })).rows;
+    if (gap !== undefined) throw new HistoryIncomplete(tenant, gap.since);
+  }
+
+  async #withContent(tenant: string, row: VersionRow) {
+    const ids = row.contentId === null ? [] : [row.contentId];
+    const [hashes, contents] = await Promise.all([this.#hashes(tenant, ids), this.contents(tenant, ids)]);
+    return { version: versionOf(row, hashes), content: contents.get(row.contentId ?? '') ?? null };
+  }
+
+  async #hashes(tenant: string, ids: string[]): Promise<ReadonlyMap<string, string>> {
+    const { rows } = await this.#database.query(hashContentsQuery, { tenant, ids });
+    return new Map(rows.map(({ id, sha256 }) => [id, sha256]));
+  }
+}

@@ -1,0 +1,39 @@
+import type { Actor } from '../memory/origin.ts';
+import { actorOf } from './origin.ts';
+import type { VersionRow } from './queries.ts';
+
+/** A version of a file; times in ISO 8601, UTC, to the microsecond. */
+export interface Version {
+  id: string;
+  /** Of the file: the same across edits and renames. */
+  memoryId: string;
+  operation: 'created' | 'modified' | 'deleted';
+  /** After the change; of a deleted one the last. Null once redacted. */
+  path: string | null;
+  /** Null for a deleted or redacted one. Versions that differ in path only share it. */
+  contentId: string | null;
+  contentSha256: string | null;
+  contentSizeBytes: number | null;
+  /** The changes of one request, as a rename of a directory, share their time. */
+  createdAt: string;
+  /** Null for the head of a live file. */
+  supersededAt: string | null;
+  actor: Actor;
+  requestId: string | null;
+  toolUseId: string | null;
+  redactedAt: string | null;
+  redactedBy: Actor | null;
+}
+
+/** @param hashes the SHA-256 of contents, by `contentId` */
+export function versionOf(row: VersionRow, hashes: ReadonlyMap<string, string>): Version {
+  const { origin, sizeBytes, ...fields } = row;
+  return {
+    ...fields,
+    contentSha256: hashes.get(row.contentId ?? '') ?? null,
+    contentSizeBytes: sizeBytes,
+    actor: actorOf(origin),
+    requestId: origin?.requestId ?? null,
+    toolUseId: origin?.toolUseId ?? null,
+  };
+}

@@ -1,0 +1,15 @@
+/** Who made a change. */
+export type Actor =
+  | { type: 'api_key'; id: string; label: string }
+  /** `subject` is null for a token without one. */
+  | { type: 'jwt'; subject: string | null }
+  | { type: 'operator'; name: string }
+  | { type: 'system'; job: string }
+  | { type: 'anonymous' };
+
+/** Where a change comes from: who made it, and on what request, where there was one. */
+export interface Origin {
+  actor: Actor;
+  requestId?: string | undefined;
+  toolUseId?: string | undefined;
+}

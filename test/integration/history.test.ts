@@ -1,0 +1,374 @@
+/** What is recorded of each change, whichever way it comes, and what the past looks like. */
+import { expect, it } from 'vitest';
+import { newApiKey } from '../../src/api-keys/api-key.ts';
+import { Keys } from '../../src/api-keys/api-keys.ts';
+import { expireFiles } from '../../src/expiration/expiration.ts';
+import { History, HistoryIncomplete } from '../../src/history/history.ts';
+import type { VersionFilter } from '../../src/history/queries.ts';
+import type { Version } from '../../src/history/version.ts';
+import { type MemoryPath, ROOT } from '../../src/memory/path.ts';
+import { Tenants } from '../../src/tenants/tenants.ts';
+import { Transfer } from '../../src/transfer/transfer.ts';
+import { assertInvariants, readTree } from '../support/invariants.ts';
+import { describeService, freshTenant, type Service } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+const historyOf = (service: Service) => new History(service.database);
+
+async function versionsOf(
+  service: Service,
+  tenant: string,
+  filter: Partial<VersionFilter> = {},
+): Promise<Version[]> {
+  const all: Version[] = [];
+  for await (const version of historyOf(service).versions(tenant, filter)) all.push(version);
+  return all;
+}
+
+/** A tenant's log, the oldest first, as short lines. */
+async function log(service: Service, tenant: string): Promise<string[]> {
+  const all = await versionsOf(service, tenant);
+  return all
+    .reverse()
+    .map(({ operation, path, contentSizeBytes }) => `${operation} ${path} ${contentSizeBytes}`);
+}
+
+async function now(service: Service): Promise<string> {
+  const [row] = await service.query(
+    `SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS now`,
+  );
+  return String(row?.now);
+}
+
+/** The time of a tenant's last change. */
+async function lastChange(service: Service, tenant: string): Promise<string> {
+  const [row] = await service.query(
+    `SELECT to_char(last_change_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at
+     FROM tenants WHERE id = $1::text`,
+    [tenant],
+  );
+  return String(row?.at);
+}
+
+/** A past tree in the model's form. */
+async function treeAt(service: Service, tenant: string, at: string): Promise<Map<string, string | null>> {
+  const tree = new Map<string, string | null>([[ROOT, null]]);
+  for await (const { path, contentId } of historyOf(service).treeAt(tenant, ROOT, at)) {
+    const contents = contentId && (await historyOf(service).contents(tenant, [contentId]));
+    tree.set(path, contents ? (contents.get(contentId) ?? 'missing') : null);
+  }
+  return tree;
+}
+
+/** Does each step and fails when one does. */
+async function run(service: Service, tenant: string, ...steps: object[]): Promise<void> {
+  for (const step of steps) {
+    const { body } = await service.execute(step, { tenant });
+    expect(body).toMatchObject({ is_error: false });
+  }
+}
+
+const f = '/memories/f.md';
+
+describeService('a change is recorded', (service) => {
+  it('by each command, once', async () => {
+    const tenant = freshTenant();
+    await run(
+      ...([service(), tenant, cmd.create(f, 'one\n'), cmd.replace(f, 'one', 'three')] as const),
+      ...[cmd.insert(f, 0, 'zero\n'), cmd.rename(f, '/memories/g.md'), cmd.delete('/memories/g.md')],
+    );
+    expect(await log(service(), tenant)).toStrictEqual([
+      `created ${f} 4`,
+      `modified ${f} 6`,
+      `modified ${f} 11`,
+      'modified /memories/g.md 11',
+      'deleted /memories/g.md null',
+    ]);
+    const all = (await versionsOf(service(), tenant)).reverse();
+    expect(new Set(all.map(({ memoryId }) => memoryId)).size).toBe(1);
+    expect(new Set(all.map(({ id }) => id)).size).toBe(5);
+    expect(all.map(({ createdAt }) => createdAt)).toStrictEqual(all.map((each) => each.createdAt).sort());
+    expect(new Set(all.map(({ createdAt }) => createdAt)).size).toBe(5);
+    // Each lasted until the next one; a deletion is over at once.
+    expect(all.map(({ supersededAt }) => supersededAt)).toStrictEqual([
+      ...all.slice(1).map(({ createdAt }) => createdAt),
+      all.at(-1)?.createdAt,
+    ]);
+    expect(all[2]?.contentId).toBe(all[3]?.contentId);
+    const contents = await Promise.all(all.map(({ id }) => historyOf(service()).find(tenant, id)));
+    expect(contents.map((each) => each?.content)).toStrictEqual([
+      ...['one\n', 'three\n', 'zero\nthree\n', 'zero\nthree\n', null],
+    ]);
+    expect(all[0]?.contentSha256).toBe('2c8b08da5ce60398e1f19af0e5dccc744df274b826abe585eaba68c525434806');
+    await assertInvariants(service());
+  });
+
+  it('of a directory once for each file below it, at one time, with no content copied by a rename', async () => {
+    const tenant = freshTenant();
+    await run(service(), tenant, cmd.create('/memories/d/a', 'a'), cmd.create('/memories/d/e/b', 'bb'));
+    const ids = (await versionsOf(service(), tenant)).map(({ memoryId }) => memoryId).sort();
+    await run(service(), tenant, cmd.rename('/memories/d', '/memories/x/y'));
+    expect(await service().query('SELECT * FROM version_contents WHERE tenant_id = $1', [tenant])).toEqual(
+      [],
+    );
+    await run(service(), tenant, cmd.delete('/memories/x'));
+    const versions = await versionsOf(service(), tenant);
+    expect(versions.map(({ operation, path }) => `${operation} ${path}`).sort()).toStrictEqual([
+      ...['created /memories/d/a', 'created /memories/d/e/b'],
+      ...['deleted /memories/x/y/a', 'deleted /memories/x/y/e/b'],
+      ...['modified /memories/x/y/a', 'modified /memories/x/y/e/b'],
+    ]);
+    expect(new Set(versions.map(({ createdAt }) => createdAt)).size).toBe(4);
+    expect([...new Set(versions.map(({ memoryId }) => memoryId))].sort()).toStrictEqual(ids);
+    expect(
+      await service().query('SELECT content FROM version_contents WHERE tenant_id = $1 ORDER BY 1', [tenant]),
+    ).toStrictEqual([{ content: 'a' }, { content: 'bb' }]);
+    await assertInvariants(service());
+  });
+
+  it('and a new file at an old path is another one', async () => {
+    const tenant = freshTenant();
+    await run(service(), tenant, cmd.create(f, '1'), cmd.delete(f), cmd.create(f, '2'));
+    const [second, deleted, first] = await versionsOf(service(), tenant, { path: f });
+    expect(first?.memoryId).toBe(deleted?.memoryId);
+    expect(second?.memoryId).not.toBe(first?.memoryId);
+  });
+
+  it('but not what fails, or leaves the content as it was', async () => {
+    const tenant = freshTenant();
+    await run(service(), tenant, cmd.create(f, 'text'), cmd.replace(f, 'text', 'text'), cmd.insert(f, 0, ''));
+    const failing = [
+      ...[cmd.create(f, 'other'), cmd.replace(f, 'none', 'x'), cmd.insert(f, 9, 'x')],
+      ...[cmd.delete('/memories/none'), cmd.rename('/memories/none', '/memories/x'), cmd.rename(f, f)],
+    ];
+    for (const step of failing) expect((await service().execute(step, { tenant })).is_error).toBe(true);
+    // An empty text before the first line may add a line break.
+    const lines = (await log(service(), tenant)).filter((line) => !line.endsWith(' 5'));
+    expect(lines).toStrictEqual([`created ${f} 4`]);
+    await run(service(), tenant, cmd.replace(f, 'text', 'longer'));
+    await assertInvariants(service());
+  });
+
+  it('once when a keyed request is sent again', async () => {
+    const tenant = freshTenant();
+    const steps = [
+      cmd.create(f, 'one'),
+      cmd.replace(f, 'one', 'two'),
+      cmd.rename(f, '/memories/g'),
+      cmd.delete('/memories/g'),
+    ];
+    for (const [i, input] of steps.entries()) {
+      const block = { type: 'tool_use', id: `toolu_${i}`, name: 'memory', input };
+      const headers = { 'x-request-id': `request-${i}` };
+      for (const _ of [1, 2]) {
+        expect((await service().execute(block, { tenant, headers })).is_error).toBe(false);
+      }
+    }
+    const versions = (await versionsOf(service(), tenant)).reverse();
+    expect(versions.map(({ toolUseId, requestId }) => [toolUseId, requestId])).toStrictEqual(
+      [0, 1, 2, 3].map((i) => [`toolu_${i}`, `request-${i}`]),
+    );
+    await assertInvariants(service());
+  });
+
+  it('with ids that are bounded and printable', async () => {
+    const tenant = freshTenant();
+    const id = `a\u0000b\u202e${'x'.repeat(300)}`;
+    const block = { type: 'tool_use', id, name: 'memory', input: cmd.create(f, 'x') };
+    expect((await service().execute(block, { tenant })).is_error).toBe(false);
+    const [version] = await versionsOf(service(), tenant);
+    expect(version?.toolUseId).toBe(`a\uFFFDb\uFFFD${'x'.repeat(251)}`);
+    expect(version?.actor).toStrictEqual({ type: 'anonymous' });
+  });
+
+  it('of an import by the operator, at the time of the import', async () => {
+    const tenant = freshTenant();
+    await new Tenants(service().database).create(tenant);
+    const modified = new Date('2001-02-03T04:05:06Z');
+    const file = { path: '/memories/a/f' as MemoryPath, content: 'text', modified };
+    const source = {
+      entries: new Map([
+        [ROOT, { kind: 'dir' as const, modified }],
+        ['/memories/a' as MemoryPath, { kind: 'dir' as const, modified }],
+        [file.path, { kind: 'file' as const, modified }],
+      ]),
+      files: 1,
+      bytes: 4,
+      batches: async function* () {
+        yield [file];
+      },
+    };
+    const before = await now(service());
+    const actor = { type: 'operator', name: 'ada' } as const;
+    const transfer = new Transfer(service().database, { maxFiles: 0, maxBytes: 0 });
+    await transfer.importFrom(tenant, source, { origin: { actor }, dryRun: true });
+    expect(await versionsOf(service(), tenant)).toStrictEqual([]);
+    await transfer.importFrom(tenant, source, { origin: { actor } });
+    const [version] = await versionsOf(service(), tenant);
+    expect(version).toMatchObject({ actor, operation: 'created', path: '/memories/a/f', requestId: null });
+    expect(String(version?.createdAt) > before).toBe(true);
+    expect(await versionsOf(service(), tenant, { by: 'ada' })).toHaveLength(1);
+    expect(await versionsOf(service(), tenant, { by: 'operator' })).toHaveLength(1);
+    expect(await versionsOf(service(), tenant, { by: 'anonymous' })).toHaveLength(0);
+  });
+
+  it('of an expiration by the job', async () => {
+    const tenant = freshTenant();
+    await run(service(), tenant, cmd.create('/memories/d/old', 'old'), cmd.create('/memories/d/new', 'new'));
+    await service().query(
+      `UPDATE entries SET accessed_at = now() - interval '9 days', updated_at = now() - interval '9 days'
+       WHERE tenant_id = $1::text AND path = '/memories/d/old'`,
+      [tenant],
+    );
+    await service().query('UPDATE tenants SET ttl_days = 3 WHERE id = $1', [tenant]);
+    await expireFiles(service().database, { defaultTtlDays: 0, historyDays: 30 });
+    const [version, ...others] = await versionsOf(service(), tenant, { by: 'expiration' });
+    expect(others).toStrictEqual([]);
+    expect(version).toMatchObject({ operation: 'deleted', path: '/memories/d/old', contentSha256: null });
+    expect(version?.actor).toStrictEqual({ type: 'system', job: 'expiration' });
+    await assertInvariants(service());
+  });
+
+  it('not where the tenant keeps none, whose past is then unknown', async () => {
+    const tenant = freshTenant();
+    await new Tenants(service().database).create(tenant);
+    await new Tenants(service().database).set(tenant, { historyDays: 0 });
+    await run(service(), tenant, cmd.create('/memories/d/f', '1'));
+    const created = await lastChange(service(), tenant);
+    const [first] = await versionsOf(service(), tenant);
+    await run(
+      service(),
+      tenant,
+      cmd.replace('/memories/d/f', '1', '2'),
+      cmd.rename('/memories/d', '/memories/e'),
+    );
+    expect(await log(service(), tenant)).toStrictEqual(['modified /memories/e/f 1']);
+    expect((await versionsOf(service(), tenant))[0]?.memoryId).toBe(first?.memoryId);
+    await expect(treeAt(service(), tenant, created)).rejects.toThrow(HistoryIncomplete);
+    await run(service(), tenant, cmd.delete('/memories/e'));
+    expect(await log(service(), tenant)).toStrictEqual([]);
+    expect(await new Tenants(service().database).find(tenant)).toMatchObject({
+      historyBytes: 0,
+      historyVersions: 0,
+    });
+    await assertInvariants(service());
+  });
+
+  it('until the tenant is erased', async () => {
+    const tenant = freshTenant();
+    await run(service(), tenant, cmd.create('/memories/d/f', '1'), cmd.replace('/memories/d/f', '1', '2'));
+    await run(service(), tenant, cmd.delete('/memories/d'));
+    expect(await new Tenants(service().database).delete(tenant)).toStrictEqual({
+      ...{ entries: 1, versions: 3, contents: 2, directories: 1, answers: 0, keys: 0 },
+    });
+    await assertInvariants(service());
+  });
+});
+
+describeService('the past', (service) => {
+  it('is what it was, at every time', async () => {
+    const tenant = freshTenant();
+    const steps = [
+      ...[
+        cmd.create('/memories/a/f', '1'),
+        cmd.create('/memories/a/b/g', '2'),
+        cmd.replace('/memories/a/f', '1', '11'),
+      ],
+      ...[cmd.rename('/memories/a/b', '/memories/c'), cmd.delete('/memories/c/g'), cmd.delete('/memories/c')],
+      ...[
+        cmd.rename('/memories/a/f', '/memories/a/h'),
+        cmd.create('/memories/a/f', 'new'),
+        cmd.insert('/memories/a/h', 1, 'x'),
+      ],
+      ...[
+        cmd.rename('/memories/a', '/memories/z'),
+        cmd.create('/memories/a/f', ''),
+        cmd.delete('/memories/z'),
+      ],
+      ...[
+        cmd.create('/memories/c/g/k', 'deep'),
+        cmd.rename('/memories/c/g', '/memories/q/r/s'),
+        cmd.delete('/memories/c'),
+      ],
+    ];
+    const then: [string, ReadonlyMap<string, string | null>][] = [];
+    for (const step of steps) {
+      await run(service(), tenant, step);
+      then.push([await lastChange(service(), tenant), await readTree(service(), tenant)]);
+    }
+    for (const [at, tree] of then) {
+      expect([at, await treeAt(service(), tenant, at)]).toEqual([at, tree]);
+      for (const path of new Set(then.flatMap(([, each]) => [...each.keys()]))) {
+        const content = tree.get(path);
+        const expected =
+          content === undefined
+            ? { kind: 'missing' }
+            : content === null
+              ? { kind: 'dir' }
+              : { kind: 'file', content };
+        expect(await historyOf(service()).at(tenant, path as MemoryPath, at)).toMatchObject(expected);
+      }
+    }
+    expect(new Set(then.map(([at]) => at)).size).toBe(steps.length);
+    await assertInvariants(service());
+  });
+
+  it('is read page by page, and by path, time, actor and operation', async () => {
+    const tenant = freshTenant();
+    await run(service(), tenant, cmd.create('/memories/big/f', 'x'));
+    await service().query(
+      `INSERT INTO entries (tenant_id, path, parent_path, kind, content, version)
+       SELECT $1::text, '/memories/big/f' || n, '/memories/big', 'file', 'text ' || n, gen_random_uuid()
+       FROM generate_series(1, 1200) AS n`,
+      [tenant],
+    );
+    await service().query(
+      `UPDATE tenants SET file_count = 1201, byte_count = (SELECT sum(size_bytes) FROM entries WHERE tenant_id = $1::text)
+       WHERE id = $1::text`,
+      [tenant],
+    );
+    const before = await now(service());
+    await run(service(), tenant, cmd.rename('/memories/big', '/memories/moved'), cmd.create(f, 'new'));
+    expect(await versionsOf(service(), tenant)).toHaveLength(2403);
+    expect(await versionsOf(service(), tenant, { path: '/memories/big' })).toHaveLength(1201);
+    expect(await versionsOf(service(), tenant, { path: '/memories/big/f7' })).toHaveLength(2);
+    expect(await versionsOf(service(), tenant, { since: before })).toHaveLength(1202);
+    expect(await versionsOf(service(), tenant, { until: before, operation: 'created' })).toHaveLength(1201);
+    const tree = await treeAt(service(), tenant, before);
+    expect(tree.size).toBe(1203);
+    expect(tree.get('/memories/big/f1200')).toBe('text 1200');
+    await assertInvariants(service());
+  });
+});
+
+describeService(
+  'a change by an API key',
+  (service) => {
+    it('names the key, whichever tenants it serves', async () => {
+      const tenant = freshTenant('history-key');
+      const { key, hash, id } = newApiKey();
+      const api = { hash, id, tenant: null, access: 'read_write', label: 'laptop', expiresAt: null } as const;
+      await new Keys(service().database).create(api);
+      const headers = { authorization: `Bearer ${key}` };
+      expect((await service().execute(cmd.create(f, 'x'), { tenant, headers })).is_error).toBe(false);
+      for (const by of [id, 'laptop']) {
+        const [version] = await versionsOf(service(), tenant, { by });
+        expect(version?.actor).toStrictEqual({ type: 'api_key', id, label: 'laptop' });
+      }
+    });
+  },
+  { AUTH: 'keys' },
+);
+
+describeService(
+  'without a history',
+  (service) => {
+    it('nothing is kept, and the service says who changed a file last', async () => {
+      const tenant = freshTenant();
+      await run(service(), tenant, cmd.create(f, 'one'), cmd.replace(f, 'one', 'two'));
+      expect(await log(service(), tenant)).toStrictEqual([`modified ${f} 3`]);
+      await assertInvariants(service());
+    });
+  },
+  { HISTORY_DAYS: '0' },
+);
