@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { ServiceError } from '../errors.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { OverQuota } from '../memory/store.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import type { Quotas } from '../store/write-functions.ts';
 import { lockTenantQuery } from '../tenants/queries.ts';
-import { unknownTenant } from '../tenants/tenants.ts';
 import { findPathsQuery, importDirectoriesQuery, importFilesQuery, reserveQuery } from './queries.ts';
 
 /** What a batch (and a page) holds at most; one file alone may have more bytes. */
@@ -46,7 +46,7 @@ export async function importInto(
   quotas: Quotas,
 ): Promise<Imported> {
   const locked = await query(lockTenantQuery, { tenant });
-  if (locked.rows.length === 0) throw unknownTenant(tenant);
+  if (locked.rows.length === 0) throw new ServiceError('unknown_tenant', tenant);
   const { inTheWay, directories: existing } = await findExisting(query, tenant, source);
   if (inTheWay.length > 0) {
     return { kind: 'exists', paths: inTheWay.sort().slice(0, NAMED_PATHS), total: inTheWay.length };
