@@ -1,17 +1,12 @@
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import swagger from '@fastify/swagger';
 import fp from 'fastify-plugin';
 import { jsonSchemaTransformObject, jsonSchemaTransform as schemaTransform } from 'fastify-type-provider-zod';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import type { Config } from '../config.ts';
 import { commands } from '../memory/commands/index.ts';
+import { version } from '../version.ts';
 
 type Document = OpenAPIV3_1.Document;
-
-const { version } = JSON.parse(
-  readFileSync(fileURLToPath(new URL('../../package.json', import.meta.url)), 'utf8'),
-) as { version: string };
 
 /** The OpenAPI name of a command's schema: `str_replace` → `StrReplace`. */
 export const schemaName = (command: string) =>

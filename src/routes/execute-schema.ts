@@ -63,7 +63,7 @@ const headers = z.object({
   'accept-language': z
     .string()
     .optional()
-    .meta({ description: 'The language of the two headers of `view`: en, es, it or fr.', examples: ['es'] }),
+    .meta({ description: 'The language of the two headers of `view`: en, es, it or fr.' }),
   [TENANT_HEADER.toLowerCase()]: z.string().regex(TENANT_ID).optional().meta({
     description:
       'Whose memory it is: required with a service key, not needed with a credential of one tenant, `default` without authentication.',
