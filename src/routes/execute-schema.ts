@@ -128,7 +128,8 @@ export const executeSchema: FastifySchema = {
         'The result: a `ToolResult` for a `tool_use` block, an array of them for an array, else a `MemoryResult`.',
       content: {
         'application/json': {
-          schema: z.union([resultSchema, toolResultSchema, z.array(toolResultSchema)]),
+          // The one with more fields first: generated clients take the first that fits.
+          schema: z.union([toolResultSchema, z.array(toolResultSchema), resultSchema]),
           examples: mapExamples(({ summary, response }) => ({ summary, value: response })),
         },
         'text/plain': {

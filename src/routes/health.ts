@@ -6,7 +6,7 @@ import { problemResponses } from '../plugins/problem-responses.ts';
 /** How long `GET /readyz` waits for the database. */
 const READY_TIMEOUT_MS = 2000;
 
-const statusSchema = z.object({ status: z.literal('ok') }).meta({ id: 'Status' });
+const statusSchema = z.object({ status: z.literal('ok') }).meta({ id: 'Health' });
 const ok = {
   description: 'It is.',
   content: { 'application/json': { schema: statusSchema } },
