@@ -23,6 +23,7 @@ import { createSecretScanner } from './redaction/scanner.ts';
 import { docsRoutes } from './routes/docs.ts';
 import { executeRoute } from './routes/execute.ts';
 import { healthRoutes } from './routes/health.ts';
+import { indexRoute } from './routes/index-page.ts';
 import { metricsRoute } from './routes/metrics.ts';
 import { PostgresMemory } from './store/memory-store.ts';
 import { TenantPolicyCache } from './tenants/policy-cache.ts';
@@ -103,6 +104,7 @@ export async function buildApp(options: {
   await app.register(healthRoutes, { isMigrated: () => isMigrated(database) });
   await app.register(metricsRoute, { metrics });
   await app.register(docsRoutes);
+  await app.register(indexRoute);
   return app;
 }
 

@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { registerExpireCommand } from './cli/expire-command.ts';
 import { registerKeyCommands } from './cli/key-commands.ts';
@@ -7,10 +6,7 @@ import { registerMemoryCommands } from './cli/memory-commands.ts';
 import { registerTenantCommands } from './cli/tenant-commands.ts';
 import { OperatorError } from './errors.ts';
 import { openSession, StartError, serve } from './server.ts';
-
-const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
-  version: string;
-};
+import { version } from './version.ts';
 
 const program = new Command('memory-service')
   .description("The backend for Claude's memory tool: POST /execute over Postgres.")

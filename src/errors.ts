@@ -1,27 +1,29 @@
+import { ERROR_CATALOG, type ErrorCode, type ErrorDefinition, type ErrorValues } from './error-catalog.ts';
+
+const definitions: { readonly [C in ErrorCode]: ErrorDefinition<ErrorValues[C]> } = ERROR_CATALOG;
+
 /**
- * A fault that the caller or the operator has to deal with, as opposed to a result that the model can read.
- * It becomes an `application/problem+json` answer, so nothing secret may be in its `message`.
+ * A fault that the caller or the operator has to deal with, as opposed to a result that the model can read. It becomes an
+ * `application/problem+json` answer. To add one, add its code to the catalog.
+ *
+ * @param values what the code's message is made of
  */
-export class ServiceError extends Error {
+export class ServiceError<C extends ErrorCode = ErrorCode> extends Error {
+  override name = 'ServiceError';
   readonly status: number;
-  /** Stable, for programs: `lower_snake_case`. */
-  readonly code: string;
+  readonly code: ErrorCode;
   /** Seconds after which trying again makes sense (the `Retry-After` header). */
   readonly retryAfter: number | undefined;
 
-  constructor(
-    status: number,
-    code: string,
-    message: string,
-    options: { retryAfter?: number; cause?: unknown } = {},
-  ) {
-    super(message, { cause: options.cause });
-    this.name = 'ServiceError';
+  constructor(code: C, ...values: ErrorValues[C]) {
+    const { status, message, retryAfter, cause } = definitions[code].problem(...values);
+    super(message, { cause });
     this.status = status;
     this.code = code;
-    this.retryAfter = options.retryAfter;
+    this.retryAfter = retryAfter;
   }
 }
+
 /** What a command cannot do, in words for the person who ran it; the CLI prints them and exits with 1. */
 export class OperatorError extends Error {
   override name = 'OperatorError';

@@ -23,8 +23,6 @@ export class FailedAttempts {
   check(ip: string): void {
     if (this.#limit === 0 || (this.#counts.get(ip)?.count ?? 0) < this.#limit) return;
     const seconds = Math.max(1, Math.ceil(this.#counts.getRemainingTTL(ip) / 1000));
-    throw new ServiceError(429, 'too_many_failed_attempts', 'Too many failed attempts from this address.', {
-      retryAfter: seconds,
-    });
+    throw new ServiceError('too_many_failed_attempts', seconds);
   }
 }

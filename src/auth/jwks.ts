@@ -56,7 +56,7 @@ export class RemoteKeySet {
   }
 
   #known(header: JWSHeaderParameters, token: Token) {
-    if (this.#keys === undefined) throw issuerUnavailable();
+    if (this.#keys === undefined) throw new ServiceError('issuer_unavailable');
     return this.#keys(header, token);
   }
 
@@ -113,13 +113,4 @@ async function fetchKeySet(url: URL): Promise<KeySet> {
   const keys = createLocalJWKSet(set);
   if (set.keys.length === 0) throw new Error('the key set is empty');
   return keys;
-}
-
-export function issuerUnavailable(): ServiceError {
-  return new ServiceError(
-    503,
-    'issuer_unavailable',
-    "The token issuer's keys cannot be fetched. Try again shortly.",
-    { retryAfter: 2 },
-  );
 }

@@ -1,16 +1,10 @@
 import { createPublicKey } from 'node:crypto';
 import { errors, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { ServiceError } from '../errors.ts';
+import { TENANT_ID } from '../tenants/tenant-id.ts';
 import type { ConcurrencyLimiter } from '../util/concurrency-limiter.ts';
-import { issuerUnavailable, RemoteKeySet } from './jwks.ts';
-import {
-  type Authenticator,
-  bearerToken,
-  namedTenant,
-  otherTenant,
-  TENANT_ID,
-  unauthorized,
-} from './principal.ts';
+import { RemoteKeySet } from './jwks.ts';
+import { type Authenticator, bearerToken, namedTenant } from './principal.ts';
 
 export interface JwtOptions {
   /** URL of the issuer's keys, or one public key as PEM (SPKI). */
@@ -40,7 +34,7 @@ export function jwtAuthenticator(options: JwtOptions): Authenticator {
   return {
     async authenticate(credentials) {
       const token = bearerToken(credentials);
-      if (token === undefined) throw unauthorized();
+      if (token === undefined) throw new ServiceError('unauthorized');
       let claim: unknown;
       let subject: string | null;
       try {
@@ -56,11 +50,11 @@ export function jwtAuthenticator(options: JwtOptions): Authenticator {
         subject = payload.sub ?? null;
       } catch (error) {
         if (error instanceof ServiceError) throw error;
-        throw error instanceof errors.JOSEError ? unauthorized() : issuerUnavailable();
+        throw new ServiceError(error instanceof errors.JOSEError ? 'unauthorized' : 'issuer_unavailable');
       }
-      if (typeof claim !== 'string' || !TENANT_ID.test(claim)) throw unauthorized();
+      if (typeof claim !== 'string' || !TENANT_ID.test(claim)) throw new ServiceError('unauthorized');
       const named = namedTenant(credentials);
-      if (named !== undefined && named !== claim) throw otherTenant();
+      if (named !== undefined && named !== claim) throw new ServiceError('tenant_mismatch');
       return { tenant: claim, actor: { type: 'jwt', subject }, access: 'read_write', autoCreate };
     },
     close: async () => {},

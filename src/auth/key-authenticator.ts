@@ -13,10 +13,7 @@ import {
   bearerToken,
   type Credentials,
   namedTenant,
-  otherTenant,
   type Principal,
-  TENANT_HEADER,
-  unauthorized,
 } from './principal.ts';
 
 const CACHED_KEYS = 10_000;
@@ -82,20 +79,16 @@ export class KeyAuthenticator implements Authenticator {
   #principalOf(key: KnownKey | undefined, hash: string, credentials: Credentials): Principal {
     if (key === undefined || !isValid(key)) {
       this.#failures.note(credentials.ip);
-      throw unauthorized();
+      throw new ServiceError('unauthorized');
     }
     this.#noteUse(hash, key);
     const named = namedTenant(credentials);
     if (key.tenant !== null) {
-      if (named !== undefined && named !== key.tenant) throw otherTenant();
+      if (named !== undefined && named !== key.tenant) throw new ServiceError('tenant_mismatch');
       return { tenant: key.tenant, actor: key.actor, access: key.access, autoCreate: false };
     }
     if (named === undefined) {
-      throw new ServiceError(
-        400,
-        'tenant_required',
-        `This key serves many tenants: say which with the header ${TENANT_HEADER}.`,
-      );
+      throw new ServiceError('tenant_required');
     }
     return { tenant: named, actor: key.actor, access: key.access, autoCreate: this.#autoCreate };
   }

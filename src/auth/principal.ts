@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ServiceError } from '../errors.ts';
 import type { Actor } from '../memory/origin.ts';
+import { TENANT_ID, TENANT_ID_RULE } from '../tenants/tenant-id.ts';
 
 /** The caller of a request: which tenant's memory it may use, and how. */
 export interface Principal {
@@ -32,8 +33,6 @@ export interface Authenticator {
 }
 
 export const TENANT_HEADER = 'X-Tenant-Id';
-export const TENANT_ID = /^[A-Za-z0-9._:@-]{1,128}$/;
-const TENANT_ID_RULE = 'it has to be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -';
 
 /**
  * Returns the tenant that a request names, or undefined.
@@ -44,7 +43,7 @@ export function namedTenant({ headers }: Credentials): string | undefined {
   const given = headers['x-tenant-id'];
   if (given === undefined) return undefined;
   if (typeof given === 'string' && TENANT_ID.test(given)) return given;
-  throw new ServiceError(400, 'invalid_tenant', `${TENANT_HEADER} is not a tenant id: ${TENANT_ID_RULE}`);
+  throw invalidTenant();
 }
 
 /** Returns the token of `Authorization: Bearer`, or undefined. */
@@ -52,20 +51,7 @@ export function bearerToken({ headers }: Credentials): string | undefined {
   return /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
 }
 
-/** The same response for every invalid credential: callers must not learn what was wrong with it. */
-export function unauthorized(): ServiceError {
-  return new ServiceError(
-    401,
-    'unauthorized',
-    'The request needs a valid credential: send Authorization: Bearer with an API key or token of this service.',
-  );
-}
-
-/** The credential is for one tenant, and the request names another. */
-export function otherTenant(): ServiceError {
-  return new ServiceError(
-    403,
-    'tenant_mismatch',
-    `${TENANT_HEADER} names another tenant than the credential is for: leave the header out, or use that tenant's credential.`,
-  );
+/** `X-Tenant-Id` is malformed. */
+export function invalidTenant(): ServiceError {
+  return new ServiceError('invalid_tenant', TENANT_ID_RULE);
 }

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { newApiKey } from '../api-keys/api-key.ts';
 import { Keys } from '../api-keys/api-keys.ts';
 import type { KeyRow } from '../api-keys/queries.ts';
-import { OperatorError } from '../errors.ts';
+import { OperatorError, ServiceError } from '../errors.ts';
 import { printJson, printTable, time } from './output.ts';
 import { type Open, withDatabase } from './session.ts';
 import { tenantId } from './tenant-commands.ts';
@@ -70,9 +70,7 @@ export function registerKeyCommands(program: Command, open: Open): void {
         const { access, label } = options;
         const expiresAt = options.expires?.toISOString() ?? null;
         if (!(await all.create({ hash, id, tenant, access, label, expiresAt }))) {
-          throw new OperatorError(
-            `There is no tenant ${tenant}. Make it with: memory-service tenants create ${tenant}`,
-          );
+          throw new ServiceError('unknown_tenant', String(tenant));
         }
         if (options.json) return printJson({ id, key, tenant, access, label, expiresAt });
         console.error(`Created key ${id}. This is the only time it is shown:`);

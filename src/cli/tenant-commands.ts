@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { TENANT_ID } from '../auth/principal.ts';
 import { OperatorError } from '../errors.ts';
 import type { TenantRow, TenantSettings } from '../tenants/queries.ts';
+import { TENANT_ID, TENANT_ID_RULE } from '../tenants/tenant-id.ts';
 import { Tenants } from '../tenants/tenants.ts';
 import { printJson, printTable, time } from './output.ts';
 import { type Open, withDatabase } from './session.ts';
@@ -10,7 +10,7 @@ import { type Open, withDatabase } from './session.ts';
 /** A commander argument parser for tenant ids. */
 export function tenantId(value: string): string {
   if (TENANT_ID.test(value)) return value;
-  throw new InvalidArgumentError('A tenant id is 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -');
+  throw new InvalidArgumentError(`A tenant id is ${TENANT_ID_RULE}`);
 }
 
 /** A limit: a whole number (0 means no limit), or `default` for the service's own. */

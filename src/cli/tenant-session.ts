@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import type { Config } from '../config.ts';
-import { OperatorError } from '../errors.ts';
+import { ServiceError } from '../errors.ts';
 import { type MemoryPath, parsePath } from '../memory/path.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 import { Tenants } from '../tenants/tenants.ts';
@@ -25,9 +25,7 @@ export function withTenant<T>(
 ): Promise<T> {
   return withDatabase(open, async ({ config, database }) => {
     const tenant = await new Tenants(database).find(id);
-    if (tenant === undefined) {
-      throw new OperatorError(`There is no tenant ${id}. Make it with: memory-service tenants create ${id}`);
-    }
+    if (tenant === undefined) throw new ServiceError('unknown_tenant', id);
     const quotas = { maxFiles: config.MAX_TENANT_FILES, maxBytes: config.MAX_TENANT_BYTES };
     return work({ config, tenant, transfer: new Transfer(database, quotas) });
   });

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { ServiceError } from '../errors.ts';
 import { answerNotKept, prefix } from '../memory/messages.ts';
 import type { RequestKey } from '../memory/store.ts';
 
@@ -21,15 +20,6 @@ const MAX_STORED_CHARACTERS = 1024;
 export function storedAnswer(content: string): string {
   if (content.length <= MAX_STORED_CHARACTERS) return content;
   return `${prefix(content, MAX_STORED_CHARACTERS)}\n${answerNotKept}`;
-}
-
-/** The key has the answer to another request. */
-export function keyReused(): ServiceError {
-  return new ServiceError(
-    422,
-    'idempotency_key_reused',
-    'The idempotency key (a tool_use block’s id, or Idempotency-Key) came with another write before: use a new one for each call.',
-  );
 }
 
 function sha256(text: string): string {

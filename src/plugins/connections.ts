@@ -8,8 +8,8 @@ import { PROBLEM_JSON, problemOf, TITLES } from './problem-details.ts';
 import { requestId } from './request-id.ts';
 
 /** How many requests of one connection may be unanswered (HTTP pipelining). */
-const MAX_PIPELINED = 32;
-const MAX_HEADERS = 1000;
+export const MAX_PIPELINED = 32;
+export const MAX_HEADERS = 1000;
 
 /** What the HTTP server does before and around Fastify's routes: limits of a connection, and requests that Node refuses. */
 export const connections = fp(
@@ -21,7 +21,7 @@ export const connections = fp(
     // Node would drop the headers beyond its limit, `X-Tenant-Id` among them. The size of all headers is limited anyway.
     server.maxHeadersCount = 0;
     server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
-      const problem = new ServiceError(417, 'expectation_failed', 'Only Expect: 100-continue is supported.');
+      const problem = new ServiceError('expectation_failed');
       const { headers, body } = rawProblem(problem, requestId(request));
       response.writeHead(problem.status, { ...headers, Connection: 'close' }).end(body);
     });
@@ -35,9 +35,10 @@ export const connections = fp(
       if (count > MAX_PIPELINED + 1) return void reply.hijack();
       if (count > MAX_PIPELINED) {
         reply.header('Connection', 'close');
-        return done(tooManyPipelined());
+        return done(new ServiceError('too_many_pipelined', MAX_PIPELINED));
       }
-      if (raw.rawHeaders.length > 2 * MAX_HEADERS) return done(tooManyHeaders());
+      if (raw.rawHeaders.length > 2 * MAX_HEADERS)
+        return done(new ServiceError('too_many_headers', MAX_HEADERS));
       done();
     });
     app.addHook('onResponse', ({ raw: { socket } }, _reply, done) => {
@@ -67,11 +68,11 @@ export function answerClientError(error: ConnectionError, socket: Socket): void 
 function clientProblem(code: string | undefined): ServiceError {
   switch (code) {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new ServiceError(408, 'request_timeout', 'The request did not arrive in time.');
+      return new ServiceError('request_timeout');
     case 'HPE_HEADER_OVERFLOW':
-      return new ServiceError(431, 'headers_too_large', 'The headers are too large.');
+      return new ServiceError('headers_too_large');
     default:
-      return new ServiceError(400, 'invalid_request', 'The request is not valid HTTP for this service.');
+      return new ServiceError('invalid_request', 400);
   }
 }
 
@@ -84,17 +85,4 @@ function rawProblem(problem: ServiceError, id: string): { headers: Record<string
     'Content-Length': String(Buffer.byteLength(body)),
   };
   return { headers, body };
-}
-
-function tooManyPipelined(): ServiceError {
-  return new ServiceError(
-    429,
-    'too_many_pipelined',
-    `The connection has ${MAX_PIPELINED} unanswered requests. Wait for their answers, or use more connections.`,
-    { retryAfter: 1 },
-  );
-}
-
-function tooManyHeaders(): ServiceError {
-  return new ServiceError(431, 'too_many_headers', `The request has more than ${MAX_HEADERS} headers.`);
 }

@@ -11,8 +11,10 @@ export const hostCheck = fp<{ config: Pick<Config, 'AUTH' | 'HOST' | 'ALLOW_UNAU
     if (AUTH !== 'none' || ALLOW_UNAUTHENTICATED || !isLoopback(HOST)) return;
     app.addHook('onRequest', ({ headers: { host, origin } }, _reply, done) => {
       // Browsers always send Host.
-      if (host !== undefined && !isLoopbackUrl(`http://${host}`)) return done(notLoopback('Host'));
-      if (origin !== undefined && !isLoopbackUrl(origin)) return done(notLoopback('Origin'));
+      if (host !== undefined && !isLoopbackUrl(`http://${host}`))
+        return done(new ServiceError('host_not_allowed', 'Host'));
+      if (origin !== undefined && !isLoopbackUrl(origin))
+        return done(new ServiceError('host_not_allowed', 'Origin'));
       done();
     });
   },
@@ -21,12 +23,4 @@ export const hostCheck = fp<{ config: Pick<Config, 'AUTH' | 'HOST' | 'ALLOW_UNAU
 
 function isLoopbackUrl(url: string): boolean {
   return URL.canParse(url) && isLoopback(new URL(url).hostname.replace(/^\[(.*)\]$/, '$1'));
-}
-
-function notLoopback(header: string): ServiceError {
-  return new ServiceError(
-    403,
-    'host_not_allowed',
-    `${header} is not a name of this machine. Without authentication the service answers requests to localhost, 127.0.0.1 and [::1] only: use one of these, set AUTH=keys, or set ALLOW_UNAUTHENTICATED=true if something in front authenticates.`,
-  );
 }

@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Config } from '../config.ts';
-import { ConcurrencyLimiter, clientGone, type Slot } from '../util/concurrency-limiter.ts';
+import { ServiceError } from '../errors.ts';
+import { ConcurrencyLimiter, type Slot } from '../util/concurrency-limiter.ts';
 import { type Deadline, Deadlines } from '../util/deadlines.ts';
 import { REQUEST_BYTES } from './transfer-limits.ts';
 
@@ -78,7 +79,7 @@ export class InFlightRequest {
 
   /** @throws ServiceError 499 when the client has gone. */
   constructor(inFlight: InFlight, tenant: string, reply: FastifyReply) {
-    if (reply.raw.destroyed) throw clientGone();
+    if (reply.raw.destroyed) throw new ServiceError('client_gone');
     this.#inFlight = inFlight;
     this.#request = inFlight.requests.slot(tenant);
     this.bytes = inFlight.bytes.slot(tenant);

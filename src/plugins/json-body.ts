@@ -21,31 +21,19 @@ export const jsonBody = fp(
     app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
       const encoding = request.headers['content-encoding'];
       if (encoding !== undefined && encoding !== 'identity') {
-        return done(
-          new ServiceError(
-            415,
-            'unsupported_content_encoding',
-            'Content-Encoding is not supported: send the body as it is.',
-          ),
-        );
+        return done(new ServiceError('unsupported_content_encoding'));
       }
       const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(request.headers['content-type'] ?? '')?.[1];
       if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
-        return done(
-          new ServiceError(
-            415,
-            'unsupported_charset',
-            'JSON is UTF-8: send it so, with charset=utf-8 or without charset.',
-          ),
-        );
+        return done(new ServiceError('unsupported_charset'));
       }
       if (!isUtf8(body as Buffer)) {
-        return done(new ServiceError(400, 'invalid_utf8', 'The body is not valid UTF-8, as JSON has to be.'));
+        return done(new ServiceError('invalid_utf8'));
       }
       const parse = () => {
         const text = body.toString('utf8');
         const excess = excessOf(text);
-        if (excess !== undefined) return done(new ServiceError(400, 'json_too_complex', tooComplex(excess)));
+        if (excess !== undefined) return done(tooComplex(excess));
         parseJson(request, text, done);
       };
       if (body.length <= LARGE_BODY_BYTES) return parse();

@@ -1,3 +1,5 @@
+import { ServiceError } from '../errors.ts';
+
 /** How deep arrays and objects of a body may nest. A block in an array needs 4 levels. */
 export const MAX_JSON_DEPTH = 32;
 
@@ -51,9 +53,6 @@ function endOfString(json: string, from: number): number {
   }
 }
 
-/** What the caller reads. */
-export function tooComplex(excess: 'levels' | 'values'): string {
-  return excess === 'levels'
-    ? `The body nests arrays and objects deeper than ${MAX_JSON_DEPTH} levels, the limit of this service. Send a memory tool input or tool_use blocks without what is nested in other fields.`
-    : `The body holds more than ${MAX_JSON_VALUES} fields and array items, the limit of this service. Send a memory tool input or at most 32 tool_use blocks without other fields.`;
+export function tooComplex(excess: 'levels' | 'values'): ServiceError {
+  return new ServiceError('json_too_complex', excess, excess === 'levels' ? MAX_JSON_DEPTH : MAX_JSON_VALUES);
 }

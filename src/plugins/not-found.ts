@@ -14,27 +14,15 @@ export const notFound = fp(
     app.addHook('onRequest', (request, reply, done) => {
       if (!request.is404) return done();
       const declared = methods.get(request.url.split('?', 1)[0] ?? '');
-      if (declared === undefined) return done(routeNotFound());
+      if (declared === undefined) return done(new ServiceError('route_not_found'));
       const allowed = [...declared].sort().join(', ');
       reply.header('Allow', allowed);
-      done(methodNotAllowed(allowed));
+      done(new ServiceError('method_not_allowed', allowed));
     });
     // Without this, hooks do not run for unknown routes.
     app.setNotFoundHandler(() => {
-      throw routeNotFound();
+      throw new ServiceError('route_not_found');
     });
   },
   { name: 'not-found' },
 );
-
-function routeNotFound(): ServiceError {
-  return new ServiceError(
-    404,
-    'route_not_found',
-    'There is no such route. Memory commands go to POST /execute; GET /docs describes it.',
-  );
-}
-
-function methodNotAllowed(allowed: string): ServiceError {
-  return new ServiceError(405, 'method_not_allowed', `This route has only: ${allowed}.`);
-}

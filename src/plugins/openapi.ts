@@ -1,17 +1,12 @@
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import swagger from '@fastify/swagger';
 import fp from 'fastify-plugin';
-import { jsonSchemaTransformObject, jsonSchemaTransform as schemaTransform } from 'fastify-type-provider-zod';
+import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import type { Config } from '../config.ts';
 import { commands } from '../memory/commands/index.ts';
+import { version } from '../version.ts';
 
 type Document = OpenAPIV3_1.Document;
-
-const { version } = JSON.parse(
-  readFileSync(fileURLToPath(new URL('../../package.json', import.meta.url)), 'utf8'),
-) as { version: string };
 
 /** The OpenAPI name of a command's schema: `str_replace` → `StrReplace`. */
 export const schemaName = (command: string) =>
@@ -47,11 +42,30 @@ export const openapi = fp<{ config: Pick<Config, 'AUTH'> }>(
         ],
       },
       transform: transformKeepingExamples,
-      transformObject: (document) => complete(jsonSchemaTransformObject(document) as Document) as never,
+      transformObject: (document) => complete(objectTransform(document) as Document) as never,
     });
   },
   { name: 'openapi' },
 );
+
+type JsonSchemaConfig = NonNullable<Parameters<typeof createJsonSchemaTransform>[0]['zodToJsonConfig']>;
+
+/** Writes `items: false` as the item type and the length that it means: generators do not read false as a schema. */
+const jsonSchemaConfig: JsonSchemaConfig = {
+  override: ({ jsonSchema }) => {
+    const { prefixItems, items } = jsonSchema;
+    if (items !== false || !Array.isArray(prefixItems)) return;
+    const [first, ...others] = prefixItems;
+    if (first === undefined || others.some((other) => JSON.stringify(other) !== JSON.stringify(first))) {
+      throw new Error('A tuple in an API schema has to have items of one type.');
+    }
+    jsonSchema.items = first;
+    delete jsonSchema.prefixItems;
+  },
+};
+
+const schemaTransform = createJsonSchemaTransform({ zodToJsonConfig: jsonSchemaConfig });
+const objectTransform = createJsonSchemaTransformObject({ zodToJsonConfig: jsonSchemaConfig });
 
 type Responses = Record<string, { content?: Record<string, { examples?: object }> }>;
 

@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { ServiceError } from '../errors.ts';
@@ -17,41 +18,22 @@ export const problemSchema = z
   })
   .meta({ id: 'Problem' });
 
-/** The names of the status codes. */
-export const TITLES: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'Not Found',
-  405: 'Method Not Allowed',
-  408: 'Request Timeout',
+/** The names of the status codes. Node has older ones for these two than RFC 9110. */
+export const TITLES: Readonly<Record<number, string | undefined>> = {
+  ...STATUS_CODES,
   413: 'Content Too Large',
-  414: 'URI Too Long',
-  415: 'Unsupported Media Type',
-  417: 'Expectation Failed',
   422: 'Unprocessable Content',
-  429: 'Too Many Requests',
-  431: 'Request Header Fields Too Large',
-  500: 'Internal Server Error',
-  503: 'Service Unavailable',
 };
 
 /** What Fastify's own errors become. Their messages can quote the body, so they are never passed on. */
 const FASTIFY_ERRORS: Readonly<Record<string, (request: FastifyRequest) => ServiceError>> = {
-  FST_ERR_CTP_EMPTY_JSON_BODY: () =>
-    new ServiceError(400, 'invalid_json', 'The body is empty; send a JSON object.'),
-  FST_ERR_CTP_INVALID_JSON_BODY: () => new ServiceError(400, 'invalid_json', 'The body is not valid JSON.'),
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
-    new ServiceError(400, 'invalid_body', 'The body is not as long as its Content-Length says.'),
+  FST_ERR_CTP_EMPTY_JSON_BODY: () => new ServiceError('invalid_json', 'empty'),
+  FST_ERR_CTP_INVALID_JSON_BODY: () => new ServiceError('invalid_json', 'malformed'),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => new ServiceError('invalid_body'),
   FST_ERR_CTP_BODY_TOO_LARGE: (request) =>
-    new ServiceError(
-      413,
-      'body_too_large',
-      `The body is larger than ${request.routeOptions.bodyLimit} bytes, the limit of this service (MAX_BODY_BYTES).`,
-    ),
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
-    new ServiceError(415, 'unsupported_media_type', 'Send the body as Content-Type: application/json.'),
-  FST_ERR_BAD_URL: () => new ServiceError(400, 'invalid_url', 'The URL is not valid.'),
+    new ServiceError('body_too_large', request.routeOptions.bodyLimit, 'service'),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new ServiceError('unsupported_media_type'),
+  FST_ERR_BAD_URL: () => new ServiceError('invalid_url'),
 };
 
 /** Fastify's error handler: every fault becomes a problem, and none shows what is inside the service. */
@@ -64,12 +46,8 @@ function asServiceError(error: FastifyError, request: FastifyRequest): ServiceEr
   const known = FASTIFY_ERRORS[error.code];
   if (known) return known(request);
   const status = error.statusCode ?? 500;
-  if (status >= 400 && status < 500) {
-    return new ServiceError(status, 'invalid_request', 'The request is not valid HTTP for this service.');
-  }
-  return new ServiceError(500, 'internal_error', 'The service failed to handle the request.', {
-    cause: error,
-  });
+  if (status >= 400 && status < 500) return new ServiceError('invalid_request', status);
+  return new ServiceError('internal_error', error);
 }
 
 function sendProblem(error: ServiceError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
@@ -89,7 +67,7 @@ function sendProblem(error: ServiceError, request: FastifyRequest, reply: Fastif
 
 /** The body of a problem. */
 export function problemOf(
-  { status, code, message }: Pick<ServiceError, 'status' | 'code' | 'message'>,
+  { status, code, message }: ServiceError,
   requestId: string,
 ): z.output<typeof problemSchema> {
   return {

@@ -1,12 +1,23 @@
+import { ERROR_CATALOG } from '../error-catalog.ts';
+import type { ServiceError } from '../errors.ts';
 import { PROBLEM_JSON, problemOf, problemSchema } from './problem-details.ts';
 
-/** A problem response as OpenAPI shows it, with an example for each code that it can have: code → detail. */
-export function problemResponse(status: number, description: string, details: Record<string, string>) {
-  const examples = Object.fromEntries(
-    Object.entries(details).map(([code, detail]) => [
-      code,
-      { value: problemOf({ status, code, message: detail }, 'b7c1c1f0-5d4e-4a57-9a53-3f1f3b0e8a11') },
-    ]),
+const REQUEST_ID = 'b7c1c1f0-5d4e-4a57-9a53-3f1f3b0e8a11';
+
+/** The responses of a route for the errors that it can answer, by status: each shows what its errors mean, and these as examples. */
+export function problemResponses(errors: ServiceError[]): Record<number, object> {
+  const statuses = [...new Set(errors.map(({ status }) => status))].sort();
+  return Object.fromEntries(
+    statuses.map((status) => [status, problemResponse(errors.filter((error) => error.status === status))]),
   );
-  return { [status]: { description, content: { [PROBLEM_JSON]: { schema: problemSchema, examples } } } };
+}
+
+function problemResponse(errors: ServiceError[]): object {
+  const meanings = errors.map(({ code }) => `\`${code}\`: ${ERROR_CATALOG[code].description}`);
+  const description =
+    meanings.length === 1 ? meanings.join() : meanings.map((each) => `- ${each}`).join('\n');
+  const examples = Object.fromEntries(
+    errors.map((error) => [error.code, { value: problemOf(error, REQUEST_ID) }]),
+  );
+  return { description, content: { [PROBLEM_JSON]: { schema: problemSchema, examples } } };
 }

@@ -16,12 +16,7 @@ export const rateLimit = fp(
       keyGenerator: (request) => contextOf(request).principal.tenant,
       max: (request) => contextOf(request).policy.ratePerMinute,
       errorResponseBuilder: (_request, { max, ttl }) =>
-        new ServiceError(
-          429,
-          'rate_limited',
-          `The tenant has used its ${max} requests a minute. Retry-After says when there are more.`,
-          { retryAfter: Math.max(1, Math.ceil(ttl / 1000)) },
-        ),
+        new ServiceError('rate_limited', max, Math.max(1, Math.ceil(ttl / 1000))),
     });
     const limit = app.rateLimit() as (
       this: FastifyInstance,

@@ -26,7 +26,7 @@ export function countBody(
   const inFlight = inFlightOf(request);
   const { maxBytes, transferTimeoutMs } = limits;
   const declared = Number(request.headers['content-length']);
-  if (isOver(declared, maxBytes)) throw bodyTooLarge(maxBytes);
+  if (isOver(declared, maxBytes)) throw new ServiceError('body_too_large', maxBytes, 'tenant');
   const refuse = (error: unknown) => {
     if (reply.sent) return;
     // What is left of the body must not be taken for the next request.
@@ -36,8 +36,9 @@ export function countBody(
   };
   const start = () => {
     // A small body is counted with its request, and has to arrive within one time limit.
-    if (declared <= REQUEST_BYTES) inFlight.limitTime(transferTimeoutMs, () => refuse(bodyTimeout()));
-    else watch(request.raw, reply, inFlight, limits, refuse);
+    if (declared <= REQUEST_BYTES) {
+      inFlight.limitTime(transferTimeoutMs, () => refuse(new ServiceError('body_timeout')));
+    } else watch(request.raw, reply, inFlight, limits, refuse);
   };
   const waiting = inFlight.bytes.acquire(REQUEST_BYTES);
   if (waiting) return waiting.then(start);
@@ -63,7 +64,7 @@ function watch(
   const limitTime = () => {
     const receivedBefore = received;
     inFlight.limitTime(transferTimeoutMs, () => {
-      if (received - receivedBefore < MIN_TRANSFER_BYTES) end(bodyTimeout());
+      if (received - receivedBefore < MIN_TRANSFER_BYTES) end(new ServiceError('body_timeout'));
       else limitTime();
     });
   };
@@ -72,7 +73,7 @@ function watch(
     // Once the request is answered or refused, the rest is thrown away.
     if (hasEnded || reply.sent) return;
     // A chunked body does not say its length.
-    if (isOver(received, maxBytes)) return end(bodyTooLarge(maxBytes));
+    if (isOver(received, maxBytes)) return end(new ServiceError('body_too_large', maxBytes, 'tenant'));
     if (received <= counted) return;
     let waiting: Promise<void> | undefined;
     try {
@@ -94,20 +95,4 @@ function watch(
 
 function isOver(bytes: number, maxBytes: number): boolean {
   return maxBytes > 0 && bytes > maxBytes;
-}
-
-function bodyTooLarge(maxBytes: number): ServiceError {
-  return new ServiceError(
-    413,
-    'body_too_large',
-    `The body is larger than ${maxBytes} bytes, the limit of this tenant.`,
-  );
-}
-
-function bodyTimeout(): ServiceError {
-  return new ServiceError(
-    408,
-    'body_timeout',
-    'The body arrives too slowly. Send it again over a faster connection.',
-  );
 }

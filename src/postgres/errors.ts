@@ -60,11 +60,13 @@ const NETWORK: ReadonlySet<string> = new Set([
   'ETIMEDOUT',
 ]);
 
+type DatabaseErrorCode = 'database_busy' | 'database_unavailable' | 'internal_error';
+
 /**
  * A failed statement or connection. The driver's error is dropped, since its message and detail hold parameters, that is paths and
  * contents; what is kept for the log is the SQLSTATE.
  */
-export class DatabaseError extends ServiceError {
+export class DatabaseError extends ServiceError<DatabaseErrorCode> {
   override name = 'DatabaseError';
   /** The five characters by which Postgres names an error; undefined for an error of the connection or the driver. */
   readonly sqlState: string | undefined;
@@ -82,12 +84,10 @@ export class DatabaseError extends ServiceError {
     const code = state ?? networkCode(error);
     const isUnavailable =
       state === undefined ? isConnectionFault(error) : UNAVAILABLE.has(state) || state.startsWith('08');
-    super(
-      ...answerTo(state, isUnavailable, {
-        ...{ sqlState: state, code },
-        errorName: error instanceof Error ? error.name : typeof error,
-      }),
-    );
+    super(codeOf(state, isUnavailable), {
+      ...{ sqlState: state, code },
+      errorName: error instanceof Error ? error.name : typeof error,
+    });
     this.sqlState = state;
     this.faultCode = code;
     this.isUnavailable = isUnavailable;
@@ -107,19 +107,9 @@ export class DatabaseError extends ServiceError {
   }
 }
 
-function answerTo(
-  state: string | undefined,
-  isUnavailable: boolean,
-  cause: object,
-): ConstructorParameters<typeof ServiceError> {
-  if (state !== undefined && BUSY.has(state)) {
-    return [503, 'database_busy', 'The database is busy. Try again shortly.', { retryAfter: 1, cause }];
-  }
-  if (isUnavailable) {
-    const message = 'The database is not available. Try again shortly.';
-    return [503, 'database_unavailable', message, { retryAfter: 2, cause }];
-  }
-  return [500, 'internal_error', 'The service failed to handle the request.', { cause }];
+function codeOf(state: string | undefined, isUnavailable: boolean): DatabaseErrorCode {
+  if (state !== undefined && BUSY.has(state)) return 'database_busy';
+  return isUnavailable ? 'database_unavailable' : 'internal_error';
 }
 
 export function asDatabaseError(error: unknown): DatabaseError {

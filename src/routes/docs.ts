@@ -2,6 +2,21 @@ import { hash } from 'node:crypto';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
 
+/** Without `upgrade-insecure-requests`: over plain HTTP a browser would look for the page's own scripts at https://. */
+const CONTENT_SECURITY_POLICY = {
+  'default-src': "'none'",
+  'script-src': "'self'",
+  'style-src': "'self'",
+  'img-src': ["'self'", 'data:'],
+  'connect-src': "'self'",
+  'base-uri': "'none'",
+  'form-action': "'none'",
+  'frame-ancestors': "'none'",
+};
+
+const ICON =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#333"/><path d="M4 5h8M4 8h8M4 11h5" stroke="#fff" stroke-width="1.5"/></svg>';
+
 /** Serves the document at `/openapi.json`, and Swagger UI, which needs nothing from elsewhere, at `/docs`. */
 export async function docsRoutes(app: FastifyInstance): Promise<void> {
   let prepared: { body: Buffer; etag: string } | undefined;
@@ -13,8 +28,13 @@ export async function docsRoutes(app: FastifyInstance): Promise<void> {
   });
   await app.register(swaggerUi, {
     routePrefix: '/docs',
-    staticCSP: true,
-    uiConfig: { tryItOutEnabled: true, displayRequestDuration: true },
+    staticCSP: CONTENT_SECURITY_POLICY,
+    theme: {
+      title: 'Memory service API',
+      favicon: [{ filename: 'icon.svg', rel: 'icon', type: 'image/svg+xml', sizes: 'any', content: ICON }],
+    },
+    // The base layout has no top bar, which is for a logo and other documents.
+    uiConfig: { layout: 'BaseLayout', tryItOutEnabled: true, displayRequestDuration: true },
   });
 }
 

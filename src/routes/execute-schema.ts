@@ -1,12 +1,15 @@
 import type { FastifySchema } from 'fastify';
 import { z } from 'zod';
-import { otherTenant, TENANT_HEADER, TENANT_ID, unauthorized } from '../auth/principal.ts';
+import { invalidTenant, TENANT_HEADER } from '../auth/principal.ts';
+import { ServiceError } from '../errors.ts';
 import { commands } from '../memory/commands/index.ts';
+import { MAX_HEADERS, MAX_PIPELINED } from '../plugins/connections.ts';
 import { tooComplex } from '../plugins/json-limits.ts';
 import { schemaName } from '../plugins/openapi.ts';
-import { problemResponse } from '../plugins/problem-responses.ts';
+import { problemResponses } from '../plugins/problem-responses.ts';
+import { TENANT_ID } from '../tenants/tenant-id.ts';
 import { type Example, examples } from './execute-examples.ts';
-import { MAX_CALLS, MAX_ID_LENGTH } from './tool-call.ts';
+import { MAX_CALLS, MAX_ID_LENGTH, notAMemoryInput } from './tool-call.ts';
 
 for (const { name, description, schema } of commands) {
   z.globalRegistry.add(schema, { id: schemaName(name), description });
@@ -60,12 +63,50 @@ const headers = z.object({
   'accept-language': z
     .string()
     .optional()
-    .meta({ description: 'The language of the two headers of `view`: en, es, it or fr.', examples: ['es'] }),
+    .meta({ description: 'The language of the two headers of `view`: en, es, it or fr.' }),
   [TENANT_HEADER.toLowerCase()]: z.string().regex(TENANT_ID).optional().meta({
     description:
       'Whose memory it is: required with a service key, not needed with a credential of one tenant, `default` without authentication.',
   }),
 });
+
+/** What `POST /execute` can answer instead of a result, as examples. */
+const errors = [
+  new ServiceError('invalid_json', 'malformed'),
+  new ServiceError('invalid_utf8'),
+  new ServiceError('invalid_body'),
+  tooComplex('values'),
+  notAMemoryInput('it has no `command`'),
+  new ServiceError('invalid_idempotency_key'),
+  new ServiceError('tenant_required'),
+  invalidTenant(),
+  new ServiceError('invalid_request', 400),
+  new ServiceError('unauthorized'),
+  new ServiceError('tenant_mismatch'),
+  new ServiceError('tenant_suspended', 'acme'),
+  new ServiceError('unknown_tenant', 'acme'),
+  new ServiceError('host_not_allowed', 'Host'),
+  new ServiceError('body_timeout'),
+  new ServiceError('request_timeout'),
+  new ServiceError('body_too_large', 6356992, 'service'),
+  new ServiceError('unsupported_media_type'),
+  new ServiceError('unsupported_charset'),
+  new ServiceError('unsupported_content_encoding'),
+  new ServiceError('expectation_failed'),
+  new ServiceError('idempotency_key_reused'),
+  new ServiceError('rate_limited', 6000, 7),
+  new ServiceError('too_many_at_once'),
+  new ServiceError('too_many_failed_attempts', 60),
+  new ServiceError('too_many_pipelined', MAX_PIPELINED),
+  new ServiceError('headers_too_large'),
+  new ServiceError('too_many_headers', MAX_HEADERS),
+  new ServiceError('internal_error'),
+  new ServiceError('database_unavailable'),
+  new ServiceError('database_busy'),
+  new ServiceError('overloaded'),
+  new ServiceError('timeout'),
+  new ServiceError('issuer_unavailable'),
+];
 
 /** What `POST /execute` takes and answers: documentation only, the route reads the body by itself. */
 export const executeSchema: FastifySchema = {
@@ -87,7 +128,8 @@ export const executeSchema: FastifySchema = {
         'The result: a `ToolResult` for a `tool_use` block, an array of them for an array, else a `MemoryResult`.',
       content: {
         'application/json': {
-          schema: z.union([resultSchema, toolResultSchema, z.array(toolResultSchema)]),
+          // The one with more fields first: generated clients take the first that fits.
+          schema: z.union([toolResultSchema, z.array(toolResultSchema), resultSchema]),
           examples: mapExamples(({ summary, response }) => ({ summary, value: response })),
         },
         'text/plain': {
@@ -96,56 +138,7 @@ export const executeSchema: FastifySchema = {
         },
       },
     },
-    ...problemResponse(400, 'Not JSON, not a memory tool input, or not a tenant id.', {
-      invalid_json: 'The body is not valid JSON.',
-      invalid_utf8: 'The body is not valid UTF-8, as JSON has to be.',
-      json_too_complex: tooComplex('values'),
-      not_a_memory_input:
-        'The body is not a memory tool input: it has no `command`. Send {"command": "view", "path": "/memories"} or a whole tool_use block.',
-      invalid_idempotency_key:
-        'Idempotency-Key has to be 1 to 255 printable ASCII characters without spaces.',
-      tenant_required: 'This key serves many tenants: say which with the header X-Tenant-Id.',
-      invalid_tenant:
-        'X-Tenant-Id is not a tenant id: it has to be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -',
-    }),
-    ...problemResponse(401, 'No valid credential.', { unauthorized: unauthorized().message }),
-    ...problemResponse(403, 'The credential is not for this tenant, or the tenant may not.', {
-      tenant_mismatch: otherTenant().message,
-      tenant_suspended: 'The tenant acme is suspended.',
-      host_not_allowed:
-        'Host is not a name of this machine. Without authentication the service answers requests to localhost, 127.0.0.1 and [::1] only: use one of these, set AUTH=keys, or set ALLOW_UNAUTHENTICATED=true if something in front authenticates.',
-      unknown_tenant: 'There is no tenant acme. Create it with: memory-service tenants create acme',
-    }),
-    ...problemResponse(408, 'The body arrives too slowly.', {
-      body_timeout: 'The body arrives too slowly. Send it again over a faster connection.',
-    }),
-    ...problemResponse(413, 'The body is larger than `MAX_BODY_BYTES`.', {
-      body_too_large: 'The body is larger than 6356992 bytes, the limit of this service (MAX_BODY_BYTES).',
-    }),
-    ...problemResponse(415, 'The body is not `application/json` in UTF-8.', {
-      unsupported_media_type: 'Send the body as Content-Type: application/json.',
-      unsupported_charset: 'JSON is UTF-8: send it so, with charset=utf-8 or without charset.',
-      unsupported_content_encoding: 'Content-Encoding is not supported: send the body as it is.',
-    }),
-    ...problemResponse(422, 'The idempotency key came with another write before.', {
-      idempotency_key_reused:
-        'The idempotency key (a tool_use block’s id, or Idempotency-Key) came with another write before: use a new one for each call.',
-    }),
-    ...problemResponse(429, 'Too many requests; `Retry-After` says when to try again.', {
-      rate_limited: 'The tenant has used its 6000 requests a minute. Retry-After says when there are more.',
-      too_many_at_once: 'The tenant has as many requests in flight as it may. Wait for their answers.',
-      too_many_failed_attempts: 'Too many failed attempts from this address.',
-    }),
-    ...problemResponse(500, 'The service failed.', {
-      internal_error: 'The service failed to handle the request.',
-    }),
-    ...problemResponse(503, 'The database is away or busy; `Retry-After` says when to try again.', {
-      database_unavailable: 'The database is not available. Try again shortly.',
-      database_busy: 'The database is busy. Try again shortly.',
-      overloaded: 'The service is at capacity. Try again shortly.',
-      timeout:
-        'The request took too long. A write may still have been done: send it again under the same idempotency key.',
-    }),
+    ...problemResponses(errors),
   },
 };
 

@@ -91,18 +91,9 @@ function notRun({ logEntry }: FastifyRequest, why: string): Executed {
  */
 function withinTime<T>(inFlight: InFlightRequest, work: Promise<T>, ms: number): Promise<T> {
   return new Promise((resolve, reject) => {
-    inFlight.limitTime(ms, () => reject(tookTooLong()));
+    inFlight.limitTime(ms, () => reject(new ServiceError('timeout')));
     work.finally(() => inFlight.endWork()).then(resolve, reject);
   });
-}
-
-function tookTooLong(): ServiceError {
-  return new ServiceError(
-    503,
-    'timeout',
-    'The request took too long. A write may still have been done: send it again under the same idempotency key.',
-    { retryAfter: 1 },
-  );
 }
 
 async function execute(
@@ -172,9 +163,5 @@ function idempotencyKey(request: FastifyRequest): string | undefined {
   const given = request.headers['idempotency-key'];
   if (given === undefined) return undefined;
   if (typeof given === 'string' && IDEMPOTENCY_KEY.test(given)) return given;
-  throw new ServiceError(
-    400,
-    'invalid_idempotency_key',
-    'Idempotency-Key has to be 1 to 255 printable ASCII characters without spaces.',
-  );
+  throw new ServiceError('invalid_idempotency_key');
 }

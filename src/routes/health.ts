@@ -1,12 +1,12 @@
 import fp from 'fastify-plugin';
 import { z } from 'zod';
 import { ServiceError } from '../errors.ts';
-import { problemResponse } from '../plugins/problem-responses.ts';
+import { problemResponses } from '../plugins/problem-responses.ts';
 
 /** How long `GET /readyz` waits for the database. */
 const READY_TIMEOUT_MS = 2000;
 
-const statusSchema = z.object({ status: z.literal('ok') }).meta({ id: 'Status' });
+const statusSchema = z.object({ status: z.literal('ok') }).meta({ id: 'Health' });
 const ok = {
   description: 'It is.',
   content: { 'application/json': { schema: statusSchema } },
@@ -59,16 +59,16 @@ export const healthRoutes = fp<HealthOptions>(
           security: [],
           response: {
             200: ok,
-            ...problemResponse(503, 'It is not (yet, or any more).', {
-              database_unavailable: 'The database does not answer.',
-              database_not_migrated: 'The database is not migrated: run memory-service migrate.',
-              shutting_down: 'The service is shutting down.',
-            }),
+            ...problemResponses([
+              databaseSilent(),
+              new ServiceError('database_not_migrated'),
+              new ServiceError('shutting_down'),
+            ]),
           },
         },
       },
       async () => {
-        if (draining) throw notReady('shutting_down', 'The service is shutting down.');
+        if (draining) throw new ServiceError('shutting_down');
         check ??= checkDatabase(isMigrated).finally(() => {
           check = undefined;
         });
@@ -96,14 +96,13 @@ async function checkDatabase(isMigrated: HealthOptions['isMigrated']): Promise<v
   try {
     migrated = await Promise.race([isMigrated(), timeout]);
   } catch {
-    throw notReady('database_unavailable', 'The database does not answer.');
+    throw databaseSilent();
   } finally {
     clearTimeout(timer);
   }
-  if (!migrated)
-    throw notReady('database_not_migrated', 'The database is not migrated: run memory-service migrate.');
+  if (!migrated) throw new ServiceError('database_not_migrated');
 }
 
-function notReady(code: string, detail: string): ServiceError {
-  return new ServiceError(503, code, detail, { retryAfter: 2 });
+function databaseSilent(): ServiceError {
+  return new ServiceError('database_unavailable', undefined, 'readiness check');
 }

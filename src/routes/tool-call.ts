@@ -51,12 +51,8 @@ function readToolUse({ id, name, input }: Record<string, unknown>): ToolCall {
   return { input, toolUseId: id };
 }
 
-function notAMemoryInput(why: string): ServiceError {
-  return new ServiceError(
-    400,
-    'not_a_memory_input',
-    `The body is not a memory tool input: ${why}. Send {"command": "view", "path": "/memories"} or a whole tool_use block.`,
-  );
+export function notAMemoryInput(why: string): ServiceError {
+  return new ServiceError('not_a_memory_input', why);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { ServiceError } from '../errors.ts';
 import { storedOrigin } from '../history/origin.ts';
 import { AnswerLimit } from '../idempotency/answer-limit.ts';
-import { keyReused, storedAnswer } from '../idempotency/idempotency.ts';
+import { storedAnswer } from '../idempotency/idempotency.ts';
 import { MAX_DEPTH, MAX_PATH_BYTES, type MemoryPath, ROOT } from '../memory/path.ts';
 import type { MemoryResult } from '../memory/result.ts';
 import {
@@ -22,7 +23,6 @@ import type { Database } from '../postgres/database.ts';
 import type { Query, QueryResult, Value } from '../postgres/query.ts';
 import { retrying } from '../postgres/retry.ts';
 import { lockTenantQuery } from '../tenants/queries.ts';
-import { unknownTenant } from '../tenants/tenants.ts';
 import { AccessTimes, accessedBefore } from './access-times.ts';
 import { type FileVersion, PendingFiles } from './pending-files.ts';
 import { type FileRow, type LookupRow, lookupFileQuery, lookupQuery, readFileQuery } from './read-queries.ts';
@@ -262,9 +262,9 @@ class TenantMemory implements MemoryStore {
       case 'replayed':
         throw new IdempotentReplay(outcome as MemoryResult);
       case 'key_reused':
-        throw keyReused();
+        throw new ServiceError('idempotency_key_reused');
       case 'unknown_tenant':
-        throw unknownTenant(tenant);
+        throw new ServiceError('unknown_tenant', tenant);
     }
     if (isRepeatable) this.#context.answers.note(tenant);
     return outcome as Exclude<Own, CommonOutcome>;

@@ -5,7 +5,7 @@ import type { MemoryLimits } from '../memory/commands/command.ts';
 import { createLookupLimiter } from '../util/concurrency-limiter.ts';
 import { mapMaybePromise } from '../util/maybe-promise.ts';
 import type { TenantRow } from './queries.ts';
-import { type Tenants, unknownTenant } from './tenants.ts';
+import type { Tenants } from './tenants.ts';
 
 /** What holds for a tenant's requests: its own settings, else the service's. 0 means no limit. */
 export interface TenantPolicy {
@@ -60,9 +60,9 @@ export class TenantPolicyCache {
   ): TenantPolicy | Promise<TenantPolicy> {
     const cached = this.#cache.get(tenant) ?? this.#cache.fetch(tenant, { context: ip });
     return mapMaybePromise(cached, (found) => {
-      if (found?.row === undefined && !autoCreate) throw unknownTenant(tenant);
+      if (found?.row === undefined && !autoCreate) throw new ServiceError('unknown_tenant', tenant);
       if (found?.row?.suspendedAt) {
-        throw new ServiceError(403, 'tenant_suspended', `The tenant ${tenant} is suspended.`);
+        throw new ServiceError('tenant_suspended', tenant);
       }
       return found?.policy ?? this.#defaults;
     });

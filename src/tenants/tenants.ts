@@ -1,4 +1,3 @@
-import { ServiceError } from '../errors.ts';
 import { countAnswersQuery, eraseAnswersQuery } from '../idempotency/queries.ts';
 import type { Database } from '../postgres/database.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
@@ -123,13 +122,4 @@ export class Tenants {
       if (isGone) return erased;
     }
   }
-}
-
-/** The tenant is not there, and nothing here makes it. */
-export function unknownTenant(tenant: string): ServiceError {
-  return new ServiceError(
-    403,
-    'unknown_tenant',
-    `There is no tenant ${tenant}. Create it with: memory-service tenants create ${tenant}`,
-  );
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { ServiceError } from '../errors.ts';
 import { storedOrigin } from '../history/origin.ts';
 import { beginChangeQuery } from '../history/queries.ts';
 import type { Origin } from '../memory/origin.ts';
@@ -6,7 +7,6 @@ import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { OverQuota } from '../memory/store.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import type { Quotas } from '../store/write-functions.ts';
-import { unknownTenant } from '../tenants/tenants.ts';
 import { findPathsQuery, importDirectoriesQuery, importFilesQuery, reserveQuery } from './queries.ts';
 
 /** What a batch (and a page) holds at most; one file alone may have more bytes. */
@@ -49,7 +49,7 @@ export async function importInto(
   origin: Origin,
 ): Promise<Imported> {
   const at = (await query(beginChangeQuery, { tenant })).rows[0]?.at;
-  if (!at) throw unknownTenant(tenant);
+  if (!at) throw new ServiceError('unknown_tenant', tenant);
   const { inTheWay, directories: existing } = await findExisting(query, tenant, source);
   if (inTheWay.length > 0) {
     return { kind: 'exists', paths: inTheWay.sort().slice(0, NAMED_PATHS), total: inTheWay.length };

@@ -1,10 +1,10 @@
+import { ServiceError } from '../errors.ts';
 import type { Origin } from '../memory/origin.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import type { Quotas } from '../store/write-functions.ts';
 import { findTenantQuery } from '../tenants/queries.ts';
-import { unknownTenant } from '../tenants/tenants.ts';
 import { BATCH, type Imported, type ImportSource, importInto } from './import.ts';
 import {
   exportDirectoriesQuery,
@@ -63,7 +63,7 @@ export class Transfer {
       async (query) => {
         await query(waitForReaderQuery, {});
         const row = (await query(findTenantQuery, { tenant })).rows[0];
-        if (row === undefined) throw unknownTenant(tenant);
+        if (row === undefined) throw new ServiceError('unknown_tenant', tenant);
         for await (const file of filesOf(query, tenant)) await write({ kind: 'file', ...file });
         let last: string | undefined;
         for await (const directory of directoriesOf(query, tenant)) {

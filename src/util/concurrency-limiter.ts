@@ -101,7 +101,7 @@ export class ConcurrencyLimiter {
     const { tenant, units, waiter } = slot;
     if (waiter) {
       this.#remove(waiter);
-      waiter.reject(clientGone());
+      waiter.reject(new ServiceError('client_gone'));
     }
     if (units > 0) this.#slotsInFlight--;
     slot.units = 0;
@@ -149,7 +149,7 @@ export class ConcurrencyLimiter {
   }
 
   #refusal(slot: Slot, units: number): ServiceError {
-    return this.#tenantHasRoom(slot, units) ? overloaded() : tooManyAtOnce();
+    return new ServiceError(this.#tenantHasRoom(slot, units) ? 'overloaded' : 'too_many_at_once');
   }
 
   #remove(waiter: Waiter): void {
@@ -218,7 +218,7 @@ export class Slot {
    * @throws ServiceError (also by the promise) 429 or 503 when there was none in time, 499 when the slot is released.
    */
   acquire(units: number): Promise<void> | undefined {
-    if (this.#isReleased) throw clientGone();
+    if (this.#isReleased) throw new ServiceError('client_gone');
     return this.#limiter.acquire(this, units);
   }
 
@@ -233,24 +233,4 @@ export class Slot {
     this.#isReleased = true;
     this.#limiter.release(this);
   }
-}
-
-function overloaded(): ServiceError {
-  return new ServiceError(503, 'overloaded', 'The service is at capacity. Try again shortly.', {
-    retryAfter: 1,
-  });
-}
-
-function tooManyAtOnce(): ServiceError {
-  return new ServiceError(
-    429,
-    'too_many_at_once',
-    'The tenant has as many requests in flight as it may. Wait for their answers.',
-    { retryAfter: 1 },
-  );
-}
-
-/** Nobody sees this answer; the status and code are for the log and the metrics. */
-export function clientGone(): ServiceError {
-  return new ServiceError(499, 'client_gone', 'The client closed the connection before it was answered.');
 }

@@ -88,7 +88,7 @@ it('tenants, keys, usage: from nothing to erased', async () => {
     'memory-service: Say what the key is for: --tenant <tenant>, or --service; not both.',
   );
   expect((await run('keys', 'create', '--tenant', 'nobody')).output).toBe(
-    'memory-service: There is no tenant nobody. Make it with: memory-service tenants create nobody',
+    'memory-service: There is no tenant nobody. Create it with: memory-service tenants create nobody',
   );
 
   const headers = { authorization: `Bearer ${key}` };

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { lint, loadConfig } from '@redocly/openapi-core';
 import { expect, it } from 'vitest';
+import { ERROR_CATALOG } from '../../src/error-catalog.ts';
 import { openApiDocument, openApiYaml } from '../support/openapi.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 
@@ -25,6 +26,13 @@ it('requires a credential exactly where the service does', async () => {
   }
   const none = await openApiDocument({ AUTH: 'none' });
   expect(none.paths?.['/execute']?.post?.security ?? none.security).toStrictEqual([]);
+});
+
+it('openapi.yaml describes each error that an operation can answer', () => {
+  const text = readFileSync(file('openapi.yaml'), 'utf8');
+  const missing = Object.keys(ERROR_CATALOG).filter((code) => !text.includes(`code: ${code}\n`));
+  // What is no operation's answer: unknown routes and methods, URLs that no route can be found for, clients that are gone.
+  expect(missing).toStrictEqual(['invalid_url', 'route_not_found', 'method_not_allowed', 'client_gone']);
 });
 
 interface Media {

@@ -155,7 +155,7 @@ describeService('transfer rejects', (service) => {
       ['import', nobody, empty],
     ]) {
       expect((await runCli(service(), args)).error).toBe(
-        `There is no tenant ${nobody}. Make it with: memory-service tenants create ${nobody}`,
+        `There is no tenant ${nobody}. Create it with: memory-service tenants create ${nobody}`,
       );
     }
   });

@@ -7,6 +7,8 @@ const src = fileURLToPath(new URL('../../src', import.meta.url));
 
 /** The modules (folders and files) of `src`. Each imports only packages, itself, and the modules above it. */
 const LAYERS = [
+  'version.ts',
+  'error-catalog.ts',
   'errors.ts',
   'config.ts',
   'logger.ts',

@@ -1,0 +1,298 @@
+/** What the service answers for an error. */
+interface Problem {
+  /** The HTTP status code. */
+  status: number;
+  /** What went wrong and what to do, for people. Nothing secret may be in it. */
+  message: string;
+  /** Seconds after which to try again (the `Retry-After` header). */
+  retryAfter?: number;
+  /** For the log only. */
+  cause?: unknown;
+}
+
+export interface ErrorDefinition<Values extends unknown[]> {
+  /** What the code means, in the API's description. */
+  description: string;
+  problem: (...values: Values) => Problem;
+}
+
+/**
+ * Every error that a caller or an operator has to deal with, by its code. Codes are for programs, so they are stable. What is thrown and
+ * what the API's description shows both come from here.
+ */
+export const ERROR_CATALOG = {
+  invalid_json: {
+    description: 'The body is not JSON.',
+    problem: (fault: 'empty' | 'malformed') => ({
+      status: 400,
+      message: fault === 'empty' ? 'The body is empty; send a JSON object.' : 'The body is not valid JSON.',
+    }),
+  },
+  invalid_utf8: {
+    description: 'The body is not UTF-8.',
+    problem: () => ({ status: 400, message: 'The body is not valid UTF-8, as JSON has to be.' }),
+  },
+  invalid_body: {
+    description: 'The body is shorter or longer than its `Content-Length`.',
+    problem: () => ({ status: 400, message: 'The body is not as long as its Content-Length says.' }),
+  },
+  json_too_complex: {
+    description: 'The body holds too many values or nests too deeply.',
+    problem: (excess: 'levels' | 'values', limit: number) => ({
+      status: 400,
+      message:
+        excess === 'levels'
+          ? `The body nests arrays and objects deeper than ${limit} levels, the limit of this service. Send a memory tool input or tool_use blocks without what is nested in other fields.`
+          : `The body holds more than ${limit} fields and array items, the limit of this service. Send a memory tool input or at most 32 tool_use blocks without other fields.`,
+    }),
+  },
+  not_a_memory_input: {
+    description: 'The body is JSON, but not a memory tool input.',
+    problem: (why: string) => ({
+      status: 400,
+      message: `The body is not a memory tool input: ${why}. Send {"command": "view", "path": "/memories"} or a whole tool_use block.`,
+    }),
+  },
+  invalid_idempotency_key: {
+    description: '`Idempotency-Key` is malformed.',
+    problem: () => ({
+      status: 400,
+      message: 'Idempotency-Key has to be 1 to 255 printable ASCII characters without spaces.',
+    }),
+  },
+  tenant_required: {
+    description: 'The credential is for many tenants, and the request names none.',
+    problem: () => ({
+      status: 400,
+      message: 'This key serves many tenants: say which with the header X-Tenant-Id.',
+    }),
+  },
+  invalid_tenant: {
+    description: '`X-Tenant-Id` is not a tenant id.',
+    problem: (rule: string) => ({
+      status: 400,
+      message: `X-Tenant-Id is not a tenant id: it has to be ${rule}`,
+    }),
+  },
+  invalid_url: {
+    description: 'The URL is malformed.',
+    problem: () => ({ status: 400, message: 'The URL is not valid.' }),
+  },
+  invalid_request: {
+    description: 'The request is not HTTP as this service reads it.',
+    problem: (status: number) => ({ status, message: 'The request is not valid HTTP for this service.' }),
+  },
+  unauthorized: {
+    // Which it was is not the caller's to know.
+    description: 'The credential is missing, unknown, expired or revoked.',
+    problem: () => ({
+      status: 401,
+      message:
+        'The request needs a valid credential: send Authorization: Bearer with an API key or token of this service.',
+    }),
+  },
+  tenant_mismatch: {
+    description: 'The credential is for another tenant.',
+    problem: () => ({
+      status: 403,
+      message:
+        "X-Tenant-Id names another tenant than the credential is for: leave the header out, or use that tenant's credential.",
+    }),
+  },
+  tenant_suspended: {
+    description: 'The tenant is suspended.',
+    problem: (tenant: string) => ({ status: 403, message: `The tenant ${tenant} is suspended.` }),
+  },
+  unknown_tenant: {
+    description: 'The tenant does not exist, and is not created by its first write.',
+    problem: (tenant: string) => ({
+      status: 403,
+      message: `There is no tenant ${tenant}. Create it with: memory-service tenants create ${tenant}`,
+    }),
+  },
+  host_not_allowed: {
+    description: 'Without authentication, `Host` and `Origin` must name the loopback interface.',
+    problem: (header: 'Host' | 'Origin') => ({
+      status: 403,
+      message: `${header} is not a name of this machine. Without authentication the service answers requests to localhost, 127.0.0.1 and [::1] only: use one of these, set AUTH=keys, or set ALLOW_UNAUTHENTICATED=true if something in front authenticates.`,
+    }),
+  },
+  route_not_found: {
+    description: 'There is no such route.',
+    problem: () => ({
+      status: 404,
+      message: 'There is no such route. Memory commands go to POST /execute; GET /docs describes it.',
+    }),
+  },
+  method_not_allowed: {
+    description: 'The route has no such method; `Allow` names those that it has.',
+    problem: (allowed: string) => ({ status: 405, message: `This route has only: ${allowed}.` }),
+  },
+  body_timeout: {
+    description: 'The body arrives too slowly.',
+    problem: () => ({
+      status: 408,
+      message: 'The body arrives too slowly. Send it again over a faster connection.',
+    }),
+  },
+  request_timeout: {
+    description: 'The request did not arrive in time.',
+    problem: () => ({ status: 408, message: 'The request did not arrive in time.' }),
+  },
+  body_too_large: {
+    description: "The body exceeds `MAX_BODY_BYTES` or the tenant's own limit.",
+    problem: (limitBytes: number, limitOf: 'service' | 'tenant') => ({
+      status: 413,
+      message: `The body is larger than ${limitBytes} bytes, the limit of this ${limitOf === 'service' ? 'service (MAX_BODY_BYTES)' : 'tenant'}.`,
+    }),
+  },
+  unsupported_media_type: {
+    description: 'The body is not `application/json`.',
+    problem: () => ({ status: 415, message: 'Send the body as Content-Type: application/json.' }),
+  },
+  unsupported_charset: {
+    description: "The body's charset is not UTF-8.",
+    problem: () => ({
+      status: 415,
+      message: 'JSON is UTF-8: send it so, with charset=utf-8 or without charset.',
+    }),
+  },
+  unsupported_content_encoding: {
+    description: 'The body is compressed.',
+    problem: () => ({
+      status: 415,
+      message: 'Content-Encoding is not supported: send the body as it is.',
+    }),
+  },
+  expectation_failed: {
+    description: '`Expect` asks for something else than `100-continue`.',
+    problem: () => ({ status: 417, message: 'Only Expect: 100-continue is supported.' }),
+  },
+  idempotency_key_reused: {
+    description: 'The idempotency key was used for another write.',
+    problem: () => ({
+      status: 422,
+      message:
+        'The idempotency key (a tool_use block’s id, or Idempotency-Key) came with another write before: use a new one for each call.',
+    }),
+  },
+  rate_limited: {
+    description: 'The tenant has sent too many requests in this minute.',
+    problem: (requestsPerMinute: number, retryAfter: number) => ({
+      status: 429,
+      message: `The tenant has used its ${requestsPerMinute} requests a minute. Retry-After says when there are more.`,
+      retryAfter,
+    }),
+  },
+  too_many_at_once: {
+    description: 'The tenant has too many requests in flight.',
+    problem: () => ({
+      status: 429,
+      message: 'The tenant has as many requests in flight as it may. Wait for their answers.',
+      retryAfter: 1,
+    }),
+  },
+  too_many_failed_attempts: {
+    description: 'The address has sent too many wrong credentials.',
+    problem: (retryAfter: number) => ({
+      status: 429,
+      message: 'Too many failed attempts from this address.',
+      retryAfter,
+    }),
+  },
+  too_many_pipelined: {
+    description: 'The connection has too many unanswered requests.',
+    problem: (limit: number) => ({
+      status: 429,
+      message: `The connection has ${limit} unanswered requests. Wait for their answers, or use more connections.`,
+      retryAfter: 1,
+    }),
+  },
+  headers_too_large: {
+    description: 'The headers are too large.',
+    problem: () => ({ status: 431, message: 'The headers are too large.' }),
+  },
+  too_many_headers: {
+    description: 'There are too many headers.',
+    problem: (limit: number) => ({ status: 431, message: `The request has more than ${limit} headers.` }),
+  },
+  client_gone: {
+    description:
+      'The client closed the connection. Nobody sees this answer; it is for the log and the metrics.',
+    problem: () => ({
+      status: 499,
+      message: 'The client closed the connection before it was answered.',
+    }),
+  },
+  internal_error: {
+    description: 'The service failed.',
+    problem: (cause?: unknown) => ({
+      status: 500,
+      message: 'The service failed to handle the request.',
+      cause,
+    }),
+  },
+  database_unavailable: {
+    description: 'The database cannot be reached.',
+    problem: (cause?: unknown, during: 'request' | 'readiness check' = 'request') => ({
+      status: 503,
+      message:
+        during === 'request'
+          ? 'The database is not available. Try again shortly.'
+          : 'The database does not answer.',
+      retryAfter: 2,
+      cause,
+    }),
+  },
+  database_busy: {
+    description: 'A lock or a statement took too long.',
+    problem: (cause?: unknown) => ({
+      status: 503,
+      message: 'The database is busy. Try again shortly.',
+      retryAfter: 1,
+      cause,
+    }),
+  },
+  database_not_migrated: {
+    description: 'The database lacks the schema of this version.',
+    problem: () => ({
+      status: 503,
+      message: 'The database is not migrated: run memory-service migrate.',
+      retryAfter: 2,
+    }),
+  },
+  shutting_down: {
+    description: 'The process is about to stop.',
+    problem: () => ({ status: 503, message: 'The service is shutting down.', retryAfter: 2 }),
+  },
+  overloaded: {
+    description: 'The service is at capacity.',
+    problem: () => ({
+      status: 503,
+      message: 'The service is at capacity. Try again shortly.',
+      retryAfter: 1,
+    }),
+  },
+  timeout: {
+    description: 'The request took longer than `HANDLER_TIMEOUT_MS`. A write may still have been done.',
+    problem: () => ({
+      status: 503,
+      message:
+        'The request took too long. A write may still have been done: send it again under the same idempotency key.',
+      retryAfter: 1,
+    }),
+  },
+  issuer_unavailable: {
+    description: "The token issuer's keys cannot be fetched.",
+    problem: () => ({
+      status: 503,
+      message: "The token issuer's keys cannot be fetched. Try again shortly.",
+      retryAfter: 2,
+    }),
+  },
+} satisfies Record<string, ErrorDefinition<never[]>>;
+
+export type ErrorCode = keyof typeof ERROR_CATALOG;
+
+/** The values that a code's message is made of. */
+export type ErrorValues = { [C in ErrorCode]: Parameters<(typeof ERROR_CATALOG)[C]['problem']> };
