@@ -8,7 +8,7 @@ CREATE OR REPLACE FUNCTION memory_delete(
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   opened CONSTANT record := memory_open_write(p_tenant, p_history_days, p_key_hash, p_request_hash, p_wait);
-  paths text[];
+  deleted record;
 BEGIN
   IF opened.outcome IS NOT NULL THEN
     outcome := CASE opened.outcome WHEN 'unknown_tenant' THEN 'missing' ELSE opened.outcome END;
@@ -16,13 +16,11 @@ BEGIN
     RETURN;
   END IF;
 
-  SELECT array_agg(e.path) INTO paths
-  FROM entries AS e WHERE e.tenant_id = p_tenant AND memory_in_subtree(e.path, p_path);
-  IF paths IS NULL THEN
+  deleted := memory_delete_entries(p_tenant, p_path, opened.at, opened.keeps_history, p_change, p_origin);
+  IF deleted.entries = 0 THEN
     outcome := 'missing';
     RETURN;
   END IF;
-  PERFORM memory_delete_entries(p_tenant, paths, opened.at, opened.keeps_history, p_change, p_origin);
   IF p_key_hash IS NOT NULL THEN
     PERFORM memory_store_answer(p_tenant, p_key_hash, p_request_hash, p_answer, false);
   END IF;

@@ -6,20 +6,22 @@ CREATE OR REPLACE FUNCTION memory_expire(
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   opened CONSTANT record := memory_open_write(p_tenant, p_history_days, NULL, NULL, true);
-  paths text[];
+  file record;
   deleted record;
 BEGIN
   files := 0;
   bytes := 0;
-  SELECT array_agg(old.path) INTO paths FROM (
+  IF opened.outcome IS NOT NULL THEN
+    RETURN;
+  END IF;
+  FOR file IN
     SELECT e.path FROM entries AS e
     WHERE e.tenant_id = p_tenant AND e.kind = 'file' AND e.accessed_at < p_before AND e.updated_at < p_before
     LIMIT p_limit
-  ) AS old;
-  IF opened.outcome IS NULL AND paths IS NOT NULL THEN
-    deleted := memory_delete_entries(p_tenant, paths, opened.at, opened.keeps_history, p_change, p_origin);
-    files := deleted.files;
-    bytes := deleted.bytes;
-  END IF;
+  LOOP
+    deleted := memory_delete_entries(p_tenant, file.path, opened.at, opened.keeps_history, p_change, p_origin);
+    files := files + deleted.files;
+    bytes := bytes + deleted.bytes;
+  END LOOP;
 END
 $$;

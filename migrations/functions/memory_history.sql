@@ -43,10 +43,10 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT md5(p_change::text || p_path)::uuid
 $$;
 
--- Keeps the head versions of the files among p_paths, which a change at p_at is about to replace; with p_contents also their contents,
+-- Keeps the head versions of the files at and below p_path, which a change at p_at is about to replace; with p_contents also their contents,
 -- which no live file will have any more. Returns how many versions and bytes the history grew by.
 CREATE OR REPLACE FUNCTION memory_keep_versions(
-  p_tenant text, p_paths text[], p_at timestamptz, p_contents boolean, OUT versions bigint, OUT bytes bigint
+  p_tenant text, p_path text, p_at timestamptz, p_contents boolean, OUT versions bigint, OUT bytes bigint
 ) LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
   bytes := 0;
@@ -54,7 +54,7 @@ BEGIN
     WITH kept AS (
       INSERT INTO version_contents AS c (tenant_id, id, content)
       SELECT p_tenant, h.content_id, h.content
-      FROM memory_heads AS h WHERE h.tenant_id = p_tenant AND h.path = ANY (p_paths)
+      FROM memory_heads AS h WHERE h.tenant_id = p_tenant AND memory_in_subtree(h.path, p_path)
       ON CONFLICT (tenant_id, id) DO NOTHING
       RETURNING c.size_bytes
     )
@@ -64,34 +64,34 @@ BEGIN
     tenant_id, id, memory_id, operation, path, content_id, size_bytes, created_at, superseded_at, origin
   )
   SELECT p_tenant, h.id, h.memory_id, h.operation, h.path, h.content_id, h.size_bytes, LEAST(h.created_at, p_at), p_at, h.origin
-  FROM memory_heads AS h WHERE h.tenant_id = p_tenant AND h.path = ANY (p_paths);
+  FROM memory_heads AS h WHERE h.tenant_id = p_tenant AND memory_in_subtree(h.path, p_path);
   GET DIAGNOSTICS versions = ROW_COUNT;
   bytes := bytes + versions * memory_history_row_bytes();
 END
 $$;
 
--- Records that the files among p_paths, which still exist, are deleted.
+-- Records that the files at and below p_path, which still exist, are deleted.
 CREATE OR REPLACE FUNCTION memory_record_deletions(
-  p_tenant text, p_paths text[], p_at timestamptz, p_change uuid, p_origin jsonb, OUT versions bigint, OUT bytes bigint
+  p_tenant text, p_path text, p_at timestamptz, p_change uuid, p_origin jsonb, OUT versions bigint, OUT bytes bigint
 ) LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
   INSERT INTO versions AS v (tenant_id, id, memory_id, operation, path, created_at, superseded_at, origin)
   SELECT p_tenant, memory_version_id(p_change, h.path), h.memory_id, 'deleted', h.path, p_at, p_at, p_origin
-  FROM memory_heads AS h WHERE h.tenant_id = p_tenant AND h.path = ANY (p_paths);
+  FROM memory_heads AS h WHERE h.tenant_id = p_tenant AND memory_in_subtree(h.path, p_path);
   GET DIAGNOSTICS versions = ROW_COUNT;
   bytes := versions * memory_history_row_bytes();
 END
 $$;
 
--- Keeps that the directories among p_paths were where they are until now. Returns by how many bytes the history grew.
-CREATE OR REPLACE FUNCTION memory_keep_directories(p_tenant text, p_paths text[], p_at timestamptz) RETURNS bigint
+-- Keeps that the directories at and below p_path were where they are until now. Returns by how many bytes the history grew.
+CREATE OR REPLACE FUNCTION memory_keep_directories(p_tenant text, p_path text, p_at timestamptz) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   kept bigint;
 BEGIN
   INSERT INTO past_directories AS p (tenant_id, path, made_at, removed_at)
   SELECT p_tenant, e.dir_path, LEAST(COALESCE(e.changed_at, e.created_at), p_at), p_at
-  FROM entries AS e WHERE e.tenant_id = p_tenant AND e.dir_path = ANY (p_paths);
+  FROM entries AS e WHERE e.tenant_id = p_tenant AND memory_in_subtree(e.dir_path, p_path);
   GET DIAGNOSTICS kept = ROW_COUNT;
   RETURN kept * memory_history_row_bytes();
 END

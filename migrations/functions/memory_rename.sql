@@ -13,7 +13,6 @@ CREATE OR REPLACE FUNCTION memory_rename(
 DECLARE
   opened CONSTANT record := memory_open_write(p_tenant, p_history_days, p_key_hash, p_request_hash, p_wait);
   problem_path text;
-  moved text[];
   versions bigint := 0;
   history_bytes bigint := 0;
 BEGIN
@@ -61,11 +60,9 @@ BEGIN
     RETURN;
   END IF;
   IF opened.keeps_history THEN
-    SELECT array_agg(e.path) INTO moved
-    FROM entries AS e WHERE e.tenant_id = p_tenant AND memory_in_subtree(e.path, p_from);
     SELECT k.versions, k.bytes INTO versions, history_bytes
-    FROM memory_keep_versions(p_tenant, moved, opened.at, false) AS k;
-    history_bytes := history_bytes + memory_keep_directories(p_tenant, moved, opened.at);
+    FROM memory_keep_versions(p_tenant, p_from, opened.at, false) AS k;
+    history_bytes := history_bytes + memory_keep_directories(p_tenant, p_from, opened.at);
   END IF;
   UPDATE entries AS e SET
     path = p_to || substr(e.path, length(p_from) + 1),

@@ -53,7 +53,7 @@ BEGIN
   ELSE
     IF opened.keeps_history THEN
       SELECT k.versions, k.bytes INTO versions, history_bytes
-      FROM memory_keep_versions(p_tenant, ARRAY[p_path], opened.at, true) AS k;
+      FROM memory_keep_versions(p_tenant, p_path, opened.at, true) AS k;
     END IF;
     UPDATE entries AS e SET
       content = convert_from(

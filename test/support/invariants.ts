@@ -40,19 +40,16 @@ const VIOLATIONS = {
     ) h ON h.tenant_id = t.id
     WHERE t.id IS NULL OR t.history_versions <> coalesce(h.versions, 0) OR t.history_bytes <> coalesce(h.bytes, 0)`,
   'a version without its content': `
-    SELECT v.tenant_id, v.id FROM versions v
-    WHERE (v.operation <> 'deleted' AND v.redacted_at IS NULL) AND NOT EXISTS (
-      SELECT FROM version_contents c WHERE c.tenant_id = v.tenant_id AND c.id = v.content_id
-      UNION ALL SELECT FROM entries e WHERE e.tenant_id = v.tenant_id AND e.content_id = v.content_id
-    )`,
+    SELECT tenant_id, content_id FROM versions WHERE operation <> 'deleted' AND redacted_at IS NULL
+    EXCEPT (SELECT tenant_id, id FROM version_contents UNION ALL SELECT tenant_id, content_id FROM memory_heads)`,
   'a content that no version has': `
-    SELECT c.tenant_id, c.id FROM version_contents c
-    WHERE NOT EXISTS (SELECT FROM versions v WHERE v.tenant_id = c.tenant_id AND v.content_id = c.id)`,
-  'versions of a file that overlap, or a version past its time': `
-    SELECT a.tenant_id, a.memory_id, a.id, b.id AS other FROM memory_versions a
-    LEFT JOIN memory_versions b ON b.tenant_id = a.tenant_id AND b.memory_id = a.memory_id AND b.id <> a.id
-      AND b.created_at < coalesce(a.superseded_at, 'infinity') AND a.created_at < coalesce(b.superseded_at, 'infinity')
-    WHERE b.id IS NOT NULL OR a.superseded_at < a.created_at`,
+    SELECT tenant_id, id FROM version_contents EXCEPT SELECT tenant_id, content_id FROM versions`,
+  'a version that is not over when the next one of its file begins': `
+    SELECT tenant_id, memory_id, id, superseded_at, next FROM (
+      SELECT *, lead(created_at) OVER (PARTITION BY tenant_id, memory_id ORDER BY created_at, superseded_at) AS next
+      FROM memory_versions
+    ) AS v
+    WHERE superseded_at < created_at OR next < coalesce(superseded_at, 'infinity')`,
   'an entry that changed later than its tenant’s last change': `
     SELECT e.tenant_id, e.path FROM entries e JOIN tenants t ON t.id = e.tenant_id WHERE e.changed_at > t.last_change_at`,
 };
