@@ -2,8 +2,10 @@
 import { Command, CommanderError } from 'commander';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { registerExpireCommand } from '../../src/cli/expire-command.ts';
+import { registerHistoryCommand } from '../../src/cli/history-command.ts';
 import { registerKeyCommands } from '../../src/cli/key-commands.ts';
 import { registerMemoryCommands } from '../../src/cli/memory-commands.ts';
+import { registerRedactCommand } from '../../src/cli/redact-command.ts';
 import { registerTenantCommands } from '../../src/cli/tenant-commands.ts';
 import { loadConfig } from '../../src/config.ts';
 import { OperatorError } from '../../src/errors.ts';
@@ -39,6 +41,8 @@ async function run(...args: string[]): Promise<{ code: number; output: string }>
     registerKeyCommands,
     registerExpireCommand,
     registerMemoryCommands,
+    registerRedactCommand,
+    registerHistoryCommand,
   ]) {
     register(program, open);
   }
@@ -102,7 +106,9 @@ it('tenants, keys, usage: from nothing to erased', async () => {
   expect(JSON.parse((await run('tenants', 'list', '--json')).output)).toMatchObject([
     { id: 'acme', files: 1, bytes: 3, maxFiles: 2 },
   ]);
-  expect((await run('usage', 'acme')).output).toBe('TENANTS  FILES  BYTES\n      1      1      3');
+  expect((await run('usage', 'acme')).output).toBe(
+    'TENANTS  FILES  BYTES  HISTORY VERSIONS  HISTORY BYTES\n      1      1      3                 0              0',
+  );
 
   expect(await run('tenants', 'set', 'acme', '--max-files', 'default', '--redact', 'mask')).toStrictEqual({
     code: 0,
@@ -140,9 +146,10 @@ it('tenants, keys, usage: from nothing to erased', async () => {
 
 it('every command has help with an example', async () => {
   const all = [
-    ...['usage', 'expire', 'ls', 'cat', 'export', 'import'].map((name) => [name]),
+    ...['usage', 'expire', 'ls', 'cat', 'export', 'import', 'redact'].map((name) => [name]),
     ...['create', 'list', 'show', 'set', 'suspend', 'resume', 'delete'].map((name) => ['tenants', name]),
     ...['create', 'list', 'revoke'].map((name) => ['keys', name]),
+    ['history', 'prune'],
   ];
   for (const args of all) {
     expect((await run(...args, '--help')).output).toMatch(/Examples?:\n {2}.*memory-service /);
