@@ -27,10 +27,10 @@ Example:
       withDatabase(open, async ({ database }) => {
         const redacted = await redactVersion(database, tenant, version, operatorOrigin());
         if (json) return printJson(redacted);
-        console.log(`Redacted ${redacted.versions} versions and ${redacted.answers} stored answers.`);
+        console.log(`Redacted versions: ${redacted.versions}, stored answers: ${redacted.answers}.`);
         if (redacted.samePath > 0) {
           console.log(
-            `${redacted.samePath} other versions still have the path. Redact them too if it is a secret.`,
+            `Other versions that still have the path: ${redacted.samePath}. Redact them too if it is a secret.`,
           );
         }
       }),
