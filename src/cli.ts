@@ -1,8 +1,10 @@
 #!/usr/bin/env node
 import { Command } from 'commander';
 import { registerExpireCommand } from './cli/expire-command.ts';
+import { registerHistoryCommand } from './cli/history-command.ts';
 import { registerKeyCommands } from './cli/key-commands.ts';
 import { registerMemoryCommands } from './cli/memory-commands.ts';
+import { registerRedactCommand } from './cli/redact-command.ts';
 import { registerTenantCommands } from './cli/tenant-commands.ts';
 import { OperatorError } from './errors.ts';
 import { openSession, StartError, serve } from './server.ts';
@@ -41,6 +43,8 @@ registerTenantCommands(program, open);
 registerKeyCommands(program, open);
 registerExpireCommand(program, open);
 registerMemoryCommands(program, open);
+registerRedactCommand(program, open);
+registerHistoryCommand(program, open);
 
 try {
   await program.parseAsync();

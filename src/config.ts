@@ -48,6 +48,9 @@ const MEBIBYTE = 1024 * 1024;
 // The size of an integer column; Postgres holds no text over 1 GiB anyway.
 const MAX_TEXT_BYTES = 512 * MEBIBYTE;
 
+/** A hundred years: times that far back are still times. */
+export const MAX_HISTORY_DAYS = 36_500;
+
 /** Every variable that the service reads; the README's table lists them with their meanings. */
 const environment = z.object({
   HOST: z.string().default('127.0.0.1'),
@@ -83,7 +86,7 @@ const environment = z.object({
   IDEMPOTENCY_HOURS: integer(1, 8760).default(24),
   MAX_TENANT_ANSWERS: integer(0, 1_000_000_000).default(50_000),
   MEMORY_TTL_DAYS: integer(0, 36_500).default(0),
-  HISTORY_DAYS: integer(0, 36_500).default(30),
+  HISTORY_DAYS: integer(0, MAX_HISTORY_DAYS).default(30),
   MAX_TENANT_HISTORY_BYTES: integer(0).default(1024 * MEBIBYTE),
   REDACT: z.enum(['off', 'mask', 'reject'], { error: 'must be off, mask or reject' }).default('off'),
   MAX_BODY_BYTES: integer(1024, MAX_TEXT_BYTES).optional(),

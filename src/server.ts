@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { buildApp } from './app.ts';
 import { type Config, ConfigError, loadConfig } from './config.ts';
 import { expireFiles } from './expiration/expiration.ts';
+import { pruneHistory } from './history/pruning.ts';
 import { pruneAnswers } from './idempotency/pruning.ts';
 import { closeLog, createLogger } from './logger.ts';
 import { type Database, type EmbeddedEvents, openDatabase } from './postgres/database.ts';
@@ -109,6 +110,13 @@ function startJobs(config: Config, database: Database, log: Logger): () => Promi
         hours: config.IDEMPOTENCY_HOURS,
         maxAnswers: config.MAX_TENANT_ANSWERS,
       });
+    },
+    history: async () => {
+      const pruned = await pruneHistory(database, {
+        historyDays: config.HISTORY_DAYS,
+        maxHistoryBytes: config.MAX_TENANT_HISTORY_BYTES,
+      });
+      if (pruned && pruned.versions > 0) log.info(pruned, 'pruned the history');
     },
   };
   const stops = Object.entries(jobs).map(([job, work]) =>

@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { MAX_HISTORY_DAYS } from '../config.ts';
 import { OperatorError } from '../errors.ts';
 import type { TenantRow, TenantSettings } from '../tenants/queries.ts';
 import { TENANT_ID, TENANT_ID_RULE } from '../tenants/tenant-id.ts';
@@ -20,6 +21,13 @@ function limit(value: string): number | 'default' {
   throw new InvalidArgumentError('Give a whole number (0: no limit), or default.');
 }
 
+/** A number of days of history: at most what HISTORY_DAYS allows. */
+function days(value: string): number | 'default' {
+  if (value === 'default') return value;
+  if (/^\d{1,5}$/.test(value) && Number(value) <= MAX_HISTORY_DAYS) return Number(value);
+  throw new InvalidArgumentError(`Give a whole number of days from 0 to ${MAX_HISTORY_DAYS}, or default.`);
+}
+
 interface LimitOptions {
   maxFileBytes?: number | 'default';
   maxBytes?: number | 'default';
@@ -29,6 +37,8 @@ interface LimitOptions {
   maxBodyBytes?: number | 'default';
   ttlDays?: number | 'default';
   redact?: 'off' | 'mask' | 'reject' | 'default';
+  historyDays?: number | 'default';
+  maxHistoryBytes?: number | 'default';
 }
 
 function withLimitOptions(command: Command): Command {
@@ -40,6 +50,8 @@ function withLimitOptions(command: Command): Command {
     .option('--rate-per-minute <n>', 'requests a minute', limit)
     .option('--max-body-bytes <n>', 'largest request body, within the limit of the service', limit)
     .option('--ttl-days <n>', 'days after which a file that is not used is removed', limit)
+    .option('--history-days <n>', 'days for which superseded versions are kept; 0: none', days)
+    .option('--max-history-bytes <n>', 'bytes of history', limit)
     .addOption(
       new Option('--redact <mode>', 'what happens to secrets').choices(['off', 'mask', 'reject', 'default']),
     );
@@ -101,7 +113,10 @@ export function registerTenantCommands(program: Command, open: Open): void {
     .addHelpText('after', '\nExample:\n  memory-service tenants show acme')
     .action((tenant: string, { json }: { json?: boolean }) =>
       run(async (all) => {
-        const row = { ...describe(await existing(all, tenant)), answers: await all.countAnswers(tenant) };
+        const row = {
+          ...describe(await existingTenant(all, tenant)),
+          answers: await all.countAnswers(tenant),
+        };
         if (json) return printJson(row);
         printTable(
           ['SETTING', 'VALUE'],
@@ -154,7 +169,7 @@ export function registerTenantCommands(program: Command, open: Open): void {
     .addHelpText('after', '\nExample:\n  memory-service tenants delete acme --yes')
     .action((tenant: string, { yes }: { yes?: boolean }) =>
       run(async (all) => {
-        const { files, bytes } = await existing(all, tenant);
+        const { files, bytes } = await existingTenant(all, tenant);
         if (!yes) await confirm(`Erase tenant ${tenant} with ${files} files (${bytes} bytes) for good?`);
         const erased = await all.delete(tenant);
         if (erased === undefined) throw noTenant(tenant);
@@ -172,20 +187,26 @@ export function registerTenantCommands(program: Command, open: Open): void {
     .addHelpText('after', '\nExample:\n  memory-service usage acme')
     .action((tenant: string | undefined, { json }: { json?: boolean }) =>
       run(async (all) => {
-        const total = { tenants: 0, files: 0, bytes: 0 };
-        const rows = tenant === undefined ? all.list() : [await existing(all, tenant)];
-        for await (const { files, bytes } of rows) {
+        const total = { tenants: 0, files: 0, bytes: 0, historyVersions: 0, historyBytes: 0 };
+        const rows = tenant === undefined ? all.list() : [await existingTenant(all, tenant)];
+        for await (const { files, bytes, historyVersions, historyBytes } of rows) {
           total.tenants++;
           total.files += files;
           total.bytes += bytes;
+          total.historyVersions += historyVersions;
+          total.historyBytes += historyBytes;
         }
         if (json) return printJson(total);
-        printTable(['TENANTS', 'FILES', 'BYTES'], [[total.tenants, total.files, total.bytes]]);
+        printTable(
+          ['TENANTS', 'FILES', 'BYTES', 'HISTORY VERSIONS', 'HISTORY BYTES'],
+          [Object.values(total)],
+        );
       }),
     );
 }
 
-async function existing(tenants: Tenants, tenant: string): Promise<TenantRow> {
+/** @throws OperatorError when there is no such tenant */
+export async function existingTenant(tenants: Tenants, tenant: string): Promise<TenantRow> {
   const row = await tenants.find(tenant);
   if (row === undefined) throw noTenant(tenant);
   return row;

@@ -5,7 +5,16 @@ const MAX_CHARACTERS = 255;
 
 /** An origin as it is stored with a version: JSON, each text in it bounded and printable. */
 export function storedOrigin(origin: Origin): string {
-  return JSON.stringify(origin, (_, value) => (typeof value === 'string' ? printable(value) : value));
+  return printableJson(origin);
+}
+
+/** The actor of a redaction as it is stored. */
+export function storedActor(actor: Actor): string {
+  return printableJson(actor);
+}
+
+function printableJson(value: Origin | Actor): string {
+  return JSON.stringify(value, (_, each) => (typeof each === 'string' ? printable(each) : each));
 }
 
 /** Surrogates without a partner are no characters, and Postgres stores no U+0000. */

@@ -2,7 +2,8 @@ import type { Origin } from '../memory/origin.ts';
 import { defineQuery } from '../postgres/query.ts';
 
 /** A time as text: UTC, to the microsecond, always as long, so that texts compare as times do. */
-const time = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+export const time = (column: string) =>
+  `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
 /** A version as the view `memory_versions` has it (migrations/functions/memory_history.sql). */
 export interface VersionRow {

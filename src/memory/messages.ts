@@ -113,6 +113,9 @@ export const secretsRejected = (kinds: readonly string[]) =>
 /** Ends the replayed answer when the first answer was too long to be stored in full. */
 export const answerNotKept = '[Truncated: the first answer was longer and was not kept whole.]';
 
+/** Replaces a stored answer once a version of the tenant's history was redacted. */
+export const answerRedacted = '[Redacted: the answer to this request was removed.]';
+
 // str_replace
 
 /** The first line; the snippet follows. */

@@ -1,5 +1,6 @@
 import fp from 'fastify-plugin';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { prunedSinceStart } from '../history/pruning.ts';
 import { droppedLogLines } from '../logger.ts';
 import type { InFlight } from './in-flight.ts';
 
@@ -63,6 +64,24 @@ export class Metrics {
       registers: [this.registry],
       collect() {
         this.set(droppedLogLines());
+      },
+    });
+    new Counter({
+      name: 'memory_history_versions_pruned_total',
+      help: 'Superseded versions that this process deleted because of their age or number of bytes.',
+      registers: [this.registry],
+      collect() {
+        this.reset();
+        this.inc(prunedSinceStart().versions);
+      },
+    });
+    new Counter({
+      name: 'memory_history_bytes_pruned_total',
+      help: 'Bytes of history that this process deleted because of their age or number.',
+      registers: [this.registry],
+      collect() {
+        this.reset();
+        this.inc(prunedSinceStart().bytes);
       },
     });
     new Gauge({

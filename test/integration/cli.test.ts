@@ -2,8 +2,10 @@
 import { Command, CommanderError } from 'commander';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { registerExpireCommand } from '../../src/cli/expire-command.ts';
+import { registerHistoryCommand } from '../../src/cli/history-command.ts';
 import { registerKeyCommands } from '../../src/cli/key-commands.ts';
 import { registerMemoryCommands } from '../../src/cli/memory-commands.ts';
+import { registerRedactCommand } from '../../src/cli/redact-command.ts';
 import { registerTenantCommands } from '../../src/cli/tenant-commands.ts';
 import { loadConfig } from '../../src/config.ts';
 import { OperatorError } from '../../src/errors.ts';
@@ -39,6 +41,8 @@ async function run(...args: string[]): Promise<{ code: number; output: string }>
     registerKeyCommands,
     registerExpireCommand,
     registerMemoryCommands,
+    registerRedactCommand,
+    registerHistoryCommand,
   ]) {
     register(program, open);
   }
@@ -102,7 +106,9 @@ it('tenants, keys, usage: from nothing to erased', async () => {
   expect(JSON.parse((await run('tenants', 'list', '--json')).output)).toMatchObject([
     { id: 'acme', files: 1, bytes: 3, maxFiles: 2 },
   ]);
-  expect((await run('usage', 'acme')).output).toBe('TENANTS  FILES  BYTES\n      1      1      3');
+  expect((await run('usage', 'acme')).output).toBe(
+    'TENANTS  FILES  BYTES  HISTORY VERSIONS  HISTORY BYTES\n      1      1      3                 0              0',
+  );
 
   expect(await run('tenants', 'set', 'acme', '--max-files', 'default', '--redact', 'mask')).toStrictEqual({
     code: 0,
@@ -140,11 +146,55 @@ it('tenants, keys, usage: from nothing to erased', async () => {
 
 it('every command has help with an example', async () => {
   const all = [
-    ...['usage', 'expire', 'ls', 'cat', 'export', 'import'].map((name) => [name]),
+    ...['usage', 'expire', 'ls', 'cat', 'export', 'import', 'redact'].map((name) => [name]),
     ...['create', 'list', 'show', 'set', 'suspend', 'resume', 'delete'].map((name) => ['tenants', name]),
     ...['create', 'list', 'revoke'].map((name) => ['keys', name]),
+    ['history', 'prune'],
   ];
   for (const args of all) {
     expect((await run(...args, '--help')).output).toMatch(/Examples?:\n {2}.*memory-service /);
   }
+});
+
+it('redact, history prune: the history of a tenant is made smaller', async () => {
+  await run('tenants', 'create', 'past', '--history-days', '7', '--max-history-bytes', '600');
+  expect((await run('tenants', 'set', 'past', '--history-days', '36501')).output).toContain(
+    'Give a whole number of days from 0 to 36500, or default.',
+  );
+  const { key } = JSON.parse((await run('keys', 'create', '--tenant', 'past', '--json')).output) as {
+    key: string;
+  };
+  const headers = { authorization: `Bearer ${key}` };
+  const f = '/memories/f';
+  for (const step of [cmd.create(f, 'one'), cmd.replace(f, 'one', 'two'), cmd.replace(f, 'two', 'three')]) {
+    expect((await service.execute(step, { headers })).is_error).toBe(false);
+  }
+  const [first] = await service.query('SELECT id FROM versions WHERE tenant_id = $1 ORDER BY created_at', [
+    'past',
+  ]);
+  expect(await run('redact', 'past', String(first?.id))).toStrictEqual({
+    code: 0,
+    output:
+      'Redacted versions: 1, stored answers: 0.\nOther versions that still have the path: 1. Redact them too if it is a secret.',
+  });
+  expect(await run('redact', 'past', 'none')).toStrictEqual({
+    code: 1,
+    output: 'memory-service: The tenant past has no version none. See: memory-service log past',
+  });
+  expect(JSON.parse((await run('usage', 'past', '--json')).output)).toStrictEqual({
+    ...{ tenants: 1, files: 1, bytes: 5, historyVersions: 2, historyBytes: 515 },
+  });
+  expect((await run('history', 'prune', 'past')).output).toBe('Deleted 0 versions (0 bytes of history).');
+  await run('tenants', 'set', 'past', '--history-days', '0');
+  expect(JSON.parse((await run('tenants', 'show', 'past', '--json')).output)).toMatchObject({
+    historyDays: 0,
+    maxHistoryBytes: 600,
+  });
+  expect((await run('history', 'prune')).output).toBe('Deleted 2 versions (515 bytes of history).');
+  expect((await run('history', 'prune', 'nobody')).output).toBe(
+    'memory-service: There is no tenant nobody. See: memory-service tenants list',
+  );
+  const { body } = await service.app.inject('/metrics');
+  expect(body).toMatch(/^memory_history_versions_pruned_total [1-9]/m);
+  expect(body).toMatch(/^memory_history_bytes_pruned_total [1-9]/m);
 });

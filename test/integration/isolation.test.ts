@@ -6,7 +6,9 @@ import { newApiKey } from '../../src/api-keys/api-key.ts';
 import { Keys } from '../../src/api-keys/api-keys.ts';
 import { apiKeyQueries } from '../../src/api-keys/queries.ts';
 import { expirationQueries } from '../../src/expiration/queries.ts';
+import { pruningQueries } from '../../src/history/pruning-queries.ts';
 import { historyQueries } from '../../src/history/queries.ts';
+import { redactQueries } from '../../src/history/redact-queries.ts';
 import { idempotencyQueries } from '../../src/idempotency/queries.ts';
 import { plannerOptions } from '../../src/postgres/pg.ts';
 import { touchQuery } from '../../src/store/access-times.ts';
@@ -163,11 +165,18 @@ describe('the plan of every statement', () => {
     touchQuery,
     ...transferQueries,
     ...historyQueries,
+    ...redactQueries,
+    ...pruningQueries,
   ];
   // A key is found by its hash before its tenant is known. Operators list and revoke keys.
   const withoutTenant = new Set(apiKeyQueries.map(({ name }) => name as string));
   // Operators and background jobs page through all tenants but read no entries.
-  const overAllTenants = new Set(['list_tenants', 'tenants_with_ttl', 'next_tenant_with_answers']);
+  const overAllTenants = new Set([
+    'list_tenants',
+    'tenants_with_ttl',
+    'tenants_with_history',
+    'next_tenant_with_answers',
+  ]);
   let own: Awaited<ReturnType<typeof createTestDatabase>>;
   let client: pg.Client;
 
@@ -243,6 +252,9 @@ describe('the plan of every statement in a database function', () => {
     ["memory_record_failure('t', 'k6', 'r', 'answer', true)"],
     ["memory_expire('t', now(), 10, md5('5')::uuid, 30, '{}')"],
     ["memory_delete('t', '/memories/c', md5('6')::uuid, 30, '{}', 'k7', 'r', 'answer', true)"],
+    ["memory_redact('t', (SELECT id FROM versions WHERE tenant_id = 't' ORDER BY created_at LIMIT 1), '{}')"],
+    ["memory_prune_old('t', now(), 10, '-infinity', md5('')::uuid, 1)"],
+    ["memory_prune_excess('t', 300, 10)"],
   ])('%s finds each row by its tenant, in an index', async (call) => {
     const values = call.includes('$1') ? [version] : [];
     const scans = (await nestedPlans(client, `SELECT * FROM ${call}`, values)).flatMap((plan) => [

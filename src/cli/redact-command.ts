@@ -1,0 +1,38 @@
+import type { Command } from 'commander';
+import { redactVersion } from '../history/redact.ts';
+import { operatorOrigin } from './operator.ts';
+import { printJson } from './output.ts';
+import { type Open, withDatabase } from './session.ts';
+import { tenantId } from './tenant-commands.ts';
+
+/** `redact`: removes a secret from the history. */
+export function registerRedactCommand(program: Command, open: Open): void {
+  program
+    .command('redact')
+    .description('Remove path and content of a version that is no longer live, for good.')
+    .argument('<tenant>', 'its id', tenantId)
+    .argument('<version>', 'the id of the version, from log')
+    .option('--json', 'as JSON')
+    .addHelpText(
+      'after',
+      `
+Versions that have the same content, as after a rename, are redacted with it. So are all stored answers of
+the tenant: a request that is sent again with its idempotency key is told that its answer was redacted.
+Backups keep the text until they are deleted.
+
+Example:
+  memory-service redact acme 0b6c2f0e-5f0a-4c0e-9d57-3f1f6f0d9a11`,
+    )
+    .action((tenant: string, version: string, { json }: { json?: boolean }) =>
+      withDatabase(open, async ({ database }) => {
+        const redacted = await redactVersion(database, tenant, version, operatorOrigin());
+        if (json) return printJson(redacted);
+        console.log(`Redacted versions: ${redacted.versions}, stored answers: ${redacted.answers}.`);
+        if (redacted.samePath > 0) {
+          console.log(
+            `Other versions that still have the path: ${redacted.samePath}. Redact them too if it is a secret.`,
+          );
+        }
+      }),
+    );
+}

@@ -1,0 +1,62 @@
+import { defineQuery } from '../postgres/query.ts';
+import { time } from './queries.ts';
+
+/** The tenants that have a history, in the order of their ids, a page at a time; limits as they hold for each. */
+export const tenantsWithHistoryQuery = defineQuery<
+  { after: string; historyDays: number; maxHistoryBytes: number; limit: number },
+  { id: string; historyDays: number; maxHistoryBytes: number }
+>(
+  'tenants_with_history',
+  ['after', 'historyDays', 'maxHistoryBytes', 'limit'],
+  `
+SELECT id, COALESCE(history_days, $2::bigint)::float8 AS "historyDays",
+  COALESCE(max_history_bytes, $3::bigint)::float8 AS "maxHistoryBytes"
+FROM tenants WHERE id > $1 AND history_bytes > 0 ORDER BY id LIMIT $4
+`,
+);
+
+/** The same for one tenant, with a history or not. */
+export const tenantRetentionQuery = defineQuery<
+  { tenant: string; historyDays: number; maxHistoryBytes: number },
+  { id: string; historyDays: number; maxHistoryBytes: number }
+>(
+  'tenant_retention',
+  ['tenant', 'historyDays', 'maxHistoryBytes'],
+  `
+SELECT id, COALESCE(history_days, $2::bigint)::float8 AS "historyDays",
+  COALESCE(max_history_bytes, $3::bigint)::float8 AS "maxHistoryBytes"
+FROM tenants WHERE id = $1
+`,
+);
+
+/** Prunes a batch by age, and says after which version to go on; null at the end. See migrations/functions/memory_prune_history.sql. */
+export const pruneOldQuery = defineQuery<
+  { tenant: string; before: string; keep: number; after: string; afterId: string; limit: number },
+  { versions: number; bytes: number; after: string | null; afterId: string | null }
+>(
+  'prune_old',
+  ['tenant', 'before', 'keep', 'after', 'afterId', 'limit'],
+  `
+SELECT versions::float8, bytes::float8, ${time('next_after')} AS "after", next_after_id AS "afterId"
+FROM memory_prune_old(
+  $1, $2::text::timestamptz, $3::integer, $4::text::timestamptz, $5::text::uuid, $6::integer
+)
+`,
+);
+
+/** Prunes a batch of what is over the limit of bytes; nothing when the limit holds. */
+export const pruneExcessQuery = defineQuery<
+  { tenant: string; maxBytes: number; limit: number },
+  { versions: number; bytes: number }
+>(
+  'prune_excess',
+  ['tenant', 'maxBytes', 'limit'],
+  'SELECT versions::float8, bytes::float8 FROM memory_prune_excess($1, $2::bigint, $3::integer)',
+);
+
+export const pruningQueries = [
+  tenantsWithHistoryQuery,
+  tenantRetentionQuery,
+  pruneOldQuery,
+  pruneExcessQuery,
+] as const;

@@ -1,0 +1,68 @@
+import { OperatorError } from '../errors.ts';
+import { answerRedacted } from '../memory/messages.ts';
+import type { Origin } from '../memory/origin.ts';
+import type { Database } from '../postgres/database.ts';
+import { storedActor } from './origin.ts';
+import { redactAnswersQuery, redactVersionQuery } from './redact-queries.ts';
+
+/** Small, so that a statement takes far less than its time limit. */
+const ANSWERS_A_BATCH = 2000;
+const VERSION_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+export interface Redacted {
+  /** Versions that were redacted: the one asked for, and those with the same content. 0 when it was redacted before. */
+  versions: number;
+  /** Superseded versions that still have the path. */
+  samePath: number;
+  /** Stored answers that were redacted. */
+  answers: number;
+}
+
+/**
+ * Removes path and content of a superseded version for good, and all stored answers of the tenant: any of them may quote a part of the
+ * content. When that is cut short, redact the version again.
+ *
+ * @throws OperatorError when there is no such version, or a live file has it or its content
+ */
+export async function redactVersion(
+  database: Database,
+  tenant: string,
+  version: string,
+  origin: Origin,
+): Promise<Redacted> {
+  const params = { tenant, version, by: storedActor(origin.actor) };
+  const row = VERSION_ID.test(version)
+    ? (await database.query(redactVersionQuery, params)).rows[0]
+    : undefined;
+  if (row?.outcome === 'live') throw stillLive(version, row.head);
+  if (row?.outcome !== 'redacted' || row.redactedAt === null) {
+    throw new OperatorError(
+      `The tenant ${tenant} has no version ${version}. See: memory-service log ${tenant}`,
+    );
+  }
+  const answers = await redactAnswers(database, tenant, row.redactedAt);
+  return { versions: row.versions, samePath: row.samePath, answers };
+}
+
+function stillLive(version: string, head: string | null): OperatorError {
+  return new OperatorError(
+    head === version
+      ? `The version ${version} is the live file. Edit or delete the file first, then redact this version.`
+      : `The version ${version} has the content of a live file, whose version is ${head}. Edit or delete that file first, then redact this version.`,
+  );
+}
+
+/** Redacts the answers that were stored until a time; a later one cannot quote what was gone by then. */
+async function redactAnswers(database: Database, tenant: string, until: string): Promise<number> {
+  let answers = 0;
+  let after: string | null = '';
+  while (after !== null) after = await redactBatch(after);
+  return answers;
+
+  async function redactBatch(after: string): Promise<string | null> {
+    const params = { tenant, after, until, text: answerRedacted, limit: ANSWERS_A_BATCH };
+    const batch = (await database.query(redactAnswersQuery, params)).rows[0];
+    answers += batch?.redacted ?? 0;
+    return batch?.last ?? null;
+  }
+}

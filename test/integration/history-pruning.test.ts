@@ -1,0 +1,176 @@
+/** What of the history is kept, and for how long. */
+import { expect, it } from 'vitest';
+import { History, HistoryIncomplete } from '../../src/history/history.ts';
+import { prunedSinceStart, pruneHistory } from '../../src/history/pruning.ts';
+import { ROOT } from '../../src/memory/path.ts';
+import { DatabaseError } from '../../src/postgres/errors.ts';
+import type { TenantSettings } from '../../src/tenants/queries.ts';
+import { Tenants } from '../../src/tenants/tenants.ts';
+import { assertInvariants } from '../support/invariants.ts';
+import { describeServiceOnOwnDatabase, freshTenant, type Service } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const DEFAULTS = { historyDays: 30, maxHistoryBytes: 0 };
+const inDays = (days: number) => new Date(Date.now() + days * DAY_MS);
+const f = '/memories/f';
+
+async function tenantWith(service: Service, settings: Partial<TenantSettings> = {}): Promise<string> {
+  const tenant = freshTenant('prune');
+  await new Tenants(service.database).create(tenant);
+  await new Tenants(service.database).set(tenant, settings);
+  return tenant;
+}
+
+async function run(service: Service, tenant: string, ...steps: object[]): Promise<void> {
+  for (const step of steps) {
+    const { body } = await service.execute(step, { tenant });
+    expect(body).toMatchObject({ is_error: false });
+  }
+}
+
+/** The sizes of a tenant's versions, the oldest first; null for a deletion. */
+async function sizes(service: Service, tenant: string): Promise<(number | null)[]> {
+  const all: (number | null)[] = [];
+  for await (const version of new History(service.database).versions(tenant))
+    all.push(version.contentSizeBytes);
+  return all.reverse();
+}
+
+async function rows(service: Service, table: string, tenant: string): Promise<number> {
+  const sql = `SELECT count(*) AS n FROM ${table} WHERE tenant_id = $1::text`;
+  return Number((await service.query(sql, [tenant]))[0]?.n);
+}
+
+/** Versions of a file with 1, 2, 3, … bytes. */
+const growing = (path: string, versions: number) => [
+  cmd.create(path, 'x'),
+  ...Array.from({ length: versions - 1 }, (_, i) => cmd.replace(path, 'x'.repeat(i + 1), 'x'.repeat(i + 2))),
+];
+
+describeServiceOnOwnDatabase('the history is pruned', (service) => {
+  it('by age, but for the last 10 versions of a live file', async () => {
+    const tenant = await tenantWith(service());
+    await run(service(), tenant, ...growing(f, 14), cmd.create('/memories/d/gone', 'gone'));
+    await run(service(), tenant, cmd.rename('/memories/d', '/memories/e'), cmd.delete('/memories/e'));
+    const history = new History(service().database);
+    const before = (await history.versions(tenant).next()).value;
+    expect(await pruneHistory(service().database, { ...DEFAULTS, tenant, now: inDays(29) })).toStrictEqual({
+      ...{ versions: 0, bytes: 0 },
+    });
+    const counted = prunedSinceStart().versions;
+    const pruned = await pruneHistory(service().database, { ...DEFAULTS, tenant, now: inDays(31) });
+    // Of the first file 4 versions, of the second one all 3, its content once; and two directories.
+    const bytes = (4 + 3 + 2) * 256 + (1 + 2 + 3 + 4) + 4;
+    expect(pruned).toStrictEqual({ versions: 7, bytes });
+    expect(prunedSinceStart().versions).toBe(counted + 7);
+    expect(await sizes(service(), tenant)).toStrictEqual([5, 6, 7, 8, 9, 10, 11, 12, 13, 14]);
+    expect(await rows(service(), 'past_directories', tenant)).toBe(0);
+    await assertInvariants(service());
+    const then = String(before?.createdAt);
+    await history.checkComplete(tenant, then);
+    const earlier = new Date(Date.parse(then) - 1000).toISOString();
+    await expect(history.treeAt(tenant, ROOT, earlier).next()).rejects.toThrow(HistoryIncomplete);
+    expect(await pruneHistory(service().database, { ...DEFAULTS, tenant, now: inDays(31) })).toMatchObject({
+      versions: 0,
+    });
+  });
+
+  it('by age of many versions, in batches, with what they share kept until the last one goes', async () => {
+    const tenant = await tenantWith(service(), { historyDays: 7 });
+    const files = Array.from({ length: 450 }, (_, i) => cmd.create(`/memories/a/${i % 20}/f${i}`, 'content'));
+    await Promise.all(files.map((step) => run(service(), tenant, step)));
+    await run(
+      service(),
+      tenant,
+      cmd.rename('/memories/a', '/memories/b'),
+      cmd.rename('/memories/b', '/memories/c'),
+    );
+    await run(service(), tenant, cmd.delete('/memories/c/0'));
+    expect(await rows(service(), 'versions', tenant)).toBe(900 + 2 * 23);
+    expect(await rows(service(), 'version_contents', tenant)).toBe(23);
+    await pruneHistory(service().database, { ...DEFAULTS, tenant, now: inDays(6) });
+    expect(await rows(service(), 'versions', tenant)).toBe(900 + 2 * 23);
+    // Four versions of each deleted file, among 854 that live files keep.
+    expect(await pruneHistory(service().database, { ...DEFAULTS, tenant, now: inDays(8) })).toMatchObject({
+      versions: 4 * 23,
+    });
+    expect(await rows(service(), 'version_contents', tenant)).toBe(0);
+    await assertInvariants(service());
+  });
+
+  it('altogether where a tenant keeps none', async () => {
+    const tenant = await tenantWith(service());
+    await run(service(), tenant, ...growing(f, 12), cmd.rename(f, '/memories/g'));
+    await new Tenants(service().database).set(tenant, { historyDays: 0 });
+    expect(await pruneHistory(service().database, { ...DEFAULTS, tenant, now: inDays(1) })).toMatchObject({
+      versions: 12,
+    });
+    expect(await sizes(service(), tenant)).toStrictEqual([12]);
+    expect(await new Tenants(service().database).find(tenant)).toMatchObject({
+      ...{ historyBytes: 0, historyVersions: 0 },
+    });
+    await assertInvariants(service());
+  });
+
+  it('by bytes, the oldest first and no more than needed, whatever is live', async () => {
+    const tenant = await tenantWith(service());
+    const text = 'x'.repeat(1000);
+    await run(
+      service(),
+      tenant,
+      cmd.create(f, text),
+      cmd.rename(f, '/memories/g'),
+      cmd.rename('/memories/g', f),
+    );
+    await run(service(), tenant, cmd.replace(f, text, 'short'), cmd.replace(f, 'short', 'last'));
+    // Three versions share the text, and one has "short".
+    const used = 4 * 256 + 1000 + 5;
+    expect(await new Tenants(service().database).find(tenant)).toMatchObject({ historyBytes: used });
+    const limited = (maxHistoryBytes: number) =>
+      pruneHistory(service().database, { historyDays: 30, maxHistoryBytes, tenant });
+    expect(await limited(used)).toStrictEqual({ versions: 0, bytes: 0 });
+    expect(await limited(used - 1)).toStrictEqual({ versions: 1, bytes: 256 });
+    expect(await limited(used - 256)).toStrictEqual({ versions: 0, bytes: 0 });
+    await new Tenants(service().database).set(tenant, { maxHistoryBytes: used - 256 - 257 });
+    expect(await limited(0)).toStrictEqual({ versions: 2, bytes: 512 + 1000 });
+    expect(await sizes(service(), tenant)).toStrictEqual([5, 4]);
+    await assertInvariants(service());
+    await new Tenants(service().database).set(tenant, { maxHistoryBytes: 1 });
+    expect(await limited(0)).toStrictEqual({ versions: 1, bytes: 256 + 5 });
+    expect(await sizes(service(), tenant)).toStrictEqual([4]);
+    await assertInvariants(service());
+  });
+
+  it('by bytes of past directories too, in batches', async () => {
+    const tenant = await tenantWith(service(), { maxHistoryBytes: 300 });
+    for (let i = 0; i < 3; i++) {
+      const files = Array.from({ length: 150 }, (_, j) => cmd.create(`/memories/d/${j}/f`, 'x'));
+      await Promise.all(files.map((step) => run(service(), tenant, step)));
+      await run(service(), tenant, cmd.delete('/memories/d'));
+    }
+    const pruned = await pruneHistory(service().database, DEFAULTS);
+    expect(pruned).toMatchObject({ versions: 900 });
+    expect(await rows(service(), 'past_directories', tenant)).toBe(1);
+    await assertInvariants(service());
+  });
+
+  it('of the other tenants when one cannot be pruned', async () => {
+    const [broken, other] = [await tenantWith(service()), await tenantWith(service())];
+    for (const tenant of [broken, other]) await run(service(), tenant, cmd.create(f, 'x'), cmd.delete(f));
+    const database = Object.create(service().database) as Service['database'];
+    Object.defineProperty(database, 'query', {
+      value: (statement: { name: string }, params: { tenant?: string }) =>
+        statement.name === 'prune_old' && params.tenant === broken
+          ? Promise.reject(new DatabaseError(Object.assign(new Error('canceled'), { code: '57014' })))
+          : service().database.query(statement as never, params as never),
+    });
+    await expect(pruneHistory(database, { ...DEFAULTS, now: inDays(31) })).rejects.toMatchObject({
+      code: 'database_busy',
+    });
+    expect([
+      await rows(service(), 'versions', broken),
+      await rows(service(), 'versions', other),
+    ]).toStrictEqual([2, 0]);
+  });
+});

@@ -1,0 +1,169 @@
+/** Redaction leaves nothing of a text in any table. */
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { History } from '../../src/history/history.ts';
+import { redactVersion } from '../../src/history/redact.ts';
+import type { Version } from '../../src/history/version.ts';
+import { assertInvariants } from '../support/invariants.ts';
+import { describeService, freshTenant, type Service } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+const origin = { actor: { type: 'operator', name: 'ada' } } as const;
+const SECRET = 'hunter2-of-the-vault';
+
+async function versionsOf(service: Service, tenant: string): Promise<Version[]> {
+  const all: Version[] = [];
+  for await (const version of new History(service.database).versions(tenant)) all.push(version);
+  return all.reverse();
+}
+
+async function run(service: Service, tenant: string, ...steps: object[]): Promise<void> {
+  for (const step of steps) {
+    const { body } = await service.execute(step, { tenant });
+    expect(body).toMatchObject({ is_error: false });
+  }
+}
+
+/** The columns of all tables in which a text occurs. */
+async function columnsWith(service: Service, text: string): Promise<string[]> {
+  const columns = await service.query(
+    `SELECT table_schema || '.' || table_name AS table_name, column_name FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
+     WHERE table_type = 'BASE TABLE' AND table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2`,
+  );
+  expect(columns.length).toBeGreaterThan(50);
+  const found: string[] = [];
+  for (const { table_name: table, column_name: column } of columns) {
+    const sql = `SELECT 1 FROM ${table} WHERE strpos("${column}"::text, $1::text) > 0 LIMIT 1`;
+    if ((await service.query(sql, [text])).length > 0) found.push(`${table}.${column}`);
+  }
+  return found;
+}
+
+describeService('a redacted version', (service) => {
+  it('leaves nothing of its content in any table', async () => {
+    const tenant = freshTenant('redact');
+    const secret = `${SECRET}-${randomUUID()}`;
+    const f = '/memories/notes.md';
+    const block = { type: 'tool_use', id: randomUUID(), name: 'memory', input: cmd.insert(f, 1, 'two\n') };
+    await run(service(), tenant, cmd.create(f, `one ${secret}\n`));
+    const first = await service().execute(block, { tenant });
+    const wrong = cmd.replace(f, `not ${secret}`, 'x');
+    const failing = { type: 'tool_use', id: randomUUID(), name: 'memory', input: wrong };
+    expect((await service().execute(failing, { tenant })).is_error).toBe(true);
+    const edit = { type: 'tool_use', id: randomUUID(), name: 'memory', input: cmd.replace(f, 'two', '2') };
+    expect((await service().execute(edit, { tenant })).content).toContain(secret);
+    await run(
+      service(),
+      tenant,
+      cmd.rename(f, '/memories/moved.md'),
+      cmd.replace('/memories/moved.md', secret, ''),
+    );
+    expect(await columnsWith(service(), secret)).toStrictEqual([
+      ...['public.idempotency_keys.content', 'public.version_contents.content'],
+    ]);
+
+    const [created, inserted, edited, moved, head] = await versionsOf(service(), tenant);
+    const redact = (version: Version | undefined) =>
+      redactVersion(service().database, tenant, String(version?.id), origin);
+    expect(await redact(created)).toStrictEqual({ versions: 1, samePath: 2, answers: 3 });
+    expect(await redact(inserted)).toStrictEqual({ versions: 1, samePath: 1, answers: 0 });
+    // The rename shares the content of the edit.
+    expect(moved?.contentId).toBe(edited?.contentId);
+    expect(await redact(edited)).toStrictEqual({ versions: 2, samePath: 0, answers: 0 });
+    expect(await columnsWith(service(), secret)).toStrictEqual([]);
+    await assertInvariants(service());
+
+    const redacted = { path: null, contentId: null, contentSha256: null, contentSizeBytes: null };
+    const by = { redactedAt: expect.any(String), redactedBy: origin.actor };
+    expect(await versionsOf(service(), tenant)).toMatchObject([
+      ...[created, inserted, edited, moved].map((each) => ({ ...redacted, ...by, id: each?.id })),
+      { id: head?.id, path: '/memories/moved.md', redactedAt: null },
+    ]);
+    const text = '[Redacted: the answer to this request was removed.]';
+    expect(first.content).not.toBe(text);
+    for (const [request, isError] of [
+      [block, false],
+      [failing, true],
+    ] as const) {
+      const { content, is_error } = await service().execute(request, { tenant });
+      expect({ content, is_error }).toStrictEqual({ content: text, is_error: isError });
+    }
+    // The requests were not done again.
+    expect(await versionsOf(service(), tenant)).toHaveLength(5);
+  });
+
+  it('leaves nothing of its path, nor of directories that only it was in', async () => {
+    const tenant = freshTenant('redact');
+    const secret = `${SECRET}-${randomUUID()}`;
+    await run(
+      service(),
+      tenant,
+      cmd.create('/memories/kept/f', 'f'),
+      cmd.create(`/memories/kept/d-${secret}/e/g`, 'g'),
+      cmd.create(`/memories/kept/d-${secret}/empty/h`, 'h'),
+      cmd.rename(`/memories/kept/d-${secret}/empty/h`, '/memories/h'),
+      cmd.delete(`/memories/kept/d-${secret}`),
+      cmd.delete('/memories/h'),
+      cmd.delete('/memories/kept'),
+    );
+    expect(await columnsWith(service(), secret)).toStrictEqual([
+      ...['public.past_directories.path', 'public.versions.path'],
+    ]);
+    for (const { id, path } of await versionsOf(service(), tenant)) {
+      if (path?.includes(secret)) await redactVersion(service().database, tenant, id, origin);
+    }
+    expect(await columnsWith(service(), secret)).toStrictEqual([]);
+    expect(
+      await service().query('SELECT path FROM past_directories WHERE tenant_id = $1', [tenant]),
+    ).toStrictEqual([{ path: '/memories/kept' }]);
+    await assertInvariants(service());
+  });
+
+  it('is not live, and shares no content with a live file', async () => {
+    const tenant = freshTenant('redact');
+    await run(service(), tenant, cmd.create('/memories/f', 'x'), cmd.rename('/memories/f', '/memories/g'));
+    const [created, head] = await versionsOf(service(), tenant);
+    const redact = (version: string) => redactVersion(service().database, tenant, version, origin);
+    await expect(redact(String(head?.id))).rejects.toThrow(
+      `The version ${head?.id} is the live file. Edit or delete the file first, then redact this version.`,
+    );
+    await expect(redact(String(created?.id))).rejects.toThrow(
+      `The version ${created?.id} has the content of a live file, whose version is ${head?.id}.`,
+    );
+    for (const unknown of [randomUUID(), 'x', '']) {
+      await expect(redact(unknown)).rejects.toThrow(`The tenant ${tenant} has no version ${unknown}.`);
+    }
+    await expect(
+      redactVersion(service().database, freshTenant('other'), String(created?.id), origin),
+    ).rejects.toThrow('has no version');
+    await run(service(), tenant, cmd.delete('/memories/g'));
+    expect(await redact(String(created?.id))).toMatchObject({ versions: 2 });
+    expect(await redact(String(head?.id))).toMatchObject({ versions: 0 });
+    await assertInvariants(service());
+  });
+
+  it('takes the answers of its tenant only, however many', async () => {
+    const [tenant, other] = [freshTenant('redact'), freshTenant('redact')];
+    await run(service(), tenant, cmd.create('/memories/f', 'x'), cmd.delete('/memories/f'));
+    for (const [of, many] of [
+      [tenant, 4500],
+      [other, 1],
+    ] as const) {
+      await service().query(
+        `INSERT INTO idempotency_keys (tenant_id, key_hash, request_hash, content, is_error)
+         SELECT $1::text, 'k' || n, 'r', 'answer', n % 2 = 0 FROM generate_series(1, ${many}) AS n`,
+        [of],
+      );
+    }
+    const [created] = await versionsOf(service(), tenant);
+    const redacted = await redactVersion(service().database, tenant, String(created?.id), origin);
+    expect(redacted.answers).toBe(4500);
+    expect(
+      await service().query(
+        `SELECT tenant_id, count(*)::integer AS answers, count(*) FILTER (WHERE is_error)::integer AS errors
+         FROM idempotency_keys WHERE tenant_id IN ($1, $2) AND content = 'answer' GROUP BY 1`,
+        [tenant, other],
+      ),
+    ).toStrictEqual([{ tenant_id: other, answers: 1, errors: 0 }]);
+  });
+});
