@@ -31,10 +31,10 @@ export const pruneAnswersQuery = defineQuery<{ tenant: string; until: string; li
   'prune_answers',
   ['tenant', 'until', 'limit'],
   `
-DELETE FROM idempotency_keys WHERE tenant_id = $1 AND key_hash IN (
+DELETE FROM idempotency_keys WHERE tenant_id = $1 AND key_hash = ANY (ARRAY(
   SELECT key_hash FROM idempotency_keys WHERE tenant_id = $1 AND created_at <= $2::timestamptz
   ORDER BY created_at LIMIT $3::integer
-)
+))
 `,
 );
 
@@ -44,7 +44,7 @@ export const eraseAnswersQuery = defineQuery<{ tenant: string; limit: number }>(
   ['tenant', 'limit'],
   `
 DELETE FROM idempotency_keys WHERE tenant_id = $1
-  AND key_hash IN (SELECT key_hash FROM idempotency_keys WHERE tenant_id = $1 LIMIT $2::integer)
+  AND key_hash = ANY (ARRAY(SELECT key_hash FROM idempotency_keys WHERE tenant_id = $1 LIMIT $2::integer))
 `,
 );
 
