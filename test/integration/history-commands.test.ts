@@ -266,7 +266,7 @@ redacted   T.......................... by operator ada
       'Allowed choices are created, modified, deleted.',
     );
     expect(await failing(service(), 'log', 'nobody')).toBe(
-      'There is no tenant nobody. Make it with: memory-service tenants create nobody',
+      'There is no tenant nobody. Create it with: memory-service tenants create nobody',
     );
   });
 });
