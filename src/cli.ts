@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { registerExpireCommand } from './cli/expire-command.ts';
 import { registerHistoryCommand } from './cli/history-command.ts';
+import { registerHistoryCommands } from './cli/history-commands.ts';
 import { registerKeyCommands } from './cli/key-commands.ts';
 import { registerMemoryCommands } from './cli/memory-commands.ts';
 import { registerRedactCommand } from './cli/redact-command.ts';
@@ -45,6 +46,7 @@ registerExpireCommand(program, open);
 registerMemoryCommands(program, open);
 registerRedactCommand(program, open);
 registerHistoryCommand(program, open);
+registerHistoryCommands(program, open);
 
 try {
   await program.parseAsync();

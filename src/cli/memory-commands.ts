@@ -4,9 +4,11 @@ import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { ListedRow } from '../transfer/queries.ts';
 import type { Transfer } from '../transfer/transfer.ts';
 import { registerExportCommand } from './export-command.ts';
+import { TIME_HELP, timeArgument } from './history-arguments.ts';
 import { registerImportCommand } from './import-command.ts';
 import { type Io, jsonArray, print } from './io.ts';
 import { time } from './output.ts';
+import { contentAt, listedAt, tellRedacted } from './past.ts';
 import type { Open } from './session.ts';
 import { tenantId } from './tenant-commands.ts';
 import { memoryPath, withTenant } from './tenant-session.ts';
@@ -27,11 +29,16 @@ function registerLs(program: Command, open: Open, io: Io): void {
     )
     .argument('<tenant>', 'its id', tenantId)
     .argument('[path]', 'where to begin', memoryPath, ROOT)
+    .option('--at <time>', 'as it was then', timeArgument)
     .option('--json', 'as JSON')
-    .addHelpText('after', '\nExample:\n  memory-service ls acme /memories/projects')
-    .action((tenant: string, path: MemoryPath, { json }: { json?: boolean }) =>
-      withTenant(open, tenant, async ({ transfer }) => {
-        const rows = listed(transfer, tenant, path);
+    .addHelpText(
+      'after',
+      `${TIME_HELP}\n\nExamples:\n  memory-service ls acme /memories/projects\n  memory-service ls acme --at 2d`,
+    )
+    .action((tenant: string, path: MemoryPath, { at, json }: { at?: string; json?: boolean }) =>
+      withTenant(open, tenant, async ({ transfer, history }) => {
+        const rows = at === undefined ? listed(transfer, tenant, path) : listedAt(history, tenant, path, at);
+        if (at !== undefined) await tellRedacted(history, tenant, at, io);
         await print(io.stdout, json ? jsonArray(records(rows)) : lines(rows));
       }),
     );
@@ -43,9 +50,17 @@ function registerCat(program: Command, open: Open, io: Io): void {
     .description('Write the content of a file, byte for byte.')
     .argument('<tenant>', 'its id', tenantId)
     .argument('<path>', 'the file', memoryPath)
-    .addHelpText('after', '\nExample:\n  memory-service cat acme /memories/notes.md')
-    .action((tenant: string, path: MemoryPath) =>
-      withTenant(open, tenant, async ({ transfer }) => {
+    .option('--at <time>', 'as it was then', timeArgument)
+    .addHelpText(
+      'after',
+      `${TIME_HELP}\n\nExamples:\n  memory-service cat acme /memories/notes.md\n  memory-service cat acme /memories/notes.md --at 90m`,
+    )
+    .action((tenant: string, path: MemoryPath, { at }: { at?: string }) =>
+      withTenant(open, tenant, async ({ transfer, history }) => {
+        if (at !== undefined) {
+          await print(io.stdout, [await contentAt(history, tenant, path, at)]);
+          return;
+        }
         const found = await transfer.find(tenant, path);
         if (found?.kind === 'dir' || (found === undefined && path === ROOT)) {
           throw new OperatorError(

@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import type { Config } from '../config.ts';
 import { ServiceError } from '../errors.ts';
+import { History } from '../history/history.ts';
 import { type MemoryPath, parsePath } from '../memory/path.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 import { Tenants } from '../tenants/tenants.ts';
@@ -11,6 +12,7 @@ export interface TenantSession {
   config: Config;
   tenant: TenantRow;
   transfer: Transfer;
+  history: History;
 }
 
 /**
@@ -27,7 +29,7 @@ export function withTenant<T>(
     const tenant = await new Tenants(database).find(id);
     if (tenant === undefined) throw new ServiceError('unknown_tenant', id);
     const quotas = { maxFiles: config.MAX_TENANT_FILES, maxBytes: config.MAX_TENANT_BYTES };
-    return work({ config, tenant, transfer: new Transfer(database, quotas) });
+    return work({ config, tenant, transfer: new Transfer(database, quotas), history: new History(database) });
   });
 }
 

@@ -2,14 +2,18 @@ import { OperatorError } from '../errors.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
 import {
+  type ChangedRow,
   findDirectoryAtQuery,
   findGapQuery,
   findVersionAtQuery,
   findVersionQuery,
   hashContentsQuery,
+  listChangedQuery,
   listRedactedAtQuery,
+  listReplacedQuery,
   listTreeAtQuery,
   listVersionsQuery,
+  type ReplacedRow,
   readContentsQuery,
   type TreeRow,
   type VersionFilter,
@@ -51,11 +55,15 @@ export class History {
     this.#database = database;
   }
 
-  /** The versions that there are, the newest first, read page by page. */
-  async *versions(tenant: string, filter: Partial<VersionFilter> = {}): AsyncGenerator<Version> {
+  /** The versions that there are, the newest first and at most `limit`, read page by page. */
+  async *versions(
+    tenant: string,
+    filter: Partial<VersionFilter> = {},
+    limit = Number.POSITIVE_INFINITY,
+  ): AsyncGenerator<Version> {
     let before: { beforeTime: string | null; beforeId: string | null } = { beforeTime: null, beforeId: null };
-    for (;;) {
-      const params = { tenant, ...ANY, ...filter, ...before, limit: PAGE };
+    for (let left = limit; left > 0; left -= PAGE) {
+      const params = { tenant, ...ANY, ...filter, ...before, limit: Math.min(PAGE, left) };
       const { rows } = await this.#database.query(listVersionsQuery, params);
       const hashes = await this.#hashes(tenant, [
         ...new Set(rows.flatMap(({ contentId }) => contentId ?? [])),
@@ -65,6 +73,22 @@ export class History {
       if (last === undefined || rows.length < PAGE) return;
       before = { beforeTime: last.createdAt, beforeId: last.id };
     }
+  }
+
+  /** What versions replaced, by their ids: nothing for a file's first one, or when what it replaced is no longer kept. */
+  async replacedBy(tenant: string, versions: Version[]): Promise<Map<string, ReplacedRow>> {
+    const { rows } = await this.#database.query(listReplacedQuery, {
+      tenant,
+      ids: versions.map(({ id }) => id),
+      memoryIds: versions.map(({ memoryId }) => memoryId),
+      times: versions.map(({ createdAt }) => createdAt),
+    });
+    return new Map(rows.map((row) => [row.by, row]));
+  }
+
+  /** The files that differ between two times: `listChangedQuery`. */
+  async changed(tenant: string, path: MemoryPath, from: string, to: string): Promise<ChangedRow[]> {
+    return (await this.#database.query(listChangedQuery, { tenant, path, from, to })).rows;
   }
 
   /** A version with its content, which is null for a deleted or redacted one; undefined when there is no such version. */

@@ -86,6 +86,32 @@ export const findVersionQuery = defineQuery<{ tenant: string; id: string }, Vers
   `SELECT ${COLUMNS} FROM memory_versions AS v WHERE v.tenant_id = $1 AND v.id = $2::text::uuid`,
 );
 
+/** What a version replaced. */
+export interface ReplacedRow {
+  /** The version that replaced it. */
+  by: string;
+  id: string;
+  operation: 'created' | 'modified';
+  path: string | null;
+  contentId: string | null;
+  sizeBytes: number | null;
+}
+
+/** The versions that others replaced, each given by its id, its file, and its time. */
+export const listReplacedQuery = defineQuery<
+  { tenant: string; ids: string[]; memoryIds: string[]; times: string[] },
+  ReplacedRow
+>(
+  'list_replaced',
+  ['tenant', 'ids', 'memoryIds', 'times'],
+  `
+SELECT n.id AS "by", v.id, v.operation, v.path, v.content_id AS "contentId", v.size_bytes AS "sizeBytes"
+FROM unnest($2::text[], $3::text[], $4::text[]) AS n (id, memory_id, created_at)
+JOIN versions AS v ON v.tenant_id = $1 AND v.memory_id = n.memory_id::uuid AND v.superseded_at = n.created_at::timestamptz
+  AND v.operation <> 'deleted'
+`,
+);
+
 const COVERS = (from: string, to: string, at: string) =>
   `${from} <= ${at}::text::timestamptz AND (${to} IS NULL OR ${to} > ${at}::text::timestamptz)`;
 
@@ -146,6 +172,49 @@ ORDER BY t.path LIMIT $5::integer
 `,
 );
 
+/** Later than every change. */
+export const NOW = 'infinity';
+
+/** A file on one side of a comparison; redacted without a path. */
+interface ComparedFile {
+  id: string;
+  operation: 'created' | 'modified';
+  path: string | null;
+  contentId: string | null;
+  sizeBytes: number | null;
+}
+
+/** A file that differs between two times; null where there was none. */
+export interface ChangedRow {
+  old: ComparedFile | null;
+  new: ComparedFile | null;
+}
+
+const FILES_AT = (at: string) => `
+SELECT v.id, v.memory_id, v.path, v.content_id, jsonb_build_object(
+  'id', v.id, 'operation', v.operation, 'path', v.path, 'contentId', v.content_id, 'sizeBytes', v.size_bytes
+) AS file
+FROM memory_versions AS v WHERE v.tenant_id = $1 AND ${COVERS('v.created_at', 'v.superseded_at', at)}`;
+
+/**
+ * The files that differ between two times and were at a path or below it at one of them, in the order of their paths. Of two at one path,
+ * the one that went comes first.
+ */
+export const listChangedQuery = defineQuery<
+  { tenant: string; path: string; from: string; to: string },
+  ChangedRow
+>(
+  'list_changed',
+  ['tenant', 'path', 'from', 'to'],
+  `
+SELECT o.file AS "old", n.file AS "new"
+FROM (${FILES_AT('$3')}) AS o FULL JOIN (${FILES_AT('$4')}) AS n ON n.memory_id = o.memory_id
+WHERE (memory_in_subtree(o.path, $2) OR memory_in_subtree(n.path, $2))
+  AND (o.path IS DISTINCT FROM n.path OR o.content_id IS DISTINCT FROM n.content_id)
+ORDER BY COALESCE(n.path, o.path), n.id IS NOT NULL
+`,
+);
+
 /** The versions that a past tree lacks because they were redacted: their paths are gone. */
 export const listRedactedAtQuery = defineQuery<{ tenant: string; at: string }, { id: string }>(
   'list_redacted_at',
@@ -184,9 +253,11 @@ export const historyQueries = [
   findGapQuery,
   listVersionsQuery,
   findVersionQuery,
+  listReplacedQuery,
   findVersionAtQuery,
   findDirectoryAtQuery,
   listTreeAtQuery,
+  listChangedQuery,
   listRedactedAtQuery,
   readContentsQuery,
   hashContentsQuery,

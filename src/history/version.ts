@@ -37,3 +37,37 @@ export function versionOf(row: VersionRow, hashes: ReadonlyMap<string, string>):
     toolUseId: origin?.toolUseId ?? null,
   };
 }
+
+/** An actor in words, for people. */
+export function actorText(actor: Actor): string {
+  switch (actor.type) {
+    case 'api_key':
+      return `key ${actor.label || actor.id}`;
+    case 'jwt':
+      return `token ${actor.subject ?? 'without a subject'}`;
+    case 'operator':
+      return `operator ${actor.name}`;
+    case 'system':
+      return `job ${actor.job}`;
+    case 'anonymous':
+      return 'anonymous';
+  }
+}
+
+/** A version as programs get it: the fields and names of docs/history.md. */
+export function versionRecord(version: Version) {
+  return {
+    id: version.id,
+    memory_id: version.memoryId,
+    operation: version.operation,
+    path: version.path,
+    content_sha256: version.contentSha256,
+    content_size_bytes: version.contentSizeBytes,
+    created_at: version.createdAt,
+    actor: version.actor,
+    request_id: version.requestId,
+    tool_use_id: version.toolUseId,
+    redacted_at: version.redactedAt,
+    redacted_by: version.redactedBy,
+  };
+}

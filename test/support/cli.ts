@@ -1,5 +1,7 @@
 import { Readable, Writable } from 'node:stream';
+import { WriteStream } from 'node:tty';
 import { Command, CommanderError } from 'commander';
+import { registerHistoryCommands } from '../../src/cli/history-commands.ts';
 import { registerMemoryCommands } from '../../src/cli/memory-commands.ts';
 import { type Config, loadConfig } from '../../src/config.ts';
 import { OperatorError } from '../../src/errors.ts';
@@ -14,6 +16,15 @@ export interface CliResult {
 
 class Collected extends Writable {
   readonly chunks: Buffer[] = [];
+  readonly isTTY: boolean;
+  constructor(isTTY = false) {
+    super();
+    this.isTTY = isTTY;
+  }
+  /** As a terminal's, which heeds `NO_COLOR`. */
+  getColorDepth(env = process.env): number {
+    return WriteStream.prototype.getColorDepth(env);
+  }
   override _write(chunk: Buffer, _encoding: BufferEncoding, callback: () => void): void {
     this.chunks.push(chunk);
     callback();
@@ -27,20 +38,19 @@ class Collected extends Writable {
 export async function runCli(
   service: Service,
   args: string[],
-  options: { stdin?: Readable | Buffer; env?: Record<string, string> } = {},
+  options: { stdin?: Readable | Buffer; env?: Record<string, string>; isTTY?: boolean } = {},
 ): Promise<CliResult> {
-  const { stdin = Readable.from([]), env = {} } = options;
-  const stdout = new Collected();
+  const { stdin = Readable.from([]), env = {}, isTTY = false } = options;
+  const stdout = new Collected(isTTY);
   const stderr = new Collected();
   const config: Config = loadConfig({ AUTH: 'none', ...env });
   const database = { ...service.database, close: async () => {} };
   const program = new Command('memory-service').exitOverride();
   program.configureOutput({ writeErr: (text) => stderr.write(text), writeOut: (text) => stdout.write(text) });
-  registerMemoryCommands(program, async () => ({ config, database }), {
-    stdin: Buffer.isBuffer(stdin) ? Readable.from([stdin]) : stdin,
-    stdout,
-    stderr,
-  });
+  const open = async () => ({ config, database });
+  const io = { stdin: Buffer.isBuffer(stdin) ? Readable.from([stdin]) : stdin, stdout, stderr };
+  registerMemoryCommands(program, open, io);
+  registerHistoryCommands(program, open, io);
   try {
     await program.parseAsync(args, { from: 'user' });
     return { stdout: stdout.bytes, stderr: stderr.bytes.toString() };

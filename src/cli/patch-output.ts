@@ -1,0 +1,48 @@
+import type { Writable } from 'node:stream';
+import { styleText } from 'node:util';
+import type { LoadedState } from '../history/change.ts';
+import type { Io } from './io.ts';
+
+type Format = Parameters<typeof styleText>[0];
+
+/** Colors a text where the output is a terminal that shows colors, and `NO_COLOR` is not set. */
+export function styled(output: Writable, format: Format, text: string): string {
+  return styleText(format, text, { stream: output });
+}
+
+/** Memory contents for an output: exact, but on a terminal without the characters that would steer it. */
+export function shown(output: Io['stdout'], text: string): string {
+  return output.isTTY ? text.replace(/(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, named) : text;
+}
+
+function named(character: string): string {
+  const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+  return `<U+${code}>`;
+}
+
+/** A patch of one file, in colors. */
+export function patchText(output: Io['stdout'], patch: string): string {
+  let isHeader = true;
+  const lines = patch.split('\n').map((line) => {
+    if (line.startsWith('@@')) isHeader = false;
+    const text = shown(output, line);
+    const format = line === '' ? undefined : isHeader ? 'bold' : formatOf(line);
+    return format === undefined ? text : styled(output, format, text);
+  });
+  return lines.join('\n');
+}
+
+function formatOf(line: string): Format | undefined {
+  if (line.startsWith('@@')) return 'cyan';
+  if (line.startsWith('+')) return 'green';
+  return line.startsWith('-') ? 'red' : undefined;
+}
+
+/** Why there is no patch between two states. */
+export function reasonOf(before: LoadedState, after: LoadedState): string {
+  if (after.kind === 'redacted') return 'this version was redacted';
+  if (after.kind === 'pruned') return 'this version is no longer kept';
+  return before.kind === 'redacted'
+    ? 'the version before was redacted'
+    : 'the version before is no longer kept';
+}

@@ -1,0 +1,63 @@
+import type { Command } from 'commander';
+import { OperatorError } from '../errors.ts';
+import type { History } from '../history/history.ts';
+import { actorText, type Version, versionRecord } from '../history/version.ts';
+import { versionArgument } from './history-arguments.ts';
+import { type Io, print } from './io.ts';
+import { shown, styled } from './patch-output.ts';
+import type { Open } from './session.ts';
+import { tenantId } from './tenant-commands.ts';
+import { withTenant } from './tenant-session.ts';
+
+/** `show`: one version with its content. */
+export function registerShowCommand(program: Command, open: Open, io: Io): void {
+  program
+    .command('show')
+    .description('Show a version: what is recorded of it, and its content.')
+    .argument('<tenant>', 'its id', tenantId)
+    .argument('<version>', 'its id, as `memory-service log` shows it', versionArgument)
+    .option('--json', 'as JSON')
+    .addHelpText('after', '\nExample:\n  memory-service show acme 5d1f8f0e-8d5c-4d4e-9d0a-0b8f6f7f3f1c')
+    .action((tenant: string, id: string, { json }: { json?: boolean }) =>
+      withTenant(open, tenant, async ({ history }) => {
+        const { version, content } = await findVersion(history, tenant, id);
+        const record = { ...versionRecord(version), content };
+        await print(
+          io.stdout,
+          json ? [`${JSON.stringify(record, null, 2)}\n`] : text(version, content, io.stdout),
+        );
+      }),
+    );
+}
+
+/** @throws OperatorError when there is no such version */
+export async function findVersion(history: History, tenant: string, id: string) {
+  const found = await history.find(tenant, id);
+  if (found !== undefined) return found;
+  throw new OperatorError(
+    `There is no version ${id} of ${tenant}. See what there is: memory-service log ${tenant}`,
+  );
+}
+
+function* text(version: Version, content: string | null, stdout: Io['stdout']): Generator<string> {
+  const { actor, redactedAt, redactedBy } = version;
+  const fields: [string, string | number | null][] = [
+    ['version', version.id],
+    ['memory', version.memoryId],
+    ['operation', version.operation],
+    ['path', version.path],
+    ['time', version.createdAt],
+    ['by', actor.type === 'api_key' ? `${actorText(actor)} (${actor.id})` : actorText(actor)],
+    ['request', version.requestId],
+    ['tool use', version.toolUseId],
+    ['bytes', version.contentSizeBytes],
+    ['sha256', version.contentSha256],
+    ['redacted', redactedAt && `${redactedAt}${redactedBy === null ? '' : ` by ${actorText(redactedBy)}`}`],
+  ];
+  for (const [name, value] of fields) {
+    if (value !== null) yield `${styled(stdout, 'yellow', name.padEnd(9))}  ${value}\n`;
+  }
+  if (content === null) return;
+  yield `\n${shown(stdout, content)}`;
+  if (stdout.isTTY && !content.endsWith('\n')) yield '\n';
+}

@@ -1,0 +1,84 @@
+import { OperatorError } from '../errors.ts';
+import { type MemoryPath, ROOT } from '../memory/path.ts';
+import { ABSENT, type Change, stateOf, stateOfVersion } from './change.ts';
+import type { History } from './history.ts';
+import { withChanges } from './log.ts';
+import { type ChangedRow, NOW } from './queries.ts';
+import type { Version } from './version.ts';
+
+/** The difference of two versions. */
+export interface FileChange extends Change {
+  /** Null when there was no file, or it is not known. */
+  oldVersion: string | null;
+  newVersion: string | null;
+}
+
+/** What a version changed. */
+export async function changeBy(history: History, tenant: string, version: Version): Promise<FileChange> {
+  const [entry] = await withChanges(history, tenant, [version]);
+  if (entry === undefined) throw new Error('A version has no change.');
+  return { before: entry.before, after: entry.after, oldVersion: entry.replaced, newVersion: version.id };
+}
+
+/** The difference of two versions, of one file or two. */
+export function changeFrom(old: Version, now: Version): FileChange {
+  return {
+    before: stateOfVersion(old),
+    after: stateOfVersion(now),
+    oldVersion: old.id,
+    newVersion: now.id,
+  };
+}
+
+/**
+ * The files at a path or below it that differ between two times, in the order of their paths. A file keeps its identity when it moves; one
+ * that replaced another at its path counts as a change of that.
+ *
+ * @param to by default now
+ * @throws HistoryIncomplete when one of the times is before the history is complete
+ * @throws OperatorError when there is nothing at the path at either time
+ */
+export async function* changesBetween(
+  history: History,
+  tenant: string,
+  path: MemoryPath,
+  { from, to = NOW }: { from: string; to?: string | undefined },
+): AsyncGenerator<FileChange> {
+  for (const at of [from, to]) await history.checkComplete(tenant, at);
+  const rows = await history.changed(tenant, path, from, to);
+  if (rows.length === 0 && path !== ROOT) await checkExists(history, tenant, path, [from, to]);
+  for (let i = 0; i < rows.length; i++) {
+    const [row, next] = [rows[i], rows[i + 1]];
+    if (row === undefined) return;
+    if (next !== undefined && isReplaced(row, next)) {
+      yield changeOf({ ...next, old: row.old });
+      i++;
+    } else {
+      yield changeOf(row);
+    }
+  }
+}
+
+/** Whether `row` is a file that went, and `next` one that came to its path. */
+function isReplaced(row: ChangedRow, next: ChangedRow): boolean {
+  return row.new === null && next.old === null && row.old?.path === next.new?.path;
+}
+
+function changeOf({ old, new: now }: ChangedRow): FileChange {
+  return {
+    before: old === null ? ABSENT : stateOf(old),
+    after: now === null ? ABSENT : stateOf(now),
+    oldVersion: old?.id ?? null,
+    newVersion: now?.id ?? null,
+  };
+}
+
+async function checkExists(
+  history: History,
+  tenant: string,
+  path: MemoryPath,
+  times: string[],
+): Promise<void> {
+  for (const at of times) if ((await history.at(tenant, path, at)).kind !== 'missing') return;
+  throw new OperatorError(`There is nothing at ${path} at either time.`);
+}

@@ -1,0 +1,525 @@
+/** The commands that read the history: `log`, `show`, `diff`, `ls --at` and `cat --at`. */
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { afterEach, expect, it, vi } from 'vitest';
+import { runCli } from '../support/cli.ts';
+import { describeService, freshTenant, type Service } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+import { scratchFolder } from '../support/transfer.ts';
+
+const ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z/g;
+
+/** Ids and times as `V` and `T`, padded to their length, so that columns stay. */
+const masked = (text: string) =>
+  text.replace(ID, (id) => 'V'.padEnd(id.length, '.')).replace(TIME, (time) => 'T'.padEnd(time.length, '.'));
+
+async function out(service: Service, args: string[], options?: { isTTY: boolean }): Promise<string> {
+  const { stdout, error } = await runCli(service, args, options);
+  expect(error).toBeUndefined();
+  return stdout.toString();
+}
+
+async function failing(service: Service, ...args: string[]): Promise<string | undefined> {
+  const { error, stdout } = await runCli(service, args);
+  expect(stdout.toString()).toBe('');
+  return error;
+}
+
+interface Line {
+  id: string;
+  path: string | null;
+  operation: string;
+  created_at: string;
+}
+
+async function json(service: Service, ...args: string[]): Promise<(Line & Record<string, unknown>)[]> {
+  const text = await out(service, [...args, '--json']);
+  return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
+}
+
+async function run(service: Service, tenant: string, ...steps: object[]): Promise<void> {
+  for (const step of steps) {
+    expect((await service.execute(step, { tenant })).body).toMatchObject({ is_error: false });
+  }
+}
+
+const a = '/memories/d/a.md';
+const b = '/memories/b.md';
+
+/** A file that is edited, moved and deleted, then one at its first path. */
+async function story(service: Service): Promise<string> {
+  const tenant = freshTenant();
+  await run(service, tenant, cmd.create(a, 'one\ntwo\n'), cmd.create('/memories/d/x', 'x'));
+  await run(service, tenant, cmd.replace(a, 'two', 'three'), cmd.rename(a, b), cmd.delete(b));
+  await run(service, tenant, cmd.create(a, 'new'));
+  return tenant;
+}
+
+/** Makes a version as `redact` leaves it. */
+async function redact(service: Service, tenant: string, id: string): Promise<void> {
+  const done = await service.query(
+    `UPDATE versions SET path = NULL, content_id = NULL, size_bytes = NULL, redacted_at = '2026-01-02T03:04:05.000006Z',
+       redacted_by = '{"type":"operator","name":"ada"}'::jsonb
+     WHERE tenant_id = $1::text AND id = $2::text::uuid RETURNING id`,
+    [tenant, id],
+  );
+  expect(done).toHaveLength(1);
+}
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+describeService('log', (service) => {
+  it('shows a line a version, the newest first', async () => {
+    const tenant = await story(service());
+    expect(
+      masked(await out(service(), ['log', tenant])),
+    ).toBe(`TIME                         VERSION                               OPERATION      BYTES  BY                    PATH
+T..........................  V...................................  created            3  anonymous             /memories/d/a.md
+T..........................  V...................................  deleted            -  anonymous             /memories/b.md
+T..........................  V...................................  modified          10  anonymous             /memories/d/a.md -> /memories/b.md
+T..........................  V...................................  modified          10  anonymous             /memories/d/a.md
+T..........................  V...................................  created            1  anonymous             /memories/d/x
+T..........................  V...................................  created            8  anonymous             /memories/d/a.md
+`);
+    expect(await out(service(), ['log', tenant, '/memories'])).toBe(await out(service(), ['log', tenant]));
+    expect(await out(service(), ['log', tenant, '/memories/none'])).toBe('');
+  });
+
+  it('with patches', async () => {
+    const tenant = await story(service());
+    const expected = `T..........................  V...................................  created            3  anonymous             /memories/d/a.md
+diff --git a/memories/d/a.md b/memories/d/a.md
+new file mode 100644
+--- /dev/null
++++ b/memories/d/a.md
+@@ -0,0 +1,1 @@
++new
+\\ No newline at end of file
+
+T..........................  V...................................  deleted            -  anonymous             /memories/b.md
+diff --git a/memories/b.md b/memories/b.md
+deleted file mode 100644
+--- a/memories/b.md
++++ /dev/null
+@@ -1,2 +0,0 @@
+-one
+-three
+
+T..........................  V...................................  modified          10  anonymous             /memories/d/a.md -> /memories/b.md
+diff --git a/memories/d/a.md b/memories/b.md
+rename from memories/d/a.md
+rename to memories/b.md
+
+T..........................  V...................................  modified          10  anonymous             /memories/d/a.md
+diff --git a/memories/d/a.md b/memories/d/a.md
+--- a/memories/d/a.md
++++ b/memories/d/a.md
+@@ -1,2 +1,2 @@
+ one
+-two
++three
+
+T..........................  V...................................  created            8  anonymous             /memories/d/a.md
+diff --git a/memories/d/a.md b/memories/d/a.md
+new file mode 100644
+--- /dev/null
++++ b/memories/d/a.md
+@@ -0,0 +1,2 @@
++one
++two
+
+`;
+    expect(masked(await out(service(), ['log', tenant, a, '-p']))).toBe(expected);
+  });
+
+  it('follows a file through renames, and tells files at one path apart', async () => {
+    const tenant = await story(service());
+    const first = await json(service(), 'log', tenant, b);
+    expect(first.map(({ operation, path }) => [operation, path])).toStrictEqual([
+      ...[
+        ['deleted', b],
+        ['modified', b],
+        ['modified', a],
+        ['created', a],
+      ],
+    ]);
+    expect(new Set(first.map(({ memory_id }) => memory_id)).size).toBe(1);
+    const both = await json(service(), 'log', tenant, a);
+    expect(both.slice(1)).toStrictEqual(first);
+    expect(both[0]?.memory_id).not.toBe(first[0]?.memory_id);
+    expect((await json(service(), 'log', tenant, '/memories/d')).map(({ path }) => path)).toStrictEqual([
+      ...[a, a, '/memories/d/x', a],
+    ]);
+  });
+
+  it('as JSON, with the fields of the specification', async () => {
+    const tenant = freshTenant();
+    const block = { type: 'tool_use', id: 'toolu_1', name: 'memory', input: cmd.create(a, 'Grüße\n') };
+    await service().execute(block, { tenant, headers: { 'x-request-id': 'request-1' } });
+    const [version, ...others] = await json(service(), 'log', tenant);
+    expect(others).toStrictEqual([]);
+    expect(version).toStrictEqual({
+      id: expect.any(String),
+      memory_id: expect.any(String),
+      operation: 'created',
+      path: a,
+      content_sha256: 'b1de61b8108f15d9913e0fa2e6371ed737fbe2be84e63a89ca8ae7a370322371',
+      content_size_bytes: 8,
+      created_at: expect.any(String),
+      actor: { type: 'anonymous' },
+      request_id: 'request-1',
+      tool_use_id: 'toolu_1',
+      redacted_at: null,
+      redacted_by: null,
+    });
+    expect(await json(service(), 'log', tenant, '--content')).toStrictEqual([
+      { ...version, content: 'Grüße\n' },
+    ]);
+    const [withPatch] = await json(service(), 'log', tenant, '-p');
+    expect(withPatch?.patch).toContain('+Grüße\n');
+    await run(service(), tenant, cmd.delete(a));
+    expect((await json(service(), 'log', tenant, '--content'))[0]).toMatchObject({
+      operation: 'deleted',
+      content: null,
+    });
+  });
+
+  it('narrowed by time, actor, operation and number', async () => {
+    const tenant = await story(service());
+    const all = await json(service(), 'log', tenant);
+    const log = (...args: string[]) => json(service(), 'log', tenant, ...args);
+    const third = String(all[2]?.created_at);
+    expect(await log('--since', third)).toStrictEqual(all.slice(0, 3));
+    expect(await log('--until', third)).toStrictEqual(all.slice(2));
+    expect(await log('--since', third, '--until', third)).toStrictEqual(all.slice(2, 3));
+    expect(await log('--since', '1h')).toStrictEqual(all);
+    expect(await log('--until', '1h')).toStrictEqual([]);
+    expect(await log('--limit', '2')).toStrictEqual(all.slice(0, 2));
+    expect(await log('--operation', 'deleted')).toStrictEqual(all.slice(1, 2));
+    expect(await log('--by', 'anonymous')).toStrictEqual(all);
+    expect(await log('--by', 'operator')).toStrictEqual([]);
+  });
+
+  it('of redacted versions, and those whose predecessor is no longer kept', async () => {
+    const tenant = await story(service());
+    const [, , , edited, , created] = await json(service(), 'log', tenant);
+    await redact(service(), tenant, String(created?.id));
+    const text = await out(service(), ['log', tenant, '-p']);
+    const lines = masked(text).split('\n');
+    expect(lines.slice(-2 - 9)).toStrictEqual(
+      [
+        'T..........................  V...................................  modified          10  anonymous             /memories/d/a.md',
+        '(no diff: the version before was redacted)',
+        '',
+        'T..........................  V...................................  created            1  anonymous             /memories/d/x',
+        ...[
+          'diff --git a/memories/d/x b/memories/d/x',
+          'new file mode 100644',
+          '--- /dev/null',
+          '+++ b/memories/d/x',
+        ],
+        ...['@@ -0,0 +1,1 @@', '+x', '\\ No newline at end of file', ''],
+        'T..........................  V...................................  created            -  anonymous             (redacted T.......................... by operator ada)',
+        ...['(no diff: this version was redacted)', '', ''],
+      ].slice(-2 - 9),
+    );
+    expect(await json(service(), 'diff', tenant, String(edited?.id))).toMatchObject([
+      { path: a, patch: null },
+    ]);
+    expect(
+      masked(await out(service(), ['show', tenant, String(created?.id)])),
+    ).toBe(`version    V...................................
+memory     V...................................
+operation  created
+time       T..........................
+by         anonymous
+request    V...................................
+redacted   T.......................... by operator ada
+`);
+    const at = String(created?.created_at);
+    expect(await failing(service(), 'cat', tenant, a, '--at', at)).toBe(
+      `There was nothing at ${a}. See what there was: memory-service ls ${tenant} --at ${at}`,
+    );
+    const listed = await runCli(service(), ['ls', tenant, '--at', at]);
+    expect(listed.stderr).toBe('Not shown: 1 file that was redacted since.\n');
+
+    await service().query('DELETE FROM versions WHERE tenant_id = $1::text AND id = $2::text::uuid', [
+      ...[tenant, created?.id],
+    ]);
+    expect(await out(service(), ['diff', tenant, String(edited?.id)])).toBe(
+      `(${a}: no diff: the version before is no longer kept)\n`,
+    );
+  });
+
+  it('refuses what it does not understand', async () => {
+    const tenant = await story(service());
+    expect(await failing(service(), 'log', tenant, '--since', 'yesterday')).toBe(
+      `error: option '--since <time>' argument 'yesterday' is invalid. "yesterday" is not a time. Give ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z, 2026-11-22T09:30:00.123456+01:00; without an offset, it is UTC) or how long ago (90m, 2h, 3d, 1w).`,
+    );
+    expect(await failing(service(), 'log', tenant, '--limit', '0')).toContain(
+      'It has to be a whole number from 1.',
+    );
+    expect(await failing(service(), 'log', tenant, '--operation', 'renamed')).toContain(
+      'Allowed choices are created, modified, deleted.',
+    );
+    expect(await failing(service(), 'log', 'nobody')).toBe(
+      'There is no tenant nobody. Create it with: memory-service tenants create nobody',
+    );
+  });
+});
+
+describeService('show', (service) => {
+  it('a version with its content', async () => {
+    const tenant = await story(service());
+    const [, deleted, moved] = await json(service(), 'log', tenant);
+    expect(masked(await out(service(), ['show', tenant, String(moved?.id)]))).toBe(
+      `version    V...................................
+memory     V...................................
+operation  modified
+path       /memories/b.md
+time       T..........................
+by         anonymous
+request    V...................................
+bytes      10
+sha256     ${moved?.content_sha256}
+
+one
+three
+`,
+    );
+    const shown = JSON.parse(await out(service(), ['show', tenant, String(moved?.id), '--json']));
+    expect(shown).toStrictEqual({ ...moved, content: 'one\nthree\n' });
+    expect(JSON.parse(await out(service(), ['show', tenant, String(deleted?.id), '--json']))).toStrictEqual({
+      ...deleted,
+      content: null,
+    });
+    const none = '00000000-0000-0000-0000-000000000000';
+    expect(await failing(service(), 'show', tenant, none)).toBe(
+      `There is no version ${none} of ${tenant}. See what there is: memory-service log ${tenant}`,
+    );
+    expect(await failing(service(), 'show', tenant, 'x')).toContain('It is not the id of a version');
+    expect(await failing(service(), 'show', freshTenant(), String(moved?.id))).toContain(
+      'There is no tenant',
+    );
+  });
+});
+
+describeService('diff', (service) => {
+  it('of a version, and of two', async () => {
+    const tenant = await story(service());
+    const [recreated, , moved, edited, , created] = await json(service(), 'log', tenant);
+    const patch = `diff --git a/memories/d/a.md b/memories/d/a.md
+--- a/memories/d/a.md
++++ b/memories/d/a.md
+@@ -1,2 +1,2 @@
+ one
+-two
++three
+`;
+    expect(await out(service(), ['diff', tenant, String(edited?.id)])).toBe(patch);
+    expect(await out(service(), ['diff', tenant, String(created?.id), String(edited?.id)])).toBe(patch);
+    expect(await out(service(), ['diff', tenant, String(moved?.id), String(moved?.id)])).toBe('');
+    expect(await json(service(), 'diff', tenant, String(recreated?.id), String(moved?.id))).toStrictEqual([
+      {
+        ...{ old_path: a, path: b, old_version: recreated?.id, version: moved?.id },
+        patch: `diff --git a/memories/d/a.md b/memories/b.md
+rename from memories/d/a.md
+rename to memories/b.md
+--- a/memories/d/a.md
++++ b/memories/b.md
+@@ -1,1 +1,2 @@
+-new
+\\ No newline at end of file
++one
++three
+`,
+      },
+    ]);
+  });
+
+  it('of two times, of a file, a directory, and everything', async () => {
+    const tenant = await story(service());
+    const [recreated, deleted, moved, , x, created] = await json(service(), 'log', tenant);
+    const at = (version: Line | undefined) => ['--at', String(version?.created_at)];
+    const to = (version: Line | undefined) => ['--to', String(version?.created_at)];
+    const diff = (...args: string[]) => out(service(), ['diff', tenant, ...args]);
+    const renamed = `diff --git a/memories/d/a.md b/memories/b.md
+rename from memories/d/a.md
+rename to memories/b.md
+--- a/memories/d/a.md
++++ b/memories/b.md
+@@ -1,2 +1,2 @@
+ one
+-two
++three
+`;
+    for (const path of [a, b, '/memories', '/memories/d']) {
+      expect(await diff(path, ...at(x), ...to(moved))).toBe(renamed);
+    }
+    // Another file at the path now: a change of what is there.
+    expect(await diff('/memories', ...at(x))).toBe(`diff --git a/memories/d/a.md b/memories/d/a.md
+--- a/memories/d/a.md
++++ b/memories/d/a.md
+@@ -1,2 +1,1 @@
+-one
+-two
++new
+\\ No newline at end of file
+`);
+    expect(await diff('/memories', ...at(moved), ...to(deleted))).toContain('deleted file mode 100644');
+    expect(await diff(a, ...at(deleted))).toContain('new file mode 100644');
+    expect(await diff(a, ...at(recreated))).toBe('');
+    expect(await json(service(), 'diff', tenant, '/memories', ...at(created), ...to(x))).toMatchObject([
+      { old_path: null, path: '/memories/d/x', old_version: null, version: x?.id },
+    ]);
+    expect(await failing(service(), 'diff', tenant, '/memories/none', ...at(x))).toBe(
+      'There is nothing at /memories/none at either time.',
+    );
+  });
+
+  it('applies to an export with git', async () => {
+    const tenant = freshTenant();
+    const [dir, gone] = ['/memories/é "q"/f', '/memories/gone'];
+    await run(
+      service(),
+      tenant,
+      cmd.create(dir, 'a\r\nb'),
+      cmd.create(gone, 'x'),
+      cmd.create('/memories/e', ''),
+    );
+    const before = await scratchFolder();
+    await runCli(service(), ['export', tenant, '--output', join(before, 'a.tar')]);
+    const [last] = await json(service(), 'log', tenant);
+    await run(service(), tenant, cmd.insert(dir, 2, 'c\n'), cmd.rename(dir, '/memories/日本/f'));
+    await run(service(), tenant, cmd.delete(gone), cmd.create('/memories/new', '-- a\n++ b\n@@ c\n'));
+    await run(service(), tenant, cmd.insert('/memories/e', 0, 'text\n'));
+    const patch = await out(service(), ['diff', tenant, '/memories', '--at', String(last?.created_at)]);
+    execFileSync('tar', ['-xf', 'a.tar'], { cwd: before });
+    execFileSync('git', ['apply', '--whitespace=nowarn', '-'], {
+      ...{ cwd: before, input: patch, env: { ...process.env, GIT_CEILING_DIRECTORIES: before } },
+    });
+    for (const path of ['/memories/日本/f', '/memories/new', '/memories/e']) {
+      expect(execFileSync('cat', [`.${path}`], { cwd: before }).toString()).toBe(
+        await out(service(), ['cat', tenant, path]),
+      );
+    }
+    expect(execFileSync('ls', ['memories'], { cwd: before }).toString().split('\n').sort()).toStrictEqual([
+      ...['', 'e', 'new', '日本'],
+    ]);
+  });
+
+  it('of texts that have nothing in common, and large ones', async () => {
+    const tenant = freshTenant();
+    const numbers = (word: string) => Array.from({ length: 20_000 }, (_, i) => `${word} ${i}\n`).join('');
+    await run(
+      service(),
+      tenant,
+      cmd.create(a, numbers('old')),
+      cmd.replace(a, numbers('old'), numbers('new')),
+    );
+    const [edited] = await json(service(), 'log', tenant);
+    const patch = await out(service(), ['diff', tenant, String(edited?.id)]);
+    const lines = patch.split('\n');
+    expect(lines.slice(3, 5)).toStrictEqual(['@@ -1,20000 +1,20000 @@', '-old 0']);
+    expect(lines).toHaveLength(4 + 40_000 + 1);
+  });
+
+  it('refuses what does not go together', async () => {
+    const tenant = await story(service());
+    const id = String((await json(service(), 'log', tenant))[0]?.id);
+    for (const [args, message] of [
+      [[id, '--at', '1h'], '--at and --to go with a path, not with a version.'],
+      [[a], 'Say from when to compare a path: --at <time>.'],
+      [[a, id, '--at', '1h'], 'Give two versions, or a path with --at.'],
+    ] as const) {
+      expect(await failing(service(), 'diff', tenant, ...args)).toBe(message);
+    }
+    expect(await failing(service(), 'diff', tenant, '/memories', '--at', '1h')).toContain(
+      `The history of ${tenant} is complete since `,
+    );
+  });
+});
+
+describeService('the past', (service) => {
+  it('ls and cat', async () => {
+    const tenant = await story(service());
+    const [, deleted, moved, edited, x] = await json(service(), 'log', tenant);
+    const at = (version: Line | undefined) => ['--at', String(version?.created_at)];
+    const listed = (text: string) => text.replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, 'T'.padEnd(20, '.'));
+    expect(listed(await out(service(), ['ls', tenant, ...at(moved)]))).toBe(
+      `      BYTES  MODIFIED              PATH
+         10  T...................  /memories/b.md
+          -  T...................  /memories/d/
+          1  T...................  /memories/d/x
+`,
+    );
+    expect(listed(await out(service(), ['ls', tenant, '/memories/d/a.md', ...at(x)]))).toBe(
+      `      BYTES  MODIFIED              PATH
+          8  T...................  /memories/d/a.md
+`,
+    );
+    expect(JSON.parse(await out(service(), ['ls', tenant, b, ...at(moved), '--json']))).toStrictEqual([
+      { path: b, kind: 'file', bytes: 10, modifiedAt: expect.stringMatching(/Z$/) },
+    ]);
+    expect(await out(service(), ['cat', tenant, a, ...at(x)])).toBe('one\ntwo\n');
+    expect(await out(service(), ['cat', tenant, a, ...at(edited)])).toBe('one\nthree\n');
+    expect(await out(service(), ['cat', tenant, a, '--at', '2999-01-01'])).toBe('new');
+    for (const [args, message] of [
+      [
+        ['cat', tenant, b, ...at(deleted)],
+        `There was nothing at ${b}. See what there was: memory-service ls ${tenant} --at ${deleted?.created_at}`,
+      ],
+      [
+        ['cat', tenant, '/memories/d', ...at(deleted)],
+        `/memories/d was a directory. List it with: memory-service ls ${tenant} /memories/d --at ${deleted?.created_at}`,
+      ],
+      [
+        ['ls', tenant, '/memories/none', ...at(deleted)],
+        `There was nothing at /memories/none. See what there was: memory-service ls ${tenant} --at ${deleted?.created_at}`,
+      ],
+    ] as const) {
+      expect(await failing(service(), ...args)).toBe(message);
+    }
+  });
+});
+
+describeService('on a terminal', (service) => {
+  const steered = '\u001b[31mred\u001b[0m \u202eleft\r\n';
+
+  it('diffs have colors, and contents do not steer it', async () => {
+    vi.stubEnv('TERM', 'xterm-256color');
+    vi.stubEnv('FORCE_COLOR', undefined);
+    vi.stubEnv('NO_COLOR', undefined);
+    const tenant = freshTenant();
+    await run(service(), tenant, cmd.create(a, 'one\n'), cmd.replace(a, 'one\n', `-- two\n${steered}`));
+    const [edited] = await json(service(), 'log', tenant);
+    const diff = (options?: { isTTY: boolean }) =>
+      out(service(), ['diff', tenant, String(edited?.id)], options);
+    const bold = (text: string) => `\u001b[1m${text}\u001b[22m\n`;
+    expect(await diff({ isTTY: true })).toBe(
+      [
+        bold('diff --git a/memories/d/a.md b/memories/d/a.md'),
+        bold('--- a/memories/d/a.md'),
+        bold('+++ b/memories/d/a.md'),
+        '\u001b[36m@@ -1,1 +1,2 @@\u001b[39m\n',
+        '\u001b[31m-one\u001b[39m\n',
+        '\u001b[32m+-- two\u001b[39m\n',
+        '\u001b[32m+<U+001B>[31mred<U+001B>[0m <U+202E>left<U+000D>\u001b[39m\n',
+      ].join(''),
+    );
+    const log = await out(service(), ['log', tenant, '-p', '--limit', '1'], { isTTY: true });
+    expect(log.startsWith('\u001b[33m20')).toBe(true);
+    expect(log.split('\n')[0]?.endsWith(`${a}\u001b[39m`)).toBe(true);
+    expect(await out(service(), ['show', tenant, String(edited?.id)], { isTTY: true })).toContain(
+      '\n\n-- two\n<U+001B>[31mred<U+001B>[0m <U+202E>left<U+000D>\n',
+    );
+
+    vi.stubEnv('NO_COLOR', '1');
+    const plain = await diff({ isTTY: true });
+    expect(plain).not.toContain('\u001b');
+    expect(await diff()).toBe(plain.replace('<U+001B>[31mred<U+001B>[0m <U+202E>left<U+000D>\n', steered));
+  });
+});
