@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { OperatorError } from '../errors.ts';
+
+const MINUTE_MS = 60_000;
+const UNIT_MS = {
+  m: MINUTE_MS,
+  h: 60 * MINUTE_MS,
+  d: 24 * 60 * MINUTE_MS,
+  w: 7 * 24 * 60 * MINUTE_MS,
+} as const;
+const DURATION = /^(?<amount>\d{1,6})(?<unit>[mhdw])$/;
+
+const DATE_TIME = z.iso.datetime({ offset: true, local: true });
+const HOUR_AND_MINUTE = /T\d\d:\d\d(?=$|[Z+-])/;
+const OFFSET = /(?:Z|[+-]\d\d:\d\d)$/;
+const FRACTION = /\.(?<digits>\d+)/;
+
+/** The years that both JavaScript and Postgres write with four digits. */
+const FIRST_MS = Date.parse('0001-01-01T00:00:00Z');
+const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
+
+/**
+ * A time as an operator gives it, in UTC with microseconds (`2026-11-22T09:30:00.123456Z`): ISO 8601, where a date alone is its first
+ * moment and no offset means UTC, or a duration back from `now`. A time in the future is one: nothing has changed there yet.
+ *
+ * @throws OperatorError for another text; its message says what is accepted
+ */
+export function parseTime(text: string, now: Date): string {
+  const { amount, unit } = DURATION.exec(text)?.groups ?? {};
+  if (amount !== undefined) {
+    return written(text, now.getTime() - Number(amount) * UNIT_MS[unit as keyof typeof UNIT_MS]);
+  }
+  if (z.iso.date().safeParse(text).success) return written(text, Date.parse(`${text}T00:00:00Z`));
+  const digits = FRACTION.exec(text)?.groups?.digits ?? '';
+  const withSeconds = text.replace(HOUR_AND_MINUTE, '$&:00');
+  if (!DATE_TIME.safeParse(withSeconds).success || digits.length > 6) throw notATime(text);
+  // JavaScript's times have milliseconds only.
+  const seconds = withSeconds.replace(FRACTION, '');
+  return written(text, Date.parse(OFFSET.test(seconds) ? seconds : `${seconds}Z`), digits);
+}
+
+function written(text: string, ms: number, digits?: string): string {
+  if (!(ms >= FIRST_MS && ms <= LAST_MS)) throw notATime(text);
+  const iso = new Date(ms).toISOString();
+  return digits === undefined ? iso.replace('Z', '000Z') : `${iso.slice(0, 19)}.${digits.padEnd(6, '0')}Z`;
+}
+
+function notATime(text: string): OperatorError {
+  return new OperatorError(
+    `${JSON.stringify(text)} is not a time. Give ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z, 2026-11-22T09:30:00.123456+01:00; ` +
+      'without an offset, it is UTC) or how long ago (90m, 2h, 3d, 1w).',
+  );
+}
