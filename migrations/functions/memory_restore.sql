@@ -12,7 +12,9 @@ CREATE OR REPLACE FUNCTION memory_restore(
   p_memory_ids uuid[], p_added text[], p_added_content_ids uuid[],
   p_max_files bigint, p_max_bytes bigint, p_change uuid, p_history_days bigint, p_origin jsonb,
   OUT outcome text, OUT data jsonb
-) LANGUAGE plpgsql VOLATILE AS $$
+) LANGUAGE plpgsql VOLATILE
+-- Joins of many rows with many: without statistics, a nested loop would compare each with each.
+SET enable_hashjoin = on SET enable_nestloop = off AS $$
 DECLARE
   opened CONSTANT record := memory_open_write(p_tenant, p_history_days, NULL, NULL, true);
   edited CONSTANT text[] := ARRAY(SELECT c.path FROM unnest(p_from, p_content_ids) AS c (path, id) WHERE c.id IS NOT NULL);
