@@ -1,11 +1,13 @@
 #!/usr/bin/env node
 import { Command } from 'commander';
 import { registerExpireCommand } from './cli/expire-command.ts';
-import { registerHistoryCommand } from './cli/history-command.ts';
 import { registerHistoryCommands } from './cli/history-commands.ts';
 import { registerKeyCommands } from './cli/key-commands.ts';
 import { registerMemoryCommands } from './cli/memory-commands.ts';
+import { registerPruneCommand } from './cli/prune-command.ts';
 import { registerRedactCommand } from './cli/redact-command.ts';
+import { registerRestoreCommand } from './cli/restore-command.ts';
+import { registerRevertCommand } from './cli/revert-command.ts';
 import { registerTenantCommands } from './cli/tenant-commands.ts';
 import { OperatorError } from './errors.ts';
 import { openSession, StartError, serve } from './server.ts';
@@ -14,6 +16,8 @@ import { version } from './version.ts';
 const program = new Command('memory-service')
   .description("The backend for Claude's memory tool: POST /execute over Postgres.")
   .version(version)
+  // A command may have an option --version of its own.
+  .enablePositionalOptions()
   .showHelpAfterError();
 
 const open = () => openSession(process.env);
@@ -45,13 +49,15 @@ registerKeyCommands(program, open);
 registerExpireCommand(program, open);
 registerMemoryCommands(program, open);
 registerRedactCommand(program, open);
-registerHistoryCommand(program, open);
+registerPruneCommand(program, open);
 registerHistoryCommands(program, open);
+registerRestoreCommand(program, open);
+registerRevertCommand(program, open);
 
 try {
   await program.parseAsync();
 } catch (error) {
   if (!(error instanceof StartError || error instanceof OperatorError)) throw error;
   console.error(`memory-service: ${error.message}`);
-  process.exit(1);
+  process.exit(error instanceof OperatorError ? error.exitCode : 1);
 }

@@ -24,7 +24,13 @@ export class ServiceError<C extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
-/** What a command cannot do, in words for the person who ran it; the CLI prints them and exits with 1. */
+/** What a command cannot do, in words for the person who ran it; the CLI prints them and exits with `exitCode`. */
 export class OperatorError extends Error {
   override name = 'OperatorError';
+  readonly exitCode: number;
+
+  constructor(message: string, { exitCode = 1 }: { exitCode?: number } = {}) {
+    super(message);
+    this.exitCode = exitCode;
+  }
 }

@@ -4,6 +4,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { OperatorError } from '../errors.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { mask, type SecretScanner } from '../memory/redactor.ts';
+import { noRoom } from '../tenants/tenants.ts';
 import type { Imported } from '../transfer/import.ts';
 import { printable, type SourceEntry } from '../transfer/source/entry.ts';
 import { readFolder } from '../transfer/source/folder.ts';
@@ -146,12 +147,8 @@ function successful(imported: Imported, tenant: string) {
         `There is something already at ${imported.total} of the paths:${list}${more > 0 ? `\n  and ${more} more` : ''}\nDelete or rename what is there, or import into another directory with --into.`,
       );
     }
-    case 'over_quota': {
-      const { of, used, limit, needed } = imported;
-      throw new OperatorError(
-        `There is no room: ${tenant} has ${used} of ${limit} ${of}, and the import needs ${needed}. Raise the limit with: memory-service tenants set ${tenant} --max-${of === 'bytes' ? 'bytes' : 'files'} ${used + needed}`,
-      );
-    }
+    case 'over_quota':
+      throw noRoom(tenant, imported, 'import');
   }
 }
 

@@ -1,6 +1,7 @@
 import { OperatorError } from '../errors.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
+import type { QueryExecutor } from '../postgres/query.ts';
 import {
   type ChangedRow,
   findDirectoryAtQuery,
@@ -147,8 +148,7 @@ export class History {
 
   /** @throws HistoryIncomplete when a file that there was at `at` may be missing in the history. */
   async checkComplete(tenant: string, at: string): Promise<void> {
-    const [gap] = (await this.#database.query(findGapQuery, { tenant, at })).rows;
-    if (gap !== undefined) throw new HistoryIncomplete(tenant, gap.since);
+    await checkComplete(this.#database.query, tenant, at);
   }
 
   async #withContent(tenant: string, row: VersionRow) {
@@ -161,4 +161,10 @@ export class History {
     const { rows } = await this.#database.query(hashContentsQuery, { tenant, ids });
     return new Map(rows.map(({ id, sha256 }) => [id, sha256]));
   }
+}
+
+/** @throws HistoryIncomplete when a file that there was at `at` may be missing in the history. */
+export async function checkComplete(query: QueryExecutor, tenant: string, at: string): Promise<void> {
+  const [gap] = (await query(findGapQuery, { tenant, at })).rows;
+  if (gap !== undefined) throw new HistoryIncomplete(tenant, gap.since);
 }

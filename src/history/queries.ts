@@ -39,6 +39,14 @@ export const findGapQuery = defineQuery<{ tenant: string; at: string }, { since:
   `SELECT ${time('history_since')} AS since FROM tenants WHERE id = $1 AND history_since > $2::text::timestamptz`,
 );
 
+/** Whether an origin is of the actor that an operator names (`by` of `VersionFilter`). */
+export const isBy = (origin: string, by: string) => `COALESCE(
+    ${by}::text IN (
+      ${origin} #>> '{actor,id}', ${origin} #>> '{actor,label}', ${origin} #>> '{actor,subject}',
+      ${origin} #>> '{actor,name}', ${origin} #>> '{actor,job}'
+    ), false)
+    OR (${by}::text IN ('operator', 'anonymous') AND COALESCE(${origin} #>> '{actor,type}', 'anonymous') = ${by}::text)`;
+
 /** What a list of versions is narrowed to; null: not by that. */
 export type VersionFilter = {
   /** Those at the path or below it, and all of a file that was ever at the path. */
@@ -70,10 +78,7 @@ WHERE v.tenant_id = $1
   AND ($3::text IS NULL OR v.memory_id = $3::text::uuid)
   AND ($4::text IS NULL OR v.created_at >= $4::text::timestamptz)
   AND ($5::text IS NULL OR v.created_at <= $5::text::timestamptz)
-  AND ($6::text IS NULL OR $6::text IN (
-    v.origin #>> '{actor,id}', v.origin #>> '{actor,label}', v.origin #>> '{actor,subject}', v.origin #>> '{actor,name}',
-    v.origin #>> '{actor,job}'
-  ) OR ($6::text IN ('operator', 'anonymous') AND COALESCE(v.origin #>> '{actor,type}', 'anonymous') = $6::text))
+  AND ($6::text IS NULL OR ${isBy('v.origin', '$6')})
   AND ($7::text IS NULL OR v.operation = $7::text)
   AND ($8::text IS NULL OR (v.created_at, v.id) < ($8::text::timestamptz, $9::text::uuid))
 ORDER BY v.created_at DESC, v.id DESC LIMIT $10::integer
@@ -112,7 +117,7 @@ JOIN versions AS v ON v.tenant_id = $1 AND v.memory_id = n.memory_id::uuid AND v
 `,
 );
 
-const COVERS = (from: string, to: string, at: string) =>
+export const COVERS = (from: string, to: string, at: string) =>
   `${from} <= ${at}::text::timestamptz AND (${to} IS NULL OR ${to} > ${at}::text::timestamptz)`;
 
 /** The version of the file that was at a path at a time. */

@@ -16,6 +16,9 @@ export type LookupResult =
   | { kind: 'dir'; entries: ListedEntry[]; total: number }
   | { kind: 'missing' };
 
+/** What one tenant may use unless it has limits of its own; 0 means no limit. */
+export type Quotas = { maxFiles: number; maxBytes: number };
+
 /** A quota would be exceeded: `used` of `limit` are taken, and the write needs `needed` more. */
 export interface OverQuota {
   kind: 'over_quota';

@@ -15,6 +15,7 @@ import {
   type MemoryStore,
   type MemoryStores,
   type OverQuota,
+  type Quotas,
   type Renamed,
   type StoreOptions,
 } from '../memory/store.ts';
@@ -32,7 +33,6 @@ import {
   callOn,
   createFunction,
   deleteFunction,
-  type Quotas,
   type RequestParams,
   recordFailureFunction,
   renameFunction,

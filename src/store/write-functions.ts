@@ -1,6 +1,6 @@
 import type { MemoryPath } from '../memory/path.ts';
 import type { MemoryResult } from '../memory/result.ts';
-import type { Created, OverQuota, Renamed } from '../memory/store.ts';
+import type { Created, OverQuota, Quotas, Renamed } from '../memory/store.ts';
 import { defineQuery, type Query, type QueryExecutor, type Scalar, type Value } from '../postgres/query.ts';
 
 /*
@@ -21,9 +21,6 @@ export type RequestParams = {
   /** Stored as the answer under the key when the write succeeds. */
   answer: string;
 };
-
-/** What one tenant may use unless it has limits of its own; 0 means no limit. */
-export type Quotas = { maxFiles: number; maxBytes: number };
 
 /** Who makes a change, and on what request: `storedOrigin`. */
 type OriginParams = { origin: string };

@@ -1,4 +1,6 @@
+import { OperatorError } from '../errors.ts';
 import { countAnswersQuery, eraseAnswersQuery } from '../idempotency/queries.ts';
+import type { OverQuota } from '../memory/store.ts';
 import type { Database } from '../postgres/database.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import {
@@ -122,4 +124,11 @@ export class Tenants {
       if (isGone) return erased;
     }
   }
+}
+
+/** A tenant's quota is too small for what an operator wants to do. */
+export function noRoom(tenant: string, { of, used, limit, needed }: OverQuota, what: string): OperatorError {
+  return new OperatorError(
+    `There is no room: ${tenant} has ${used} of ${limit} ${of}, and the ${what} needs ${needed}. Raise the limit with: memory-service tenants set ${tenant} --max-${of === 'bytes' ? 'bytes' : 'files'} ${used + needed}`,
+  );
 }

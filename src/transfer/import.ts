@@ -4,9 +4,8 @@ import { storedOrigin } from '../history/origin.ts';
 import { beginChangeQuery } from '../history/queries.ts';
 import type { Origin } from '../memory/origin.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
-import type { OverQuota } from '../memory/store.ts';
+import type { OverQuota, Quotas } from '../memory/store.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
-import type { Quotas } from '../store/write-functions.ts';
 import { findPathsQuery, importDirectoriesQuery, importFilesQuery, reserveQuery } from './queries.ts';
 
 /** What a batch (and a page) holds at most; one file alone may have more bytes. */

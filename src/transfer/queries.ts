@@ -1,6 +1,5 @@
-import type { OverQuota } from '../memory/store.ts';
+import type { OverQuota, Quotas } from '../memory/store.ts';
 import { defineQuery } from '../postgres/query.ts';
-import type { Quotas } from '../store/write-functions.ts';
 
 // As a number, because the drivers differ in what they make of a timestamp.
 const SECONDS = 'extract(epoch FROM updated_at)::float8 AS modified';

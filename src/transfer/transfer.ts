@@ -1,9 +1,10 @@
 import { ServiceError } from '../errors.ts';
 import type { Origin } from '../memory/origin.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
+import type { Quotas } from '../memory/store.ts';
 import type { Database } from '../postgres/database.ts';
+import { changeOrTry } from '../postgres/dry-run.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
-import type { Quotas } from '../store/write-functions.ts';
 import { findTenantQuery } from '../tenants/queries.ts';
 import { BATCH, type Imported, type ImportSource, importInto } from './import.ts';
 import {
@@ -22,9 +23,6 @@ const PAST_THE_END = `${ROOT}0`;
 export type Exported =
   | { path: string; kind: 'file'; content: string; modified: number }
   | { path: string; kind: 'dir'; modified: number };
-
-/** Ends a transaction that is not to leave anything. */
-class DryRun extends Error {}
 
 /** A tenant's memory as a whole: listed, taken out, put in. Throws `DatabaseError`. */
 export class Transfer {
@@ -88,17 +86,9 @@ export class Transfer {
     source: ImportSource,
     { origin, dryRun = false }: { origin: Origin; dryRun?: boolean },
   ): Promise<Imported> {
-    let outcome: Imported | undefined;
-    try {
-      return await this.#database.transaction(async (query) => {
-        outcome = await importInto(query, tenant, source, this.#quotas, origin);
-        if (dryRun) throw new DryRun();
-        return outcome;
-      });
-    } catch (error) {
-      if (error instanceof DryRun && outcome !== undefined) return outcome;
-      throw error;
-    }
+    return changeOrTry(this.#database, dryRun, (query) =>
+      importInto(query, tenant, source, this.#quotas, origin),
+    );
   }
 }
 

@@ -2,9 +2,9 @@
 import { Command, CommanderError } from 'commander';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { registerExpireCommand } from '../../src/cli/expire-command.ts';
-import { registerHistoryCommand } from '../../src/cli/history-command.ts';
 import { registerKeyCommands } from '../../src/cli/key-commands.ts';
 import { registerMemoryCommands } from '../../src/cli/memory-commands.ts';
+import { registerPruneCommand } from '../../src/cli/prune-command.ts';
 import { registerRedactCommand } from '../../src/cli/redact-command.ts';
 import { registerTenantCommands } from '../../src/cli/tenant-commands.ts';
 import { loadConfig } from '../../src/config.ts';
@@ -42,7 +42,7 @@ async function run(...args: string[]): Promise<{ code: number; output: string }>
     registerExpireCommand,
     registerMemoryCommands,
     registerRedactCommand,
-    registerHistoryCommand,
+    registerPruneCommand,
   ]) {
     register(program, open);
   }

@@ -9,6 +9,7 @@ import { expirationQueries } from '../../src/expiration/queries.ts';
 import { pruningQueries } from '../../src/history/pruning-queries.ts';
 import { historyQueries } from '../../src/history/queries.ts';
 import { redactQueries } from '../../src/history/redact-queries.ts';
+import { restoreQueries } from '../../src/history/restore-queries.ts';
 import { idempotencyQueries } from '../../src/idempotency/queries.ts';
 import { plannerOptions } from '../../src/postgres/pg.ts';
 import { touchQuery } from '../../src/store/access-times.ts';
@@ -167,6 +168,7 @@ describe('the plan of every statement', () => {
     ...historyQueries,
     ...redactQueries,
     ...pruningQueries,
+    ...restoreQueries,
   ];
   // A key is found by its hash before its tenant is known. Operators list and revoke keys.
   const withoutTenant = new Set(apiKeyQueries.map(({ name }) => name as string));
@@ -250,6 +252,9 @@ describe('the plan of every statement in a database function', () => {
       "memory_rename('t', '/memories/a', '/memories/c/d', 1024, 20, 9, md5('4')::uuid, 30, '{}', 'k5', 'r', 'answer', true)",
     ],
     ["memory_record_failure('t', 'k6', 'r', 'answer', true)"],
+    [
+      "memory_restore('t', '{/memories/c/d/x}', '{/memories/c/e}', '{/memories/g}', '{/memories/c/d/b/f}', '{/memories/g/f}', ARRAY[$1]::uuid[], '{}', '{}', '{}', 9, 9, md5('7')::uuid, 30, '{}')",
+    ],
     ["memory_expire('t', now(), 10, md5('5')::uuid, 30, '{}')"],
     ["memory_delete('t', '/memories/c', md5('6')::uuid, 30, '{}', 'k7', 'r', 'answer', true)"],
     ["memory_redact('t', (SELECT id FROM versions WHERE tenant_id = 't' ORDER BY created_at LIMIT 1), '{}')"],

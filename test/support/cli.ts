@@ -3,6 +3,8 @@ import { WriteStream } from 'node:tty';
 import { Command, CommanderError } from 'commander';
 import { registerHistoryCommands } from '../../src/cli/history-commands.ts';
 import { registerMemoryCommands } from '../../src/cli/memory-commands.ts';
+import { registerRestoreCommand } from '../../src/cli/restore-command.ts';
+import { registerRevertCommand } from '../../src/cli/revert-command.ts';
 import { type Config, loadConfig } from '../../src/config.ts';
 import { OperatorError } from '../../src/errors.ts';
 import type { Service } from './service.ts';
@@ -10,6 +12,7 @@ import type { Service } from './service.ts';
 export interface CliResult {
   /** The message for the operator when the command fails. */
   error?: string;
+  exitCode: number;
   stdout: Buffer;
   stderr: string;
 }
@@ -51,11 +54,14 @@ export async function runCli(
   const io = { stdin: Buffer.isBuffer(stdin) ? Readable.from([stdin]) : stdin, stdout, stderr };
   registerMemoryCommands(program, open, io);
   registerHistoryCommands(program, open, io);
+  registerRestoreCommand(program, open, io);
+  registerRevertCommand(program, open, io);
   try {
     await program.parseAsync(args, { from: 'user' });
-    return { stdout: stdout.bytes, stderr: stderr.bytes.toString() };
+    return { exitCode: 0, stdout: stdout.bytes, stderr: stderr.bytes.toString() };
   } catch (error) {
     if (!(error instanceof OperatorError || error instanceof CommanderError)) throw error;
-    return { error: error.message, stdout: stdout.bytes, stderr: stderr.bytes.toString() };
+    const { message, exitCode } = error;
+    return { error: message, exitCode, stdout: stdout.bytes, stderr: stderr.bytes.toString() };
   }
 }

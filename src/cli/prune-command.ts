@@ -7,7 +7,7 @@ import { type Open, withDatabase } from './session.ts';
 import { existingTenant, tenantId } from './tenant-commands.ts';
 
 /** `history prune`: what the service does by itself every hour, at once. */
-export function registerHistoryCommand(program: Command, open: Open): void {
+export function registerPruneCommand(program: Command, open: Open): void {
   const history = program.command('history').description('Maintain the history of changes.');
   history
     .command('prune')

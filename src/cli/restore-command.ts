@@ -1,0 +1,71 @@
+import { type Command, Option } from 'commander';
+import { OperatorError } from '../errors.ts';
+import type { ChangeOptions, Changes } from '../history/changes.ts';
+import { restoreAt, restoreVersion } from '../history/restore.ts';
+import { parseTime } from '../history/time.ts';
+import { type MemoryPath, ROOT } from '../memory/path.ts';
+import { databaseTime } from '../postgres/clock.ts';
+import type { Database } from '../postgres/database.ts';
+import { changeLines, changeOptions, summary } from './changes-output.ts';
+import { type Io, print } from './io.ts';
+import { type Open, withDatabase } from './session.ts';
+import { tenantId } from './tenant-commands.ts';
+import { memoryPath } from './tenant-session.ts';
+
+interface Options {
+  at?: string;
+  version?: string;
+  dryRun?: boolean;
+  json?: boolean;
+}
+
+/** `restore`: a tenant's memory, or a part of it, as it was. */
+export function registerRestoreCommand(program: Command, open: Open, io: Io = process): void {
+  program
+    .command('restore')
+    .description(
+      'Make a file, a directory or the whole memory what it was at a time: all of it, or nothing when something is in the way. With --version: a file, what it was as of that version. Another restore undoes it.',
+    )
+    .argument('<tenant>', 'its id', tenantId)
+    .argument(
+      '[path]',
+      'the file or directory, by default the whole memory; with --version, where the file is to be, by default where it was',
+      memoryPath,
+    )
+    .addOption(new Option('--at <time>', 'ISO 8601, or how long ago: 90m, 2h, 3d').conflicts('version'))
+    .option('--version <id>', 'of a version, as log shows it')
+    .option('--dry-run', 'make the same checks and only say what would change')
+    .option('--json', 'as JSON')
+    .addHelpText(
+      'after',
+      `
+Prints a line for each file: A added, M modified, D deleted, R renamed.
+
+Examples:
+  memory-service restore acme --at 2h --dry-run
+  memory-service restore acme /memories/projects --at 2026-11-17T09:00:00Z
+  memory-service restore acme --version 0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52`,
+    )
+    .action((tenant: string, path: MemoryPath | undefined, options: Options) =>
+      withDatabase(open, async ({ config, database }) => {
+        const { dryRun = false, json = false } = options;
+        const changes = await restore(database, tenant, path, options, changeOptions(config, dryRun));
+        if (json) return print(io.stdout, [`${JSON.stringify({ tenant, dryRun, ...changes }, null, 2)}\n`]);
+        await print(io.stdout, changeLines(changes.files));
+        io.stderr.write(`${dryRun ? 'Would restore' : 'Restored'} ${tenant}: ${summary(changes)}.\n`);
+      }),
+    );
+}
+
+async function restore(
+  database: Database,
+  tenant: string,
+  path: MemoryPath | undefined,
+  { at, version }: Options,
+  options: ChangeOptions,
+): Promise<Changes> {
+  if (version !== undefined) return restoreVersion(database, tenant, { version, path }, options);
+  if (at === undefined) throw new OperatorError('Say what to restore: --at <time>, or --version <id>.');
+  const time = parseTime(at, await databaseTime(database));
+  return restoreAt(database, tenant, { path: path ?? ROOT, at: time }, options);
+}

@@ -1,0 +1,128 @@
+import { randomUUID } from 'node:crypto';
+import type { Origin } from '../memory/origin.ts';
+import { ancestorsOf, type MemoryPath } from '../memory/path.ts';
+import type { Quotas } from '../memory/store.ts';
+import type { QueryExecutor } from '../postgres/query.ts';
+import { noRoom } from '../tenants/tenants.ts';
+import { storedOrigin } from './origin.ts';
+import { type Plan, planChanges, type Target } from './plan.ts';
+import { compareContentsQuery, findAroundQuery, restoreQuery } from './restore-queries.ts';
+
+/** What `restore` and `revert` make of one file. */
+export type FileChange =
+  | { change: 'added' | 'modified' | 'deleted'; memoryId: string; path: MemoryPath }
+  | { change: 'renamed'; memoryId: string; from: MemoryPath; path: MemoryPath; contentChanged: boolean };
+
+/** In the order of the paths. */
+export interface Changes {
+  files: FileChange[];
+  directoriesMade: MemoryPath[];
+  directoriesRemoved: MemoryPath[];
+}
+
+export interface ChangeOptions {
+  /** Whom the history names. */
+  origin: Origin;
+  /** What a tenant may use unless it has limits of its own. */
+  quotas: Quotas;
+  /** For how many days superseded versions are kept, in tenants without a setting of their own. */
+  historyDays: number;
+  /** Makes all the checks, and changes nothing. */
+  dryRun?: boolean;
+}
+
+/**
+ * Leaves the targets that are as they were, and gives one that only moves its present content.
+ *
+ * @returns also those whose content is not kept any more
+ */
+export async function findDifferences(
+  query: QueryExecutor,
+  tenant: string,
+  targets: readonly Target[],
+): Promise<{ differing: Target[]; missing: Target[] }> {
+  const edited = targets.filter(({ now, past }) => past !== null && past.contentId !== now?.contentId);
+  const { rows } = await query(compareContentsQuery, {
+    tenant,
+    ids: edited.map(({ past }) => past?.contentId ?? ''),
+    paths: edited.map(({ now }) => now?.path ?? null),
+  });
+  const sameness = new Map(rows.map(({ id, isSame }) => [id, isSame]));
+  const missing = new Set(edited.filter(({ past }) => !sameness.has(past?.contentId ?? '')));
+  const differing = targets.flatMap((target) => {
+    const { now, past } = target;
+    if (missing.has(target)) return [];
+    if (now === null || past === null) return now === past ? [] : [target];
+    const isSame = now.contentId === past.contentId || sameness.get(past.contentId) === true;
+    if (!isSame) return [target];
+    return now.path === past.path ? [] : [{ ...target, past: { ...past, contentId: now.contentId } }];
+  });
+  return { differing, missing: [...missing] };
+}
+
+/** Plans changes by what is there. Of two that want the same path, the first one gets it. */
+export async function plan(
+  query: QueryExecutor,
+  tenant: string,
+  targets: readonly Target[],
+  directories: { wanted: ReadonlySet<MemoryPath>; unwanted: ReadonlySet<MemoryPath> },
+): Promise<Plan> {
+  const comes = targets.flatMap(({ now, past }) => (past && past.path !== now?.path ? [past.path] : []));
+  const paths = new Set<MemoryPath>();
+  for (const path of [...comes, ...directories.wanted, ...directories.unwanted]) {
+    for (const each of [path, ...ancestorsOf(path)]) paths.add(each);
+  }
+  const { rows } = await query(findAroundQuery, {
+    tenant,
+    paths: [...paths],
+    parents: [...directories.unwanted],
+  });
+  return planChanges(targets, { ...directories, kinds: new Map(rows.map(({ path, kind }) => [path, kind])) });
+}
+
+/**
+ * Makes a planned change in the caller's transaction, which has locked the tenant since before it looked at anything.
+ *
+ * @throws OperatorError when the result would exceed the tenant's quota.
+ */
+export async function apply(
+  query: QueryExecutor,
+  tenant: string,
+  { targets, made, removed }: Plan,
+  { origin, quotas, historyDays }: ChangeOptions,
+  verb: 'restore' | 'revert',
+): Promise<Changes> {
+  const live = targets.flatMap(({ now, past }) => (now && past ? [{ now, past }] : []));
+  const added = targets.flatMap(({ memoryId, now, past }) => (now || !past ? [] : [{ memoryId, past }]));
+  if (targets.length + made.length + removed.length > 0) {
+    const [row] = (
+      await query(restoreQuery, {
+        ...{ tenant, removed, made },
+        deleted: targets.flatMap(({ now, past }) => (now && !past ? [now.path] : [])),
+        from: live.map(({ now }) => now.path),
+        to: live.map(({ past }) => past.path),
+        contentIds: live.map(({ now, past }) => (now.contentId === past.contentId ? null : past.contentId)),
+        memoryIds: added.map(({ memoryId }) => memoryId),
+        added: added.map(({ past }) => past.path),
+        addedContentIds: added.map(({ past }) => past.contentId),
+        ...{ ...quotas, change: randomUUID(), historyDays, origin: storedOrigin(origin) },
+      })
+    ).rows;
+    if (row?.outcome === 'over_quota') throw noRoom(tenant, { kind: 'over_quota', ...row.data }, verb);
+  }
+  const files = targets.flatMap((target) => changeOf(target)).sort(byPath);
+  return { files, directoriesMade: made, directoriesRemoved: removed };
+}
+
+/** Of two at one path, the file that comes first. */
+const byPath = (a: FileChange, b: FileChange) =>
+  a.path === b.path ? (a.change < b.change ? -1 : 1) : a.path < b.path ? -1 : 1;
+
+function changeOf({ memoryId, now, past }: Target): FileChange[] {
+  if (past === null) return now === null ? [] : [{ change: 'deleted', memoryId, path: now.path }];
+  const { path } = past;
+  if (now === null) return [{ change: 'added', memoryId, path }];
+  if (now.path === path) return [{ change: 'modified', memoryId, path }];
+  const contentChanged = now.contentId !== past.contentId;
+  return [{ change: 'renamed', memoryId, from: now.path, path, contentChanged }];
+}

@@ -1,0 +1,159 @@
+import { ancestorsOf, type MemoryPath, parentOf } from '../memory/path.ts';
+
+/** Where a file is, and what it contains. */
+export interface FileState {
+  path: MemoryPath;
+  contentId: string;
+}
+
+/** What is to become of a file: what it is `now`, and what it was in the `past`; null: it is not there. */
+export interface Target {
+  memoryId: string;
+  now: FileState | null;
+  past: FileState | null;
+}
+
+export interface Surroundings {
+  /** Directories that are to be there. */
+  wanted: ReadonlySet<MemoryPath>;
+  /** Directories that are to go, unless something is left in them. */
+  unwanted: ReadonlySet<MemoryPath>;
+  /** What is at the paths in question and above them, and directly below each unwanted directory. */
+  kinds: ReadonlyMap<MemoryPath, 'file' | 'dir'>;
+}
+
+export interface Plan {
+  /** What can be done. */
+  targets: Target[];
+  /** Directories to make and to remove. */
+  made: MemoryPath[];
+  removed: MemoryPath[];
+  /** What cannot, because something else is `at` a path, or would be. */
+  blockedTargets: { target: Target; at: MemoryPath }[];
+  blockedDirectories: { path: MemoryPath; at: MemoryPath }[];
+}
+
+/**
+ * Decides which of many changes of a tree can be made together, so that the result is a tree. Where two of them want the same path, the
+ * first one gets it. One that cannot be made stays in the way of others, so these are left out too.
+ */
+export function planChanges(targets: readonly Target[], surroundings: Surroundings): Plan {
+  const tree = new PlannedTree(surroundings);
+  for (const target of targets) tree.vacate(target);
+  for (const target of targets) if (target.past !== null) tree.claim({ ...target, past: target.past });
+  return tree.plan(targets);
+}
+
+type Claim = Target & { past: FileState };
+
+class PlannedTree {
+  readonly #around: Surroundings;
+  readonly #children = new Map<MemoryPath, MemoryPath[]>();
+  /** Paths that files leave. */
+  readonly #vacated = new Set<MemoryPath>();
+  readonly #claims = new Map<MemoryPath, Claim>();
+  /** Claims by each directory above them. */
+  readonly #claimsBelow = new Map<MemoryPath, Set<Claim>>();
+  /** By the file's id: where something else is. */
+  readonly #blocked = new Map<string, MemoryPath>();
+
+  constructor(around: Surroundings) {
+    this.#around = around;
+    for (const path of around.kinds.keys()) {
+      const parent = parentOf(path);
+      if (parent === undefined) continue;
+      const siblings = this.#children.get(parent) ?? [];
+      siblings.push(path);
+      this.#children.set(parent, siblings);
+    }
+  }
+
+  vacate({ now, past }: Target): void {
+    if (now !== null && now.path !== past?.path) this.#vacated.add(now.path);
+  }
+
+  claim(claim: Claim): void {
+    const { path } = claim.past;
+    if (claim.now?.path === path) return;
+    const at = this.#obstacleTo(path);
+    if (at !== undefined) {
+      this.#block(claim, at);
+      return;
+    }
+    this.#claims.set(path, claim);
+    for (const directory of ancestorsOf(path)) {
+      const below = this.#claimsBelow.get(directory) ?? new Set();
+      this.#claimsBelow.set(directory, below.add(claim));
+    }
+  }
+
+  /** Where something is that keeps a file from coming to `path`. */
+  #obstacleTo(path: MemoryPath): MemoryPath | undefined {
+    const hasClaimsBelow = (this.#claimsBelow.get(path)?.size ?? 0) > 0;
+    if (hasClaimsBelow || this.#around.wanted.has(path) || !this.#isFree(path)) return path;
+    return this.#fileAbove(path);
+  }
+
+  #fileAbove(path: MemoryPath): MemoryPath | undefined {
+    return ancestorsOf(path).find((above) => this.#claims.has(above) || this.#staysFile(above));
+  }
+
+  #staysFile(path: MemoryPath): boolean {
+    return this.#around.kinds.get(path) === 'file' && !this.#vacated.has(path);
+  }
+
+  #isFree(path: MemoryPath): boolean {
+    if (this.#claims.has(path) || this.#staysFile(path)) return false;
+    return this.#around.kinds.get(path) !== 'dir' || this.#isEmptied(path);
+  }
+
+  #isEmptied(directory: MemoryPath): boolean {
+    if (!this.#around.unwanted.has(directory)) return false;
+    const children = this.#children.get(directory) ?? [];
+    return children.every((path) =>
+      this.#around.kinds.get(path) === 'dir' ? this.#isEmptied(path) : this.#vacated.has(path),
+    );
+  }
+
+  /** Leaves a file where it is, and so those out that count on its path. */
+  #block(first: Claim, at: MemoryPath): void {
+    const pending: [Claim, MemoryPath][] = [[first, at]];
+    for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+      const [claim, obstacle] = next;
+      if (this.#blocked.has(claim.memoryId)) continue;
+      this.#blocked.set(claim.memoryId, obstacle);
+      if (this.#claims.get(claim.past.path) === claim) this.#claims.delete(claim.past.path);
+      for (const directory of ancestorsOf(claim.past.path)) this.#claimsBelow.get(directory)?.delete(claim);
+      const stays = claim.now?.path;
+      if (stays === undefined) continue;
+      this.#vacated.delete(stays);
+      for (const below of this.#claimsBelow.get(stays) ?? []) pending.push([below, stays]);
+      for (const path of [stays, ...ancestorsOf(stays)]) {
+        const other = this.#claims.get(path);
+        if (other !== undefined) pending.push([other, stays]);
+      }
+    }
+  }
+
+  plan(targets: readonly Target[]): Plan {
+    const needed = new Set<MemoryPath>();
+    for (const path of this.#claims.keys()) for (const above of ancestorsOf(path)) needed.add(above);
+    const blockedDirectories: Plan['blockedDirectories'] = [];
+    for (const path of this.#around.wanted) {
+      const at = this.#claims.has(path) || this.#staysFile(path) ? path : this.#fileAbove(path);
+      if (at !== undefined) blockedDirectories.push({ path, at });
+      else for (const each of [...ancestorsOf(path), path]) needed.add(each);
+    }
+    const { kinds, unwanted } = this.#around;
+    return {
+      targets: targets.filter(({ memoryId }) => !this.#blocked.has(memoryId)),
+      made: [...needed].filter((path) => kinds.get(path) !== 'dir').sort(),
+      removed: [...unwanted].filter((path) => !needed.has(path) && this.#isEmptied(path)).sort(),
+      blockedTargets: targets.flatMap((target) => {
+        const at = this.#blocked.get(target.memoryId);
+        return at === undefined ? [] : [{ target, at }];
+      }),
+      blockedDirectories,
+    };
+  }
+}

@@ -1,0 +1,232 @@
+import type { Origin } from '../memory/origin.ts';
+import type { MemoryPath } from '../memory/path.ts';
+import type { OverQuota, Quotas } from '../memory/store.ts';
+import { defineQuery } from '../postgres/query.ts';
+import { COVERS, isBy, time } from './queries.ts';
+
+/*
+ * What `restore` and `revert` read and write. Each statement is for all the files of a change, and runs while the tenant is locked. Ids go
+ * as text. `IS TRUE` keeps a list of ids a hash table, since joins by hash are off (`PLANNER`).
+ */
+
+/** Locks a tenant. `time` comes back as times are written here, and `from`: when the tenant was created, if that is later. */
+export const lockForRestoreQuery = defineQuery<
+  { tenant: string; time: string },
+  { time: string; from: string }
+>(
+  'lock_for_restore',
+  ['tenant', 'time'],
+  `
+SELECT ${time('$2::text::timestamptz')} AS "time", ${time('GREATEST(created_at, $2::text::timestamptz)')} AS "from"
+FROM tenants WHERE id = $1 FOR NO KEY UPDATE
+`,
+);
+
+/** A version as far as a restore needs it. */
+export interface VersionState {
+  memoryId: string;
+  versionId: string;
+  operation: 'created' | 'modified' | 'deleted';
+  /** Null once redacted. */
+  path: MemoryPath | null;
+  /** Null for a deleted or redacted one. */
+  contentId: string | null;
+  bytes: number | null;
+  createdAt: string;
+  isRedacted: boolean;
+  origin: Origin | null;
+}
+
+/** Whether a version is by the actor that is asked for. */
+type ByActor = { isTheirs: boolean };
+
+const HEAD = `
+  h.memory_id AS "memoryId", h.id AS "versionId", h.operation, h.path, h.content_id AS "contentId", h.size_bytes AS bytes,
+  ${time('h.created_at')} AS "createdAt", false AS "isRedacted", h.origin`;
+const PAST = `
+  v.memory_id AS "memoryId", v.id AS "versionId", v.operation, v.path, v.content_id AS "contentId", v.size_bytes AS bytes,
+  ${time('v.created_at')} AS "createdAt", v.redacted_at IS NOT NULL AS "isRedacted", v.origin`;
+
+/** The live files at a path and below it. */
+export const listHeadsQuery = defineQuery<{ tenant: string; path: string }, VersionState>(
+  'list_heads',
+  ['tenant', 'path'],
+  `SELECT ${HEAD} FROM memory_heads AS h WHERE h.tenant_id = $1 AND memory_in_subtree(h.path, $2)`,
+);
+
+/** The live files among those with the given ids, and whether the actor `by` made their versions. */
+export const findHeadsQuery = defineQuery<
+  { tenant: string; memoryIds: string[]; by: string | null },
+  VersionState & ByActor
+>(
+  'find_heads',
+  ['tenant', 'memoryIds', 'by'],
+  `
+SELECT ${HEAD}, COALESCE(${isBy('h.origin', '$3')}, false) AS "isTheirs" FROM memory_heads AS h
+WHERE h.tenant_id = $1 AND (h.memory_id IN (SELECT unnest($2::text[]::uuid[]))) IS TRUE
+`,
+);
+
+/**
+ * The superseded versions of what was at a path and below it at a time. A redacted one has no path: it counts when the path is the root
+ * or another version of the file was there.
+ */
+export const listPastQuery = defineQuery<{ tenant: string; path: string; at: string }, VersionState>(
+  'list_past',
+  ['tenant', 'path', 'at'],
+  `
+SELECT ${PAST} FROM versions AS v
+WHERE v.tenant_id = $1 AND ${COVERS('v.created_at', 'v.superseded_at', '$3')} AND (
+  memory_in_subtree(v.path, $2) OR (v.redacted_at IS NOT NULL AND ($2 = '/memories' OR EXISTS (
+    SELECT FROM versions AS other
+    WHERE other.tenant_id = $1 AND other.memory_id = v.memory_id AND memory_in_subtree(other.path, $2)
+  )))
+)
+`,
+);
+
+/** The superseded versions of files at a time. */
+export const findPastQuery = defineQuery<{ tenant: string; memoryIds: string[]; at: string }, VersionState>(
+  'find_past',
+  ['tenant', 'memoryIds', 'at'],
+  `
+SELECT ${PAST} FROM unnest($2::text[]::uuid[]) AS f (id) JOIN versions AS v ON v.tenant_id = $1 AND v.memory_id = f.id
+WHERE ${COVERS('v.created_at', 'v.superseded_at', '$3')}
+`,
+);
+
+/** Directories at a path and below it, without the root, that are there or were there at a time. */
+export const listDirectoriesQuery = defineQuery<
+  { tenant: string; path: string; at: string },
+  { path: MemoryPath; isThere: boolean; wasThere: boolean }
+>(
+  'list_directories',
+  ['tenant', 'path', 'at'],
+  `
+SELECT d.path, bool_or(d.removed_at IS NULL) AS "isThere",
+  bool_or(${COVERS('d.made_at', 'd.removed_at', '$3')}) AS "wasThere"
+FROM memory_directories AS d WHERE d.tenant_id = $1 AND memory_in_subtree(d.path, $2) GROUP BY d.path
+`,
+);
+
+/** The files that an actor has changed since a time. */
+export const listTouchedQuery = defineQuery<
+  { tenant: string; by: string; since: string },
+  { memoryId: string }
+>(
+  'list_touched',
+  ['tenant', 'by', 'since'],
+  `
+SELECT DISTINCT v.memory_id AS "memoryId" FROM memory_versions AS v
+WHERE v.tenant_id = $1 AND v.created_at >= $3::text::timestamptz AND (${isBy('v.origin', '$2')})
+`,
+);
+
+/** The superseded versions of files since a time, the last one before it, and whether an actor made them. */
+export const listSinceQuery = defineQuery<
+  { tenant: string; memoryIds: string[]; by: string; since: string },
+  VersionState & ByActor
+>(
+  'list_since',
+  ['tenant', 'memoryIds', 'by', 'since'],
+  `
+SELECT ${PAST}, (${isBy('v.origin', '$3')}) AS "isTheirs"
+FROM unnest($2::text[]::uuid[]) AS f (id) JOIN versions AS v ON v.tenant_id = $1 AND v.memory_id = f.id
+WHERE v.created_at >= COALESCE((
+  SELECT max(before.created_at) FROM versions AS before
+  WHERE before.tenant_id = $1 AND before.memory_id = f.id AND before.created_at < $4::text::timestamptz
+), '-infinity')
+`,
+);
+
+/** Directories that were made or removed since a time, and when; `removedAt` is null for those that are there. */
+export const listDirectoriesSinceQuery = defineQuery<
+  { tenant: string; since: string },
+  { path: MemoryPath; madeAt: string; removedAt: string | null }
+>(
+  'list_directories_since',
+  ['tenant', 'since'],
+  `
+SELECT d.path, ${time('d.made_at')} AS "madeAt", ${time('d.removed_at')} AS "removedAt"
+FROM memory_directories AS d
+WHERE d.tenant_id = $1 AND COALESCE(d.removed_at, d.made_at) >= $2::text::timestamptz
+`,
+);
+
+/** Which contents there are, and whether the live file at the path beside it has the same. */
+export const compareContentsQuery = defineQuery<
+  { tenant: string; ids: string[]; paths: (string | null)[] },
+  { id: string; isSame: boolean }
+>(
+  'compare_contents',
+  ['tenant', 'ids', 'paths'],
+  `
+SELECT c.id, COALESCE(e.content = c.content, false) AS "isSame"
+FROM unnest($2::text[]::uuid[], $3::text[]) AS w (id, path)
+JOIN version_contents AS c ON c.tenant_id = $1 AND c.id = w.id
+LEFT JOIN entries AS e ON e.tenant_id = $1 AND e.path = w.path AND e.size_bytes = c.size_bytes
+`,
+);
+
+/** What is at some paths and, of the directories `parents`, directly below them. */
+export const findAroundQuery = defineQuery<
+  { tenant: string; paths: string[]; parents: string[] },
+  { path: MemoryPath; kind: 'file' | 'dir' }
+>(
+  'find_around',
+  ['tenant', 'paths', 'parents'],
+  `
+SELECT e.path, e.kind FROM unnest($2::text[]) AS p (path) JOIN entries AS e ON e.tenant_id = $1 AND e.path = p.path
+UNION
+SELECT e.path, e.kind FROM unnest($3::text[]) AS p (path) JOIN entries AS e ON e.tenant_id = $1 AND e.parent_path = p.path
+`,
+);
+
+/** Makes a planned change: migrations/functions/memory_restore.sql. */
+export const restoreQuery = defineQuery<
+  {
+    tenant: string;
+    deleted: string[];
+    removed: string[];
+    made: string[];
+    from: string[];
+    to: string[];
+    contentIds: (string | null)[];
+    memoryIds: string[];
+    added: string[];
+    addedContentIds: string[];
+    change: string;
+    historyDays: number;
+    origin: string;
+  } & Quotas,
+  { outcome: 'restored' } | { outcome: 'over_quota'; data: Omit<OverQuota, 'kind'> }
+>(
+  'restore',
+  [
+    ...(['tenant', 'deleted', 'removed', 'made', 'from', 'to', 'contentIds'] as const),
+    ...(['memoryIds', 'added', 'addedContentIds'] as const),
+    ...(['maxFiles', 'maxBytes', 'change', 'historyDays', 'origin'] as const),
+  ],
+  `
+SELECT outcome, data FROM memory_restore(
+  $1, $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]::uuid[],
+  $8::text[]::uuid[], $9::text[], $10::text[]::uuid[],
+  $11::bigint, $12::bigint, $13::text::uuid, $14::bigint, $15::text::jsonb
+)
+`,
+);
+
+export const restoreQueries = [
+  lockForRestoreQuery,
+  listHeadsQuery,
+  findHeadsQuery,
+  listPastQuery,
+  findPastQuery,
+  listDirectoriesQuery,
+  listTouchedQuery,
+  listSinceQuery,
+  listDirectoriesSinceQuery,
+  compareContentsQuery,
+  findAroundQuery,
+  restoreQuery,
+] as const;

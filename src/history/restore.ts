@@ -1,0 +1,164 @@
+import { OperatorError, ServiceError } from '../errors.ts';
+import { type MemoryPath, ROOT } from '../memory/path.ts';
+import type { Database } from '../postgres/database.ts';
+import { changeOrTry } from '../postgres/dry-run.ts';
+import type { QueryExecutor } from '../postgres/query.ts';
+import { lockTenantQuery } from '../tenants/queries.ts';
+import { apply, type ChangeOptions, type Changes, findDifferences, plan } from './changes.ts';
+import { checkComplete } from './history.ts';
+import type { FileState, Target } from './plan.ts';
+import { findVersionQuery } from './queries.ts';
+import {
+  findHeadsQuery,
+  findPastQuery,
+  listDirectoriesQuery,
+  listHeadsQuery,
+  listPastQuery,
+  lockForRestoreQuery,
+  type VersionState,
+} from './restore-queries.ts';
+
+const NO_DIRECTORIES = { wanted: new Set<MemoryPath>(), unwanted: new Set<MemoryPath>() };
+
+/**
+ * Makes a path, a file or a directory with all below it, what it was at a time: the files that are there now or were there then, and
+ * the directories. Files that were or have gone elsewhere move back. All or nothing; the tenant's writers wait meanwhile, readers do not.
+ *
+ * @throws HistoryIncomplete for a time before the history is complete
+ * @throws OperatorError when something is in the way, was redacted, or would exceed the quota. `DatabaseError` otherwise.
+ */
+export function restoreAt(
+  database: Database,
+  tenant: string,
+  { path, at }: { path: MemoryPath; at: string },
+  options: ChangeOptions,
+): Promise<Changes> {
+  return changeOrTry(database, options.dryRun ?? false, async (query) => {
+    const [locked] = (await query(lockForRestoreQuery, { tenant, time: at })).rows;
+    if (locked === undefined) throw new ServiceError('unknown_tenant', tenant);
+    const { time } = locked;
+    const targets = await filesAt(query, tenant, path, time);
+    const { rows } = await query(listDirectoriesQuery, { tenant, path, at: time });
+    if (targets.length + rows.length === 0 && path !== ROOT) {
+      throw new OperatorError(`There is nothing at ${path}, and there was nothing then.`);
+    }
+    const wanted = new Set(rows.flatMap(({ path: each, wasThere }) => (wasThere ? [each] : [])));
+    const unwanted = new Set(
+      rows.flatMap(({ path: each, isThere, wasThere }) => (isThere && !wasThere ? [each] : [])),
+    );
+    const hint = 'Restore a directory that both are in, or move what is there now out of the way.';
+    return restore(query, tenant, targets, { wanted, unwanted }, options, hint);
+  });
+}
+
+/**
+ * Makes a file what it was as of a version, also when it is deleted or somewhere else now.
+ *
+ * @param where.path where it is to be; by default the version's own path
+ * @throws OperatorError as `restoreAt`; also when there is no such version, or when it is a deletion.
+ */
+export function restoreVersion(
+  database: Database,
+  tenant: string,
+  { version, path }: { version: string; path?: MemoryPath | undefined },
+  options: ChangeOptions,
+): Promise<Changes> {
+  return changeOrTry(database, options.dryRun ?? false, async (query) => {
+    const { id, memoryId, past } = await stateOf(query, tenant, version, path);
+    const [head] = (await query(findHeadsQuery, { tenant, memoryIds: [memoryId], by: null })).rows;
+    const target = { memoryId, now: head === undefined ? null : known(head), past };
+    const hint = `Give another path: memory-service restore ${tenant} PATH --version ${id}`;
+    return restore(query, tenant, [target], NO_DIRECTORIES, options, hint);
+  });
+}
+
+async function stateOf(query: QueryExecutor, tenant: string, version: string, path?: MemoryPath) {
+  if ((await query(lockTenantQuery, { tenant })).rows.length === 0)
+    throw new ServiceError('unknown_tenant', tenant);
+  const isId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(version);
+  const [row] = isId ? (await query(findVersionQuery, { tenant, id: version })).rows : [];
+  if (row === undefined) {
+    throw new OperatorError(
+      `${tenant} has no version ${version}. See what there is, and was not pruned: memory-service log ${tenant}`,
+    );
+  }
+  const { id, memoryId, contentId } = row;
+  if (row.redactedAt !== null) throw isRedacted(id);
+  if (contentId === null) {
+    throw new OperatorError(`The version ${id} is a deletion, which has no content. Restore an earlier one.`);
+  }
+  return { id, memoryId, past: { path: path ?? (row.path as MemoryPath), contentId } };
+}
+
+async function restore(
+  query: QueryExecutor,
+  tenant: string,
+  targets: readonly Target[],
+  directories: Parameters<typeof plan>[3],
+  options: ChangeOptions,
+  hint: string,
+): Promise<Changes> {
+  const { differing, missing } = await findDifferences(query, tenant, targets);
+  const [lost] = missing;
+  if (lost !== undefined) {
+    throw new OperatorError(`The content that ${lost.past?.path} had is not kept any more: it was pruned.`);
+  }
+  const planned = await plan(query, tenant, differing, directories);
+  const [file] = planned.blockedTargets;
+  const [directory] = planned.blockedDirectories;
+  const blocked = file === undefined ? directory : { path: file.target.past?.path, at: file.at };
+  if (blocked !== undefined) {
+    throw new OperatorError(
+      `${blocked.path} cannot come back: something else is at ${blocked.at} now. ${hint}`,
+    );
+  }
+  return apply(query, tenant, planned, options, 'restore');
+}
+
+/** What the files that are at a path or below it, or were there at a time, are now and were then. */
+async function filesAt(
+  query: QueryExecutor,
+  tenant: string,
+  path: MemoryPath,
+  at: string,
+): Promise<Target[]> {
+  const now = new Map<string, FileState>();
+  const past = new Map<string, FileState>();
+  for (const head of (await query(listHeadsQuery, { tenant, path })).rows) {
+    now.set(head.memoryId, known(head));
+    if (head.createdAt <= at) past.set(head.memoryId, known(head));
+  }
+  for (const version of (await query(listPastQuery, { tenant, path, at })).rows) {
+    past.set(version.memoryId, known(version));
+  }
+  const wasThere = [...past.values()].some((state) => state.path === path);
+
+  const left = [...past.keys()].filter((memoryId) => !now.has(memoryId));
+  for (const head of (await query(findHeadsQuery, { tenant, memoryIds: left, by: null })).rows) {
+    now.set(head.memoryId, known(head));
+  }
+  const came = [...now.keys()].filter((memoryId) => !past.has(memoryId));
+  for (const version of (await query(findPastQuery, { tenant, memoryIds: came, at })).rows) {
+    past.set(version.memoryId, known(version));
+  }
+  const memoryIds = new Set([...now.keys(), ...past.keys()]);
+  // Where a file was, nothing else can have been. Otherwise what is not known to have been there may have been pruned.
+  if (!wasThere || memoryIds.size > past.size) await checkComplete(query, tenant, at);
+  return [...memoryIds].map((memoryId) => ({
+    memoryId,
+    now: now.get(memoryId) ?? null,
+    past: past.get(memoryId) ?? null,
+  }));
+}
+
+/** @throws OperatorError when the version is redacted. */
+function known({ versionId, path, contentId }: VersionState): FileState {
+  if (path === null || contentId === null) throw isRedacted(versionId);
+  return { path, contentId };
+}
+
+function isRedacted(version: string): OperatorError {
+  return new OperatorError(
+    `The version ${version} is needed, and was redacted. Restore another time, or a path without it.`,
+  );
+}

@@ -1,0 +1,131 @@
+/** Restores beside writers, on two replicas, and one whose process is killed. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTestDatabase } from '../support/database.ts';
+import { assertInvariants } from '../support/invariants.ts';
+import { startCli } from '../support/process.ts';
+import { moment, restore, run } from '../support/restore.ts';
+import { freshTenant, type Service, startService } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+describe('a restore', () => {
+  let own: Awaited<ReturnType<typeof createTestDatabase>>;
+  let replicas: Service[] = [];
+  const replica = (n: number) => replicas[n % 2] as Service;
+
+  beforeAll(async () => {
+    own = await createTestDatabase();
+    replicas = await Promise.all([1, 2].map(() => startService('postgres', { DATABASE_URL: own.url })));
+  });
+  afterAll(async () => {
+    await Promise.all(replicas.map((each) => each.close()));
+    await own.drop();
+  });
+
+  it('is whole for readers and writers of either replica', async () => {
+    const tenant = freshTenant();
+    const files = Array.from({ length: 10 }, (_, i) => `/memories/d/f${i}`);
+    await run(replica(0), tenant, ...files.map((path) => cmd.create(path, 'old')));
+    const view = async (n: number) => (await replica(n).execute(cmd.view('/memories'), { tenant })).content;
+    const past = await moment(replica(0), tenant);
+    const whole = [await view(0)];
+    await run(replica(0), tenant, cmd.rename('/memories/d', '/memories/e'));
+    const present = await moment(replica(0), tenant);
+    whole.push(await view(0));
+
+    const seen: string[] = [];
+    await Promise.all(
+      [0, 1, 2, 3].map(async (worker) => {
+        for (let n = 0; n < 10; n++) {
+          if (worker === 0) await restore(replica(n), tenant, n % 2 === 0 ? past.at : present.at);
+          else if (worker === 1) await restore(replica(n + 1), tenant, n % 2 === 0 ? present.at : past.at);
+          else seen.push(await view(n + worker));
+        }
+      }),
+    );
+    expect(seen).toHaveLength(20);
+    expect(seen.filter((each) => !whole.includes(each))).toStrictEqual([]);
+    await assertInvariants(replica(0));
+  });
+
+  it('and writers come one after the other', async () => {
+    const tenant = freshTenant();
+    const paths = Array.from({ length: 8 }, (_, i) => `/memories/f${i}`);
+    await run(replica(0), tenant, ...paths.map((path) => cmd.create(path, '0\n')));
+    const past = await moment(replica(0), tenant);
+    const outcomes = await Promise.all([
+      ...[0, 1, 2].map((n) => restore(replica(n), tenant, past.at).then(() => undefined)),
+      ...Array.from({ length: 120 }, async (_, i) => {
+        const path = paths[i % 8] ?? '';
+        const step = i % 5 === 4 ? cmd.rename(path, `${path}-moved`) : cmd.insert(path, 0, `${i}\n`);
+        return (await replica(i).execute(step, { tenant })).is_error;
+      }),
+    ]);
+    expect(outcomes).toContain(false);
+    await assertInvariants(replica(0));
+    // Each write that was acknowledged is in the history once, at a time of its own.
+    const [row] = await replica(0).query(
+      `SELECT count(*)::integer AS changes, count(DISTINCT created_at)::integer AS times FROM memory_versions
+       WHERE tenant_id = $1::text AND COALESCE(origin #>> '{actor,type}', '') <> 'operator'`,
+      [tenant],
+    );
+    expect(row?.changes).toBe(row?.times);
+    expect(row?.changes).toBe(8 + outcomes.filter((each) => each === false).length);
+    await restore(replica(0), tenant, past.at);
+    const now = await moment(replica(0), tenant);
+    expect({ tree: now.tree, ids: now.ids }).toEqual({ tree: past.tree, ids: past.ids });
+  });
+
+  it('of many files whose process is killed in the middle leaves nothing, and is whole when it is done again', async () => {
+    const tenant = freshTenant();
+    await run(replica(0), tenant, cmd.create('/memories/d/f', 'x'));
+    await replica(0).query(
+      `WITH made AS (
+         INSERT INTO entries (tenant_id, path, parent_path, kind, content, version, changed_at)
+         SELECT $1::text, '/memories/d/f' || n, '/memories/d', 'file', 'text ' || n, gen_random_uuid(),
+           (SELECT last_change_at FROM tenants WHERE id = $1::text)
+         FROM generate_series(1, 2000) AS n RETURNING size_bytes
+       )
+       UPDATE tenants SET file_count = file_count + 2000, byte_count = byte_count + (SELECT sum(size_bytes) FROM made)
+       WHERE id = $1::text`,
+      [tenant],
+    );
+    const past = await moment(replica(0), tenant);
+    await run(
+      replica(0),
+      tenant,
+      cmd.rename('/memories/d', '/memories/e'),
+      cmd.create('/memories/new', 'new'),
+    );
+    await run(replica(0), tenant, cmd.delete('/memories/e/f7'));
+    const present = await moment(replica(0), tenant);
+
+    // The restore has made its changes and waits for this reader of the directory before it removes that.
+    const holder = await replica(0).database.transaction(async (query) => {
+      await query(
+        {
+          name: 'hold',
+          sql: `SELECT path FROM entries WHERE tenant_id = $1 AND path = '/memories/e' FOR KEY SHARE`,
+          parameters: ['tenant'],
+        },
+        { tenant },
+      );
+      const args = ['restore', tenant, '--at', past.at];
+      const child = startCli(args, {
+        DATABASE_URL: own.url,
+        DB_LOCK_TIMEOUT_MS: '60000',
+        DB_STATEMENT_TIMEOUT_MS: '60000',
+      });
+      const waiting = `SELECT pid FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%memory_restore%'`;
+      for (;;) if ((await replica(1).query(waiting)).length > 0) break;
+      child.child.kill('SIGKILL');
+      return child.exit;
+    });
+    expect(holder).toBeNull();
+    expect(await moment(replica(1), tenant)).toEqual(present);
+    await restore(replica(1), tenant, past.at);
+    const now = await moment(replica(1), tenant);
+    expect({ tree: now.tree, ids: now.ids }).toEqual({ tree: past.tree, ids: past.ids });
+    await assertInvariants(replica(1));
+  });
+});

@@ -1,0 +1,374 @@
+/** `restore`: what comes back, what goes, and what stands in the way. */
+import { expect, it } from 'vitest';
+import { History, HistoryIncomplete } from '../../src/history/history.ts';
+import { restoreAt, restoreVersion } from '../../src/history/restore.ts';
+import type { Version } from '../../src/history/version.ts';
+import { type MemoryPath, ROOT } from '../../src/memory/path.ts';
+import { Tenants } from '../../src/tenants/tenants.ts';
+import { runCli } from '../support/cli.ts';
+import { assertInvariants, readTree } from '../support/invariants.ts';
+import { lines, type Moment, moment, OPERATOR, restore, run } from '../support/restore.ts';
+import { describeService, freshTenant, type Service } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+async function versionsOf(service: Service, tenant: string): Promise<Version[]> {
+  const all: Version[] = [];
+  for await (const version of new History(service.database).versions(tenant)) all.push(version);
+  return all;
+}
+
+const a = '/memories/a';
+const b = '/memories/b';
+
+describeService('restore', (service) => {
+  it('brings back content, path, id and directories of each past moment, from any other one', async () => {
+    const tenant = freshTenant();
+    const steps = [
+      ...[cmd.create('/memories/d/f', '1'), cmd.create('/memories/d/e/g', '22'), cmd.create(a, 'a')],
+      ...[cmd.replace('/memories/d/f', '1', '111'), cmd.rename('/memories/d/e', '/memories/h/i')],
+      ...[cmd.delete('/memories/h/i/g'), cmd.delete('/memories/d'), cmd.create('/memories/d', 'a file')],
+      ...[cmd.rename('/memories/d', '/memories/h/i/g'), cmd.rename(a, b), cmd.create(a, 'another')],
+      ...[
+        cmd.create('/memories/x/y/z/deep', ''),
+        cmd.delete('/memories/x/y/z/deep'),
+        cmd.delete('/memories/h'),
+      ],
+    ];
+    const moments: Moment[] = [];
+    for (const step of steps) {
+      await run(service(), tenant, step);
+      moments.push(await moment(service(), tenant));
+    }
+    // Back and forth: 13, 0, 12, 1, …
+    const order = moments.flatMap((_, i) => [moments.at(-1 - i), moments[i]]);
+    for (const then of order) {
+      await restore(service(), tenant, then?.at ?? '');
+      const now = await moment(service(), tenant);
+      expect({ tree: now.tree, ids: now.ids }).toEqual({ tree: then?.tree, ids: then?.ids });
+    }
+    await assertInvariants(service());
+  });
+
+  it('is recorded as versions by the operator, and another restore undoes it', async () => {
+    const tenant = freshTenant();
+    await run(service(), tenant, cmd.create(a, '1'), cmd.create(b, 'b'));
+    const before = await moment(service(), tenant);
+    await run(service(), tenant, cmd.replace(a, '1', '2'), cmd.delete(b), cmd.create('/memories/c', 'c'));
+    const after = await moment(service(), tenant);
+
+    expect(await restore(service(), tenant, before.at)).toStrictEqual([`M ${a}`, `A ${b}`, 'D /memories/c']);
+    const recorded = (await versionsOf(service(), tenant)).slice(0, 3);
+    expect(recorded.map(({ operation, path }) => `${operation} ${path}`).sort()).toStrictEqual([
+      ...[`created ${b}`, 'deleted /memories/c', `modified ${a}`],
+    ]);
+    expect(new Set(recorded.map(({ createdAt }) => createdAt)).size).toBe(1);
+    for (const { actor } of recorded) expect(actor).toStrictEqual(OPERATOR.origin.actor);
+    // A content that is back is not stored twice.
+    expect(
+      new Set((await versionsOf(service(), tenant)).flatMap(({ contentId }) => contentId ?? [])).size,
+    ).toBe(4);
+
+    expect(await restore(service(), tenant, after.at)).toStrictEqual([`M ${a}`, `D ${b}`, 'A /memories/c']);
+    expect(await moment(service(), tenant)).toMatchObject({ tree: after.tree, ids: after.ids });
+    await run(service(), tenant, cmd.replace(a, '2', '3'));
+    await assertInvariants(service());
+  });
+
+  it('swaps paths, also of files and directories', async () => {
+    const tenant = freshTenant();
+    await run(
+      service(),
+      tenant,
+      cmd.create(a, 'A'),
+      cmd.create('/memories/d/f', 'F'),
+      cmd.create('/memories/e', 'E'),
+    );
+    await run(service(), tenant, cmd.create('/memories/d/c/1', '1'), cmd.create('/memories/d/c/2', '2'));
+    const before = await moment(service(), tenant);
+    const t = '/memories/t';
+    const swap = (x: string, y: string) => [cmd.rename(x, t), cmd.rename(y, x), cmd.rename(t, y)];
+    await run(service(), tenant, ...swap(a, '/memories/e'), ...swap('/memories/d/c/1', '/memories/d/c/2'));
+    await run(service(), tenant, ...swap('/memories/d', a), ...swap(`${a}/f`, `${a}/c`));
+    await run(service(), tenant, cmd.insert(`${a}/c`, 0, 'edited\n'));
+    expect(await restore(service(), tenant, before.at)).toStrictEqual([
+      'R /memories/e -> /memories/a',
+      ...['R /memories/a/f/2 -> /memories/d/c/1', 'R /memories/a/f/1 -> /memories/d/c/2'],
+      ...['RM /memories/a/c -> /memories/d/f', 'R /memories/d -> /memories/e'],
+      ...['+ /memories/d', '+ /memories/d/c', '- /memories/a', '- /memories/a/f'],
+    ]);
+    expect(await moment(service(), tenant)).toMatchObject({ tree: before.tree, ids: before.ids });
+    await assertInvariants(service());
+  });
+
+  it('of a directory takes back what left it and sends away what came, and touches nothing else', async () => {
+    const tenant = freshTenant();
+    await run(service(), tenant, cmd.create('/memories/d/stays', '1'), cmd.create('/memories/d/leaves', '2'));
+    await run(service(), tenant, cmd.create('/memories/o/comes', '3'), cmd.create('/memories/other', '4'));
+    const before = await moment(service(), tenant);
+    await run(service(), tenant, cmd.rename('/memories/d/leaves', '/memories/left'));
+    await run(
+      service(),
+      tenant,
+      cmd.rename('/memories/o/comes', '/memories/d/n/comes'),
+      cmd.delete('/memories/o'),
+    );
+    await run(
+      service(),
+      tenant,
+      cmd.replace('/memories/other', '4', '5'),
+      cmd.create('/memories/d/new', '6'),
+    );
+    expect(await restore(service(), tenant, before.at, '/memories/d')).toStrictEqual([
+      ...['R /memories/left -> /memories/d/leaves', 'D /memories/d/new'],
+      ...['R /memories/d/n/comes -> /memories/o/comes', '+ /memories/o', '- /memories/d/n'],
+    ]);
+    const tree = new Map(before.tree).set('/memories/other', '5');
+    expect(await readTree(service(), tenant)).toEqual(tree);
+    await assertInvariants(service());
+  });
+
+  it('of a path that was not there removes it, of one that is gone makes it, with the directories above', async () => {
+    const tenant = freshTenant();
+    await run(service(), tenant, cmd.create(a, 'a'));
+    const before = await moment(service(), tenant);
+    await run(service(), tenant, cmd.create('/memories/x/y/f', 'f'), cmd.create('/memories/x/y/e/f', 'f'));
+    await run(service(), tenant, cmd.delete('/memories/x/y/e/f'));
+    const between = await moment(service(), tenant);
+    expect(await restore(service(), tenant, before.at, '/memories/x')).toStrictEqual([
+      ...['D /memories/x/y/f', '- /memories/x', '- /memories/x/y', '- /memories/x/y/e'],
+    ]);
+    expect(await restore(service(), tenant, between.at, '/memories/x/y/e')).toStrictEqual([
+      ...['+ /memories/x', '+ /memories/x/y', '+ /memories/x/y/e'],
+    ]);
+    expect(await restore(service(), tenant, between.at, '/memories/x/y/f')).toStrictEqual([
+      'A /memories/x/y/f',
+    ]);
+    expect(await restore(service(), tenant, between.at)).toStrictEqual([]);
+    await expect(restore(service(), tenant, between.at, '/memories/none')).rejects.toThrow(
+      'There is nothing at /memories/none, and there was nothing then.',
+    );
+    await assertInvariants(service());
+  });
+
+  it('records nothing where the content is the same again', async () => {
+    const tenant = freshTenant();
+    await run(service(), tenant, cmd.create(a, 'one'), cmd.create(b, 'x'));
+    const before = await moment(service(), tenant);
+    await run(service(), tenant, cmd.replace(a, 'one', 'two'), cmd.replace(a, 'two', 'one'));
+    await run(
+      service(),
+      tenant,
+      cmd.replace(b, 'x', 'y'),
+      cmd.replace(b, 'y', 'x'),
+      cmd.rename(b, '/memories/c'),
+    );
+    expect(await restore(service(), tenant, before.at)).toStrictEqual([`R /memories/c -> ${b}`]);
+    await assertInvariants(service());
+  });
+
+  it('fails whole when something else is in the way', async () => {
+    const tenant = freshTenant();
+    await run(service(), tenant, cmd.create('/memories/d/f', '1'), cmd.create('/memories/d/g', '2'));
+    const before = await moment(service(), tenant);
+    await run(
+      service(),
+      tenant,
+      cmd.rename('/memories/d/f', '/memories/n/f'),
+      cmd.create('/memories/d/f', 'new'),
+    );
+    const now = await moment(service(), tenant);
+    await expect(restore(service(), tenant, before.at, '/memories/n')).rejects.toThrow(
+      /^\/memories\/d\/f cannot come back: something else is at \/memories\/d\/f now\. Restore a directory/,
+    );
+    await run(service(), tenant, cmd.delete('/memories/d'), cmd.create('/memories/d', 'a file'));
+    await expect(restore(service(), tenant, before.at, '/memories/n')).rejects.toThrow(
+      'something else is at /memories/d now',
+    );
+    await expect(restore(service(), tenant, now.at, '/memories/d/g')).rejects.toThrow(
+      'something else is at /memories/d now',
+    );
+    expect((await readTree(service(), tenant)).get('/memories/n/f')).toBe('1');
+    await assertInvariants(service());
+  });
+
+  it('fails whole when the quota would be exceeded, and not when the memory does not grow', async () => {
+    const tenant = freshTenant();
+    await run(
+      service(),
+      tenant,
+      cmd.create('/memories/d/f', 'x'.repeat(50)),
+      cmd.create('/memories/e/g', 'y'),
+    );
+    const large = await moment(service(), tenant);
+    await run(service(), tenant, cmd.delete('/memories/d'), cmd.create(a, 'a'));
+    const small = await moment(service(), tenant);
+    const tenants = new Tenants(service().database);
+    await tenants.set(tenant, { maxBytes: 40 });
+    await expect(restore(service(), tenant, large.at)).rejects.toThrow(
+      `There is no room: ${tenant} has 2 of 40 bytes, and the restore needs 49. Raise the limit with: memory-service tenants set ${tenant} --max-bytes 51`,
+    );
+    await tenants.set(tenant, { maxBytes: null, maxFiles: 1 });
+    await expect(restore(service(), tenant, large.at)).rejects.toThrow(
+      'has 1 of 1 directories, and the restore needs 1',
+    );
+    expect(await moment(service(), tenant)).toEqual(small);
+    await tenants.set(tenant, { maxFiles: 2 });
+    await restore(service(), tenant, large.at);
+    await tenants.set(tenant, { maxFiles: 1, maxBytes: 1 });
+    await restore(service(), tenant, small.at);
+    expect(await readTree(service(), tenant)).toEqual(small.tree);
+    await assertInvariants(service());
+  });
+
+  it('fails when a version that is needed was pruned or redacted, and not for others', async () => {
+    const tenant = freshTenant();
+    await run(service(), tenant, cmd.create('/memories/d/f', 'secret'), cmd.create('/memories/e/g', '1'));
+    const then = await moment(service(), tenant);
+    await run(
+      service(),
+      tenant,
+      cmd.replace('/memories/d/f', 'secret', 'none'),
+      cmd.replace('/memories/e/g', '1', '2'),
+    );
+    const [secret] = (await versionsOf(service(), tenant)).filter(
+      ({ contentSizeBytes }) => contentSizeBytes === 6,
+    );
+    await service().query(
+      `WITH gone AS (DELETE FROM version_contents WHERE tenant_id = $1::text AND id = $2::text::uuid),
+       counted AS (UPDATE tenants SET history_bytes = history_bytes - 6 WHERE id = $1::text)
+       UPDATE versions SET path = NULL, content_id = NULL, redacted_at = now() WHERE tenant_id = $1::text AND id = $2::text::uuid`,
+      [tenant, secret?.id],
+    );
+    for (const path of [ROOT, '/memories/d', '/memories/d/f']) {
+      await expect(restore(service(), tenant, then.at, path)).rejects.toThrow(
+        `The version ${secret?.id} is needed, and was redacted.`,
+      );
+    }
+    await expect(
+      restoreVersion(service().database, tenant, { version: secret?.id ?? '' }, OPERATOR),
+    ).rejects.toThrow('was redacted');
+    expect(await restore(service(), tenant, then.at, '/memories/e')).toStrictEqual(['M /memories/e/g']);
+
+    await service().query('UPDATE tenants SET history_since = last_change_at WHERE id = $1', [tenant]);
+    await expect(restore(service(), tenant, then.at, '/memories/e')).rejects.toThrow(HistoryIncomplete);
+    // A file whose version is kept can be restored nevertheless.
+    await run(service(), tenant, cmd.replace('/memories/e/g', '1', '3'));
+    expect(await restore(service(), tenant, then.at, '/memories/e/g')).toStrictEqual(['M /memories/e/g']);
+    await assertInvariants(service());
+  });
+
+  it('of a version brings the file back, to its path or another', async () => {
+    const tenant = freshTenant();
+    await run(service(), tenant, cmd.create('/memories/d/f', '1'), cmd.replace('/memories/d/f', '1', '2'));
+    await run(service(), tenant, cmd.delete('/memories/d'), cmd.create('/memories/d/f', 'other'));
+    const [other, deleted, second, first] = await versionsOf(service(), tenant);
+    const to = async (version: Version | undefined, path?: string) =>
+      lines(
+        await restoreVersion(
+          service().database,
+          tenant,
+          { version: version?.id ?? '', path: path as MemoryPath },
+          OPERATOR,
+        ),
+      );
+    await expect(to(first)).rejects.toThrow(
+      `/memories/d/f cannot come back: something else is at /memories/d/f now. Give another path: memory-service restore ${tenant} PATH --version ${first?.id}`,
+    );
+    await expect(to(deleted)).rejects.toThrow(`The version ${deleted?.id} is a deletion`);
+    await expect(restoreVersion(service().database, tenant, { version: 'x' }, OPERATOR)).rejects.toThrow(
+      `${tenant} has no version x.`,
+    );
+    expect(await to(first, '/memories/n/f')).toStrictEqual(['A /memories/n/f', '+ /memories/n']);
+    expect((await moment(service(), tenant)).ids.get('/memories/n/f')).toBe(first?.memoryId);
+    expect(await to(second, '/memories/n/f')).toStrictEqual(['M /memories/n/f']);
+    expect(await to(other)).toStrictEqual([]);
+    await run(service(), tenant, cmd.delete('/memories/d'));
+    expect(await to(second)).toStrictEqual(['R /memories/n/f -> /memories/d/f', '+ /memories/d']);
+    expect((await readTree(service(), tenant)).get('/memories/d/f')).toBe('2');
+    await assertInvariants(service());
+  });
+
+  it('keeps nothing where the tenant keeps no history', async () => {
+    const tenant = freshTenant();
+    await run(service(), tenant, cmd.create(a, '1'), cmd.create(b, 'b'));
+    const then = await moment(service(), tenant);
+    await run(
+      service(),
+      tenant,
+      cmd.replace(a, '1', '2'),
+      cmd.rename(b, '/memories/c'),
+      cmd.create('/memories/d/f', ''),
+    );
+    await new Tenants(service().database).set(tenant, { historyDays: 0 });
+    const before = (await versionsOf(service(), tenant)).length;
+    await restore(service(), tenant, then.at);
+    expect(await readTree(service(), tenant)).toEqual(then.tree);
+    // The heads of three files became those of two.
+    expect(await versionsOf(service(), tenant)).toHaveLength(before - 1);
+    await expect(restore(service(), tenant, then.at)).rejects.toThrow(HistoryIncomplete);
+    await assertInvariants(service());
+  });
+
+  it('of an unknown tenant, or a time before there was one, is refused', async () => {
+    await expect(restore(service(), 'no-such-tenant', '2026-01-01T00:00:00Z')).rejects.toThrow(
+      'There is no tenant',
+    );
+    const tenant = freshTenant();
+    await run(service(), tenant, cmd.create(a, '1'));
+    await expect(restore(service(), tenant, '2020-01-01T00:00:00Z')).rejects.toThrow(HistoryIncomplete);
+  });
+
+  it('prints a line a file and a summary, and a dry run the same without a change', async () => {
+    const tenant = freshTenant();
+    await run(
+      service(),
+      tenant,
+      cmd.create('/memories/d/a', '1'),
+      cmd.create('/memories/d/b', 'b'),
+      cmd.create('/memories/d/c', 'c'),
+    );
+    const then = await moment(service(), tenant);
+    await run(service(), tenant, cmd.replace('/memories/d/a', '1', '2'), cmd.delete('/memories/d/b'));
+    await run(
+      service(),
+      tenant,
+      cmd.rename('/memories/d/c', '/memories/e/c'),
+      cmd.create('/memories/d/new', 'n'),
+    );
+    const now = await moment(service(), tenant);
+    const args = ['restore', tenant, '--at', then.at];
+    const printed = 'M /memories/d/a\nA /memories/d/b\nR /memories/e/c -> /memories/d/c\nD /memories/d/new\n';
+    const counted = '1 file added, 1 file modified, 1 file deleted, 1 file renamed, 1 directory removed.\n';
+    const dry = await runCli(service(), [...args, '--dry-run']);
+    expect([dry.stdout.toString(), dry.stderr]).toStrictEqual([
+      printed,
+      `Would restore ${tenant}: ${counted}`,
+    ]);
+    expect(await moment(service(), tenant)).toEqual(now);
+    const json = JSON.parse((await runCli(service(), [...args, '--dry-run', '--json'])).stdout.toString());
+    expect(json).toMatchObject({
+      tenant,
+      dryRun: true,
+      directoriesMade: [],
+      directoriesRemoved: ['/memories/e'],
+    });
+    expect(json.files[2]).toStrictEqual({
+      ...{ change: 'renamed', memoryId: then.ids.get('/memories/d/c') },
+      ...{ from: '/memories/e/c', path: '/memories/d/c', contentChanged: false },
+    });
+    const done = await runCli(service(), args);
+    expect([done.stdout.toString(), done.stderr]).toStrictEqual([printed, `Restored ${tenant}: ${counted}`]);
+    expect(await readTree(service(), tenant)).toEqual(then.tree);
+
+    const [version] = await versionsOf(service(), tenant);
+    const same = await runCli(service(), ['restore', tenant, '--version', version?.id ?? '']);
+    expect(same.error ?? same.stderr).toMatch(/nothing to change|is a deletion/);
+    const neither = await runCli(service(), ['restore', tenant]);
+    expect(neither.error).toBe('Say what to restore: --at <time>, or --version <id>.');
+    const both = await runCli(service(), ['restore', tenant, '--at', '2h', '--version', 'x']);
+    expect(both.error).toContain("cannot be used with option '--version <id>'");
+    await expect(
+      restoreAt(service().database, tenant, { path: ROOT, at: then.at }, { ...OPERATOR, dryRun: true }),
+    ).resolves.toMatchObject({ files: [] });
+  });
+});

@@ -1,0 +1,302 @@
+/** `revert`: what one actor did is undone, and nothing else. */
+import { describe, expect, it } from 'vitest';
+import { newApiKey } from '../../src/api-keys/api-key.ts';
+import { Keys } from '../../src/api-keys/api-keys.ts';
+import { HistoryIncomplete } from '../../src/history/history.ts';
+import { restoreVersion } from '../../src/history/restore.ts';
+import { revert } from '../../src/history/revert.ts';
+import { Tenants } from '../../src/tenants/tenants.ts';
+import { runCli } from '../support/cli.ts';
+import { assertInvariants, readTree } from '../support/invariants.ts';
+import { lines, moment, OPERATOR } from '../support/restore.ts';
+import { describeService, freshTenant, type Service } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+const a = '/memories/a';
+const b = '/memories/b';
+
+/** A tenant with two keys, whose labels are the actors. */
+async function tenantWithKeys(service: Service) {
+  const tenant = freshTenant('revert');
+  await new Tenants(service.database).create(tenant);
+  const by = async (label: string) => {
+    const { key, hash, id } = newApiKey();
+    const stored = { hash, id, tenant, access: 'read_write', label, expiresAt: null } as const;
+    await new Keys(service.database).create(stored);
+    const headers = { authorization: `Bearer ${key}` };
+    return async (...steps: object[]) => {
+      for (const step of steps) {
+        expect((await service.execute(step, { headers })).body).toMatchObject({ is_error: false });
+      }
+    };
+  };
+  return { tenant, mallory: await by('mallory'), alice: await by('alice') };
+}
+
+async function undo(service: Service, tenant: string, since: string, by = 'mallory') {
+  const reverted = await revert(service.database, tenant, { by, since }, OPERATOR);
+  const conflicts = reverted.conflicts.map(
+    (each) => `${each.reason} ${each.path}${each.reason === 'occupied' ? ` by ${each.at}` : ''}`,
+  );
+  return [...lines(reverted), ...conflicts];
+}
+
+describeService(
+  'revert',
+  (service) => {
+    it('undoes all that an actor did, whatever it was, and nothing by others', async () => {
+      const { tenant, mallory, alice } = await tenantWithKeys(service());
+      await mallory(cmd.create('/memories/earlier', 'e'));
+      await alice(cmd.create('/memories/d/f', '1'), cmd.create('/memories/d/e/g', '2'), cmd.create(a, 'a'));
+      const before = await moment(service(), tenant);
+      await mallory(cmd.create('/memories/evil name/x', 'poison'), cmd.replace('/memories/d/f', '1', 'evil'));
+      await alice(cmd.create('/memories/mine', 'mine'));
+      await mallory(
+        cmd.rename('/memories/d', '/memories/moved'),
+        cmd.insert('/memories/moved/f', 0, 'more\n'),
+      );
+      await mallory(
+        cmd.delete(a),
+        cmd.create(a, 'another'),
+        cmd.delete('/memories/moved/e'),
+        cmd.delete('/memories/evil name/x'),
+      );
+      expect(await undo(service(), tenant, before.at)).toStrictEqual([
+        ...[`A ${a}`, `D ${a}`],
+        ...['A /memories/d/e/g', 'RM /memories/moved/f -> /memories/d/f'],
+        ...['+ /memories/d', '+ /memories/d/e', '- /memories/evil name', '- /memories/moved'],
+      ]);
+      const now = await moment(service(), tenant);
+      expect(now.tree).toEqual(new Map(before.tree).set('/memories/mine', 'mine'));
+      expect([...now.ids]).toEqual(expect.arrayContaining([...before.ids]));
+      // There is nothing left to undo.
+      expect(await undo(service(), tenant, before.at)).toStrictEqual([]);
+      await assertInvariants(service());
+    });
+
+    it('leaves alone what somebody else changed since, and says so', async () => {
+      const { tenant, mallory, alice } = await tenantWithKeys(service());
+      await alice(
+        cmd.create(a, '1\n'),
+        cmd.create(b, '1\n'),
+        cmd.create('/memories/c', '1\n'),
+        cmd.create('/memories/d', '1\n'),
+      );
+      const before = await moment(service(), tenant);
+      await mallory(
+        cmd.insert(a, 0, 'evil\n'),
+        cmd.insert(b, 0, 'evil\n'),
+        cmd.insert('/memories/c', 0, 'evil\n'),
+      );
+      await alice(
+        cmd.insert(a, 0, 'good\n'),
+        cmd.insert(b, 0, 'good\n'),
+        cmd.replace('/memories/c', 'evil\n', ''),
+      );
+      await mallory(cmd.insert(b, 0, 'worse\n'), cmd.delete('/memories/d'));
+      const { conflicts } = await revert(
+        service().database,
+        tenant,
+        { by: 'mallory', since: before.at },
+        { ...OPERATOR, dryRun: true },
+      );
+      expect(conflicts).toMatchObject([
+        {
+          path: a,
+          reason: 'changed',
+          changedBy: { type: 'api_key', label: 'alice' },
+          memoryId: before.ids.get(a),
+        },
+        { path: b, reason: 'mixed', changedBy: { type: 'api_key', label: 'alice' } },
+        { path: '/memories/c', reason: 'changed' },
+      ]);
+      expect(await undo(service(), tenant, before.at)).toStrictEqual([
+        ...[`M ${b}`, 'A /memories/d', `changed ${a}`, `mixed ${b}`, 'changed /memories/c'],
+      ]);
+      const tree = await readTree(service(), tenant);
+      expect([tree.get(a), tree.get(b), tree.get('/memories/d')]).toStrictEqual([
+        'good\nevil\n1\n',
+        'good\nevil\n1\n',
+        '1\n',
+      ]);
+      await assertInvariants(service());
+    });
+
+    it('leaves alone what has its place taken, and what counts on the place of such a file', async () => {
+      const { tenant, mallory, alice } = await tenantWithKeys(service());
+      await alice(
+        cmd.create('/memories/d/f', '1'),
+        cmd.create(a, 'a'),
+        cmd.create(b, 'b'),
+        cmd.create('/memories/k/f', 'k'),
+      );
+      await alice(cmd.create('/memories/c', 'c'));
+      const before = await moment(service(), tenant);
+      const t = '/memories/t';
+      // Two swap places; a third is where one was; a directory's place is taken by a file.
+      await mallory(
+        cmd.rename(a, t),
+        cmd.rename(b, a),
+        cmd.rename(t, b),
+        cmd.delete('/memories/c'),
+        cmd.delete('/memories/k'),
+      );
+      await mallory(cmd.rename('/memories/d/f', '/memories/f'), cmd.delete('/memories/d'));
+      await alice(
+        cmd.insert(a, 0, 'x\n'),
+        cmd.create('/memories/c', 'new'),
+        cmd.create('/memories/k', 'a file'),
+      );
+      expect(await undo(service(), tenant, before.at)).toStrictEqual([
+        'R /memories/f -> /memories/d/f',
+        '+ /memories/d',
+        `changed ${a}`,
+        `occupied ${b} by ${a}`,
+        'occupied /memories/c by /memories/c',
+        ...['occupied /memories/k by /memories/k', 'occupied /memories/k/f by /memories/k'],
+      ]);
+      await assertInvariants(service());
+    });
+
+    it('gives a path that two files had to the one that was there last', async () => {
+      const { tenant, mallory, alice } = await tenantWithKeys(service());
+      await alice(cmd.create('/memories/p', 'file'), cmd.create('/memories/q', 'first'));
+      const before = await moment(service(), tenant);
+      await mallory(cmd.delete('/memories/p'), cmd.delete('/memories/q'));
+      await alice(cmd.create('/memories/p/q', 'below'), cmd.create('/memories/q', 'second'));
+      await mallory(cmd.delete('/memories/p'), cmd.delete('/memories/q'));
+      expect(await undo(service(), tenant, before.at)).toStrictEqual([
+        ...['A /memories/p/q', 'A /memories/q', '+ /memories/p'],
+        ...['occupied /memories/p by /memories/p', 'occupied /memories/q by /memories/q'],
+      ]);
+      expect((await readTree(service(), tenant)).get('/memories/q')).toBe('second');
+      await assertInvariants(service());
+    });
+
+    it('keeps directories that others use, made again or removed since', async () => {
+      const { tenant, mallory, alice } = await tenantWithKeys(service());
+      await alice(cmd.create('/memories/kept/f', '1'), cmd.create('/memories/gone/f', '1'));
+      const before = await moment(service(), tenant);
+      await mallory(cmd.create('/memories/used/x', 'x'), cmd.create('/memories/empty/sub/x', 'x'));
+      await mallory(cmd.delete('/memories/kept'), cmd.create('/memories/kept/x', 'x'));
+      await mallory(cmd.delete('/memories/gone'));
+      await alice(
+        cmd.create('/memories/used/mine', 'mine'),
+        cmd.create('/memories/gone/g', 'g'),
+        cmd.delete('/memories/gone'),
+      );
+      expect(await undo(service(), tenant, before.at)).toStrictEqual([
+        ...[
+          'D /memories/empty/sub/x',
+          'A /memories/gone/f',
+          'A /memories/kept/f',
+          'D /memories/kept/x',
+          'D /memories/used/x',
+        ],
+        ...['+ /memories/gone', '- /memories/empty', '- /memories/empty/sub'],
+      ]);
+      expect(await readTree(service(), tenant)).toEqual(
+        new Map(before.tree).set('/memories/used', null).set('/memories/used/mine', 'mine'),
+      );
+      await assertInvariants(service());
+    });
+
+    it('undoes what an actor did to a file that was restored since from its deletion', async () => {
+      const { tenant, mallory, alice } = await tenantWithKeys(service());
+      await alice(cmd.create(a, '1'));
+      const before = await moment(service(), tenant);
+      await alice(cmd.delete(a));
+      const version = (
+        await service().query('SELECT id FROM versions WHERE tenant_id = $1::text AND operation = $2::text', [
+          tenant,
+          'created',
+        ])
+      )[0]?.id;
+      await restoreVersion(
+        service().database,
+        tenant,
+        { version: String(version) },
+        { ...OPERATOR, origin: { actor: { type: 'operator', name: 'eve' } } },
+      );
+      await mallory(cmd.replace(a, '1', 'evil'));
+      // Made again by the operator, then changed: before both there was none.
+      expect(await undo(service(), tenant, before.at, 'eve')).toStrictEqual([`changed ${a}`]);
+      expect(await undo(service(), tenant, before.at)).toStrictEqual([`M ${a}`]);
+      await assertInvariants(service());
+    });
+
+    it('says when what was before was redacted or pruned', async () => {
+      const { tenant, mallory, alice } = await tenantWithKeys(service());
+      await alice(cmd.create(a, 'secret'), cmd.create(b, '1'), cmd.create('/memories/c', '1'));
+      const before = await moment(service(), tenant);
+      await mallory(
+        cmd.replace(a, 'secret', 'x'),
+        cmd.replace(b, '1', '2'),
+        cmd.replace('/memories/c', '1', '2'),
+      );
+      await service().query(
+        `WITH gone AS (DELETE FROM version_contents WHERE tenant_id = $1::text AND id = $2::text::uuid),
+         counted AS (UPDATE tenants SET history_bytes = history_bytes - 6 - 257, history_versions = history_versions - 1
+           WHERE id = $1::text),
+         pruned AS (DELETE FROM versions WHERE tenant_id = $1::text AND id = $3::text::uuid),
+         contents AS (DELETE FROM version_contents WHERE tenant_id = $1::text AND id = $3::text::uuid)
+         UPDATE versions SET path = NULL, content_id = NULL, redacted_at = now() WHERE tenant_id = $1::text AND id = $2::text::uuid`,
+        [tenant, before.ids.get(a), before.ids.get(b)],
+      );
+      expect(await undo(service(), tenant, before.at)).toStrictEqual([
+        'M /memories/c',
+        `redacted ${a}`,
+        `pruned ${b}`,
+      ]);
+      await assertInvariants(service());
+      await service().query('UPDATE tenants SET history_since = now() WHERE id = $1', [tenant]);
+      await expect(undo(service(), tenant, before.at)).rejects.toThrow(HistoryIncomplete);
+    });
+
+    it('fails whole when the quota would be exceeded', async () => {
+      const { tenant, mallory, alice } = await tenantWithKeys(service());
+      await alice(cmd.create(a, 'x'.repeat(50)));
+      await mallory(cmd.delete(a));
+      await new Tenants(service().database).set(tenant, { maxBytes: 40 });
+      await expect(undo(service(), tenant, '2020-01-01T00:00:00Z')).rejects.toThrow(
+        'and the revert needs 50',
+      );
+    });
+
+    describe('the command', () => {
+      it('lists conflicts and exits with 3, and a dry run does the same without a change', async () => {
+        const { tenant, mallory, alice } = await tenantWithKeys(service());
+        await alice(cmd.create(a, '1\n'), cmd.create(b, '1\n'));
+        await mallory(
+          cmd.insert(a, 0, 'evil\n'),
+          cmd.insert(b, 0, 'evil\n'),
+          cmd.create('/memories/c', 'evil'),
+        );
+        await alice(cmd.insert(a, 0, 'good\n'));
+        const now = await moment(service(), tenant);
+        const args = ['revert', tenant, '--by', 'mallory', '--since', '1h'];
+        for (const dry of [['--dry-run'], []]) {
+          const { error, exitCode, stdout, stderr } = await runCli(service(), [...args, ...dry]);
+          expect([exitCode, stdout.toString()]).toStrictEqual([3, 'M /memories/b\nD /memories/c\n']);
+          expect(stderr).toMatch(
+            /^(Would revert|Reverted) in \S+ what mallory did since \S+Z: 1 file modified, 1 file deleted\.\n$/,
+          );
+          expect(error).toMatch(
+            /^1 conflict, where something of it stays:\n {2}\/memories\/a: the key alice changed it at \S+Z\. It is left alone\.$/,
+          );
+          if (dry.length > 0) expect(await moment(service(), tenant)).toEqual(now);
+        }
+        const json = await runCli(service(), [...args, '--json']);
+        expect(json.exitCode).toBe(3);
+        expect(JSON.parse(json.stdout.toString())).toMatchObject({
+          ...{ tenant, dryRun: false, files: [] },
+          conflicts: [{ path: a, reason: 'changed', changedBy: { label: 'alice' } }],
+        });
+        const nobody = await runCli(service(), ['revert', tenant, '--by', 'nobody', '--since', '1h']);
+        expect([nobody.exitCode, nobody.stdout.toString()]).toStrictEqual([0, '']);
+        expect(nobody.stderr).toContain('nothing to change');
+      });
+    });
+  },
+  { AUTH: 'keys' },
+);

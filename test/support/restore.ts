@@ -1,0 +1,65 @@
+import { expect } from 'vitest';
+import type { ChangeOptions, Changes } from '../../src/history/changes.ts';
+import { restoreAt } from '../../src/history/restore.ts';
+import { type MemoryPath, ROOT } from '../../src/memory/path.ts';
+import { readTree } from './invariants.ts';
+import type { Service } from './service.ts';
+
+export const OPERATOR: ChangeOptions = {
+  origin: { actor: { type: 'operator', name: 'ada' } },
+  quotas: { maxFiles: 0, maxBytes: 0 },
+  historyDays: 30,
+};
+
+/** Does each step and fails when one does. */
+export async function run(service: Service, tenant: string, ...steps: object[]): Promise<void> {
+  for (const step of steps) {
+    expect((await service.execute(step, { tenant })).body).toMatchObject({ is_error: false });
+  }
+}
+
+/** A memory at one moment: the time, the tree, and the ids of the files. */
+export interface Moment {
+  at: string;
+  tree: ReadonlyMap<string, string | null>;
+  ids: ReadonlyMap<string, string>;
+}
+
+/** The moment of a tenant's last change. */
+export async function moment(service: Service, tenant: string): Promise<Moment> {
+  const [row] = await service.query(
+    `SELECT to_char(last_change_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at
+     FROM tenants WHERE id = $1::text`,
+    [tenant],
+  );
+  const heads = await service.query('SELECT path, memory_id FROM memory_heads WHERE tenant_id = $1::text', [
+    tenant,
+  ]);
+  return {
+    at: String(row?.at),
+    tree: await readTree(service, tenant),
+    ids: new Map(heads.map(({ path, memory_id }) => [String(path), String(memory_id)])),
+  };
+}
+
+/** Restores a memory or a part of it. Returns the lines that the command would print, of files and then of directories. */
+export async function restore(
+  service: Service,
+  tenant: string,
+  at: string,
+  path: string = ROOT,
+): Promise<string[]> {
+  return lines(await restoreAt(service.database, tenant, { path: path as MemoryPath, at }, OPERATOR));
+}
+
+export function lines({ files, directoriesMade, directoriesRemoved }: Changes): string[] {
+  return [
+    ...files.map((file) =>
+      file.change === 'renamed'
+        ? `${file.contentChanged ? 'RM' : 'R'} ${file.from} -> ${file.path}`
+        : `${file.change.slice(0, 1).toUpperCase()} ${file.path}`,
+    ),
+    ...directoriesMade.map((path) => `+ ${path}`),
+    ...directoriesRemoved.map((path) => `- ${path}`),
+  ];
+}
