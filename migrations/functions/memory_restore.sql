@@ -18,13 +18,10 @@ SET enable_hashjoin = on SET enable_nestloop = off AS $$
 DECLARE
   opened CONSTANT record := memory_open_write(p_tenant, p_history_days, NULL, NULL, true);
   edited CONSTANT text[] := ARRAY(SELECT c.path FROM unnest(p_from, p_content_ids) AS c (path, id) WHERE c.id IS NOT NULL);
-  moved CONSTANT text[] := ARRAY(SELECT c.path FROM unnest(p_from, p_content_ids) AS c (path, id) WHERE c.id IS NULL);
   -- A name that no caller can give, so the moving files are in nobody's way.
   parked CONSTANT text := '/memories/' || chr(1);
   more_bytes bigint;
   freed_bytes bigint;
-  kept_edited record;
-  kept_moved record;
   versions bigint := 0;
   history_bytes bigint := 0;
 BEGIN
@@ -56,18 +53,19 @@ BEGIN
     RETURN;
   END IF;
 
-  PERFORM memory_delete_entries(p_tenant, p_deleted, opened.at, opened.keeps_history, p_change, p_origin);
+  PERFORM memory_delete_entries(p_tenant, d.path, opened.at, opened.keeps_history, p_change, p_origin)
+  FROM unnest(p_deleted) AS d (path);
   IF opened.keeps_history THEN
-    kept_edited := memory_keep_versions(p_tenant, edited, opened.at, true);
-    kept_moved := memory_keep_versions(p_tenant, moved, opened.at, false);
-    versions := kept_edited.versions + kept_moved.versions;
-    history_bytes := kept_edited.bytes + kept_moved.bytes;
+    SELECT COALESCE(sum(k.versions), 0), COALESCE(sum(k.bytes), 0) INTO versions, history_bytes
+    FROM unnest(p_from, p_content_ids) AS c (path, content_id),
+      LATERAL memory_keep_versions(p_tenant, c.path, opened.at, c.content_id IS NOT NULL) AS k;
   END IF;
   -- Files may swap paths, or leave a directory that a file replaces: so all that move leave first.
   UPDATE entries AS e SET path = parked || c.item, parent_path = '/memories'
   FROM unnest(p_from, p_to) WITH ORDINALITY AS c (source, destination, item)
   WHERE e.tenant_id = p_tenant AND e.path = c.source AND c.source <> c.destination;
-  PERFORM memory_delete_entries(p_tenant, p_removed, opened.at, opened.keeps_history, p_change, p_origin);
+  PERFORM memory_delete_entries(p_tenant, d.path, opened.at, opened.keeps_history, p_change, p_origin)
+  FROM unnest(p_removed) AS d (path);
 
   INSERT INTO entries AS e (tenant_id, path, parent_path, kind, changed_at)
   SELECT p_tenant, d.path, memory_parent(d.path), 'dir', opened.at FROM unnest(p_made) AS d (path);
