@@ -74,6 +74,8 @@ const environment = z.object({
   JWT_ALGORITHMS: algorithms.default(['RS256', 'ES256', 'EdDSA']),
   JWT_CLOCK_SKEW_SECONDS: integer(0, 60).default(5),
   AUTO_CREATE_TENANTS: flag.optional(),
+  BOOTSTRAP: z.string().optional(),
+  BOOTSTRAP_FILE: z.string().optional(),
   TRUST_PROXY: z
     .string()
     .transform((value) => (value === 'true' ? true : value === 'false' ? false : value))

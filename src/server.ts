@@ -2,19 +2,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import closeWithGrace from 'close-with-grace';
 import type { Logger } from 'pino';
 import { buildApp } from './app.ts';
-import { type Config, ConfigError, loadConfig } from './config.ts';
+import { applyBootstrap, loadBootstrap } from './bootstrap.ts';
+import { type Config, loadConfig } from './config.ts';
 import { expireFiles } from './expiration/expiration.ts';
 import { pruneHistory } from './history/pruning.ts';
 import { pruneAnswers } from './idempotency/pruning.ts';
 import { closeLog, createLogger } from './logger.ts';
-import { type Database, type EmbeddedEvents, openDatabase } from './postgres/database.ts';
+import type { Database } from './postgres/database.ts';
 import { asDatabaseError } from './postgres/errors.ts';
-import { migrate } from './postgres/migrate.ts';
-import { describeListenFault, describeStartFault } from './start-faults.ts';
+import { serveLocalSocket } from './postgres/local-socket.ts';
+import { describeListenFault } from './start-faults.ts';
+import { configured, openMigrated, StartError } from './startup.ts';
 import { schedule } from './util/schedule.ts';
-
-/** A start that failed for a reason an operator can deal with; the message is all there is to show. */
-export class StartError extends Error {}
 
 /**
  * Runs the service until a signal ends it: configuration, database, migrations, HTTP. SIGTERM and SIGINT make it
@@ -23,7 +22,8 @@ export class StartError extends Error {}
  * @throws StartError when it cannot start.
  */
 export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
-  const config = configFrom(env);
+  const config = configured(() => loadConfig(env));
+  const bootstrap = configured(() => loadBootstrap(config));
   const log = createLogger(config.LOG_LEVEL);
   // What has been started so far; a signal may come at any time.
   const started: (() => Promise<void>)[] = [];
@@ -55,6 +55,9 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
     readOnly: (isReadOnly) => logReadOnly(log, config, isReadOnly),
   });
   started.push(() => database.close());
+  const created = await applyBootstrap(database, bootstrap);
+  if (created.tenants > 0 || created.keys > 0) log.info(created, 'created the initial tenants and keys');
+  if (database.kind === 'pglite') started.push(await takeCommands(config, database, log));
   started.push(startJobs(config, database, log));
   const app = await buildApp({ config, database, log });
   started.push(async () => {
@@ -76,20 +79,18 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   }
 }
 
-/**
- * The configured database, migrated, for a command that is done when it ends.
- *
- * @throws StartError when it cannot be had.
- */
-export async function openSession(env: NodeJS.ProcessEnv): Promise<{ config: Config; database: Database }> {
-  const config = configFrom(env);
-  const events = {
-    stopped: () => {},
-    readOnly: (isReadOnly: boolean) => {
-      if (isReadOnly) console.error(`The disk with ${config.DATA_DIR} is nearly full: nothing is written.`);
-    },
-  };
-  return { config, database: await openMigrated(config, events) };
+/** Lets commands reach the database while this process has it. The service also runs without. */
+async function takeCommands(config: Config, database: Database, log: Logger): Promise<() => Promise<void>> {
+  try {
+    if (process.platform === 'win32') throw Object.assign(new Error(), { code: 'no Unix domain sockets' });
+    return await serveLocalSocket(config.DATA_DIR, database, {
+      idleMs: config.DB_IDLE_IN_TRANSACTION_TIMEOUT_MS,
+    });
+  } catch (error) {
+    const { code: reason } = error as NodeJS.ErrnoException;
+    log.warn({ reason }, 'commands have to wait until this process stops: no socket in DATA_DIR');
+    return async () => {};
+  }
 }
 
 const CLEANING_INTERVAL_MS = 60 * 60 * 1000;
@@ -130,39 +131,6 @@ function startJobs(config: Config, database: Database, log: Logger): () => Promi
   return async () => {
     await Promise.all(stops.map((stop) => stop()));
   };
-}
-
-function configFrom(env: NodeJS.ProcessEnv): Config {
-  try {
-    return loadConfig(env);
-  } catch (error) {
-    throw error instanceof ConfigError ? new StartError(error.message) : error;
-  }
-}
-
-async function openMigrated(config: Config, events: EmbeddedEvents): Promise<Database> {
-  const database = await openDatabase(config, events).catch((error) => {
-    throw error instanceof ConfigError ? new StartError(error.message) : error;
-  });
-  await migrateWhenReachable(config, database);
-  return database;
-}
-
-/** Under docker-compose and the like the database may come up after the service: tries for a while. */
-async function migrateWhenReachable(config: Config, database: Database): Promise<void> {
-  const deadline = Date.now() + config.DB_START_TIMEOUT_MS;
-  for (;;) {
-    try {
-      return await migrate(database);
-    } catch (error) {
-      if (asDatabaseError(error).status === 503 && Date.now() < deadline) {
-        await delay(500);
-        continue;
-      }
-      await database.close().catch(() => {});
-      throw new StartError(describeStartFault(config, error));
-    }
-  }
 }
 
 function logReadOnly(log: Logger, { DATA_DIR: dataDir }: Config, isReadOnly: boolean): void {

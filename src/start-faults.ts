@@ -1,5 +1,6 @@
 import type { Config } from './config.ts';
 import { damagedDatabase } from './postgres/data-directory.ts';
+import { describeDatabase } from './postgres/database.ts';
 import { asDatabaseError, describe } from './postgres/errors.ts';
 
 const UNKNOWN_HOST =
@@ -43,12 +44,20 @@ export function describeStartFault(config: Config, error: unknown): string {
   const { faultCode = '', sqlState, accessFault } = asDatabaseError(error);
   if (config.DATABASE_URL === undefined) {
     const reason = EMBEDDED_FAULTS[faultCode];
-    if (reason !== undefined) return `The embedded database in ${config.DATA_DIR} cannot be used: ${reason}.`;
+    if (reason !== undefined) return `${capitalize(describeDatabase(config))} cannot be used: ${reason}.`;
     return damagedDatabase(config.DATA_DIR, sqlState ? `SQLSTATE ${sqlState}` : describe(error)).message;
   }
-  const { hostname, port, pathname } = new URL(config.DATABASE_URL);
   const reason =
     DATABASE_FAULTS[faultCode] ??
     `${accessFault ?? (sqlState ? `SQLSTATE ${sqlState}` : describe(error))}; check DATABASE_URL, and that the server runs`;
-  return `The database at ${hostname || 'localhost'}:${port || 5432}${pathname} cannot be used: ${reason}.`;
+  return `${capitalize(describeDatabase(config))} cannot be used: ${reason}.`;
+}
+
+/** One line for a command that finds no schema of this version. */
+export function describeUnmigrated(config: Config): string {
+  return `${capitalize(describeDatabase(config))} is not set up for this version. Run memory-service migrate, or start the service.`;
+}
+
+function capitalize(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

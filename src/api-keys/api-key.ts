@@ -13,7 +13,12 @@ const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 export function newApiKey(): { key: string; hash: string; id: string } {
   const body = `mem_${randomBytes(32).toString('base64url')}`;
   const key = body + checksum(body);
-  return { key, hash: hashOf(key), id: `key_${randomBytes(6).toString('hex')}` };
+  return { key, hash: hashOf(key), id: keyId() };
+}
+
+/** A new name for a key; no secret. */
+export function keyId(): string {
+  return `key_${randomBytes(6).toString('hex')}`;
 }
 
 /** Whether a text has the format and checksum of a key. */

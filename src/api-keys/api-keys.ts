@@ -1,5 +1,6 @@
 import type { Database } from '../postgres/database.ts';
 import {
+  createKeyOnceQuery,
   createKeyQuery,
   findKeyQuery,
   type KeyRow,
@@ -7,6 +8,16 @@ import {
   noteKeyUseQuery,
   revokeKeyQuery,
 } from './queries.ts';
+
+/** A key as it is to be stored; `tenant` is null for a service key. */
+interface NewKey {
+  hash: string;
+  id: string;
+  tenant: string | null;
+  access: KeyRow['access'];
+  label: string;
+  expiresAt: string | null;
+}
 
 /** The stored API keys. Throws `DatabaseError`. */
 export class Keys {
@@ -21,16 +32,14 @@ export class Keys {
     return (await this.#database.query(findKeyQuery, { hash })).rows[0];
   }
 
-  /** Stores a key. Returns false when its tenant does not exist. */
-  async create(key: {
-    hash: string;
-    id: string;
-    tenant: string | null;
-    access: KeyRow['access'];
-    label: string;
-    expiresAt: string | null;
-  }): Promise<boolean> {
+  /** Stores a new key. Returns false when its tenant does not exist. */
+  async create(key: NewKey): Promise<boolean> {
     return (await this.#database.query(createKeyQuery, key)).count === 1;
+  }
+
+  /** Stores a key unless it is stored already. Returns false when it is, or its tenant does not exist. */
+  async createOnce(key: NewKey): Promise<boolean> {
+    return (await this.#database.query(createKeyOnceQuery, key)).count === 1;
   }
 
   /** Lists the keys of a tenant, or with null all keys, newest first. */

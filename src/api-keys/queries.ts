@@ -21,22 +21,29 @@ export const findKeyQuery = defineQuery<{ hash: string }, KeyRow>(
   `SELECT ${COLUMNS} FROM api_keys WHERE hash = $1`,
 );
 
-/** `count` is 0 when the key's tenant does not exist. */
-export const createKeyQuery = defineQuery<{
+type NewKeyParams = {
   hash: string;
   id: string;
   tenant: string | null;
   access: string;
   label: string;
   expiresAt: string | null;
-}>(
-  'create_key',
-  ['hash', 'id', 'tenant', 'access', 'label', 'expiresAt'],
-  `
+};
+const NEW_KEY: (keyof NewKeyParams & string)[] = ['hash', 'id', 'tenant', 'access', 'label', 'expiresAt'];
+const CREATE_KEY = `
 INSERT INTO api_keys (hash, id, tenant_id, access, label, expires_at)
 SELECT $1, $2, $3, $4, $5, $6::timestamptz
 WHERE $3::text IS NULL OR EXISTS (SELECT 1 FROM tenants WHERE id = $3)
-`,
+`;
+
+/** `count` is 0 when the key's tenant does not exist. */
+export const createKeyQuery = defineQuery<NewKeyParams>('create_key', NEW_KEY, CREATE_KEY);
+
+/** `count` is also 0, and nothing changes, when the key is stored already. */
+export const createKeyOnceQuery = defineQuery<NewKeyParams>(
+  'create_key_once',
+  NEW_KEY,
+  `${CREATE_KEY}ON CONFLICT (hash) DO NOTHING`,
 );
 
 /** The keys of a tenant, or with null all keys, newest first. */
@@ -53,6 +60,13 @@ export const revokeKeyQuery = defineQuery<{ id: string; now: string }>(
   'UPDATE api_keys SET revoked_at = $2::timestamptz WHERE id = $1 AND revoked_at IS NULL',
 );
 
+/** Gives a tenant's keys to another tenant. */
+export const moveKeysQuery = defineQuery<{ tenant: string; to: string }>(
+  'move_keys',
+  ['tenant', 'to'],
+  'UPDATE api_keys SET tenant_id = $2 WHERE tenant_id = $1',
+);
+
 export const noteKeyUseQuery = defineQuery<{ hashes: string[]; now: string }>(
   'note_key_use',
   ['hashes', 'now'],
@@ -62,7 +76,9 @@ export const noteKeyUseQuery = defineQuery<{ hashes: string[]; now: string }>(
 export const apiKeyQueries = [
   findKeyQuery,
   createKeyQuery,
+  createKeyOnceQuery,
   listKeysQuery,
   revokeKeyQuery,
+  moveKeysQuery,
   noteKeyUseQuery,
 ] as const;

@@ -5,13 +5,13 @@ import { changeBy, changeFrom, changesBetween, type FileChange } from '../histor
 import type { History } from '../history/history.ts';
 import { patchOf } from '../history/patch.ts';
 import type { MemoryPath } from '../memory/path.ts';
+import { memoryPath, tenantId } from './arguments.ts';
 import { isVersionId, TIME_HELP, timeArgument, versionArgument } from './history-arguments.ts';
 import { type Io, print } from './io.ts';
 import { patchText, reasonOf } from './patch-output.ts';
 import type { Open } from './session.ts';
 import { findVersion } from './show-command.ts';
-import { tenantId } from './tenant-commands.ts';
-import { memoryPath, withTenant } from './tenant-session.ts';
+import { withTenant } from './tenant-session.ts';
 
 interface Options {
   at?: string;

@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
 import { OperatorError } from '../errors.ts';
 import { expireFiles } from '../expiration/expiration.ts';
-import { printJson } from './output.ts';
+import type { Io } from './io.ts';
+import { printJson, printLine } from './output.ts';
 import { type Open, withDatabase } from './session.ts';
 
 /** `expire`: what the service does by itself every hour, at once. */
-export function registerExpireCommand(program: Command, open: Open): void {
+export function registerExpireCommand(program: Command, open: Open, io: Io = process): void {
   program
     .command('expire')
     .description(
@@ -22,13 +23,16 @@ export function registerExpireCommand(program: Command, open: Open): void {
           historyDays: config.HISTORY_DAYS,
           dryRun,
           onTenant: (tenant, { files, bytes }) => {
-            if (!json) console.error(`${tenant}: ${files} files, ${bytes} bytes`);
+            if (!json) printLine(io.stderr, `${tenant}: ${files} files, ${bytes} bytes`);
           },
         });
         if (expired === undefined)
           throw new OperatorError('Another process is removing expired files right now.');
-        if (json) return printJson(expired);
-        console.log(`${verb} ${expired.files} files (${expired.bytes} bytes) of ${expired.tenants} tenants.`);
+        if (json) return printJson(io.stdout, expired);
+        printLine(
+          io.stdout,
+          `${verb} ${expired.files} files (${expired.bytes} bytes) of ${expired.tenants} tenants.`,
+        );
       }),
     );
 }

@@ -4,17 +4,18 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { OperatorError } from '../errors.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { mask, type SecretScanner } from '../memory/redactor.ts';
+import { effectiveSettings } from '../tenants/effective-settings.ts';
 import { noRoom } from '../tenants/tenants.ts';
 import type { Imported } from '../transfer/import.ts';
 import { printable, type SourceEntry } from '../transfer/source/entry.ts';
 import { readFolder } from '../transfer/source/folder.ts';
 import { type Inspected, type PreparedImport, prepareImport } from '../transfer/source/prepare.ts';
 import { readTar } from '../transfer/tar.ts';
+import { memoryPath, tenantId } from './arguments.ts';
 import { amount, type Io, Progress, print } from './io.ts';
 import { operatorOrigin } from './operator.ts';
 import type { Open } from './session.ts';
-import { tenantId } from './tenant-commands.ts';
-import { memoryPath, type TenantSession, withTenant } from './tenant-session.ts';
+import { type TenantSession, withTenant } from './tenant-session.ts';
 
 interface ImportOptions {
   into?: MemoryPath;
@@ -76,15 +77,14 @@ async function importFrom(
 ): Promise<void> {
   const { config, tenant, transfer } = session;
   const { dryRun = false, into, strip } = options;
+  const { maxFileBytes, maxFiles, maxBytes, redact } = effectiveSettings(tenant, config);
   const progress = new Progress(io.stderr, 'Checked');
   const prepared = await prepareImport(await openSource(source, options, io), {
     tenant: tenant.id,
     into,
     strip,
-    maxFileBytes: tenant.maxFileBytes ?? config.MAX_FILE_BYTES,
-    maxFiles: tenant.maxFiles ?? config.MAX_TENANT_FILES,
-    maxBytes: tenant.maxBytes ?? config.MAX_TENANT_BYTES,
-    inspect: await inspectorFor(tenant.redact ?? config.REDACT),
+    ...{ maxFileBytes, maxFiles, maxBytes },
+    inspect: await inspectorFor(redact),
     onChanged: (name, kinds) => {
       progress.end();
       io.stderr.write(`${printable(name)}: masked what looks like a secret (${kinds.join(', ')}).\n`);

@@ -20,6 +20,15 @@ export async function print(
   }
 }
 
+/** Lets a command whose reader has seen enough (`| head`) run to its end. `print` and `export` notice by themselves. */
+export function ignoreClosedReaders({ stdout, stderr }: Io): void {
+  for (const output of [stdout, stderr]) {
+    output.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+    });
+  }
+}
+
 /** One JSON array, written item by item. */
 export async function* jsonArray(items: AsyncIterable<unknown>): AsyncGenerator<string> {
   let before = '[';

@@ -3,9 +3,10 @@ import { newApiKey } from '../api-keys/api-key.ts';
 import { Keys } from '../api-keys/api-keys.ts';
 import type { KeyRow } from '../api-keys/queries.ts';
 import { OperatorError, ServiceError } from '../errors.ts';
-import { printJson, printTable, time } from './output.ts';
+import { tenantId } from './arguments.ts';
+import type { Io } from './io.ts';
+import { printJson, printLine, printTable, time } from './output.ts';
 import { type Open, withDatabase } from './session.ts';
-import { tenantId } from './tenant-commands.ts';
 
 interface CreateOptions {
   tenant?: string;
@@ -37,8 +38,8 @@ const describe = (row: KeyRow) => ({
   lastUsedAt: time(row.lastUsedAt),
 });
 
-/** `keys create|list|revoke`. */
-export function registerKeyCommands(program: Command, open: Open): void {
+/** `keys create|generate|list|revoke`. */
+export function registerKeyCommands(program: Command, open: Open, io: Io = process): void {
   const keys = program.command('keys').description('Make, list and revoke API keys.');
   const run = <T>(work: (keys: Keys) => Promise<T>) =>
     withDatabase(open, ({ database }) => work(new Keys(database)));
@@ -60,11 +61,11 @@ export function registerKeyCommands(program: Command, open: Open): void {
       'after',
       '\nExample:\n  memory-service keys create --tenant acme --expires 90d --label worker',
     )
-    .action((options: CreateOptions) =>
-      run(async (all) => {
-        if ((options.tenant === undefined) === !options.service) {
-          throw new OperatorError('Say what the key is for: --tenant <tenant>, or --service; not both.');
-        }
+    .action((options: CreateOptions, command: Command) => {
+      if ((options.tenant === undefined) === !options.service) {
+        command.error('error: say what the key is for: --tenant <tenant> or --service, one of them');
+      }
+      return run(async (all) => {
         const { key, hash, id } = newApiKey();
         const tenant = options.tenant ?? null;
         const { access, label } = options;
@@ -72,11 +73,17 @@ export function registerKeyCommands(program: Command, open: Open): void {
         if (!(await all.create({ hash, id, tenant, access, label, expiresAt }))) {
           throw new ServiceError('unknown_tenant', String(tenant));
         }
-        if (options.json) return printJson({ id, key, tenant, access, label, expiresAt });
-        console.error(`Created key ${id}. This is the only time it is shown:`);
-        console.log(key);
-      }),
-    );
+        if (options.json) return printJson(io.stdout, { id, key, tenant, access, label, expiresAt });
+        printLine(io.stderr, `Created key ${id}. This is the only time it is shown:`);
+        printLine(io.stdout, key);
+      });
+    });
+
+  keys
+    .command('generate')
+    .description('Print a new key without storing it, for BOOTSTRAP or BOOTSTRAP_FILE. Needs no database.')
+    .addHelpText('after', '\nExample:\n  memory-service keys generate')
+    .action(() => printLine(io.stdout, newApiKey().key));
 
   keys
     .command('list')
@@ -87,8 +94,9 @@ export function registerKeyCommands(program: Command, open: Open): void {
     .action(({ tenant, json }: { tenant?: string; json?: boolean }) =>
       run(async (all) => {
         const rows = (await all.list(tenant ?? null)).map(describe);
-        if (json) return printJson(rows);
+        if (json) return printJson(io.stdout, rows);
         printTable(
+          io.stdout,
           ['ID', 'TENANT', 'ACCESS', 'LABEL', 'CREATED', 'EXPIRES', 'REVOKED', 'LAST USED'],
           rows.map((row) => [
             row.id,
@@ -116,7 +124,7 @@ export function registerKeyCommands(program: Command, open: Open): void {
             `There is no key ${id} that is not revoked already. See: memory-service keys list`,
           );
         }
-        console.log(`Revoked key ${id}. It stops working everywhere within AUTH_CACHE_SECONDS.`);
+        printLine(io.stdout, `Revoked key ${id}. It stops working everywhere within AUTH_CACHE_SECONDS.`);
       }),
     );
 }

@@ -5,12 +5,12 @@ import { type LogEntry, type LogOptions, log } from '../history/log.ts';
 import { patchOf } from '../history/patch.ts';
 import { actorText, versionRecord } from '../history/version.ts';
 import type { MemoryPath } from '../memory/path.ts';
+import { memoryPath, tenantId } from './arguments.ts';
 import { limitArgument, TIME_HELP, timeArgument } from './history-arguments.ts';
 import { type Io, print } from './io.ts';
 import { patchText, reasonOf, styled } from './patch-output.ts';
 import type { Open } from './session.ts';
-import { tenantId } from './tenant-commands.ts';
-import { memoryPath, withTenant } from './tenant-session.ts';
+import { withTenant } from './tenant-session.ts';
 
 interface Options extends Omit<LogOptions, 'path'> {
   patch?: boolean;

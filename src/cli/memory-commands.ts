@@ -3,6 +3,8 @@ import { OperatorError } from '../errors.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { ListedRow } from '../transfer/queries.ts';
 import type { Transfer } from '../transfer/transfer.ts';
+import { memoryPath, tenantId } from './arguments.ts';
+import { registerChangeCommands } from './change-commands.ts';
 import { registerExportCommand } from './export-command.ts';
 import { TIME_HELP, timeArgument } from './history-arguments.ts';
 import { registerImportCommand } from './import-command.ts';
@@ -10,13 +12,13 @@ import { type Io, jsonArray, print } from './io.ts';
 import { time } from './output.ts';
 import { contentAt, listedAt, tellRedacted } from './past.ts';
 import type { Open } from './session.ts';
-import { tenantId } from './tenant-commands.ts';
-import { memoryPath, withTenant } from './tenant-session.ts';
+import { withTenant } from './tenant-session.ts';
 
-/** `ls`, `cat`, `export` and `import`: an operator's way to the memory of one tenant. */
+/** `ls`, `cat`, `put`, `rm`, `export` and `import`: an operator's way to the memory of one tenant. */
 export function registerMemoryCommands(program: Command, open: Open, io: Io = process): void {
   registerLs(program, open, io);
   registerCat(program, open, io);
+  registerChangeCommands(program, open, io);
   registerExportCommand(program, open, io);
   registerImportCommand(program, open, io);
 }

@@ -1,21 +1,33 @@
+import type { Writable } from 'node:stream';
+
 /** Prints machine-readable output: one JSON value. */
-export function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+export function printJson(output: Writable, value: unknown): void {
+  output.write(`${JSON.stringify(value, null, 2)}\n`);
+}
+
+export function printLine(output: Writable, line: string): void {
+  output.write(`${line}\n`);
 }
 
 /** Prints a table for people: a column as wide as its widest cell, numbers to the right. */
-export function printTable(head: string[], rows: (string | number | null | undefined)[][]): void {
+export function printTable(
+  output: Writable,
+  head: string[],
+  rows: (string | number | null | undefined)[][],
+): void {
   const cells = rows.map((row) =>
     row.map((cell) => (cell === null || cell === undefined ? '-' : String(cell))),
   );
-  const widths = head.map((title, i) => Math.max(title.length, ...cells.map((row) => row[i]?.length ?? 0)));
+  const widths = head.map((title, i) =>
+    cells.reduce((width, row) => Math.max(width, row[i]?.length ?? 0), title.length),
+  );
   const isNumeric = head.map((_, i) => rows.length > 0 && rows.every((row) => typeof row[i] !== 'string'));
   const line = (row: string[]) =>
     row
       .map((cell, i) => (isNumeric[i] ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0)))
       .join('  ')
       .trimEnd();
-  process.stdout.write(`${[line(head), ...cells.map(line)].join('\n')}\n`);
+  output.write(`${[line(head), ...cells.map(line)].join('\n')}\n`);
 }
 
 /** A time as people and machines read it: ISO 8601 to the second, UTC; null for none. */

@@ -2,12 +2,14 @@ import type { Command } from 'commander';
 import { OperatorError } from '../errors.ts';
 import { pruneHistory } from '../history/pruning.ts';
 import { Tenants } from '../tenants/tenants.ts';
-import { printJson } from './output.ts';
+import { tenantId } from './arguments.ts';
+import type { Io } from './io.ts';
+import { printJson, printLine } from './output.ts';
 import { type Open, withDatabase } from './session.ts';
-import { existingTenant, tenantId } from './tenant-commands.ts';
+import { existingTenant } from './tenant-lookup.ts';
 
 /** `history prune`: what the service does by itself every hour, at once. */
-export function registerPruneCommand(program: Command, open: Open): void {
+export function registerPruneCommand(program: Command, open: Open, io: Io = process): void {
   const history = program.command('history').description('Maintain the history of changes.');
   history
     .command('prune')
@@ -27,8 +29,8 @@ export function registerPruneCommand(program: Command, open: Open): void {
         });
         if (pruned === undefined)
           throw new OperatorError('Another process is pruning the history right now.');
-        if (json) return printJson(pruned);
-        console.log(`Deleted ${pruned.versions} versions (${pruned.bytes} bytes of history).`);
+        if (json) return printJson(io.stdout, pruned);
+        printLine(io.stdout, `Deleted ${pruned.versions} versions (${pruned.bytes} bytes of history).`);
       }),
     );
 }

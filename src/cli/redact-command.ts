@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
 import { redactVersion } from '../history/redact.ts';
+import { tenantId } from './arguments.ts';
+import type { Io } from './io.ts';
 import { operatorOrigin } from './operator.ts';
-import { printJson } from './output.ts';
+import { printJson, printLine } from './output.ts';
 import { type Open, withDatabase } from './session.ts';
-import { tenantId } from './tenant-commands.ts';
 
 /** `redact`: removes a secret from the history. */
-export function registerRedactCommand(program: Command, open: Open): void {
+export function registerRedactCommand(program: Command, open: Open, io: Io): void {
   program
     .command('redact')
     .description('Remove path and content of a version that is no longer live, for good.')
@@ -26,10 +27,11 @@ Example:
     .action((tenant: string, version: string, { json }: { json?: boolean }) =>
       withDatabase(open, async ({ database }) => {
         const redacted = await redactVersion(database, tenant, version, operatorOrigin());
-        if (json) return printJson(redacted);
-        console.log(`Redacted versions: ${redacted.versions}, stored answers: ${redacted.answers}.`);
+        if (json) return printJson(io.stdout, redacted);
+        printLine(io.stdout, `Redacted versions: ${redacted.versions}, stored answers: ${redacted.answers}.`);
         if (redacted.samePath > 0) {
-          console.log(
+          printLine(
+            io.stdout,
             `Other versions that still have the path: ${redacted.samePath}. Redact them too if it is a secret.`,
           );
         }

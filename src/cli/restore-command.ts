@@ -6,11 +6,10 @@ import { parseTime } from '../history/time.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { databaseTime } from '../postgres/clock.ts';
 import type { Database } from '../postgres/database.ts';
+import { memoryPath, tenantId } from './arguments.ts';
 import { changeLines, changeOptions, summary } from './changes-output.ts';
 import { type Io, print } from './io.ts';
 import { type Open, withDatabase } from './session.ts';
-import { tenantId } from './tenant-commands.ts';
-import { memoryPath } from './tenant-session.ts';
 
 interface Options {
   at?: string;

@@ -5,10 +5,10 @@ import { parseTime } from '../history/time.ts';
 import type { Conflict } from '../history/undo.ts';
 import type { Actor } from '../memory/origin.ts';
 import { databaseTime } from '../postgres/clock.ts';
+import { tenantId } from './arguments.ts';
 import { changeLines, changeOptions, summary } from './changes-output.ts';
 import { amount, type Io, print } from './io.ts';
 import { type Open, withDatabase } from './session.ts';
-import { tenantId } from './tenant-commands.ts';
 
 const CONFLICTS = 3;
 

@@ -2,11 +2,11 @@ import type { Command } from 'commander';
 import { OperatorError } from '../errors.ts';
 import type { History } from '../history/history.ts';
 import { actorText, type Version, versionRecord } from '../history/version.ts';
+import { tenantId } from './arguments.ts';
 import { versionArgument } from './history-arguments.ts';
 import { type Io, print } from './io.ts';
 import { shown, styled } from './patch-output.ts';
 import type { Open } from './session.ts';
-import { tenantId } from './tenant-commands.ts';
 import { withTenant } from './tenant-session.ts';
 
 /** `show`: one version with its content. */

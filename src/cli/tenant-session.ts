@@ -1,8 +1,7 @@
-import { InvalidArgumentError } from 'commander';
 import type { Config } from '../config.ts';
 import { ServiceError } from '../errors.ts';
 import { History } from '../history/history.ts';
-import { type MemoryPath, parsePath } from '../memory/path.ts';
+import type { Database } from '../postgres/database.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 import { Tenants } from '../tenants/tenants.ts';
 import { Transfer } from '../transfer/transfer.ts';
@@ -10,6 +9,7 @@ import { type Open, withDatabase } from './session.ts';
 
 export interface TenantSession {
   config: Config;
+  database: Database;
   tenant: TenantRow;
   transfer: Transfer;
   history: History;
@@ -29,13 +29,10 @@ export function withTenant<T>(
     const tenant = await new Tenants(database).find(id);
     if (tenant === undefined) throw new ServiceError('unknown_tenant', id);
     const quotas = { maxFiles: config.MAX_TENANT_FILES, maxBytes: config.MAX_TENANT_BYTES };
-    return work({ config, tenant, transfer: new Transfer(database, quotas), history: new History(database) });
+    return work({
+      ...{ config, database, tenant },
+      transfer: new Transfer(database, quotas),
+      history: new History(database),
+    });
   });
-}
-
-/** A commander argument parser for paths. */
-export function memoryPath(value: string): MemoryPath {
-  const parsed = parsePath(value);
-  if (parsed.ok) return parsed.path;
-  throw new InvalidArgumentError(parsed.refusal.replace(/^Error: /, ''));
 }

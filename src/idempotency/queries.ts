@@ -48,10 +48,22 @@ DELETE FROM idempotency_keys WHERE tenant_id = $1
 `,
 );
 
+/** Copies all answers under a tenant's idempotency keys to another tenant, which has none of them. */
+export const copyAnswersQuery = defineQuery<{ tenant: string; to: string }>(
+  'copy_answers',
+  ['tenant', 'to'],
+  `
+INSERT INTO idempotency_keys (tenant_id, key_hash, request_hash, content, is_error, created_at)
+SELECT $2, key_hash, request_hash, content, is_error, created_at FROM idempotency_keys WHERE tenant_id = $1
+ON CONFLICT (tenant_id, key_hash) DO NOTHING
+`,
+);
+
 export const idempotencyQueries = [
   nextTenantWithAnswersQuery,
   newestAnswerOverQuery,
   countAnswersQuery,
   pruneAnswersQuery,
   eraseAnswersQuery,
+  copyAnswersQuery,
 ] as const;

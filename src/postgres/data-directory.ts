@@ -75,6 +75,9 @@ function makeFolder(folder: string): void {
   }
 }
 
+/** Another process has the embedded database: two of them would destroy it. */
+export class DataDirectoryInUse extends OperatorError {}
+
 const LOCK_FILE = /^memory-service\.(\d+)\.lock$/;
 
 /**
@@ -84,7 +87,8 @@ const LOCK_FILE = /^memory-service\.(\d+)\.lock$/;
  * that start at once, at least one sees the other and gives up, and nobody ever takes a lock over. Processes on
  * different machines or in different containers do not see each other.
  *
- * @throws OperatorError when another process has it, which the message names, or when it cannot be written
+ * @throws DataDirectoryInUse naming the other process
+ * @throws OperatorError when it cannot be written
  */
 export function lockDataDirectory(folder: string): () => void {
   const mine = join(folder, `memory-service.${process.pid}.lock`);
@@ -100,14 +104,14 @@ export function lockDataDirectory(folder: string): () => void {
   }
 }
 
-/** @throws OperatorError when the folder has a lock file of another process that still runs */
+/** @throws DataDirectoryInUse when the folder has a lock file of another process that still runs */
 function refuseOthers(folder: string): void {
   for (const name of readdirSync(folder)) {
     const pid = Number(LOCK_FILE.exec(name)?.[1] ?? process.pid);
     if (pid === process.pid) continue;
     const file = join(folder, name);
     if (isRunning(pid, file)) {
-      throw new OperatorError(
+      throw new DataDirectoryInUse(
         `The data directory ${folder} is in use by process ${pid}. Stop that process, set DATA_DIR to another folder, or set DATABASE_URL to run several processes on one Postgres.`,
       );
     }

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { type Config, ConfigError } from '../config.ts';
 import type { QueryExecutor } from './query.ts';
 
@@ -78,6 +79,14 @@ export async function openDatabase(
   // Imported on demand: the image has no PGlite.
   const { openPglite } = await import('./pglite.ts').catch(explainMissingPglite);
   return openPglite(config.DATA_DIR, config.DB_BATCH_SIZE, events);
+}
+
+/** Names the configured database for people: where it is, and no credentials. */
+export function describeDatabase({ DATABASE_URL, DATA_DIR }: Config): string {
+  if (DATABASE_URL === undefined) return `the embedded database in ${resolve(DATA_DIR)}`;
+  const { hostname, port, pathname, searchParams } = new URL(DATABASE_URL);
+  const host = searchParams.get('host') ?? (hostname || 'localhost');
+  return `the database at ${host}:${port || 5432}${pathname}`;
 }
 
 function explainMissingPglite(error: Error & { code?: string }): never {

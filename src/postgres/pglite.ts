@@ -35,6 +35,8 @@ export async function openPglite(
     await guard();
     return execute(statement, params);
   };
+  // No other process can be on the folder, but commands come through this one (local-socket.ts).
+  const lockedJobs = new Set<number>();
   let running = 0;
   let idle: (() => void) | undefined;
 
@@ -59,10 +61,15 @@ export async function openPglite(
         await guard();
         return transactionOn(client, options?.snapshot ?? false, work);
       }),
-    // No other process can be on the folder.
-    withJobLock: async (_lock, job) => {
-      await job();
-      return true;
+    withJobLock: async (lock, job) => {
+      if (lockedJobs.has(lock)) return false;
+      lockedJobs.add(lock);
+      try {
+        await job();
+        return true;
+      } finally {
+        lockedJobs.delete(lock);
+      }
     },
     migrate: (migrationsFolder, functions) =>
       counted(async () => {

@@ -132,8 +132,24 @@ export const deleteTenantQuery = defineQuery<{ tenant: string }>(
   'DELETE FROM tenants WHERE id = $1',
 );
 
+/** When one of a tenant's files was last written, or read (to the day); null without files. */
+export const lastFileUseQuery = defineQuery<{ tenant: string }, { at: string | null }>(
+  'last_file_use',
+  ['tenant'],
+  `SELECT max(greatest(updated_at, accessed_at)) AS at FROM entries WHERE tenant_id = $1 AND kind = 'file'`,
+);
+
+/** When one of a tenant's keys was last used; null when none was. */
+export const lastKeyUseQuery = defineQuery<{ tenant: string }, { at: string | null }>(
+  'last_key_use',
+  ['tenant'],
+  'SELECT max(last_used_at) AS at FROM api_keys WHERE tenant_id = $1',
+);
+
 export const tenantQueries = [
   lockTenantQuery,
+  lastFileUseQuery,
+  lastKeyUseQuery,
   findTenantQuery,
   listTenantsQuery,
   createTenantQuery,

@@ -10,6 +10,8 @@ import {
   eraseEntriesQuery,
   eraseHistoryQuery,
   findTenantQuery,
+  lastFileUseQuery,
+  lastKeyUseQuery,
   listTenantsQuery,
   lockTenantQuery,
   setTenantQuery,
@@ -61,6 +63,19 @@ export class Tenants {
     }
   }
 
+  /**
+   * When a tenant's memory or one of its keys was last used, as far as that is kept: reads of a file to the day, and a delete only by the
+   * key that did it. Null for never.
+   */
+  async lastActivity(tenant: string): Promise<Date | null> {
+    const uses = await Promise.all([
+      this.#database.query(lastFileUseQuery, { tenant }),
+      this.#database.query(lastKeyUseQuery, { tenant }),
+    ]);
+    const times = uses.flatMap(({ rows }) => rows.flatMap(({ at }) => (at === null ? [] : [Date.parse(at)])));
+    return times.length === 0 ? null : new Date(Math.max(...times));
+  }
+
   /** False when there is such a tenant already. */
   async create(tenant: string): Promise<boolean> {
     return (await this.#database.query(createTenantQuery, { tenant })).count === 1;
@@ -97,32 +112,12 @@ export class Tenants {
     if (!(await this.suspend(tenant, true))) return undefined;
 
     const erased: Erased = { entries: 0, versions: 0, contents: 0, directories: 0, answers: 0, keys: 0 };
-    const erase = async (query: QueryExecutor) => {
-      const batch = { tenant, limit: ERASED_AT_ONCE };
-      const entries = (await query(eraseEntriesQuery, batch)).rows[0]?.erased ?? 0;
-      const answers = (await query(eraseAnswersQuery, batch)).count;
-      const history = (await query(eraseHistoryQuery, batch)).rows[0];
-      const { versions = 0, contents = 0, directories = 0 } = history ?? {};
-      erased.entries += entries;
-      erased.versions += versions;
-      erased.contents += contents;
-      erased.directories += directories;
-      erased.answers += answers;
-      const inHistory = versions + contents + directories;
-      return Math.max(entries, inHistory, answers) < ERASED_AT_ONCE;
-    };
-    for (;;) {
-      if (!(await erase(this.#database.query))) continue;
-      const isGone = await this.#database.transaction(async (query) => {
-        await query(lockTenantQuery, { tenant });
-        // Requests that found the tenant before it was suspended may have written since.
-        if (!(await erase(query))) return false;
-        erased.keys = (await query(deleteTenantKeysQuery, { tenant })).count;
-        await query(deleteTenantQuery, { tenant });
-        return true;
-      });
-      if (isGone) return erased;
-    }
+    while (!(await eraseBatch(this.#database.query, tenant, erased)));
+    return this.#database.transaction(async (query) => {
+      await query(lockTenantQuery, { tenant });
+      // Requests that found the tenant before it was suspended may have written since.
+      return eraseLocked(query, tenant, erased);
+    });
   }
 }
 
@@ -131,4 +126,31 @@ export function noRoom(tenant: string, { of, used, limit, needed }: OverQuota, w
   return new OperatorError(
     `There is no room: ${tenant} has ${used} of ${limit} ${of}, and the ${what} needs ${needed}. Raise the limit with: memory-service tenants set ${tenant} --max-${of === 'bytes' ? 'bytes' : 'files'} ${used + needed}`,
   );
+}
+
+/** Erases what is left of a tenant, and the tenant, in a transaction that has locked it. Adds to `erased`, and returns it. */
+export async function eraseLocked(
+  query: QueryExecutor,
+  tenant: string,
+  erased: Erased = { entries: 0, versions: 0, contents: 0, directories: 0, answers: 0, keys: 0 },
+): Promise<Erased> {
+  while (!(await eraseBatch(query, tenant, erased)));
+  erased.keys += (await query(deleteTenantKeysQuery, { tenant })).count;
+  await query(deleteTenantQuery, { tenant });
+  return erased;
+}
+
+/** True when nothing is left. */
+async function eraseBatch(query: QueryExecutor, tenant: string, erased: Erased): Promise<boolean> {
+  const batch = { tenant, limit: ERASED_AT_ONCE };
+  const entries = (await query(eraseEntriesQuery, batch)).rows[0]?.erased ?? 0;
+  const answers = (await query(eraseAnswersQuery, batch)).count;
+  const history = (await query(eraseHistoryQuery, batch)).rows[0];
+  const { versions = 0, contents = 0, directories = 0 } = history ?? {};
+  erased.entries += entries;
+  erased.versions += versions;
+  erased.contents += contents;
+  erased.directories += directories;
+  erased.answers += answers;
+  return Math.max(entries, versions + contents + directories, answers) < ERASED_AT_ONCE;
 }

@@ -1,5 +1,6 @@
 import type { OverQuota, Quotas } from '../memory/store.ts';
 import { defineQuery } from '../postgres/query.ts';
+import { copyQueries } from './copy-queries.ts';
 
 // As a number, because the drivers differ in what they make of a timestamp.
 const SECONDS = 'extract(epoch FROM updated_at)::float8 AS modified';
@@ -143,4 +144,5 @@ export const transferQueries = [
   importDirectoriesQuery,
   importFilesQuery,
   reserveQuery,
+  ...copyQueries,
 ] as const;

@@ -8,6 +8,8 @@ import { asByte, cannotImport, notUtf8Name, type SourceEntry } from './source/en
 import { Unclaimed } from './source/unclaimed.ts';
 import type { Exported } from './transfer.ts';
 
+// Why tar-stream, and not node-tar: docs/decisions/0007-tar-stream.md.
+
 const BLOCK = 512;
 /** As many seconds since 1970 as tar-stream can write into a header. */
 const LAST_PLAIN_TIME = 2 ** 31 - 1;

@@ -1,200 +1,491 @@
 /** The commands that run the deployment, as an operator runs them. */
-import { Command, CommanderError } from 'commander';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { registerExpireCommand } from '../../src/cli/expire-command.ts';
-import { registerKeyCommands } from '../../src/cli/key-commands.ts';
-import { registerMemoryCommands } from '../../src/cli/memory-commands.ts';
-import { registerPruneCommand } from '../../src/cli/prune-command.ts';
-import { registerRedactCommand } from '../../src/cli/redact-command.ts';
-import { registerTenantCommands } from '../../src/cli/tenant-commands.ts';
-import { loadConfig } from '../../src/config.ts';
-import { OperatorError } from '../../src/errors.ts';
-import { type Service, startService } from '../support/service.ts';
+import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { createProgram } from '../../src/cli/program.ts';
+import { History } from '../../src/history/history.ts';
+import type { Version } from '../../src/history/version.ts';
+import { renameTenant } from '../../src/transfer/copy.ts';
+import { assertInvariants } from '../support/invariants.ts';
+import { runOn } from '../support/program.ts';
+import { describeServiceOnOwnDatabase, type Service } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
+import { rowsOf, scratchFolder } from '../support/transfer.ts';
 
-let service: Service;
-beforeAll(async () => {
-  service = await startService('postgres', { AUTH: 'keys' });
+describeServiceOnOwnDatabase(
+  'the command line',
+  (service, kind) => {
+    const run = (...args: string[]) => runOn(service(), args);
+    const json = async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout);
+    const create = async (tenant: string, files: Record<string, string> = {}) => {
+      expect(await run('tenants', 'create', tenant)).toMatchObject({ code: 0 });
+      for (const [path, stdin] of Object.entries(files)) {
+        expect(await runOn(service(), ['put', tenant, path], { stdin })).toMatchObject({ code: 0 });
+      }
+    };
+
+    const historyOf = async (tenant: string) => {
+      const versions: Version[] = [];
+      for await (const version of new History(service().database).versions(tenant)) versions.push(version);
+      return versions;
+    };
+
+    it('tenants, keys, usage: from nothing to erased', async () => {
+      expect(await run('tenants', 'create', 'acme', '--max-files', '2')).toStrictEqual({
+        ...{ code: 0, stderr: '' },
+        stdout: 'Created tenant acme.\n',
+      });
+      expect(await run('tenants', 'create', 'acme')).toStrictEqual({
+        ...{ code: 1, stdout: '' },
+        stderr: 'memory-service: There is a tenant acme already.\n',
+      });
+
+      const { id, key } = await json(
+        'keys',
+        'create',
+        '--tenant',
+        'acme',
+        '--expires',
+        '90d',
+        '--label',
+        'w',
+      );
+      expect(key).toMatch(/^mem_/);
+      expect((await run('keys', 'create', '--tenant', 'nobody')).stderr).toBe(
+        'memory-service: There is no tenant nobody. Create it with: memory-service tenants create nobody\n',
+      );
+      const headers = { authorization: `Bearer ${key}` };
+      const created = await service().execute(cmd.create('/memories/a', 'xyz'), { headers });
+      expect(created.content).toBe('File created successfully at: /memories/a');
+      expect((await service().execute(cmd.view('/memories/a'))).status).toBe(401);
+
+      const listed = await run('keys', 'list', '--tenant', 'acme');
+      expect(listed.stdout).toMatch(new RegExp(`^${id} +acme +read_write +w `, 'm'));
+      expect(listed.stdout).not.toContain(key);
+
+      expect((await run('usage', 'acme')).stdout).toBe(
+        'acme           USED  LIMIT       PERCENT\nfiles             1  2           50%\nbytes             3  104857600   0%\nhistory bytes     0  1073741824  0%\n',
+      );
+      expect(await json('usage', 'acme')).toStrictEqual({
+        ...{ tenants: 1, id: 'acme', files: 1, bytes: 3, historyVersions: 0, historyBytes: 0 },
+        ...{ maxFiles: 2, maxBytes: 104_857_600, maxHistoryBytes: 1_073_741_824 },
+      });
+      expect(await json('usage')).toMatchObject({ tenants: 1, files: 1, bytes: 3, historyVersions: 0 });
+      expect(await run('tenants', 'set', 'acme', '--max-files', 'default', '--redact', 'mask')).toStrictEqual(
+        {
+          ...{ code: 0, stderr: '' },
+          stdout: 'Changed tenant acme. It takes effect within AUTH_CACHE_SECONDS.\n',
+        },
+      );
+      expect((await run('tenants', 'suspend', 'acme')).code).toBe(0);
+      expect((await json('tenants', 'show', 'acme')).suspendedAt).toMatch(/^\d{4}-/);
+      expect((await run('tenants', 'resume', 'acme')).code).toBe(0);
+      expect((await run('tenants', 'suspend', 'nobody')).stderr).toBe(
+        'memory-service: There is no tenant nobody. See: memory-service tenants list\n',
+      );
+      expect((await run('keys', 'revoke', id)).code).toBe(0);
+      expect((await run('keys', 'revoke', id)).code).toBe(1);
+      expect((await run('expire', '--dry-run')).stdout).toBe(
+        'Would remove 0 files (0 bytes) of 0 tenants.\n',
+      );
+
+      expect(await run('tenants', 'delete', 'acme')).toStrictEqual({
+        ...{ code: 1, stdout: '' },
+        stderr:
+          'memory-service: Erase tenant acme with 1 file (3 bytes) for good? Add --yes to do it without being asked. Nothing was erased.\n',
+      });
+      expect((await run('tenants', 'delete', 'acme', '--yes')).stdout).toBe(
+        'Erased tenant acme: 1 row of tenants, 2 rows of entries, 0 rows of versions, 0 rows of version_contents, 0 rows of past_directories, 0 rows of idempotency_keys, 1 rows of api_keys.\n',
+      );
+    });
+
+    it('show says what holds, and where it is from', async () => {
+      await run('tenants', 'create', 'shown', '--max-files', '500', '--max-bytes', '0');
+      const { stdout } = await run('tenants', 'show', 'shown');
+      expect(stdout).not.toMatch(/item|null|undefined/);
+      expect(stdout).toMatch(/^status +active$/m);
+      expect(stdout).toMatch(/^last activity +never$/m);
+      expect(stdout).toMatch(/^maxFiles +500 +tenant$/m);
+      expect(stdout).toMatch(/^maxBytes +no limit +tenant$/m);
+      expect(stdout).toMatch(/^maxFileBytes +1048576 +service$/m);
+      expect(stdout).toMatch(/^ttlDays +never expires +service$/m);
+      expect(await json('tenants', 'show', 'shown')).toStrictEqual({
+        ...{
+          id: 'shown',
+          files: 0,
+          bytes: 0,
+          historyVersions: 0,
+          historyBytes: 0,
+          createdAt: expect.any(String),
+          suspendedAt: null,
+        },
+        ...{ answers: 0, lastActivityAt: null },
+        ...{ maxFileBytes: null, maxBytes: 0, maxFiles: 500, maxViewChars: null, ratePerMinute: null },
+        ...{ maxBodyBytes: null, ttlDays: null, redact: null, historyDays: null, maxHistoryBytes: null },
+        effective: {
+          ...{ maxFileBytes: 1_048_576, maxBytes: 0, maxFiles: 500, maxViewChars: 100_000 },
+          ...{ ratePerMinute: 6000, maxBodyBytes: 6_356_992, ttlDays: 0, redact: 'off' },
+          ...{ historyDays: 30, maxHistoryBytes: 1_073_741_824 },
+        },
+      });
+    });
+
+    it('list selects and sorts', async () => {
+      await create('l-small', { '/memories/a': 'x' });
+      await create('l-large', { '/memories/a': 'x'.repeat(1000) });
+      await create('l-many', { '/memories/a': 'a', '/memories/b': 'b', '/memories/c': 'c' });
+      await run('tenants', 'create', 'L-empty');
+      await run('tenants', 'set', 'l-many', '--max-files', '3');
+      await run('tenants', 'set', 'l-large', '--max-bytes', '1100');
+      await run('tenants', 'set', 'l-small', '--max-bytes', '0', '--max-files', '0');
+      await run('tenants', 'suspend', 'l-small');
+      const ids = async (...args: string[]) =>
+        (await json('tenants', 'list', ...args)).map(({ id }: { id: string }) => id);
+      expect(await ids('--prefix', 'l-')).toStrictEqual(['l-large', 'l-many', 'l-small']);
+      expect(await ids('--search', 'L-')).toStrictEqual(['L-empty', 'l-large', 'l-many', 'l-small']);
+      expect(await ids('--prefix', 'l-', '--sort', 'bytes')).toStrictEqual(['l-large', 'l-many', 'l-small']);
+      expect(await ids('--prefix', 'l-', '--sort', 'files', '--limit', '1')).toStrictEqual(['l-many']);
+      expect(await ids('--prefix', 'l-', '--near-limit', '90')).toStrictEqual(['l-large', 'l-many']);
+      expect(await ids('--near-limit', '91', '--sort', 'used')).toStrictEqual(['l-many']);
+      expect(await ids('--suspended')).toStrictEqual(['l-small']);
+
+      const [small] = await json('tenants', 'list', '--prefix', 'l-small');
+      expect(small).toMatchObject({ files: 1, bytes: 1, usedPercent: null });
+      expect(small).not.toHaveProperty('item');
+      await service().query(
+        `UPDATE entries SET updated_at = '2031-01-02T03:04:05Z' WHERE tenant_id = 'l-large' AND kind = 'file'`,
+      );
+      expect(await ids('--prefix', 'l-', '--sort', 'activity', '--limit', '1')).toStrictEqual(['l-large']);
+      expect((await run('tenants', 'list', '--prefix', 'l-large')).stdout).toBe(
+        'TENANT   FILES  BYTES  USED          LAST ACTIVITY         STATUS\n' +
+          'l-large      1   1000  90% of bytes  2031-01-02T03:04:05Z  active\n',
+      );
+    });
+
+    it('the use of a key counts as activity', async () => {
+      await run('tenants', 'create', 'active');
+      await run('keys', 'create', '--tenant', 'active');
+      expect((await json('tenants', 'show', 'active')).lastActivityAt).toBe(null);
+      await service().query(
+        `UPDATE api_keys SET last_used_at = '2031-01-02T03:04:05Z' WHERE tenant_id = 'active'`,
+      );
+      expect((await json('tenants', 'show', 'active')).lastActivityAt).toBe('2031-01-02T03:04:05Z');
+    });
+
+    it('set changes several tenants, or those selected, once confirmed', async () => {
+      for (const id of ['b-1', 'b-2', 'b-3']) await run('tenants', 'create', id);
+      const limits = async () =>
+        (await json('tenants', 'list', '--prefix', 'b-')).map((row: { maxFiles: number }) => row.maxFiles);
+      expect((await run('tenants', 'set', 'b-1', 'b-2', '--max-files', '7')).stdout).toBe(
+        'Changed 2 tenants. It takes effect within AUTH_CACHE_SECONDS.\n',
+      );
+      expect(await limits()).toStrictEqual([7, 7, null]);
+      expect((await run('tenants', 'set', 'b-3', 'nobody', '--max-files', '8')).code).toBe(1);
+      expect(await run('tenants', 'set', '--prefix', 'b-', '--max-files', '9', '--dry-run')).toStrictEqual({
+        ...{ code: 0, stdout: 'b-1\nb-2\nb-3\n', stderr: 'Would change 3 tenants.\n' },
+      });
+      expect(await run('tenants', 'set', '--prefix', 'b-', '--max-files', '9')).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('Change 3 tenants? Add --yes'),
+      });
+      expect(await limits()).toStrictEqual([7, 7, null]);
+      expect((await run('tenants', 'set', '--prefix', 'b-', '--max-files', '9', '--yes')).code).toBe(0);
+      expect(await limits()).toStrictEqual([9, 9, 9]);
+      expect((await run('tenants', 'set', '--prefix', 'zz', '--max-files', '9', '--yes')).stderr).toBe(
+        'memory-service: No tenant is selected. See: memory-service tenants list\n',
+      );
+    });
+
+    it.each([
+      ['yes', 'y\n', 0],
+      ['no', 'n\n', 1],
+      ['Ctrl-C', '\u0003', 1],
+      ['Ctrl-D', '\u0004', 1],
+    ])('a prompt answered with %s', async (name, typed, code) => {
+      const tenant = `asked-${name}`;
+      await run('tenants', 'create', tenant);
+      const asked = await runOn(service(), ['tenants', 'delete', tenant], { typed });
+      expect(asked.code).toBe(code);
+      expect(asked.stderr).toContain(`Erase tenant ${tenant} with 0 files (0 bytes) for good? [y/N] `);
+      expect(asked.stderr).not.toMatch(/ at |Error/);
+      if (code === 1) expect(asked.stderr).toMatch(/\nmemory-service: Nothing was erased\.\n$/);
+      expect((await run('tenants', 'show', tenant)).code).toBe(1 - code);
+    });
+
+    it('put and rm change one file, by the rules of requests', async () => {
+      await run('tenants', 'create', 'changed', '--max-file-bytes', '20', '--redact', 'mask');
+      const put = (stdin: string | Buffer, ...args: string[]) =>
+        runOn(service(), ['put', 'changed', ...args], { stdin });
+      expect(await put('one\r\n', '/memories/d/a')).toStrictEqual({
+        ...{ code: 0, stdout: 'File created successfully at: /memories/d/a\n', stderr: '' },
+      });
+      expect(await put('two', '/memories/d/a')).toMatchObject({
+        ...{ code: 1, stderr: expect.stringContaining('/memories/d/a already exists') },
+      });
+      expect((await put('two', '/memories/d/a', '--force', '--json')).stdout).toContain(
+        '"action": "replaced"',
+      );
+      expect((await run('cat', 'changed', '/memories/d/a')).stdout).toBe('two');
+      expect((await put('new', '/memories/d/b', '--force')).code).toBe(0);
+      expect((await put('x'.repeat(21), '/memories/d/a', '--force')).code).toBe(1);
+      expect((await put('x'.repeat(21), '/memories/d/c')).code).toBe(1);
+      expect((await put('x', '/memories/d', '--force')).code).toBe(1);
+      expect((await put('a\0b', '/memories/nul')).stderr).toContain('NUL');
+      expect((await put(Buffer.from([0xe9]), '/memories/bytes')).stderr).toContain('not UTF-8');
+      expect((await run('put', 'changed', '/memories/x', '/nowhere/x')).stderr).toContain('ENOENT');
+      await run('tenants', 'set', 'changed', '--max-file-bytes', 'default');
+      await put(`ghp_${'a1B2'.repeat(9)}`, '/memories/key');
+      expect((await run('cat', 'changed', '/memories/key')).stdout).toBe('[REDACTED:github_token]');
+
+      expect(await run('rm', 'changed', '/memories/d')).toMatchObject({
+        ...{ code: 1, stderr: expect.stringContaining('Add --recursive') },
+      });
+      expect((await run('rm', 'changed', '/memories/d/a')).code).toBe(0);
+      expect((await run('rm', 'changed', '/memories/d/a')).code).toBe(1);
+      expect((await run('rm', 'changed', '/memories/d', '-r')).code).toBe(0);
+      expect([...(await rowsOf(service(), 'changed')).keys()]).toStrictEqual(['/memories', '/memories/key']);
+      await assertInvariants(service());
+    });
+
+    it('copies a tenant with its files and settings, without its keys', async () => {
+      await create('c-1', { '/memories/d/a': 'a', '/memories/b': 'grüße' });
+      await run('tenants', 'set', 'c-1', '--max-files', '1', '--ttl-days', '30');
+      await run('keys', 'create', '--tenant', 'c-1');
+      const copied = await run('tenants', 'copy', 'c-1', 'c-2');
+      expect(copied.stdout).toBe('Copied tenant c-1 to c-2: 2 files (8 bytes).\n');
+      expect(await rowsOf(service(), 'c-2')).toStrictEqual(await rowsOf(service(), 'c-1'));
+      const { createdAt: _, id: __, ...settings } = await json('tenants', 'show', 'c-1');
+      expect(await json('tenants', 'show', 'c-2')).toMatchObject(settings);
+      expect(await json('keys', 'list', '--tenant', 'c-2')).toStrictEqual([]);
+      expect(await historyOf('c-2')).toMatchObject([
+        { operation: 'created', actor: { type: 'operator' }, supersededAt: null },
+        { operation: 'created', actor: { type: 'operator' }, supersededAt: null },
+      ]);
+      await runOn(service(), ['put', 'c-2', '/memories/b', '--force'], { stdin: 'changed' });
+      await run('rm', 'c-2', '/memories/d', '-r');
+      expect((await run('tenants', 'copy', 'c-1', 'c-2')).stderr).toContain('There is a tenant c-2 already.');
+      expect((await run('tenants', 'copy', 'nobody', 'c-3')).stderr).toContain('There is no tenant nobody.');
+      expect((await run('tenants', 'copy', 'c-1', 'c-1')).code).toBe(1);
+      await assertInvariants(service());
+    });
+
+    it('copies more than a page, with what is over its limits', async () => {
+      const files = Object.fromEntries(
+        Array.from({ length: 12 }, (_, i) => [`/memories/d${i % 3}/${i}`, 'x'.repeat(900_000)]),
+      );
+      await create('p-1', files);
+      await run('tenants', 'set', 'p-1', '--max-files', '1', '--max-bytes', '1');
+      expect((await json('tenants', 'copy', 'p-1', 'p-2')).files).toBe(12);
+      expect(await rowsOf(service(), 'p-2')).toStrictEqual(await rowsOf(service(), 'p-1'));
+      await assertInvariants(service());
+    });
+
+    it('renames a tenant with its history, keys, and stored answers', async () => {
+      await create('r-1', { '/memories/d/a': 'first', '/memories/gone/b': 'b' });
+      await runOn(service(), ['put', 'r-1', '/memories/d/a', '--force'], { stdin: 'a' });
+      await run('rm', 'r-1', '/memories/gone', '-r');
+      const { key } = await json('keys', 'create', '--tenant', 'r-1');
+      const retried = () =>
+        service().execute(cmd.create('/memories/once', 'x'), {
+          headers: { authorization: `Bearer ${key}`, 'idempotency-key': 'once' },
+        });
+      expect((await retried()).content).toBe('File created successfully at: /memories/once');
+      const before = await rowsOf(service(), 'r-1');
+      const history = await historyOf('r-1');
+      expect(history.map(({ operation }) => operation).sort()).toStrictEqual([
+        ...['created', 'created', 'created', 'deleted', 'modified'],
+      ]);
+      expect((await run('tenants', 'rename', 'r-1', 'r-2')).stdout).toBe(
+        'Renamed tenant r-1 to r-2: 2 files (2 bytes), 1 key. Keys work for the new tenant within AUTH_CACHE_SECONDS.\n',
+      );
+      expect(await rowsOf(service(), 'r-2')).toStrictEqual(before);
+      expect(await historyOf('r-2')).toStrictEqual(history);
+      expect((await run('tenants', 'show', 'r-1')).code).toBe(1);
+      expect(await json('keys', 'list', '--tenant', 'r-2')).toHaveLength(1);
+      const rows = await service().query(`SELECT 1 AS one FROM idempotency_keys WHERE tenant_id = 'r-2'`);
+      expect(rows).toHaveLength(1);
+      await assertInvariants(service());
+    });
+
+    it.runIf(kind === 'postgres')('a write during a rename waits, and is refused', async () => {
+      await create('w-1', { '/memories/a': 'a' });
+      const { key } = await json('keys', 'create', '--tenant', 'w-1');
+      let write: ReturnType<Service['execute']> | undefined;
+      const isWaiting = async () => {
+        const locks = await service().query('SELECT 1 AS one FROM pg_locks WHERE NOT granted');
+        return locks.length > 0;
+      };
+      const meanwhile = async () => {
+        let isDone = false;
+        write = service().execute(cmd.create('/memories/late', 'x'), {
+          headers: { authorization: `Bearer ${key}` },
+        });
+        void write.then(() => {
+          isDone = true;
+        });
+        while (!isDone && !(await isWaiting())) await new Promise(setImmediate);
+      };
+      const { database } = service();
+      const renamed = await renameTenant(
+        {
+          ...database,
+          transaction: (work, options) =>
+            database.transaction(
+              (query) =>
+                work(async (statement, params) => {
+                  // The files are copied, and not yet erased.
+                  if (statement.name === 'copy_answers') await meanwhile();
+                  return query(statement, params);
+                }),
+              options,
+            ),
+        },
+        'w-1',
+        'w-2',
+      );
+      expect(renamed).toMatchObject({ kind: 'copied', files: 1, keys: 1 });
+      expect(await write).toMatchObject({ status: 403, body: { code: 'unknown_tenant' } });
+      expect([...(await rowsOf(service(), 'w-2')).keys()]).toStrictEqual(['/memories', '/memories/a']);
+      await assertInvariants(service());
+    });
+
+    it('redact and history prune make the history of a tenant smaller', async () => {
+      await run('tenants', 'create', 'past', '--history-days', '7', '--max-history-bytes', '600');
+      expect((await run('tenants', 'set', 'past', '--history-days', '36501')).stderr).toContain(
+        'Give a whole number of days from 0 to 36500, or default.',
+      );
+      const { key } = await json('keys', 'create', '--tenant', 'past');
+      const headers = { authorization: `Bearer ${key}` };
+      const f = '/memories/f';
+      for (const step of [
+        cmd.create(f, 'one'),
+        cmd.replace(f, 'one', 'two'),
+        cmd.replace(f, 'two', 'three'),
+      ]) {
+        expect((await service().execute(step, { headers })).is_error).toBe(false);
+      }
+      const [first] = await service().query(
+        'SELECT id FROM versions WHERE tenant_id = $1 ORDER BY created_at',
+        ['past'],
+      );
+      expect((await run('redact', 'past', String(first?.id))).stdout).toBe(
+        'Redacted versions: 1, stored answers: 0.\nOther versions that still have the path: 1. Redact them too if it is a secret.\n',
+      );
+      expect(await run('redact', 'past', 'none')).toMatchObject({
+        code: 1,
+        stderr: 'memory-service: The tenant past has no version none. See: memory-service log past\n',
+      });
+      expect(await json('usage', 'past')).toMatchObject({ historyVersions: 2, historyBytes: 515 });
+      expect((await run('history', 'prune', 'past')).stdout).toBe(
+        'Deleted 0 versions (0 bytes of history).\n',
+      );
+      await run('tenants', 'set', 'past', '--history-days', '0');
+      expect(await json('tenants', 'show', 'past')).toMatchObject({ historyDays: 0, maxHistoryBytes: 600 });
+      expect((await run('history', 'prune', 'past')).stdout).toBe(
+        'Deleted 2 versions (515 bytes of history).\n',
+      );
+      expect((await run('history', 'prune', 'nobody')).stderr).toBe(
+        'memory-service: There is no tenant nobody. See: memory-service tenants list\n',
+      );
+      const { body } = await service().app.inject('/metrics');
+      expect(body).toMatch(/^memory_history_versions_pruned_total [1-9]/m);
+      expect(body).toMatch(/^memory_history_bytes_pruned_total [1-9]/m);
+    });
+
+    it('export does not replace a file unless told to', async () => {
+      await create('e-1', { '/memories/a': 'a' });
+      const file = join(await scratchFolder(), 'memory.tar');
+      await writeFile(file, 'the one before');
+      expect(await run('export', 'e-1', '--output', file)).toMatchObject({
+        ...{
+          code: 1,
+          stderr: `memory-service: There is a file ${file} already. Add --force to replace it.\n`,
+        },
+      });
+      expect(await json('export', 'e-1', '--output', file, '--force')).toStrictEqual({
+        ...{ tenant: 'e-1', output: file, files: 1, bytes: 1 },
+      });
+      expect((await run('export', 'e-1', '--output', join(file, 'x'))).stderr).toContain(
+        'its folder is a file (ENOTDIR)',
+      );
+      expect((await run('export', 'e-1', '--output', join(file, '..'))).stderr).toContain('is a directory');
+    });
+
+    it.each([
+      [['tenants', 'create', 'a/b'], 'A tenant id is 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -'],
+      [['tenants', 'create', '--', '-x'], 'A new tenant id does not begin with "-".'],
+      [['tenants', 'copy', 'a', '--', '-x'], 'A new tenant id does not begin with "-".'],
+      [['tenants', 'set', 'acme'], 'nothing to set'],
+      [['tenants', 'set', '--max-files', '1'], 'name tenants, or select them'],
+      [['tenants', 'set', 'acme', '--all', '--max-files', '1'], 'name tenants, or select them'],
+      [['tenants', 'list', '--sort', 'size'], 'Allowed choices are id, files, bytes, used, activity.'],
+      [['tenants', 'list', '--near-limit', 'x'], 'Give a percentage'],
+      [['keys', 'create'], 'say what the key is for'],
+      [['tenants', 'creat'], "unknown command 'creat'"],
+      [['put', 'acme', '/etc/passwd'], 'Path must start with /memories, got: /etc/passwd'],
+    ])('%j is a usage error: one line, a hint, exit 2', async (args, message) => {
+      const ran = await run(...args);
+      expect(ran).toMatchObject({ code: 2, stdout: '' });
+      expect(ran.stderr).toContain(message);
+      expect(ran.stderr).toMatch(/\nSee: memory-service( \w+){0,2} --help\n$/);
+      expect(ran.stderr.trimEnd().split('\n').length).toBeLessThanOrEqual(3);
+    });
+
+    it('a tenant whose id begins with "-" stays usable', async () => {
+      await service().query(`INSERT INTO tenants (id) VALUES ('-x')`);
+      expect((await run('tenants', 'delete', '--yes', '--', '-x')).code).toBe(0);
+    });
+  },
+  { AUTH: 'keys', AUTH_FAILURES_PER_MINUTE: '0' },
+);
+
+const program = createProgram({
+  version: '1.2.3',
+  open: () => Promise.reject(new Error('no database')),
+  openMigrated: () => Promise.reject(new Error('no database')),
+  serve: async () => {},
+  io: process,
 });
-afterAll(() => service.close());
 
-/** Runs a command in this process, on the service's database, as src/cli.ts does. */
-async function run(...args: string[]): Promise<{ code: number; output: string }> {
-  const lines: string[] = [];
-  const collect = (text: unknown) => {
-    lines.push(String(text).replace(/\n$/, ''));
-    return true;
+it('every command has help with an example', () => {
+  const leaves = program.commands.flatMap((each) => (each.commands.length > 0 ? each.commands : [each]));
+  expect(leaves.length).toBeGreaterThan(20);
+  for (const command of leaves) {
+    let help = '';
+    command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
+    expect([command.name(), help]).toStrictEqual([
+      command.name(),
+      expect.stringMatching(/Examples?:\n {2}.*(memory-service )/),
+    ]);
+  }
+});
+
+describe('completion', () => {
+  const complete = async (words: string[]) => {
+    const { bashCompletion } = await import('../../src/cli/completion.ts');
+    const quoted = words.map((word) => `'${word}'`).join(' ');
+    const script = `${bashCompletion(program)}
+COMP_WORDS=(memory-service ${quoted}); COMP_CWORD=${words.length}; _memory_service; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const { stdout } = await promisify(execFile)('bash', ['-c', script]);
+    return stdout.trimEnd().split('\n');
   };
-  const spies = [
-    vi.spyOn(process.stdout, 'write').mockImplementation(collect),
-    vi.spyOn(console, 'log').mockImplementation(collect),
-    vi.spyOn(console, 'error').mockImplementation(() => {}),
-  ];
-  const program = new Command('memory-service').exitOverride();
-  program.configureOutput({ writeOut: collect, writeErr: collect });
-  const open = async () => ({
-    config: loadConfig({ AUTH: 'none' }),
-    database: { ...service.database, close: async () => {} },
-  });
-  for (const register of [
-    registerTenantCommands,
-    registerKeyCommands,
-    registerExpireCommand,
-    registerMemoryCommands,
-    registerRedactCommand,
-    registerPruneCommand,
-  ]) {
-    register(program, open);
-  }
-  for (const command of program.commands)
-    for (const each of [command, ...command.commands]) {
-      each.exitOverride().configureOutput({ writeOut: collect, writeErr: collect });
-    }
-  try {
-    await program.parseAsync(args, { from: 'user' });
-    return { code: 0, output: lines.join('\n') };
-  } catch (error) {
-    if (error instanceof OperatorError) return { code: 1, output: `memory-service: ${error.message}` };
-    if (error instanceof CommanderError) return { code: error.exitCode, output: lines.join('\n') };
-    throw error;
-  } finally {
-    for (const spy of spies) spy.mockRestore();
-  }
-}
 
-it('tenants, keys, usage: from nothing to erased', async () => {
-  expect(await run('tenants', 'create', 'acme', '--max-files', '2')).toStrictEqual({
-    code: 0,
-    output: 'Created tenant acme.',
+  it.each([
+    [['ten'], ['tenants']],
+    [['tenants', 'su'], ['suspend']],
+    [
+      ['tenants', 'list', '--s'],
+      ['--search', '--suspended', '--sort'],
+    ],
+    [
+      ['tenants', 'list', '--sort', ''],
+      ['id', 'files', 'bytes', 'used', 'activity'],
+    ],
+    [['completion', 'z'], ['zsh']],
+    [['keys', 'create', '--access', 'read_o'], ['read_only']],
+  ])('bash: %j', async (words, expected) => {
+    expect(await complete(words)).toStrictEqual(expected);
   });
-  expect(await run('tenants', 'create', 'acme')).toStrictEqual({
-    code: 1,
-    output: 'memory-service: There is a tenant acme already.',
-  });
-  expect((await run('tenants', 'create', 'a/b')).output).toContain(
-    'A tenant id is 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -',
-  );
-
-  const made = await run(
-    'keys',
-    'create',
-    '--tenant',
-    'acme',
-    '--expires',
-    '90d',
-    '--label',
-    'worker',
-    '--json',
-  );
-  const { id, key } = JSON.parse(made.output) as { id: string; key: string };
-  expect(key).toMatch(/^mem_/);
-  expect((await run('keys', 'create')).output).toBe(
-    'memory-service: Say what the key is for: --tenant <tenant>, or --service; not both.',
-  );
-  expect((await run('keys', 'create', '--tenant', 'nobody')).output).toBe(
-    'memory-service: There is no tenant nobody. Create it with: memory-service tenants create nobody',
-  );
-
-  const headers = { authorization: `Bearer ${key}` };
-  const created = await service.execute(cmd.create('/memories/a', 'xyz'), { headers });
-  expect(created.content).toBe('File created successfully at: /memories/a');
-  expect((await service.execute(cmd.view('/memories/a'))).status).toBe(401);
-
-  const listed = await run('keys', 'list', '--tenant', 'acme');
-  expect(listed.output).toMatch(new RegExp(`^${id} +acme +read_write +worker `, 'm'));
-  expect(listed.output).not.toContain(key);
-  expect(JSON.parse((await run('tenants', 'list', '--json')).output)).toMatchObject([
-    { id: 'acme', files: 1, bytes: 3, maxFiles: 2 },
-  ]);
-  expect((await run('usage', 'acme')).output).toBe(
-    'TENANTS  FILES  BYTES  HISTORY VERSIONS  HISTORY BYTES\n      1      1      3                 0              0',
-  );
-
-  expect(await run('tenants', 'set', 'acme', '--max-files', 'default', '--redact', 'mask')).toStrictEqual({
-    code: 0,
-    output: 'Changed tenant acme. It takes effect within AUTH_CACHE_SECONDS.',
-  });
-  expect(JSON.parse((await run('tenants', 'show', 'acme', '--json')).output)).toMatchObject({
-    maxFiles: null,
-    redact: 'mask',
-  });
-  expect((await run('tenants', 'set', 'acme')).output).toBe('memory-service: Say what to set; see --help.');
-  expect((await run('tenants', 'suspend', 'acme')).code).toBe(0);
-  expect(JSON.parse((await run('tenants', 'show', 'acme', '--json')).output).suspendedAt).toMatch(/^\d{4}-/);
-  expect((await run('tenants', 'resume', 'acme')).code).toBe(0);
-  expect((await run('tenants', 'suspend', 'nobody')).output).toBe(
-    'memory-service: There is no tenant nobody. See: memory-service tenants list',
-  );
-
-  expect((await run('keys', 'revoke', id)).code).toBe(0);
-  expect((await run('keys', 'revoke', id)).code).toBe(1);
-  expect(await run('expire', '--dry-run')).toStrictEqual({
-    code: 0,
-    output: 'Would remove 0 files (0 bytes) of 0 tenants.',
-  });
-
-  expect(await run('tenants', 'delete', 'acme')).toStrictEqual({
-    code: 1,
-    output: 'memory-service: This erases data: add --yes to do it without being asked.',
-  });
-  expect(await run('tenants', 'delete', 'acme', '--yes')).toStrictEqual({
-    code: 0,
-    output:
-      'Erased tenant acme: 1 row of tenants, 2 rows of entries, 0 rows of versions, 0 rows of version_contents, 0 rows of past_directories, 0 rows of idempotency_keys, 1 rows of api_keys.',
-  });
-});
-
-it('every command has help with an example', async () => {
-  const all = [
-    ...['usage', 'expire', 'ls', 'cat', 'export', 'import', 'redact'].map((name) => [name]),
-    ...['create', 'list', 'show', 'set', 'suspend', 'resume', 'delete'].map((name) => ['tenants', name]),
-    ...['create', 'list', 'revoke'].map((name) => ['keys', name]),
-    ['history', 'prune'],
-  ];
-  for (const args of all) {
-    expect((await run(...args, '--help')).output).toMatch(/Examples?:\n {2}.*memory-service /);
-  }
-});
-
-it('redact, history prune: the history of a tenant is made smaller', async () => {
-  await run('tenants', 'create', 'past', '--history-days', '7', '--max-history-bytes', '600');
-  expect((await run('tenants', 'set', 'past', '--history-days', '36501')).output).toContain(
-    'Give a whole number of days from 0 to 36500, or default.',
-  );
-  const { key } = JSON.parse((await run('keys', 'create', '--tenant', 'past', '--json')).output) as {
-    key: string;
-  };
-  const headers = { authorization: `Bearer ${key}` };
-  const f = '/memories/f';
-  for (const step of [cmd.create(f, 'one'), cmd.replace(f, 'one', 'two'), cmd.replace(f, 'two', 'three')]) {
-    expect((await service.execute(step, { headers })).is_error).toBe(false);
-  }
-  const [first] = await service.query('SELECT id FROM versions WHERE tenant_id = $1 ORDER BY created_at', [
-    'past',
-  ]);
-  expect(await run('redact', 'past', String(first?.id))).toStrictEqual({
-    code: 0,
-    output:
-      'Redacted versions: 1, stored answers: 0.\nOther versions that still have the path: 1. Redact them too if it is a secret.',
-  });
-  expect(await run('redact', 'past', 'none')).toStrictEqual({
-    code: 1,
-    output: 'memory-service: The tenant past has no version none. See: memory-service log past',
-  });
-  expect(JSON.parse((await run('usage', 'past', '--json')).output)).toStrictEqual({
-    ...{ tenants: 1, files: 1, bytes: 5, historyVersions: 2, historyBytes: 515 },
-  });
-  expect((await run('history', 'prune', 'past')).output).toBe('Deleted 0 versions (0 bytes of history).');
-  await run('tenants', 'set', 'past', '--history-days', '0');
-  expect(JSON.parse((await run('tenants', 'show', 'past', '--json')).output)).toMatchObject({
-    historyDays: 0,
-    maxHistoryBytes: 600,
-  });
-  expect((await run('history', 'prune')).output).toBe('Deleted 2 versions (515 bytes of history).');
-  expect((await run('history', 'prune', 'nobody')).output).toBe(
-    'memory-service: There is no tenant nobody. See: memory-service tenants list',
-  );
-  const { body } = await service.app.inject('/metrics');
-  expect(body).toMatch(/^memory_history_versions_pruned_total [1-9]/m);
-  expect(body).toMatch(/^memory_history_bytes_pruned_total [1-9]/m);
 });

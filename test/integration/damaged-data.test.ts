@@ -118,7 +118,7 @@ it('refuses to create a database on a disk without enough room and leaves no fil
   if (disk === undefined) return test.skip('no tmpfs can be mounted here');
   try {
     await mkdir(join(disk, 'data'));
-    const cli = startCli(['migrate'], { DATA_DIR: join(disk, 'data') });
+    const cli = startCli(['serve'], { DATA_DIR: join(disk, 'data') });
     expect(await cli.exit).toBe(1);
     expect(cli.output()).toMatch(
       /^memory-service: The embedded database in \S+ needs 128 MiB of free disk space, and there are \d+ MiB\. Make room, or set DATA_DIR to a folder on another disk\.$/,

@@ -1,0 +1,112 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { hashOf, isApiKey, keyId } from './api-keys/api-key.ts';
+import { Keys } from './api-keys/api-keys.ts';
+import { type Config, ConfigError, MAX_HISTORY_DAYS } from './config.ts';
+import type { Database } from './postgres/database.ts';
+import { TENANT_ID } from './tenants/tenant-id.ts';
+import { Tenants } from './tenants/tenants.ts';
+
+/*
+ * Tenants and keys that a service makes when it starts, so that a deployment needs no command afterwards. What is there is left as it
+ * is: what an operator has changed or revoked since stays changed or revoked.
+ */
+
+const tenantId = z
+  .string()
+  .regex(TENANT_ID, 'is not a tenant id')
+  .refine((id) => !id.startsWith('-'), 'begins with "-"');
+const limit = z.int().min(0).optional();
+
+const tenantSchema = z.strictObject({
+  id: tenantId,
+  maxFileBytes: limit,
+  maxBytes: limit,
+  maxFiles: limit,
+  maxViewChars: limit,
+  ratePerMinute: limit,
+  maxBodyBytes: limit,
+  ttlDays: limit,
+  historyDays: z.int().min(0).max(MAX_HISTORY_DAYS).optional(),
+  maxHistoryBytes: limit,
+  redact: z.enum(['off', 'mask', 'reject']).optional(),
+});
+
+const keySchema = z
+  .strictObject({
+    key: z.string().refine(isApiKey, 'is not a key as `memory-service keys generate` makes it'),
+    tenant: tenantId.optional(),
+    service: z.literal(true).optional(),
+    access: z.enum(['read_write', 'read_only']).default('read_write'),
+    label: z.string().default('bootstrap'),
+  })
+  .refine(({ tenant, service }) => (tenant === undefined) !== (service === undefined), {
+    error: 'needs "tenant", or "service": true; not both',
+  });
+
+const bootstrapSchema = z.strictObject({
+  tenants: z.array(tenantSchema).default([]),
+  keys: z.array(keySchema).default([]),
+});
+
+export type Bootstrap = z.output<typeof bootstrapSchema>;
+
+/**
+ * Reads `BOOTSTRAP` or the file that `BOOTSTRAP_FILE` names.
+ *
+ * @throws ConfigError saying where it is wrong, and never what it says: it holds keys.
+ */
+export function loadBootstrap({ BOOTSTRAP, BOOTSTRAP_FILE }: Config): Bootstrap {
+  if (BOOTSTRAP !== undefined && BOOTSTRAP_FILE !== undefined) {
+    throw new ConfigError('Set BOOTSTRAP or BOOTSTRAP_FILE, not both.');
+  }
+  const name = BOOTSTRAP_FILE === undefined ? 'BOOTSTRAP' : 'BOOTSTRAP_FILE';
+  const text = BOOTSTRAP_FILE === undefined ? (BOOTSTRAP ?? '{}') : read(BOOTSTRAP_FILE);
+  const parsed = bootstrapSchema.safeParse(parseJson(name, text));
+  if (parsed.success) return parsed.data;
+  // zod's messages name types, not values; but an unknown field may be a key in the wrong place.
+  const problems = parsed.error.issues.map(
+    ({ code, path, message }) =>
+      `  ${path.join('.') || 'it'}: ${code === 'unrecognized_keys' ? 'has an unknown field' : message}`,
+  );
+  throw new ConfigError(`${name} is not valid:\n${problems.join('\n')}`);
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new ConfigError(`Cannot read BOOTSTRAP_FILE ${file} (${(error as NodeJS.ErrnoException).code}).`);
+  }
+}
+
+function parseJson(name: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The parser's message quotes the text.
+    throw new ConfigError(`${name} is not valid: it is no JSON.`);
+  }
+}
+
+/** Makes the tenants and keys that are missing; several replicas may do it at the same time. Throws `DatabaseError`. */
+export async function applyBootstrap(
+  database: Database,
+  { tenants, keys }: Bootstrap,
+): Promise<{ tenants: number; keys: number }> {
+  const made = { tenants: 0, keys: 0 };
+  const allTenants = new Tenants(database);
+  const allKeys = new Keys(database);
+  const withKeys = keys.flatMap(({ tenant }) => (tenant === undefined ? [] : [{ id: tenant }]));
+  for (const { id, ...settings } of [...tenants, ...withKeys]) {
+    if (!(await allTenants.create(id))) continue;
+    await allTenants.set(id, settings);
+    made.tenants++;
+  }
+  for (const { key, tenant = null, access, label } of keys) {
+    const hash = hashOf(key);
+    const isNew = await allKeys.createOnce({ hash, id: keyId(), tenant, access, label, expiresAt: null });
+    if (isNew) made.keys++;
+  }
+  return made;
+}

@@ -1,0 +1,49 @@
+import { InvalidArgumentError } from 'commander';
+import { MAX_HISTORY_DAYS } from '../config.ts';
+import { type MemoryPath, parsePath } from '../memory/path.ts';
+import { TENANT_ID, TENANT_ID_RULE } from '../tenants/tenant-id.ts';
+
+/*
+ * Commander argument parsers: each throws InvalidArgumentError, which is a usage error.
+ */
+
+export function tenantId(value: string): string {
+  if (TENANT_ID.test(value)) return value;
+  throw new InvalidArgumentError(`A tenant id is ${TENANT_ID_RULE}`);
+}
+
+/** An id to give to a tenant. One that looks like an option would be awkward in every command; those that exist stay usable after `--`. */
+export function newTenantId(value: string): string {
+  if (!value.startsWith('-')) return tenantId(value);
+  throw new InvalidArgumentError('A new tenant id does not begin with "-".');
+}
+
+export function memoryPath(value: string): MemoryPath {
+  const parsed = parsePath(value);
+  if (parsed.ok) return parsed.path;
+  throw new InvalidArgumentError(parsed.refusal.replace(/^Error: /, ''));
+}
+
+/** A limit: a whole number (0 means no limit), or `default` for the service's own. */
+export function limit(value: string): number | 'default' {
+  if (value === 'default') return value;
+  if (/^\d{1,15}$/.test(value)) return Number(value);
+  throw new InvalidArgumentError('Give a whole number (0: no limit), or default.');
+}
+
+/** A number of days of history: at most what HISTORY_DAYS allows. */
+export function historyDays(value: string): number | 'default' {
+  if (value === 'default') return value;
+  if (/^\d{1,5}$/.test(value) && Number(value) <= MAX_HISTORY_DAYS) return Number(value);
+  throw new InvalidArgumentError(`Give a whole number of days from 0 to ${MAX_HISTORY_DAYS}, or default.`);
+}
+
+export function percentage(value: string): number {
+  if (/^\d{1,3}%?$/.test(value)) return Number.parseInt(value, 10);
+  throw new InvalidArgumentError('Give a percentage, for example 90.');
+}
+
+export function positiveInteger(value: string): number {
+  if (/^[1-9]\d{0,8}$/.test(value)) return Number(value);
+  throw new InvalidArgumentError('Give a whole number of at least 1.');
+}

@@ -1,0 +1,110 @@
+import type { Command, Option } from 'commander';
+
+/*
+ * Completion scripts made from commander's own tree: commander has none, and a script that asks the program at each Tab would start Node.
+ */
+
+/** A command and where it is: `['tenants', 'set']`. */
+interface Node {
+  path: string[];
+  command: Command;
+}
+
+function* nodes(command: Command, path: string[] = []): Generator<Node> {
+  yield { path, command };
+  for (const each of command.commands) yield* nodes(each, [...path, each.name()]);
+}
+
+const optionsOf = (command: Command): readonly Option[] => command.createHelp().visibleOptions(command);
+const flagsOf = (option: Option) => [option.short, option.long].filter((flag) => flag !== undefined);
+const takesValue = (option: Option) => option.required || option.optional;
+
+/** What may come next, when it is no value of an option. */
+function wordsOf(command: Command): string[] {
+  return [
+    ...command.commands.map((each) => each.name()),
+    ...command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []),
+    ...optionsOf(command).flatMap(flagsOf),
+  ];
+}
+
+export function bashCompletion(program: Command): string {
+  const all = [...nodes(program)];
+  const steps = all.filter(({ path }) => path.length > 0).map(({ path }) => `"${path.join(' ')}"`);
+  const words = all.map(
+    ({ path, command }) => `    "${path.join(' ')}") words="${wordsOf(command).join(' ')}" ;;`,
+  );
+  const values = all.flatMap(({ path, command }) =>
+    optionsOf(command)
+      .filter(takesValue)
+      .map(
+        ({ long, argChoices }) =>
+          `    "${path.join(' ')} ${long}") words="${(argChoices ?? []).join(' ')}" ;;`,
+      ),
+  );
+  return `# memory-service completion for bash
+_memory_service() {
+  local i step command="" words="" current="\${COMP_WORDS[COMP_CWORD]}" before="\${COMP_WORDS[COMP_CWORD-1]}"
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    step="\${command:+$command }\${COMP_WORDS[i]}"
+    case "$step" in
+      ${steps.join('|')}) command="$step" ;;
+    esac
+  done
+  case "$command" in
+${words.join('\n')}
+  esac
+  case "$command $before" in
+${values.join('\n')}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+complete -o default -F _memory_service memory-service
+`;
+}
+
+/** That of bash, which zsh can run (`path` is a special variable there, so it is not used). To be sourced after `compinit`. */
+export function zshCompletion(program: Command): string {
+  return `autoload -U +X bashcompinit && bashcompinit
+${bashCompletion(program)}`;
+}
+
+export function fishCompletion(program: Command): string {
+  const lines = [...nodes(program)].flatMap(({ path, command }) => {
+    const condition = fishCondition(path, command);
+    const words = [
+      ...command.commands.map((each) => [each.name(), each.summary() || firstSentence(each.description())]),
+      ...command.registeredArguments.flatMap(({ argChoices }) =>
+        (argChoices ?? []).map((each) => [each, '']),
+      ),
+    ];
+    return [
+      ...words.map(([word = '', text = '']) => `${condition} -f -a ${quoted(word)} -d ${quoted(text)}`),
+      ...optionsOf(command).map((option) => `${condition} ${fishOption(option)}`),
+    ];
+  });
+  return `# memory-service completion for fish\n${lines.join('\n')}\n`;
+}
+
+function fishCondition(path: string[], command: Command): string {
+  const seen = path.map((name) => `__fish_seen_subcommand_from ${name}`);
+  const next = command.commands.map((each) => each.name());
+  const unseen = next.length > 0 ? [`not __fish_seen_subcommand_from ${next.join(' ')}`] : [];
+  return `complete -c memory-service -n ${quoted([...seen, ...unseen].join('; and ') || 'true')}`;
+}
+
+function fishOption(option: Option): string {
+  const parts = [`-l ${option.long?.replace(/^--/, '')}`];
+  if (option.short) parts.push(`-s ${option.short.slice(1)}`);
+  if (takesValue(option)) parts.push('-r');
+  if (option.argChoices) parts.push(`-f -a ${quoted(option.argChoices.join(' '))}`);
+  return [...parts, `-d ${quoted(option.description)}`].join(' ');
+}
+
+function firstSentence(text: string): string {
+  return text.split(/[.:] /, 1)[0] ?? '';
+}
+
+function quoted(text: string): string {
+  return `'${text.replace(/[\\']/g, '\\$&')}'`;
+}

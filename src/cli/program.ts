@@ -1,0 +1,108 @@
+import { Command, CommanderError } from 'commander';
+import { OperatorError } from '../errors.ts';
+import { StartError } from '../startup.ts';
+import { registerCompletionCommand } from './completion-command.ts';
+import { registerExpireCommand } from './expire-command.ts';
+import { registerHistoryCommands } from './history-commands.ts';
+import { type Io, ignoreClosedReaders } from './io.ts';
+import { registerKeyCommands } from './key-commands.ts';
+import { registerMemoryCommands } from './memory-commands.ts';
+import { printLine } from './output.ts';
+import { registerPruneCommand } from './prune-command.ts';
+import { registerRedactCommand } from './redact-command.ts';
+import { registerRestoreCommand } from './restore-command.ts';
+import { registerRevertCommand } from './revert-command.ts';
+import type { Open } from './session.ts';
+import { registerTenantCommands } from './tenant-commands.ts';
+import { registerUsageCommand } from './usage-command.ts';
+
+/** What the commands need from the process that they run in. */
+export interface CliContext {
+  version: string;
+  open: Open;
+  /** Opens the database after bringing it up to date. */
+  openMigrated: Open;
+  serve(): Promise<void>;
+  io: Io;
+}
+
+/** Exit codes: 0 done, 1 not done, 2 the command line makes no sense; a command may have others. */
+const FAILED = 1;
+const USAGE = 2;
+
+/**
+ * Runs a command line without the program's name.
+ *
+ * @returns the exit code. `serve` returns once the service listens.
+ */
+export async function runProgram(args: string[], context: CliContext): Promise<number> {
+  ignoreClosedReaders(context.io);
+  try {
+    await createProgram(context).parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    // Commander has printed what there is to say.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
+    if (!(error instanceof StartError || error instanceof OperatorError)) throw error;
+    printLine(context.io.stderr, `memory-service: ${error.message}`);
+    return error instanceof OperatorError ? error.exitCode : FAILED;
+  }
+}
+
+export function createProgram({ version, open, openMigrated, serve, io }: CliContext): Command {
+  const program = new Command('memory-service')
+    .description("The backend for Claude's memory tool: POST /execute over Postgres.")
+    .version(version)
+    // A command may have an option --version of its own.
+    .enablePositionalOptions();
+
+  program
+    .command('serve')
+    .description(
+      'Migrate the database and serve HTTP until SIGTERM or SIGINT. Configured by the environment.',
+    )
+    .addHelpText(
+      'after',
+      '\nExample:\n  DATABASE_URL=postgres://user:password@localhost/memory memory-service serve',
+    )
+    .action(serve);
+
+  program
+    .command('migrate')
+    .description('Bring the database up to date, and end.')
+    .addHelpText(
+      'after',
+      '\nExample:\n  DATABASE_URL=postgres://user:password@localhost/memory memory-service migrate',
+    )
+    .action(async () => {
+      const { database } = await openMigrated();
+      await database.close();
+      printLine(io.stdout, 'The database is up to date.');
+    });
+
+  registerTenantCommands(program, open, io);
+  registerKeyCommands(program, open, io);
+  registerUsageCommand(program, open, io);
+  registerExpireCommand(program, open, io);
+  registerMemoryCommands(program, open, io);
+  registerRedactCommand(program, open, io);
+  registerPruneCommand(program, open, io);
+  registerHistoryCommands(program, open, io);
+  registerRestoreCommand(program, open, io);
+  registerRevertCommand(program, open, io);
+  registerCompletionCommand(program, io);
+  prepare(program, 'memory-service', io);
+  return program;
+}
+
+/** Makes commands print to `io`, throw instead of ending the process, and answer a wrong usage with one line and a hint. */
+function prepare(command: Command, name: string, io: Io): void {
+  command
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: (text) => io.stderr.write(text),
+    })
+    .showHelpAfterError(`See: ${name} --help`);
+  for (const each of command.commands) prepare(each, `${name} ${each.name()}`, io);
+}

@@ -1,0 +1,35 @@
+import { join, resolve } from 'node:path';
+import type { Config } from '../config.ts';
+import { OperatorError } from '../errors.ts';
+import { DataDirectoryInUse, hasDatabase } from './data-directory.ts';
+import { type Database, type EmbeddedEvents, openDatabase } from './database.ts';
+import { connectToServedDatabase } from './served-database.ts';
+
+/**
+ * Opens the configured database for a command other than `serve`. An embedded one must exist already; while a process serves it, the command
+ * goes through that process.
+ *
+ * @throws OperatorError when there is none, or the process that has it takes no commands
+ */
+export async function openExistingDatabase(config: Config, events: EmbeddedEvents): Promise<Database> {
+  if (config.DATABASE_URL !== undefined) return openDatabase(config, events);
+  const { DATA_DIR: folder } = config;
+  const served = await connectToServedDatabase(folder);
+  if (served !== undefined) return served;
+  if (!hasDatabase(join(folder, 'pglite'))) {
+    throw new OperatorError(
+      `There is no embedded database in ${resolve(folder)}. Set DATABASE_URL, or DATA_DIR to the folder of the service. To create a database there, start the service: memory-service serve`,
+    );
+  }
+  try {
+    return await openDatabase(config, events);
+  } catch (error) {
+    if (!(error instanceof DataDirectoryInUse)) throw error;
+    throw new OperatorError(`${error.message}\n${TAKES_NO_COMMANDS}`);
+  }
+}
+
+const TAKES_NO_COMMANDS =
+  process.platform === 'win32'
+    ? 'On Windows, a service that runs on the embedded database takes no commands: stop it first.'
+    : 'It takes no commands: it is starting, or is a command itself. If so, try again when it is done.';

@@ -1,0 +1,110 @@
+/** Tenants and keys from the environment, so that a deployment needs no command after its start. */
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, inject, it } from 'vitest';
+import { newApiKey } from '../../src/api-keys/api-key.ts';
+import { Keys } from '../../src/api-keys/api-keys.ts';
+import { applyBootstrap, loadBootstrap } from '../../src/bootstrap.ts';
+import { loadConfig } from '../../src/config.ts';
+import { Tenants } from '../../src/tenants/tenants.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { post, startCli, startServer } from '../support/process.ts';
+import { describeServiceOnOwnDatabase } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+const load = (bootstrap: unknown) =>
+  loadBootstrap(
+    loadConfig({ BOOTSTRAP: typeof bootstrap === 'string' ? bootstrap : JSON.stringify(bootstrap) }),
+  );
+
+describeServiceOnOwnDatabase('bootstrap', (service) => {
+  it('makes what is missing, once, and leaves alone what was changed since', async () => {
+    const { key } = newApiKey();
+    const service2 = newApiKey();
+    const bootstrap = load({
+      tenants: [{ id: 'acme', maxFiles: 5, redact: 'mask' }],
+      keys: [
+        { key, tenant: 'globex', access: 'read_only', label: 'ci' },
+        { key: service2.key, service: true },
+      ],
+    });
+    const database = service().database;
+    const twice = await Promise.all([
+      applyBootstrap(database, bootstrap),
+      applyBootstrap(database, bootstrap),
+    ]);
+    const sum = twice.reduce((a, b) => ({ tenants: a.tenants + b.tenants, keys: a.keys + b.keys }));
+    expect(sum).toStrictEqual({ tenants: 2, keys: 2 });
+    const tenants = new Tenants(database);
+    expect(await tenants.find('acme')).toMatchObject({ maxFiles: 5, redact: 'mask', ttlDays: null });
+    const keys = new Keys(database);
+    const [made] = await keys.list('globex');
+    expect(made).toMatchObject({ access: 'read_only', label: 'ci', expiresAt: null });
+
+    await tenants.set('acme', { maxFiles: 9 });
+    await keys.revoke(made?.id ?? '');
+    expect(await applyBootstrap(database, bootstrap)).toStrictEqual({ tenants: 0, keys: 0 });
+    expect(await tenants.find('acme')).toMatchObject({ maxFiles: 9 });
+    expect((await keys.list('globex'))[0]?.revokedAt).not.toBe(null);
+  });
+});
+
+describe('a bootstrap that is wrong', () => {
+  const { key } = newApiKey();
+  it.each([
+    ['not json', 'BOOTSTRAP is not valid: it is no JSON.'],
+    [{ tenants: [{ id: '-x' }] }, 'BOOTSTRAP is not valid:\n  tenants.0.id: begins with "-"'],
+    [{ tenants: [{ id: 'a', maxFiles: -1 }] }, 'tenants.0.maxFiles: '],
+    [{ keys: [{ key, tenant: 'a', service: true }] }, 'needs "tenant", or "service": true; not both'],
+    [{ keys: [{ key }] }, 'needs "tenant", or "service": true; not both'],
+    [
+      { keys: [{ key: 'hunter2', tenant: 'a' }] },
+      'keys.0.key: is not a key as `memory-service keys generate`',
+    ],
+    [{ keys: [{ [key]: 'a' }] }, 'keys.0: has an unknown field'],
+  ])('%j', (bootstrap, message) => {
+    expect(() => load(bootstrap)).toThrow(message);
+    try {
+      load(bootstrap);
+    } catch (error) {
+      expect(String(error)).not.toMatch(/mem_|hunter2/);
+    }
+  });
+
+  it('is not both, and not a file that cannot be read', () => {
+    const both = loadConfig({ BOOTSTRAP: '{}', BOOTSTRAP_FILE: '/x' });
+    expect(() => loadBootstrap(both)).toThrow('Set BOOTSTRAP or BOOTSTRAP_FILE, not both.');
+    const missing = loadConfig({ BOOTSTRAP_FILE: '/nowhere/bootstrap.json' });
+    expect(() => loadBootstrap(missing)).toThrow(
+      'Cannot read BOOTSTRAP_FILE /nowhere/bootstrap.json (ENOENT).',
+    );
+  });
+});
+
+describe('serve', () => {
+  it('takes requests under the key of a file, which it does not log', async () => {
+    const own = await createTestDatabase({ migrated: false });
+    const { key } = newApiKey();
+    const file = join(await mkdtemp(join(inject('scratch'), 'bootstrap-')), 'bootstrap.json');
+    await writeFile(file, JSON.stringify({ keys: [{ key, tenant: 'acme' }] }));
+    const env = { DATABASE_URL: own.url, AUTH: 'keys', BOOTSTRAP_FILE: file, LOG_LEVEL: 'trace' };
+    const server = await startServer(env);
+    await server.line(/"tenants":1,"keys":1.*created the initial tenants and keys/);
+    const headers = { authorization: `Bearer ${key}` };
+    expect((await post(server.url, cmd.create('/memories/a', 'x'), headers)).content).toBe(
+      'File created successfully at: /memories/a',
+    );
+    server.child.kill('SIGTERM');
+    expect(await server.exit).toBe(0);
+    expect(server.output()).not.toContain(key);
+    await own.drop();
+  });
+
+  it('does not start with one that is wrong', async () => {
+    const cli = startCli(['serve'], { AUTH: 'none', BOOTSTRAP: '{"keys":[{"key":"hunter2","tenant":"a"}]}' });
+    expect(await cli.exit).toBe(1);
+    expect(cli.output()).toBe(
+      'memory-service: BOOTSTRAP is not valid:\n  keys.0.key: is not a key as `memory-service keys generate` makes it',
+    );
+  });
+});
