@@ -1,6 +1,6 @@
 import { databaseTime } from '../postgres/clock.ts';
 import type { Database } from '../postgres/database.ts';
-import { newestAnswerOverQuery, nextTenantWithAnswersQuery, pruneAnswersQuery } from './queries.ts';
+import { nextTenantWithAnswersQuery, oldestAnswerKeptQuery, pruneAnswersQuery } from './queries.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 /** Small, so that a statement takes far less than its time limit. */
@@ -9,12 +9,12 @@ const ANSWERS_A_BATCH = 2000;
 const PRUNING_LOCK = 7_236_105_553;
 
 /**
- * Forgets the answers under idempotency keys that are older than `hours`, and the oldest of tenants that have more than `maxAnswers` (0: no
- * limit), tenant by tenant, in batches. A tenant whose answers cannot
- * be pruned does not keep the job from the others; the first such fault is thrown at the end.
+ * Deletes the answers under idempotency keys that are older than `hours`, and the oldest answers of tenants with more than `maxAnswers`
+ * (0: no limit), tenant by tenant, in batches. After a fault in one tenant the job goes on with the others and throws the first fault at
+ * the end.
  *
  * @param options.now by default the database's time
- * @returns how many, or undefined when another process is at it.
+ * @returns how many were deleted, or undefined when another process runs the job
  */
 export async function pruneAnswers(
   database: Database,
@@ -24,10 +24,10 @@ export async function pruneAnswers(
   const faults: unknown[] = [];
   const ran = await database.withJobLock(PRUNING_LOCK, async () => {
     const now = options.now ?? (await databaseTime(database));
-    const until = new Date(now.getTime() - options.hours * HOUR_MS).toISOString();
+    const before = new Date(now.getTime() - options.hours * HOUR_MS).toISOString();
     for await (const tenant of tenantsWithAnswers(database)) {
       try {
-        pruned += await forgetAnswers(database, tenant, until);
+        pruned += await forgetAnswers(database, tenant, before);
         if (options.maxAnswers > 0) pruned += await forgetAnswersOver(database, tenant, options.maxAnswers);
       } catch (error) {
         faults.push(error);
@@ -38,21 +38,24 @@ export async function pruneAnswers(
   return ran ? pruned : undefined;
 }
 
-/** Forgets a tenant's oldest answers beyond so many; returns how many. */
+/**
+ * Deletes a tenant's oldest answers beyond `maxAnswers`. Answers of one statement have the same time, so a few more may be kept.
+ *
+ * @returns how many were deleted
+ */
 export async function forgetAnswersOver(
   database: Database,
   tenant: string,
   maxAnswers: number,
 ): Promise<number> {
-  const newest = (await database.query(newestAnswerOverQuery, { tenant, maxAnswers })).rows[0];
-  return newest === undefined ? 0 : forgetAnswers(database, tenant, newest.createdAt);
+  const oldest = (await database.query(oldestAnswerKeptQuery, { tenant, maxAnswers })).rows[0];
+  return oldest === undefined ? 0 : forgetAnswers(database, tenant, oldest.createdAt);
 }
 
-/** @param until an answer of this very time is forgotten too */
-async function forgetAnswers(database: Database, tenant: string, until: string): Promise<number> {
+async function forgetAnswers(database: Database, tenant: string, before: string): Promise<number> {
   let forgotten = 0;
   for (let count = ANSWERS_A_BATCH; count === ANSWERS_A_BATCH; forgotten += count) {
-    ({ count } = await database.query(pruneAnswersQuery, { tenant, until, limit: ANSWERS_A_BATCH }));
+    ({ count } = await database.query(pruneAnswersQuery, { tenant, before, limit: ANSWERS_A_BATCH }));
   }
   return forgotten;
 }

@@ -7,16 +7,16 @@ export const nextTenantWithAnswersQuery = defineQuery<{ after: string }, { tenan
   'SELECT tenant_id AS tenant FROM idempotency_keys WHERE tenant_id > $1 ORDER BY tenant_id LIMIT 1',
 );
 
-/** The time of the newest of a tenant's answers beyond the `maxAnswers` newest: one walk along an index. */
-export const newestAnswerOverQuery = defineQuery<
+/** The time of the oldest of the `maxAnswers` newest answers of a tenant; no row for fewer answers. */
+export const oldestAnswerKeptQuery = defineQuery<
   { tenant: string; maxAnswers: number },
   { createdAt: string }
 >(
-  'newest_answer_over',
+  'oldest_answer_kept',
   ['tenant', 'maxAnswers'],
   `
 SELECT created_at::text AS "createdAt" FROM idempotency_keys WHERE tenant_id = $1
-ORDER BY created_at DESC OFFSET $2::integer LIMIT 1
+ORDER BY created_at DESC OFFSET $2::integer - 1 LIMIT 1
 `,
 );
 
@@ -26,13 +26,13 @@ export const countAnswersQuery = defineQuery<{ tenant: string }, { answers: numb
   'SELECT count(*)::integer AS answers FROM idempotency_keys WHERE tenant_id = $1',
 );
 
-/** Forgets up to so many of a tenant's answers that are as old as a time or older. */
-export const pruneAnswersQuery = defineQuery<{ tenant: string; until: string; limit: number }>(
+/** Deletes up to `limit` of a tenant's answers that are older than a time, the oldest first. */
+export const pruneAnswersQuery = defineQuery<{ tenant: string; before: string; limit: number }>(
   'prune_answers',
-  ['tenant', 'until', 'limit'],
+  ['tenant', 'before', 'limit'],
   `
 DELETE FROM idempotency_keys WHERE tenant_id = $1 AND key_hash = ANY (ARRAY(
-  SELECT key_hash FROM idempotency_keys WHERE tenant_id = $1 AND created_at <= $2::timestamptz
+  SELECT key_hash FROM idempotency_keys WHERE tenant_id = $1 AND created_at < $2::timestamptz
   ORDER BY created_at LIMIT $3::integer
 ))
 `,
@@ -61,7 +61,7 @@ ON CONFLICT (tenant_id, key_hash) DO NOTHING
 
 export const idempotencyQueries = [
   nextTenantWithAnswersQuery,
-  newestAnswerOverQuery,
+  oldestAnswerKeptQuery,
   countAnswersQuery,
   pruneAnswersQuery,
   eraseAnswersQuery,

@@ -393,8 +393,8 @@ describe('the plan of every batch', () => {
       for (const scan of scans) {
         const column = scan['Relation Name'] === 'tenants' ? 'id' : 'tenant_id';
         expect(scan).toMatchObject({
-          'Node Type': expect.stringMatching(/^Index (Only )?Scan$/),
-          'Index Cond': expect.stringMatching(
+          'Node Type': expect.stringMatching(/^(Index|Index Only|Bitmap Heap) Scan$/),
+          [scan['Node Type'] === 'Bitmap Heap Scan' ? 'Recheck Cond' : 'Index Cond']: expect.stringMatching(
             new RegExp(
               `\\b${column} = \\(?(c|c_\\d)\\.tenant\\b|\\bid = e\\.tenant_id\\b|\\btenant_id = t\\.id\\b`,
             ),

@@ -249,6 +249,10 @@ redacted   T.......................... by operator ada
     await service().query('DELETE FROM versions WHERE tenant_id = $1::text AND id = $2::text::uuid', [
       ...[tenant, created?.id],
     ]);
+    await service().query(
+      'UPDATE tenants SET history_versions = history_versions - 1, history_bytes = history_bytes - 256 WHERE id = $1',
+      [tenant],
+    );
     expect(await out(service(), ['diff', tenant, String(edited?.id)])).toBe(
       `(${a}: no diff: the version before is no longer kept)\n`,
     );
