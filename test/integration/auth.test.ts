@@ -374,12 +374,19 @@ describe('AUTH=jwt', () => {
       await asked;
       for (let i = 0; i < 10; i++) expect(await ask(await signed('k1'))).toStrictEqual([200, MISSING]);
       // 16 requests wait for the shared fetch. The others wait for one of these slots and time out.
-      expect(await Promise.race(answers)).toStrictEqual([503, 'overloaded']);
+      const rejected: unknown[] = [];
+      await new Promise<void>((resolve) => {
+        for (const each of answers) {
+          each.then((summarized) => {
+            if (rejected.push(summarized) === 44) resolve();
+          }, resolve);
+        }
+      });
+      expect(rejected).toStrictEqual(Array.from({ length: 44 }, () => [503, 'overloaded']));
       expect(fetches).toBe(2);
       hanging?.end('{"keys":[]}');
       const codes = (await Promise.all(answers)).map(([, code]) => code);
       expect(codes.filter((code) => code === 'unauthorized')).toHaveLength(16);
-      expect(codes.filter((code) => code === 'overloaded')).toHaveLength(44);
     });
 
     it('that rotates its keys has the new one fetched immediately', async () => {

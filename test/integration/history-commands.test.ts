@@ -491,6 +491,8 @@ describeServiceOnOwnDatabase('on a terminal', (service) => {
 
   it('diffs have colors, and contents do not steer it', async () => {
     vi.stubEnv('TERM', 'xterm-256color');
+    // Node takes a terminal in CI for one without colors.
+    vi.stubEnv('CI', undefined);
     vi.stubEnv('FORCE_COLOR', undefined);
     vi.stubEnv('NO_COLOR', undefined);
     const tenant = freshTenant();
