@@ -52,10 +52,10 @@ def auth_none(data_dir: Path) -> Iterator[list[Target]]:
 
 @contextmanager
 def auth_keys(data_dir: Path) -> Iterator[list[Target]]:
-    run_command(data_dir, "tenants", "create", TENANT)
-    tenant_key = make_key(data_dir, "--tenant", TENANT)
-    service_key = make_key(data_dir, "--service")
     with running_service(data_dir, AUTH="keys", **NO_RATE_LIMITS) as url:
+        run_command(data_dir, "tenants", "create", TENANT)
+        tenant_key = make_key(data_dir, "--tenant", TENANT)
+        service_key = make_key(data_dir, "--service")
         yield [
             memory_api("keys-tenant", url, tenant_key, ONE_TENANT),
             memory_api("keys-service", url, service_key),

@@ -63,7 +63,7 @@ def running_service(data_dir: Path, **settings: str) -> Iterator[str]:
 
 
 def run_command(data_dir: Path, *arguments: str) -> str:
-    """Runs a command of the service's command line, while the service does not run, and gives its output."""
+    """Runs a command of the service's command line, while the service runs on `data_dir`, and returns its output."""
     done = subprocess.run(
         ["node", CLI, *arguments],
         env=_environment(data_dir),
@@ -77,6 +77,6 @@ def run_command(data_dir: Path, *arguments: str) -> str:
 
 
 def make_key(data_dir: Path, *scope: str) -> str:
-    """Makes an API key, for `--service` or for `--tenant` and its id, while the service does not run."""
+    """Creates an API key, for `--service` or for `--tenant` and its id, while the service runs on `data_dir`."""
     key: str = json.loads(run_command(data_dir, "keys", "create", *scope, "--json"))["key"]
     return key

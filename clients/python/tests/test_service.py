@@ -134,9 +134,8 @@ def test_a_write_whose_answer_is_lost_happens_once(
 def locked_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
     """A service that needs a key: its URL, and a key."""
     data = tmp_path_factory.mktemp("locked") / "db"
-    key = make_key(data, "--service")
     with running_service(data, AUTH="keys", AUTO_CREATE_TENANTS="true") as url:
-        yield url, key
+        yield url, make_key(data, "--service")
 
 
 def test_keys(execute: Execute, locked_service: tuple[str, str], tenant: str) -> None:
