@@ -37,3 +37,8 @@ export function summary({ files, directoriesMade, directoriesRemoved }: Changes)
   }
   return counts.length === 0 ? 'nothing to change' : counts.join(', ');
 }
+
+/** What the help of a command that prints `changeLines` says of them. */
+export const CHANGE_LINES = 'Prints a line for each file: A added, M modified, D deleted, R renamed.';
+
+export const DRY_RUN = ['--dry-run', 'make the same checks and only say what would change'] as const;

@@ -7,7 +7,7 @@ import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { databaseTime } from '../postgres/clock.ts';
 import type { Database } from '../postgres/database.ts';
 import { memoryPath, tenantId } from './arguments.ts';
-import { changeLines, changeOptions, summary } from './changes-output.ts';
+import { CHANGE_LINES, changeLines, changeOptions, DRY_RUN, summary } from './changes-output.ts';
 import { type Io, print } from './io.ts';
 import { type Open, withDatabase } from './session.ts';
 
@@ -33,12 +33,12 @@ export function registerRestoreCommand(program: Command, open: Open, io: Io = pr
     )
     .addOption(new Option('--at <time>', 'ISO 8601, or how long ago: 90m, 2h, 3d').conflicts('version'))
     .option('--version <id>', 'of a version, as log shows it')
-    .option('--dry-run', 'make the same checks and only say what would change')
+    .option(...DRY_RUN)
     .option('--json', 'as JSON')
     .addHelpText(
       'after',
       `
-Prints a line for each file: A added, M modified, D deleted, R renamed.
+${CHANGE_LINES}
 
 Examples:
   memory-service restore acme --at 2h --dry-run

@@ -6,7 +6,7 @@ import type { Conflict } from '../history/undo.ts';
 import type { Actor } from '../memory/origin.ts';
 import { databaseTime } from '../postgres/clock.ts';
 import { tenantId } from './arguments.ts';
-import { changeLines, changeOptions, summary } from './changes-output.ts';
+import { CHANGE_LINES, changeLines, changeOptions, DRY_RUN, summary } from './changes-output.ts';
 import { amount, type Io, print } from './io.ts';
 import { type Open, withDatabase } from './session.ts';
 
@@ -25,12 +25,12 @@ export function registerRevertCommand(program: Command, open: Open, io: Io = pro
       "a key's id or label, the subject of a JWT, operator, anonymous, or the name of a job",
     )
     .requiredOption('--since <time>', 'ISO 8601, or how long ago: 90m, 2h, 3d')
-    .option('--dry-run', 'make the same checks and only say what would change')
+    .option(...DRY_RUN)
     .option('--json', 'as JSON')
     .addHelpText(
       'after',
       `
-Prints a line for each file: A added, M modified, D deleted, R renamed.
+${CHANGE_LINES}
 
 Examples:
   memory-service revert acme --by laptop --since 3d --dry-run
