@@ -6,6 +6,7 @@ LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   gone record;
 BEGIN
+  PERFORM memory_hold_shard(p_tenant);
   PERFORM FROM tenants WHERE id = p_tenant FOR NO KEY UPDATE;
   WITH erased AS (
     DELETE FROM entries AS e
@@ -29,6 +30,7 @@ CREATE OR REPLACE FUNCTION memory_erase_history(
 DECLARE
   content_bytes bigint;
 BEGIN
+  PERFORM memory_hold_shard(p_tenant);
   PERFORM FROM tenants WHERE id = p_tenant FOR NO KEY UPDATE;
   DELETE FROM versions AS v WHERE v.tenant_id = p_tenant AND v.id IN (
     SELECT old.id FROM versions AS old WHERE old.tenant_id = p_tenant LIMIT p_limit

@@ -43,6 +43,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT md5(p_change::text || p_path)::uuid
 $$;
 
+-- The inserts take the tenant from the rows that they read, not from the parameter: so Citus knows that both are on one shard.
+
 -- Keeps the head versions of the files at and below p_path, which a change at p_at is about to replace; with p_contents also their contents,
 -- which no live file will have any more. Returns how many versions and bytes the history grew by.
 CREATE OR REPLACE FUNCTION memory_keep_versions(
@@ -53,7 +55,7 @@ BEGIN
   IF p_contents THEN
     WITH kept AS (
       INSERT INTO version_contents AS c (tenant_id, id, content)
-      SELECT p_tenant, h.content_id, h.content
+      SELECT h.tenant_id, h.content_id, h.content
       FROM memory_heads AS h WHERE h.tenant_id = p_tenant AND memory_in_subtree(h.path, p_path)
       ON CONFLICT (tenant_id, id) DO NOTHING
       RETURNING c.size_bytes
@@ -63,7 +65,7 @@ BEGIN
   INSERT INTO versions AS v (
     tenant_id, id, memory_id, operation, path, content_id, size_bytes, created_at, superseded_at, origin
   )
-  SELECT p_tenant, h.id, h.memory_id, h.operation, h.path, h.content_id, h.size_bytes, LEAST(h.created_at, p_at), p_at, h.origin
+  SELECT h.tenant_id, h.id, h.memory_id, h.operation, h.path, h.content_id, h.size_bytes, LEAST(h.created_at, p_at), p_at, h.origin
   FROM memory_heads AS h WHERE h.tenant_id = p_tenant AND memory_in_subtree(h.path, p_path);
   GET DIAGNOSTICS versions = ROW_COUNT;
   bytes := bytes + versions * memory_history_row_bytes();
@@ -76,7 +78,7 @@ CREATE OR REPLACE FUNCTION memory_record_deletions(
 ) LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
   INSERT INTO versions AS v (tenant_id, id, memory_id, operation, path, created_at, superseded_at, origin)
-  SELECT p_tenant, memory_version_id(p_change, h.path), h.memory_id, 'deleted', h.path, p_at, p_at, p_origin
+  SELECT h.tenant_id, memory_version_id(p_change, h.path), h.memory_id, 'deleted', h.path, p_at, p_at, p_origin
   FROM memory_heads AS h WHERE h.tenant_id = p_tenant AND memory_in_subtree(h.path, p_path);
   GET DIAGNOSTICS versions = ROW_COUNT;
   bytes := versions * memory_history_row_bytes();
@@ -90,7 +92,7 @@ DECLARE
   kept bigint;
 BEGIN
   INSERT INTO past_directories AS p (tenant_id, path, made_at, removed_at)
-  SELECT p_tenant, e.dir_path, LEAST(COALESCE(e.changed_at, e.created_at), p_at), p_at
+  SELECT e.tenant_id, e.dir_path, LEAST(COALESCE(e.changed_at, e.created_at), p_at), p_at
   FROM entries AS e WHERE e.tenant_id = p_tenant AND memory_in_subtree(e.dir_path, p_path);
   GET DIAGNOSTICS kept = ROW_COUNT;
   RETURN kept * memory_history_row_bytes();
@@ -118,6 +120,7 @@ DECLARE
   last_change_at timestamptz;
   at timestamptz;
 BEGIN
+  PERFORM memory_hold_shard(p_tenant);
   SELECT t.last_change_at INTO last_change_at FROM tenants AS t WHERE t.id = p_tenant FOR NO KEY UPDATE;
   IF FOUND THEN
     at := memory_next_time(last_change_at);

@@ -3,6 +3,7 @@
 -- Deletes versions, contents that no version has any more, and past directories (p_paths[i] removed at p_removed[i]) of a locked tenant.
 -- The history is complete only since the latest time at which one of them was superseded. Returns how many versions and bytes that were.
 -- A content belongs to one file, so other versions with it have the same memory_id.
+-- No list is null where it is compared: Citus does not run a delete that it knows to find nothing.
 CREATE OR REPLACE FUNCTION memory_delete_history(
   p_tenant text, p_versions uuid[], p_paths text[], p_removed timestamptz[], OUT versions bigint, OUT bytes bigint
 ) LANGUAGE plpgsql VOLATILE AS $$
@@ -15,10 +16,10 @@ DECLARE
   removed timestamptz;
 BEGIN
   WITH deleted AS (
-    DELETE FROM versions AS v WHERE v.tenant_id = p_tenant AND v.id = ANY (p_versions)
+    DELETE FROM versions AS v WHERE v.tenant_id = p_tenant AND v.id = ANY (COALESCE(p_versions, '{}'))
     RETURNING v.memory_id, v.content_id, v.superseded_at
   )
-  SELECT count(*), array_agg(DISTINCT d.memory_id), array_agg(DISTINCT d.content_id), max(d.superseded_at)
+  SELECT count(*), COALESCE(array_agg(DISTINCT d.memory_id), '{}'), COALESCE(array_agg(DISTINCT d.content_id), '{}'), max(d.superseded_at)
   INTO versions, memories, contents, superseded FROM deleted AS d;
   WITH deleted AS (
     DELETE FROM version_contents AS c WHERE c.tenant_id = p_tenant AND c.id = ANY (contents) AND c.id <> ALL (ARRAY(
@@ -30,7 +31,7 @@ BEGIN
   SELECT COALESCE(sum(d.size_bytes), 0) INTO content_bytes FROM deleted AS d;
   WITH deleted AS (
     DELETE FROM past_directories AS p
-    WHERE p.tenant_id = p_tenant AND p.path = ANY (p_paths)
+    WHERE p.tenant_id = p_tenant AND p.path = ANY (COALESCE(p_paths, '{}'))
       AND EXISTS (SELECT FROM unnest(p_paths, p_removed) AS u (path, at) WHERE u.path = p.path AND u.at = p.removed_at)
     RETURNING p.removed_at
   )
@@ -53,8 +54,10 @@ DECLARE
   old record;
   old_directories record;
   live uuid[];
+  pruned_ids uuid[];
   pruned record;
 BEGIN
+  PERFORM memory_hold_shard(p_tenant);
   PERFORM FROM tenants AS t WHERE t.id = p_tenant FOR NO KEY UPDATE;
   SELECT array_agg(o.id ORDER BY o.superseded_at, o.id) AS ids, array_agg(DISTINCT o.memory_id) AS memories,
     max(o.superseded_at) AS last, count(*) AS count
@@ -73,7 +76,7 @@ BEGIN
       SELECT h.memory_id FROM memory_heads AS h WHERE h.tenant_id = p_tenant AND h.memory_id = ANY (old.memories)
     );
   END IF;
-  pruned := memory_delete_history(p_tenant, ARRAY(
+  pruned_ids := ARRAY(
     SELECT v.id FROM versions AS v
     WHERE v.tenant_id = p_tenant AND v.id = ANY (old.ids) AND (COALESCE(v.memory_id <> ALL (live), true) OR (
       SELECT count(*) FROM (
@@ -81,7 +84,8 @@ BEGIN
         WHERE n.tenant_id = p_tenant AND n.memory_id = v.memory_id AND n.created_at > v.created_at LIMIT p_keep
       ) AS newer
     ) >= p_keep - 1)
-  ), old_directories.paths, old_directories.removed);
+  );
+  pruned := memory_delete_history(p_tenant, pruned_ids, old_directories.paths, old_directories.removed);
   versions := pruned.versions;
   bytes := pruned.bytes;
   IF old.count = p_limit THEN
@@ -106,6 +110,7 @@ DECLARE
 BEGIN
   versions := 0;
   bytes := 0;
+  PERFORM memory_hold_shard(p_tenant);
   SELECT t.history_bytes - p_max_bytes INTO excess FROM tenants AS t WHERE t.id = p_tenant FOR NO KEY UPDATE;
   IF excess IS NULL OR excess <= 0 THEN
     RETURN;

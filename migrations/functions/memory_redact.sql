@@ -12,11 +12,12 @@ CREATE OR REPLACE FUNCTION memory_redact(
 DECLARE
   version record;
   emptied text;
-  content_bytes bigint;
+  content_bytes bigint := 0;
   directories bigint := 0;
 BEGIN
   versions := 0;
   same_path := 0;
+  PERFORM memory_hold_shard(p_tenant);
   PERFORM FROM tenants AS t WHERE t.id = p_tenant FOR NO KEY UPDATE;
   SELECT v.path, v.content_id, v.superseded_at, v.redacted_at INTO version
   FROM memory_versions AS v WHERE v.tenant_id = p_tenant AND v.id = p_version;
@@ -43,10 +44,12 @@ BEGIN
     RETURNING v.id
   )
   SELECT count(*) INTO versions FROM redacted AS r;
-  WITH erased AS (
-    DELETE FROM version_contents AS c WHERE c.tenant_id = p_tenant AND c.id = version.content_id RETURNING c.size_bytes
-  )
-  SELECT COALESCE(sum(x.size_bytes), 0) INTO content_bytes FROM erased AS x;
+  IF version.content_id IS NOT NULL THEN
+    WITH erased AS (
+      DELETE FROM version_contents AS c WHERE c.tenant_id = p_tenant AND c.id = version.content_id RETURNING c.size_bytes
+    )
+    SELECT COALESCE(sum(x.size_bytes), 0) INTO content_bytes FROM erased AS x;
+  END IF;
 
   SELECT a.path INTO emptied
   FROM unnest(array_remove(memory_ancestors(version.path), '/memories') || version.path) WITH ORDINALITY AS a (path, depth)

@@ -68,9 +68,9 @@ BEGIN
     path = p_to || substr(e.path, length(p_from) + 1),
     parent_path = CASE WHEN e.path = p_from THEN memory_parent(p_to)
       ELSE p_to || substr(e.parent_path, length(p_from) + 1) END,
-    version = CASE e.kind WHEN 'file' THEN memory_version_id(p_change, e.path) END,
+    version = CASE WHEN e.kind = 'file' THEN memory_version_id(p_change, e.path) END,
     memory_id = COALESCE(e.memory_id, e.version), content_id = COALESCE(e.content_id, e.version),
-    operation = CASE e.kind WHEN 'file' THEN 'modified' END,
+    operation = CASE WHEN e.kind = 'file' THEN 'modified' END,
     changed_at = opened.at, origin = p_origin
   WHERE e.tenant_id = p_tenant AND memory_in_subtree(e.path, p_from);
   PERFORM memory_count_change(p_tenant, 0, 0, versions, history_bytes, opened.at, NOT opened.keeps_history);

@@ -20,6 +20,7 @@ DECLARE
   edited CONSTANT text[] := ARRAY(SELECT c.path FROM unnest(p_from, p_content_ids) AS c (path, id) WHERE c.id IS NOT NULL);
   -- A name that no caller can give, so the moving files are in nobody's way.
   parked CONSTANT text := '/memories/' || chr(1);
+  started_at CONSTANT timestamptz := now();
   more_bytes bigint;
   freed_bytes bigint;
   versions bigint := 0;
@@ -73,7 +74,7 @@ BEGIN
     path = c.destination, parent_path = memory_parent(c.destination),
     content = CASE WHEN c.content_id IS NULL THEN e.content ELSE kept.content END,
     version = memory_version_id(p_change, COALESCE(e.memory_id, e.version)::text),
-    updated_at = CASE WHEN c.content_id IS NULL THEN e.updated_at ELSE now() END,
+    updated_at = CASE WHEN c.content_id IS NULL THEN e.updated_at ELSE started_at END,
     memory_id = COALESCE(e.memory_id, e.version), content_id = COALESCE(c.content_id, e.content_id, e.version),
     operation = 'modified', changed_at = opened.at, origin = p_origin
   FROM unnest(p_from, p_to, p_content_ids) WITH ORDINALITY AS c (source, destination, content_id, item)
@@ -82,7 +83,7 @@ BEGIN
   INSERT INTO entries AS e (
     tenant_id, path, parent_path, kind, content, version, memory_id, content_id, operation, changed_at, origin
   )
-  SELECT p_tenant, a.path, memory_parent(a.path), 'file', kept.content, memory_version_id(p_change, a.memory_id::text),
+  SELECT kept.tenant_id, a.path, memory_parent(a.path), 'file', kept.content, memory_version_id(p_change, a.memory_id::text),
     a.memory_id, a.content_id, 'created', opened.at, p_origin
   FROM unnest(p_memory_ids, p_added, p_added_content_ids) AS a (memory_id, path, content_id)
   JOIN version_contents AS kept ON kept.tenant_id = p_tenant AND kept.id = a.content_id;

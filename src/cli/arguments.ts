@@ -9,13 +9,13 @@ import { TENANT_ID, TENANT_ID_RULE } from '../tenants/tenant-id.ts';
 
 export function tenantId(value: string): string {
   if (TENANT_ID.test(value)) return value;
-  throw new InvalidArgumentError(`A tenant id is ${TENANT_ID_RULE}`);
+  throw new InvalidArgumentError(`A tenant ID is ${TENANT_ID_RULE}`);
 }
 
-/** An id to give to a tenant. One that looks like an option would be awkward in every command; those that exist stay usable after `--`. */
+/** The ID of a new tenant. One that looks like an option would be awkward in every command; existing ones can be given after `--`. */
 export function newTenantId(value: string): string {
   if (!value.startsWith('-')) return tenantId(value);
-  throw new InvalidArgumentError('A new tenant id does not begin with "-".');
+  throw new InvalidArgumentError('A new tenant ID must not start with "-".');
 }
 
 export function memoryPath(value: string): MemoryPath {

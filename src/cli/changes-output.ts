@@ -1,9 +1,8 @@
 import type { Config } from '../config.ts';
-import type { ChangeOptions, Changes, FileChange } from '../history/changes.ts';
-import { amount } from './io.ts';
+import type { ChangeOptions, FileChange } from '../history/apply.ts';
 import { operatorOrigin } from './operator.ts';
 
-/** How a command that changes many files does it: as the operator, within the configured limits. */
+/** The options of a command that changes many files: as the operator, within the configured limits. */
 export function changeOptions(config: Config, dryRun: boolean): ChangeOptions {
   return {
     origin: operatorOrigin(),
@@ -23,22 +22,10 @@ export function* changeLines(files: Iterable<FileChange>): Generator<string> {
 
 const LETTERS = { added: 'A', modified: 'M', deleted: 'D' } as const;
 
-/** Counts what changed: `2 files added, 1 file renamed, 1 directory removed`. */
-export function summary({ files, directoriesMade, directoriesRemoved }: Changes): string {
-  const counts = (['added', 'modified', 'deleted', 'renamed'] as const).flatMap((change) => {
-    const count = files.filter((file) => file.change === change).length;
-    return count === 0 ? [] : [`${amount(count, 'file')} ${change}`];
-  });
-  for (const [{ length }, verb] of [
-    [directoriesMade, 'made'] as const,
-    [directoriesRemoved, 'removed'] as const,
-  ]) {
-    if (length > 0) counts.push(`${amount(length, 'directory', 'directories')} ${verb}`);
-  }
-  return counts.length === 0 ? 'nothing to change' : counts.join(', ');
-}
-
 /** What the help of a command that prints `changeLines` says of them. */
 export const CHANGE_LINES = 'Prints a line for each file: A added, M modified, D deleted, R renamed.';
 
-export const DRY_RUN = ['--dry-run', 'make the same checks and only say what would change'] as const;
+export const DRY_RUN = [
+  '--dry-run',
+  'run all checks and show what would change, and change nothing',
+] as const;

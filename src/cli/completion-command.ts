@@ -8,8 +8,8 @@ const SHELLS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion 
 export function registerCompletionCommand(program: Command, io: Io): void {
   program
     .command('completion')
-    .description('Print the script that lets a shell complete commands and options.')
-    .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(SHELLS)))
+    .description('Print a completion script for a shell.')
+    .addArgument(new Argument('<shell>', 'name of the shell').choices(Object.keys(SHELLS)))
     .addHelpText(
       'after',
       `

@@ -3,13 +3,13 @@ import { OperatorError } from '../errors.ts';
 import type { Io } from './io.ts';
 
 /**
- * Asks before something that cannot be undone. Ctrl-C and Ctrl-D mean no.
+ * Asks for confirmation of something that cannot be undone. Ctrl-C and Ctrl-D mean no.
  *
- * @param outcome what a no comes to, such as `Nothing was erased.`
- * @throws OperatorError for a no, and where nobody can be asked.
+ * @param outcome the message after a no, such as `Nothing was deleted.`
+ * @throws OperatorError for a no, and when standard input is not a terminal
  */
 export async function confirm({ stdin, stderr }: Io, question: string, outcome: string): Promise<void> {
-  if (!stdin.isTTY) throw new OperatorError(`${question} Add --yes to do it without being asked. ${outcome}`);
+  if (!stdin.isTTY) throw new OperatorError(`${question} Add --yes to confirm. ${outcome}`);
   const terminal = createInterface({ input: stdin, output: stderr, terminal: stderr.isTTY ?? false });
   try {
     terminal.setPrompt(`${question} [y/N] `);
@@ -21,7 +21,7 @@ export async function confirm({ stdin, stderr }: Io, question: string, outcome: 
   } finally {
     terminal.close();
   }
-  // Ended without an answer: what comes next begins a line of its own.
+  // The input ended without an answer and without a line break.
   stderr.write('\n');
   throw new OperatorError(outcome);
 }

@@ -1,16 +1,22 @@
 import type { Command } from 'commander';
 import { OperatorError } from '../errors.ts';
-import { type LoadedState, withContents } from '../history/change.ts';
-import { changeBy, changeFrom, changesBetween, type FileChange } from '../history/diff.ts';
+import { betweenVersions, changesBetween, type FileDiff } from '../history/diff.ts';
+import { type Difference, differences } from '../history/differences.ts';
 import type { History } from '../history/history.ts';
-import { patchOf } from '../history/patch.ts';
 import type { MemoryPath } from '../memory/path.ts';
+import type { Database } from '../postgres/database.ts';
 import { memoryPath, tenantId } from './arguments.ts';
-import { isVersionId, TIME_HELP, timeArgument, versionArgument } from './history-arguments.ts';
+import {
+  isVersionId,
+  TIME_HELP,
+  timeArgument,
+  timeOf,
+  timesOf,
+  versionArgument,
+} from './history-arguments.ts';
 import { type Io, print } from './io.ts';
-import { patchText, reasonOf } from './patch-output.ts';
+import { patchText } from './patch-output.ts';
 import type { Open } from './session.ts';
-import { findVersion } from './show-command.ts';
 import { withTenant } from './tenant-session.ts';
 
 interface Options {
@@ -32,19 +38,19 @@ export function registerDiffCommand(program: Command, open: Open, io: Io): void 
   program
     .command('diff')
     .description(
-      'Show as a unified diff what a version changed, or what differs between two versions, or between two times at a path and below it.',
+      'Show a unified diff: what a version changed, how two versions differ, or how a path and everything below it differ between two times.',
     )
-    .argument('<tenant>', 'its id', tenantId)
-    .argument('<version|path>', 'the id of a version, or with --at a path', subjectArgument)
-    .argument('[version]', 'the id of a second version, to compare the first with', versionArgument)
+    .argument('<tenant>', 'tenant ID', tenantId)
+    .argument('<version|path>', 'ID of a version, or with --at a path', subjectArgument)
+    .argument('[version]', 'ID of a second version to compare with the first', versionArgument)
     .option('--at <time>', 'the time to compare from', timeArgument)
-    .option('--to <time>', 'the time to compare with; by default now', timeArgument)
-    .option('--json', 'as JSON, an object a line')
+    .option('--to <time>', 'the time to compare with (default: now)', timeArgument)
+    .option('--json', 'print JSON, one object per line')
     .addHelpText('after', `${TIME_HELP}\n${EXAMPLES}`)
     .action((tenant: string, subject: Subject, second: string | undefined, options: Options) => {
       const changesIn = changesOf(tenant, subject, second, options);
-      return withTenant(open, tenant, async ({ history }) => {
-        const changes = withContents(history, tenant, changesIn(history));
+      return withTenant(open, tenant, async ({ database, history }) => {
+        const changes = differences(history, tenant, await changesIn(history, database));
         await print(io.stdout, output(changes, options.json ?? false, io));
       });
     });
@@ -62,49 +68,33 @@ function changesOf(
   subject: Subject,
   second: string | undefined,
   { at, to }: Options,
-): (history: History) => AsyncGenerator<FileChange> {
+): (history: History, database: Database) => Promise<AsyncGenerator<FileDiff>> {
   if (subject.kind === 'version') {
     if (at !== undefined || to !== undefined) {
-      throw new OperatorError('--at and --to go with a path, not with a version.');
+      throw new OperatorError('--at and --to work only with a path, not with a version.');
     }
-    return (history) => betweenVersions(history, tenant, subject.id, second);
+    return async (history) => betweenVersions(history, tenant, subject.id, second);
   }
   if (second !== undefined) throw new OperatorError('Give two versions, or a path with --at.');
-  if (at === undefined) throw new OperatorError('Say from when to compare a path: --at <time>.');
-  return (history) => changesBetween(history, tenant, subject.path, { from: at, to });
-}
-
-async function* betweenVersions(
-  history: History,
-  tenant: string,
-  first: string,
-  second: string | undefined,
-): AsyncGenerator<FileChange> {
-  const { version } = await findVersion(history, tenant, first);
-  if (second === undefined) yield await changeBy(history, tenant, version);
-  else yield changeFrom(version, (await findVersion(history, tenant, second)).version);
+  if (at === undefined) throw new OperatorError('To compare a path, give --at <time>.');
+  return async (history, database) => {
+    const from = await timeOf(database, at);
+    return changesBetween(history, tenant, subject.path, { from, ...(await timesOf(database, { to })) });
+  };
 }
 
 async function* output(
-  changes: AsyncIterable<{ change: FileChange; before: LoadedState; after: LoadedState }>,
+  changes: AsyncIterable<Difference>,
   json: boolean,
   { stdout }: Io,
 ): AsyncGenerator<string> {
-  for await (const { change, before, after } of changes) {
-    const patch = patchOf(before, after);
-    if (patch === '') continue;
-    const [oldPath, path] = [pathOf(before), pathOf(after)];
+  for await (const { oldPath, path, oldVersion, version, patch, noPatchReason } of changes) {
     if (json) {
-      const versions = { old_version: change.oldVersion, version: change.newVersion };
-      yield `${JSON.stringify({ old_path: oldPath, path, ...versions, patch: patch ?? null })}\n`;
-    } else if (patch === undefined) {
-      yield `(${path ?? oldPath ?? change.newVersion}: no diff: ${reasonOf(before, after)})\n`;
+      yield `${JSON.stringify({ old_path: oldPath, path, old_version: oldVersion, version, patch })}\n`;
+    } else if (patch === null) {
+      yield `(${path ?? oldPath ?? version}: no diff: ${noPatchReason})\n`;
     } else {
       yield patchText(stdout, patch);
     }
   }
-}
-
-function pathOf(state: LoadedState): string | null {
-  return state.kind === 'file' ? state.path : null;
 }

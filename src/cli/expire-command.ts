@@ -1,37 +1,38 @@
 import type { Command } from 'commander';
 import { OperatorError } from '../errors.ts';
 import { expireFiles } from '../expiration/expiration.ts';
+import { amount } from '../util/amount.ts';
 import type { Io } from './io.ts';
 import { printJson, printLine } from './output.ts';
 import { type Open, withDatabase } from './session.ts';
 
-/** `expire`: what the service does by itself every hour, at once. */
+/** `expire`: runs the service's hourly job now. */
 export function registerExpireCommand(program: Command, open: Open, io: Io = process): void {
   program
     .command('expire')
     .description(
-      'Remove files that were neither read nor written for MEMORY_TTL_DAYS, or their tenant’s own time.',
+      "Delete files that nobody has read or written for MEMORY_TTL_DAYS, or for the tenant's own TTL.",
     )
-    .option('--dry-run', 'only say what would be removed')
-    .option('--json', 'as JSON')
+    .option('--dry-run', 'show what would be deleted, and delete nothing')
+    .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  MEMORY_TTL_DAYS=180 memory-service expire --dry-run')
     .action(({ dryRun = false, json }: { dryRun?: boolean; json?: boolean }) =>
       withDatabase(open, async ({ config, database }) => {
-        const verb = dryRun ? 'Would remove' : 'Removed';
+        const verb = dryRun ? 'Would delete' : 'Deleted';
         const expired = await expireFiles(database, {
           defaultTtlDays: config.MEMORY_TTL_DAYS,
           historyDays: config.HISTORY_DAYS,
           dryRun,
           onTenant: (tenant, { files, bytes }) => {
-            if (!json) printLine(io.stderr, `${tenant}: ${files} files, ${bytes} bytes`);
+            if (!json) printLine(io.stderr, `${tenant}: ${amount(files, 'file')}, ${amount(bytes, 'byte')}`);
           },
         });
         if (expired === undefined)
-          throw new OperatorError('Another process is removing expired files right now.');
+          throw new OperatorError('Another process is deleting expired files. Try again later.');
         if (json) return printJson(io.stdout, expired);
         printLine(
           io.stdout,
-          `${verb} ${expired.files} files (${expired.bytes} bytes) of ${expired.tenants} tenants.`,
+          `${verb} ${amount(expired.files, 'file')} (${amount(expired.bytes, 'byte')}) of ${amount(expired.tenants, 'tenant')}.`,
         );
       }),
     );

@@ -2,9 +2,10 @@ import { open, rename, rm, stat } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
 import { OperatorError } from '../errors.ts';
-import { writeTar } from '../transfer/tar.ts';
+import { exportArchive, type Total } from '../operations/archive-export.ts';
+import { amount } from '../util/amount.ts';
 import { tenantId } from './arguments.ts';
-import { amount, type Io, Progress } from './io.ts';
+import { type Io, Progress } from './io.ts';
 import { printJson } from './output.ts';
 import type { Open } from './session.ts';
 import { type TenantSession, withTenant } from './tenant-session.ts';
@@ -13,33 +14,35 @@ import { type TenantSession, withTenant } from './tenant-session.ts';
 export function registerExportCommand(program: Command, openSession: Open, io: Io): void {
   program
     .command('export')
-    .description(
-      "Write a tenant's whole memory, as it is at one moment, as a tar archive with a folder memories/.",
-    )
-    .argument('<tenant>', 'its id', tenantId)
-    .option('--output <file>', 'where to write it, instead of to the standard output')
-    .option('--force', 'replace the file if there is one')
-    .option('--json', 'with --output: say what was exported as JSON')
+    .description("Export a tenant's memory, as of one moment, as a tar archive with a folder memories/.")
+    .argument('<tenant>', 'tenant ID', tenantId)
+    .option('--history', 'include the history of the files, which import restores in an empty tenant')
+    .option('--output <file>', 'file to write instead of standard output')
+    .option('--force', 'replace the file if it exists')
+    .option('--json', 'with --output: print a summary as JSON')
     .addHelpText(
       'after',
-      '\nExamples:\n  memory-service export acme --output acme.tar\n  memory-service export acme | tar -xf -',
+      '\nExamples:\n  memory-service export acme --output acme.tar\n  memory-service export acme | tar -xf -\n  memory-service export acme --history --output acme.tar',
     )
-    .action((tenant: string, { output, force = false, json }: ExportOptions) =>
+    .action((tenant: string, { output, force = false, json, history = false }: ExportOptions) =>
       withTenant(openSession, tenant, async (session) => {
         if (output !== undefined) {
-          const { files, bytes } = await exportToFile(session, output, force, io);
-          if (json) return printJson(io.stdout, { tenant, output, files, bytes });
+          const { files, bytes, versions } = await exportToFile(session, output, { force, history }, io);
+          if (json) {
+            return printJson(io.stdout, { tenant, output, files, bytes, ...(history && { versions }) });
+          }
+          const also = versions === null ? '' : `, with ${amount(versions, 'version')}`;
           io.stderr.write(
-            `Exported ${amount(files, 'file')} (${amount(bytes, 'byte')}) of ${tenant} to ${output}.\n`,
+            `Exported ${amount(files, 'file')} (${amount(bytes, 'byte')}) of ${tenant} to ${output}${also}.\n`,
           );
           return;
         }
         if (io.stdout.isTTY) {
           throw new OperatorError(
-            'An archive is not for a terminal. Say where to write it: --output <file>.',
+            'Standard output is a terminal. Write the archive to a file with --output <file>, or to a pipe.',
           );
         }
-        await exportTo(session, io.stdout, false, io);
+        await exportTo(session, io.stdout, { end: false, history }, io);
       }),
     );
 }
@@ -48,58 +51,40 @@ interface ExportOptions {
   output?: string;
   force?: boolean;
   json?: boolean;
-}
-
-interface Total {
-  files: number;
-  bytes: number;
+  history?: boolean;
 }
 
 async function exportTo(
   { transfer, tenant }: TenantSession,
   output: Writable,
-  end: boolean,
+  { end, history }: { end: boolean; history: boolean },
   io: Io,
 ): Promise<Total> {
-  const total = { files: 0, bytes: 0 };
   const progress = new Progress(io.stderr, 'Exported');
-  try {
-    await writeTar(output, end, (add) =>
-      transfer.exportTo(tenant.id, async (entry) => {
-        await add(entry);
-        if (entry.kind === 'dir') return;
-        total.files++;
-        total.bytes += Buffer.byteLength(entry.content);
-        progress.update(total.files, total.bytes);
-      }),
-    );
-    return total;
-  } catch (error) {
-    const { code, syscall } = error as NodeJS.ErrnoException;
-    if (code === undefined || syscall === undefined) throw error;
-    throw new OperatorError(
-      `The archive could not be written to its end (${code}). Do not use what there is of it.`,
-    );
-  } finally {
-    progress.end();
-  }
+  const onFile = ({ files, bytes }: Total) => progress.update(files, bytes);
+  return exportArchive(transfer, tenant.id, output, { end, history, onFile }).finally(() => progress.end());
 }
 
-/** Under another name until it is whole, so that a failed export neither looks like one nor costs the one before. */
-async function exportToFile(session: TenantSession, file: string, force: boolean, io: Io): Promise<Total> {
+/** Writes under a temporary name until the archive is complete, so that a failed export cannot be mistaken for one and keeps the previous one. */
+async function exportToFile(
+  session: TenantSession,
+  file: string,
+  { force, history }: { force: boolean; history: boolean },
+  io: Io,
+): Promise<Total> {
   const existing = await stat(file).catch(() => undefined);
-  // A device or a pipe is written to as it is.
+  // Write to a device or a pipe directly.
   const isSpecial = existing !== undefined && !existing.isFile();
   if (existing?.isDirectory()) throw new OperatorError(`${file} is a directory. Name a file in it.`);
   if (existing?.isFile() && !force) {
-    throw new OperatorError(`There is a file ${file} already. Add --force to replace it.`);
+    throw new OperatorError(`${file} already exists. Add --force to replace it.`);
   }
   const unfinished = isSpecial ? file : `${file}.unfinished`;
   if (!isSpecial) await rm(unfinished, { force: true }).catch(cannotWrite(file));
-  // What an agent remembers is nobody else's business.
+  // Readable by this user only: memories are private.
   const handle = await open(unfinished, isSpecial ? 'w' : 'wx', 0o600).catch(cannotWrite(file));
   try {
-    const total = await exportTo(session, handle.createWriteStream(), true, io);
+    const total = await exportTo(session, handle.createWriteStream(), { end: true, history }, io);
     if (!isSpecial) await rename(unfinished, file).catch(cannotWrite(file));
     return total;
   } catch (error) {

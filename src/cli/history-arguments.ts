@@ -2,20 +2,41 @@ import { InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import { OperatorError } from '../errors.ts';
 import { parseTime } from '../history/time.ts';
+import { databaseTime } from '../postgres/clock.ts';
+import type { Database } from '../postgres/database.ts';
 
 export const TIME_HELP = `
 TIME is ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z; without an offset, it is UTC) or how long ago (90m, 2h, 3d, 1w).`;
 
-/** A commander argument parser for times. */
+/** A commander argument parser for times, which checks one. `timeOf` says which time it is. */
 export function timeArgument(value: string): string {
   try {
-    return parseTime(value, new Date());
+    parseTime(value, new Date());
+    return value;
   } catch (error) {
     throw error instanceof OperatorError ? new InvalidArgumentError(error.message) : error;
   }
 }
 
-/** Some ids of versions are hashes, which are no UUIDs of a version that RFC 9562 knows. */
+/** The time that an argument names. A duration goes back from the database's time, by which changes are recorded. */
+export async function timeOf(database: Database, argument: string): Promise<string> {
+  return parseTime(argument, await databaseTime(database));
+}
+
+/** The same for arguments that may be left out. */
+export async function timesOf<Name extends string>(
+  database: Database,
+  given: { [name in Name]?: string | null | undefined },
+): Promise<{ [name in Name]?: string }> {
+  const times: { [name in Name]?: string } = {};
+  for (const name of Object.keys(given) as Name[]) {
+    const argument = given[name];
+    if (typeof argument === 'string') times[name] = await timeOf(database, argument);
+  }
+  return times;
+}
+
+/** Some IDs of versions are hashes, which are not UUIDs of a version that RFC 9562 defines. */
 const VERSION_ID = z.guid();
 
 export function isVersionId(value: string): boolean {
@@ -25,11 +46,5 @@ export function isVersionId(value: string): boolean {
 /** A commander argument parser for ids of versions. */
 export function versionArgument(value: string): string {
   if (isVersionId(value)) return value.toLowerCase();
-  throw new InvalidArgumentError('It is not the id of a version, which `memory-service log` shows.');
-}
-
-/** A commander argument parser for how many at most. */
-export function limitArgument(value: string): number {
-  if (/^[1-9]\d{0,8}$/.test(value)) return Number(value);
-  throw new InvalidArgumentError('It has to be a whole number from 1.');
+  throw new InvalidArgumentError('Give the ID of a version, from `memory-service log`.');
 }

@@ -3,16 +3,13 @@ import { stat } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import { OperatorError } from '../errors.ts';
 import type { MemoryPath } from '../memory/path.ts';
-import { mask, type SecretScanner } from '../memory/redactor.ts';
-import { effectiveSettings } from '../tenants/effective-settings.ts';
-import { noRoom } from '../tenants/tenants.ts';
-import type { Imported } from '../transfer/import.ts';
+import { importEntries } from '../operations/archive-import.ts';
 import { printable, type SourceEntry } from '../transfer/source/entry.ts';
 import { readFolder } from '../transfer/source/folder.ts';
-import { type Inspected, type PreparedImport, prepareImport } from '../transfer/source/prepare.ts';
 import { readTar } from '../transfer/tar.ts';
+import { amount } from '../util/amount.ts';
 import { memoryPath, tenantId } from './arguments.ts';
-import { amount, type Io, Progress, print } from './io.ts';
+import { type Io, Progress, print } from './io.ts';
 import { operatorOrigin } from './operator.ts';
 import type { Open } from './session.ts';
 import { type TenantSession, withTenant } from './tenant-session.ts';
@@ -28,26 +25,22 @@ export function registerImportCommand(program: Command, open: Open, io: Io): voi
   program
     .command('import')
     .description(
-      "Put an archive (tar) or a folder into a tenant's memory: all of it, or nothing if any of it cannot be kept or exists already. The same limits and rules hold as for requests.",
+      "Import a tar archive or a folder into a tenant's memory. Nothing is imported if anything in it is invalid or already exists. The limits of requests apply. The history in an archive is restored if the tenant has neither files nor a history.",
     )
-    .argument('<tenant>', 'its id', tenantId)
+    .argument('<tenant>', 'tenant ID', tenantId)
     .argument(
       '<source>',
-      'a tar archive with a folder memories/ in it, such a folder, or - for the standard input',
+      'a tar archive or a folder that contains memories/, or - for an archive on standard input',
     )
-    .option(
-      '--into <path>',
-      'the directory to put it in, for a source without a folder memories/',
-      memoryPath,
-    )
-    .option('--strip <n>', 'drop so many leading names of each path in an archive', count)
-    .option('--dry-run', 'only say what would be made')
+    .option('--into <path>', 'directory to import into, for a source without memories/', memoryPath)
+    .option('--strip <n>', 'remove this many leading segments from each path in an archive', count)
+    .option('--dry-run', 'list what would be imported, and import nothing')
     .addHelpText(
       'after',
       `
 Examples:
   memory-service import acme acme.tar --dry-run
-  memory-service import acme ./agent-data                      (that of BetaLocalFilesystemMemoryTool, with memories/ in it)
+  memory-service import acme ./agent-data                      (the folder of BetaLocalFilesystemMemoryTool)
   memory-service import acme notes.tar --into /memories/notes
   memory-service import acme globex.tar --strip 1 --into /memories/globex
   gunzip -c acme.tar.gz | memory-service import acme -`,
@@ -66,7 +59,7 @@ Examples:
 
 function count(value: string): number {
   if (/^\d{1,2}$/.test(value)) return Number(value);
-  throw new InvalidArgumentError('Give a number of names.');
+  throw new InvalidArgumentError('Give a whole number from 0 to 99.');
 }
 
 async function importFrom(
@@ -75,31 +68,25 @@ async function importFrom(
   options: ImportOptions,
   io: Io,
 ): Promise<void> {
-  const { config, tenant, transfer } = session;
   const { dryRun = false, into, strip } = options;
-  const { maxFileBytes, maxFiles, maxBytes, redact } = effectiveSettings(tenant, config);
+  const { tenant } = session;
   const progress = new Progress(io.stderr, 'Checked');
-  const prepared = await prepareImport(await openSource(source, options, io), {
-    tenant: tenant.id,
-    into,
-    strip,
-    ...{ maxFileBytes, maxFiles, maxBytes },
-    inspect: await inspectorFor(redact),
+  const imported = await importEntries(session, await openSource(source, options, io), {
+    ...{ origin: operatorOrigin(), dryRun, into, strip },
     onChanged: (name, kinds) => {
       progress.end();
       io.stderr.write(`${printable(name)}: masked what looks like a secret (${kinds.join(', ')}).\n`);
     },
     onProgress: (files, bytes) => progress.update(files, bytes),
   }).finally(() => progress.end());
-  try {
-    const imported = await transfer.importFrom(tenant.id, prepared, { origin: operatorOrigin(), dryRun });
-    const { files, bytes, directories } = successful(imported, tenant.id);
-    if (dryRun) await print(io.stdout, made(prepared, directories));
-    const verb = dryRun ? 'Would import' : 'Imported';
-    const what = `${amount(files, 'file')} (${amount(bytes, 'byte')}) and ${amount(directories.length, 'directory', 'directories')}`;
-    io.stderr.write(`${verb} ${what} into ${tenant.id}.\n`);
-  } finally {
-    await prepared.close();
+  const { files, bytes, filePaths, directories, versions, historyLeftOut } = imported;
+  if (dryRun) await print(io.stdout, made(filePaths, directories));
+  const verb = dryRun ? 'Would import' : 'Imported';
+  const what = `${amount(files, 'file')} (${amount(bytes, 'byte')}) and ${amount(directories.length, 'directory', 'directories')}`;
+  const also = versions === null ? '' : `, with ${amount(versions, 'version')}`;
+  io.stderr.write(`${verb} ${what} into ${tenant.id}${also}.\n`);
+  if (historyLeftOut !== null) {
+    io.stderr.write(`The history in the archive was left out: ${tenant.id} ${historyLeftOut}.\n`);
   }
 }
 
@@ -109,7 +96,8 @@ async function openSource(
   io: Io,
 ): Promise<AsyncGenerator<SourceEntry>> {
   if (source === '-') {
-    if (io.stdin.isTTY) throw new OperatorError('There is no archive: the standard input is a terminal.');
+    if (io.stdin.isTTY)
+      throw new OperatorError('Standard input is a terminal. Name an archive, or pipe one into the command.');
     return readTar(io.stdin);
   }
   const found = await stat(source).catch((error: NodeJS.ErrnoException) => {
@@ -117,42 +105,10 @@ async function openSource(
   });
   if (!found.isDirectory()) return readTar(createReadStream(source));
   if (strip !== undefined)
-    throw new OperatorError('--strip is for archives: name the folder itself, and use --into.');
+    throw new OperatorError('--strip works only with archives. Name the folder itself, and use --into.');
   return readFolder(source, into !== undefined);
 }
 
-/** What the tenant's policy on secrets does with a text; undefined for nothing. */
-async function inspectorFor(mode: 'off' | 'mask' | 'reject') {
-  if (mode === 'off') return undefined;
-  // Loaded only where it is used: it takes a while.
-  const { createSecretScanner } = await import('../redaction/scanner.ts');
-  const scanner: SecretScanner = createSecretScanner();
-  return async (text: string): Promise<Inspected> => {
-    const secrets = await scanner.scan(text);
-    const kinds = [...new Set(secrets.map(({ kind }) => kind))];
-    if (mode === 'reject' && secrets.length > 0) return { ok: false, kinds };
-    return { ok: true, text: mask(text, secrets), kinds };
-  };
-}
-
-/** @throws OperatorError when it was not. */
-function successful(imported: Imported, tenant: string) {
-  switch (imported.kind) {
-    case 'imported':
-      return imported;
-    case 'exists': {
-      const more = imported.total - imported.paths.length;
-      const list = imported.paths.map((path) => `\n  ${path}`).join('');
-      throw new OperatorError(
-        `There is something already at ${imported.total} of the paths:${list}${more > 0 ? `\n  and ${more} more` : ''}\nDelete or rename what is there, or import into another directory with --into.`,
-      );
-    }
-    case 'over_quota':
-      throw noRoom(tenant, imported, 'import');
-  }
-}
-
-function* made({ entries }: PreparedImport, directories: string[]): Generator<string> {
-  const files = [...entries].filter(([, { kind }]) => kind === 'file').map(([path]) => path);
+function* made(files: string[], directories: string[]): Generator<string> {
   for (const path of [...files, ...directories.map((each) => `${each}/`)].sort()) yield `${path}\n`;
 }

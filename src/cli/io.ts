@@ -1,14 +1,15 @@
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { amount } from '../util/amount.ts';
 
-/** Where a command reads and writes: data to `stdout`, what there is to say about it to `stderr`. */
+/** Where a command reads and writes: data goes to `stdout`, messages to `stderr`. */
 export interface Io {
   stdin: Readable & { isTTY?: boolean };
   stdout: Writable & { isTTY?: boolean };
   stderr: Writable & { isTTY?: boolean };
 }
 
-/** Writes all of it, as fast as `output` takes it. Its reader may have enough of it early (`| head`). */
+/** Writes all chunks as fast as `output` accepts them. Its reader may close it early (`| head`). */
 export async function print(
   output: Writable,
   chunks: Iterable<string> | AsyncIterable<string>,
@@ -20,7 +21,7 @@ export async function print(
   }
 }
 
-/** Lets a command whose reader has seen enough (`| head`) run to its end. `print` and `export` notice by themselves. */
+/** Lets a command run to its end when the reader of its output has closed it (`| head`). `print` and `export` handle that themselves. */
 export function ignoreClosedReaders({ stdout, stderr }: Io): void {
   for (const output of [stdout, stderr]) {
     output.on('error', (error: NodeJS.ErrnoException) => {
@@ -29,7 +30,7 @@ export function ignoreClosedReaders({ stdout, stderr }: Io): void {
   }
 }
 
-/** One JSON array, written item by item. */
+/** Formats a JSON array, item by item. */
 export async function* jsonArray(items: AsyncIterable<unknown>): AsyncGenerator<string> {
   let before = '[';
   for await (const item of items) {
@@ -39,12 +40,7 @@ export async function* jsonArray(items: AsyncIterable<unknown>): AsyncGenerator<
   yield before === '[' ? '[]\n' : '\n]\n';
 }
 
-/** `1 file`, `2 files`. */
-export function amount(n: number, one: string, many = `${one}s`): string {
-  return `${n} ${n === 1 ? one : many}`;
-}
-
-/** Says on a terminal how far a long work has come; elsewhere nothing. */
+/** Shows the progress of a long operation on a terminal. Prints nothing elsewhere. */
 export class Progress {
   readonly #terminal: Io['stderr'];
   readonly #verb: string;

@@ -1,8 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { newApiKey } from '../api-keys/api-key.ts';
-import { Keys } from '../api-keys/api-keys.ts';
+import { Keys, kindOfKey } from '../api-keys/api-keys.ts';
 import type { KeyRow } from '../api-keys/queries.ts';
-import { OperatorError, ServiceError } from '../errors.ts';
 import { tenantId } from './arguments.ts';
 import type { Io } from './io.ts';
 import { printJson, printLine, printTable, time } from './output.ts';
@@ -11,13 +10,15 @@ import { type Open, withDatabase } from './session.ts';
 interface CreateOptions {
   tenant?: string;
   service?: boolean;
+  admin?: boolean;
   access: KeyRow['access'];
+  readOnly?: boolean;
   label: string;
   expires?: Date;
   json?: boolean;
 }
 
-/** `90d`, `12h`, or a time that JavaScript understands. */
+/** Parses `90d`, `12h`, or a time that JavaScript understands. */
 function expiry(value: string): Date {
   const [, amount, unit] = /^(\d{1,6})([dh])$/.exec(value) ?? [];
   const date = amount
@@ -26,12 +27,13 @@ function expiry(value: string): Date {
   if (Number.isNaN(date.getTime())) {
     throw new InvalidArgumentError('Give a duration (90d, 12h) or a time (2027-01-31T00:00:00Z).');
   }
-  if (date.getTime() <= Date.now()) throw new InvalidArgumentError('The time is past.');
+  if (date.getTime() <= Date.now()) throw new InvalidArgumentError('The time is in the past.');
   return date;
 }
 
-const describe = (row: KeyRow) => ({
+const describe = ({ isAdmin, ...row }: KeyRow) => ({
   ...row,
+  kind: kindOfKey({ ...row, isAdmin }),
   createdAt: time(row.createdAt),
   expiresAt: time(row.expiresAt),
   revokedAt: time(row.revokedAt),
@@ -40,41 +42,44 @@ const describe = (row: KeyRow) => ({
 
 /** `keys create|generate|list|revoke`. */
 export function registerKeyCommands(program: Command, open: Open, io: Io = process): void {
-  const keys = program.command('keys').description('Make, list and revoke API keys.');
+  const keys = program.command('keys').description('Create, list, and revoke API keys.');
   const run = <T>(work: (keys: Keys) => Promise<T>) =>
     withDatabase(open, ({ database }) => work(new Keys(database)));
 
   keys
     .command('create')
-    .description('Make a key and show it: once, only its hash is kept.')
-    .option('--tenant <tenant>', 'for one tenant', tenantId)
-    .option('--service', 'for all tenants, named with each request by X-Tenant-Id')
+    .description('Create a key and print it. Only its hash is stored, so it cannot be shown again.')
+    .option('--tenant <tenant>', 'a key for this tenant', tenantId)
+    .option('--service', 'a key for all tenants; each request names one in X-Tenant-Id')
+    .option('--admin', 'a key for the admin API (ADMIN_PORT), and for nothing else')
     .addOption(
-      new Option('--access <access>', 'what it may do')
+      new Option('--access <access>', 'what the key allows')
         .choices(['read_write', 'read_only'])
         .default('read_write'),
     )
-    .option('--expires <when>', 'duration (90d, 12h) or time', expiry)
-    .option('--label <text>', 'what it is for', '')
-    .option('--json', 'as JSON')
+    .option('--read-only', 'the same as --access read_only')
+    .option('--expires <when>', 'when the key expires: a duration (90d, 12h) or a time', expiry)
+    .option('--label <text>', 'a note on what the key is for', '')
+    .option('--json', 'print JSON')
     .addHelpText(
       'after',
-      '\nExample:\n  memory-service keys create --tenant acme --expires 90d --label worker',
+      `
+Examples:
+  memory-service keys create --tenant acme --expires 90d --label worker
+  memory-service keys create --admin --read-only --label dashboard`,
     )
     .action((options: CreateOptions, command: Command) => {
-      if ((options.tenant === undefined) === !options.service) {
-        command.error('error: say what the key is for: --tenant <tenant> or --service, one of them');
+      const { tenant = null, service = false, admin: isAdmin = false, label, json } = options;
+      if ([tenant !== null, service, isAdmin].filter(Boolean).length !== 1) {
+        command.error('error: give one of --tenant <tenant>, --service and --admin');
       }
       return run(async (all) => {
-        const { key, hash, id } = newApiKey();
-        const tenant = options.tenant ?? null;
-        const { access, label } = options;
+        const access = options.readOnly ? 'read_only' : options.access;
         const expiresAt = options.expires?.toISOString() ?? null;
-        if (!(await all.create({ hash, id, tenant, access, label, expiresAt }))) {
-          throw new ServiceError('unknown_tenant', String(tenant));
-        }
-        if (options.json) return printJson(io.stdout, { id, key, tenant, access, label, expiresAt });
-        printLine(io.stderr, `Created key ${id}. This is the only time it is shown:`);
+        const { key, id } = await all.issue({ tenant, isAdmin, access, label, expiresAt });
+        const kind = kindOfKey({ tenant, isAdmin });
+        if (json) return printJson(io.stdout, { id, key, kind, tenant, access, label, expiresAt });
+        printLine(io.stderr, `Created key ${id}. It cannot be shown again:`);
         printLine(io.stdout, key);
       });
     });
@@ -87,9 +92,9 @@ export function registerKeyCommands(program: Command, open: Open, io: Io = proce
 
   keys
     .command('list')
-    .description('List keys; never the keys themselves.')
-    .option('--tenant <tenant>', 'only those of one tenant', tenantId)
-    .option('--json', 'as JSON')
+    .description('List keys by their IDs. The keys themselves are not stored.')
+    .option('--tenant <tenant>', 'only keys of this tenant', tenantId)
+    .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  memory-service keys list --tenant acme')
     .action(({ tenant, json }: { tenant?: string; json?: boolean }) =>
       run(async (all) => {
@@ -100,7 +105,7 @@ export function registerKeyCommands(program: Command, open: Open, io: Io = proce
           ['ID', 'TENANT', 'ACCESS', 'LABEL', 'CREATED', 'EXPIRES', 'REVOKED', 'LAST USED'],
           rows.map((row) => [
             row.id,
-            row.tenant ?? '(service)',
+            row.tenant ?? `(${row.kind})`,
             row.access,
             row.label,
             row.createdAt,
@@ -115,15 +120,11 @@ export function registerKeyCommands(program: Command, open: Open, io: Io = proce
   keys
     .command('revoke')
     .description('Revoke a key. It stops working everywhere within AUTH_CACHE_SECONDS.')
-    .argument('<id>', 'its id, as `keys list` shows it')
+    .argument('<id>', 'ID of the key, from `keys list`')
     .addHelpText('after', '\nExample:\n  memory-service keys revoke key_0123456789ab')
     .action((id: string) =>
       run(async (all) => {
-        if (!(await all.revoke(id))) {
-          throw new OperatorError(
-            `There is no key ${id} that is not revoked already. See: memory-service keys list`,
-          );
-        }
+        await all.revoke(id);
         printLine(io.stdout, `Revoked key ${id}. It stops working everywhere within AUTH_CACHE_SECONDS.`);
       }),
     );

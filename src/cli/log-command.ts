@@ -1,14 +1,15 @@
 import { type Command, Option } from 'commander';
-import { withContents } from '../history/change.ts';
+import { withContents } from '../history/file-state.ts';
 import type { History } from '../history/history.ts';
 import { type LogEntry, type LogOptions, log } from '../history/log.ts';
-import { patchOf } from '../history/patch.ts';
-import { actorText, versionRecord } from '../history/version.ts';
+import { patchOf, reasonOf } from '../history/patch.ts';
+import { versionRecord } from '../history/version.ts';
+import { actorText } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
-import { memoryPath, tenantId } from './arguments.ts';
-import { limitArgument, TIME_HELP, timeArgument } from './history-arguments.ts';
+import { memoryPath, positiveInteger, tenantId } from './arguments.ts';
+import { TIME_HELP, timeArgument, timesOf } from './history-arguments.ts';
 import { type Io, print } from './io.ts';
-import { patchText, reasonOf, styled } from './patch-output.ts';
+import { patchText, styled } from './patch-output.ts';
 import type { Open } from './session.ts';
 import { withTenant } from './tenant-session.ts';
 
@@ -30,27 +31,28 @@ export function registerLogCommand(program: Command, open: Open, io: Io): void {
   program
     .command('log')
     .description(
-      "Show the versions of a tenant's files, newest first. Of a file: wherever it was; of a directory: of all below it.",
+      "Show the versions of a tenant's files, newest first: of a file under all its past paths, or of everything below a directory.",
     )
-    .argument('<tenant>', 'its id', tenantId)
-    .argument('[path]', 'a file or a directory, there now or earlier', memoryPath)
-    .option('--since <time>', 'those from then on', timeArgument)
-    .option('--until <time>', 'those up to then', timeArgument)
+    .argument('<tenant>', 'tenant ID', tenantId)
+    .argument('[path]', 'a file or a directory that exists or existed', memoryPath)
+    .option('--since <time>', 'only versions from this time on', timeArgument)
+    .option('--until <time>', 'only versions up to this time', timeArgument)
     .option(
       '--by <actor>',
-      "a key's id or label, a token's subject, an operator's or a job's name, `operator`, or `anonymous`",
+      'only versions by this actor: the ID or label of a key, the subject of a token, the name of an operator or a job, `operator`, or `anonymous`',
     )
     .addOption(
-      new Option('--operation <op>', 'those of one kind').choices(['created', 'modified', 'deleted']),
+      new Option('--operation <op>', 'only versions of one kind').choices(['created', 'modified', 'deleted']),
     )
-    .option('--limit <n>', 'so many at most', limitArgument)
-    .option('-p, --patch', 'with what each changed, as a unified diff')
-    .option('--json', 'as JSON, an object a line')
-    .option('--content', 'with --json: with the content')
+    .option('--limit <n>', 'maximum number of versions', positiveInteger)
+    .option('-p, --patch', 'show what each version changed, as a unified diff')
+    .option('--json', 'print JSON, one object per line')
+    .option('--content', 'with --json: include the content')
     .addHelpText('after', `${TIME_HELP}\n${EXAMPLES}`)
     .action((tenant: string, path: MemoryPath | undefined, options: Options) =>
-      withTenant(open, tenant, async ({ history }) => {
-        const { patch, json, content, ...filter } = options;
+      withTenant(open, tenant, async ({ database, history }) => {
+        const { patch, json, content, since, until, ...others } = options;
+        const filter = { ...others, ...(await timesOf(database, { since, until })) };
         const entries = log(history, tenant, path === undefined ? filter : { ...filter, path });
         const output = { patch: patch ?? false, content: content ?? false };
         await print(

@@ -1,20 +1,20 @@
 import type { Command } from 'commander';
-import { OperatorError } from '../errors.ts';
+import type { History } from '../history/history.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
+import { contentAt, contentOf, listed, listedAt } from '../transfer/listing.ts';
 import type { ListedRow } from '../transfer/queries.ts';
-import type { Transfer } from '../transfer/transfer.ts';
+import { amount } from '../util/amount.ts';
 import { memoryPath, tenantId } from './arguments.ts';
 import { registerChangeCommands } from './change-commands.ts';
 import { registerExportCommand } from './export-command.ts';
-import { TIME_HELP, timeArgument } from './history-arguments.ts';
+import { TIME_HELP, timeArgument, timesOf } from './history-arguments.ts';
 import { registerImportCommand } from './import-command.ts';
 import { type Io, jsonArray, print } from './io.ts';
 import { time } from './output.ts';
-import { contentAt, listedAt, tellRedacted } from './past.ts';
 import type { Open } from './session.ts';
 import { withTenant } from './tenant-session.ts';
 
-/** `ls`, `cat`, `put`, `rm`, `export` and `import`: an operator's way to the memory of one tenant. */
+/** `ls`, `cat`, `put`, `rm`, `export`, and `import`: an operator's access to the memory of one tenant. */
 export function registerMemoryCommands(program: Command, open: Open, io: Io = process): void {
   registerLs(program, open, io);
   registerCat(program, open, io);
@@ -27,18 +27,19 @@ function registerLs(program: Command, open: Open, io: Io): void {
   program
     .command('ls')
     .description(
-      "List a tenant's memory, or what is at a path and below it: bytes, time of the last change, path.",
+      'List the files and directories at a path and below it, with their sizes and times of the last change.',
     )
-    .argument('<tenant>', 'its id', tenantId)
-    .argument('[path]', 'where to begin', memoryPath, ROOT)
-    .option('--at <time>', 'as it was then', timeArgument)
-    .option('--json', 'as JSON')
+    .argument('<tenant>', 'tenant ID', tenantId)
+    .argument('[path]', 'the file or directory to list', memoryPath, ROOT)
+    .option('--at <time>', 'as of this time', timeArgument)
+    .option('--json', 'print JSON')
     .addHelpText(
       'after',
       `${TIME_HELP}\n\nExamples:\n  memory-service ls acme /memories/projects\n  memory-service ls acme --at 2d`,
     )
-    .action((tenant: string, path: MemoryPath, { at, json }: { at?: string; json?: boolean }) =>
-      withTenant(open, tenant, async ({ transfer, history }) => {
+    .action((tenant: string, path: MemoryPath, { json, ...options }: { at?: string; json?: boolean }) =>
+      withTenant(open, tenant, async ({ database, transfer, history }) => {
+        const { at } = await timesOf(database, options);
         const rows = at === undefined ? listed(transfer, tenant, path) : listedAt(history, tenant, path, at);
         if (at !== undefined) await tellRedacted(history, tenant, at, io);
         await print(io.stdout, json ? jsonArray(records(rows)) : lines(rows));
@@ -49,44 +50,30 @@ function registerLs(program: Command, open: Open, io: Io): void {
 function registerCat(program: Command, open: Open, io: Io): void {
   program
     .command('cat')
-    .description('Write the content of a file, byte for byte.')
-    .argument('<tenant>', 'its id', tenantId)
+    .description('Print the content of a file, byte for byte.')
+    .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<path>', 'the file', memoryPath)
-    .option('--at <time>', 'as it was then', timeArgument)
+    .option('--at <time>', 'as of this time', timeArgument)
     .addHelpText(
       'after',
       `${TIME_HELP}\n\nExamples:\n  memory-service cat acme /memories/notes.md\n  memory-service cat acme /memories/notes.md --at 90m`,
     )
-    .action((tenant: string, path: MemoryPath, { at }: { at?: string }) =>
-      withTenant(open, tenant, async ({ transfer, history }) => {
+    .action((tenant: string, path: MemoryPath, options: { at?: string }) =>
+      withTenant(open, tenant, async ({ database, transfer, history }) => {
+        const { at } = await timesOf(database, options);
         if (at !== undefined) {
           await print(io.stdout, [await contentAt(history, tenant, path, at)]);
           return;
         }
-        const found = await transfer.find(tenant, path);
-        if (found?.kind === 'dir' || (found === undefined && path === ROOT)) {
-          throw new OperatorError(
-            `${path} is a directory. List it with: memory-service ls ${tenant} ${path}`,
-          );
-        }
-        if (found === undefined) throw nothingAt(tenant, path);
-        await print(io.stdout, [found.content]);
+        await print(io.stdout, [await contentOf(transfer, tenant, path)]);
       }),
     );
 }
 
-async function* listed(transfer: Transfer, tenant: string, path: MemoryPath): AsyncGenerator<ListedRow> {
-  // The root of a memory that nothing was written to is there, and no row says so.
-  let found = path === ROOT;
-  for await (const row of transfer.list(tenant, path)) {
-    found = true;
-    yield row;
-  }
-  if (!found) throw nothingAt(tenant, path);
-}
-
-function nothingAt(tenant: string, path: MemoryPath): OperatorError {
-  return new OperatorError(`There is nothing at ${path}. See what there is: memory-service ls ${tenant}`);
+/** Says how many files of that time are left out, because they have no path any more. */
+async function tellRedacted(history: History, tenant: string, at: string, io: Io): Promise<void> {
+  const redacted = (await history.redactedAt(tenant, at)).length;
+  if (redacted > 0) io.stderr.write(`Not shown, because redacted since: ${amount(redacted, 'file')}.\n`);
 }
 
 const modifiedAt = ({ modified }: ListedRow) => time(new Date(modified * 1000));
@@ -101,7 +88,7 @@ const BYTES_WIDTH = 11;
 const HEAD = `${'BYTES'.padStart(BYTES_WIDTH)}  ${'MODIFIED'.padEnd(20)}  PATH\n`;
 
 async function* lines(rows: AsyncIterable<ListedRow>): AsyncGenerator<string> {
-  // Not before the first row: there may be an error instead.
+  // With the first row, because an error may come instead of it.
   let head = HEAD;
   for await (const row of rows) {
     const isDirectory = row.kind === 'dir';

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import type { Origin } from '../memory/origin.ts';
 
-/** The origin of what a command changes: the operating system's user that runs it. */
+/** The origin of the changes of a command: the user of the operating system who runs it. */
 export function operatorOrigin(): Origin {
   return { actor: { type: 'operator', name: userName() } };
 }
@@ -10,7 +10,7 @@ function userName(): string {
   try {
     return userInfo().username;
   } catch {
-    // In a container a user may have a number only.
+    // In a container, a user may have only a number.
     return String(process.getuid?.() ?? 'unknown');
   }
 }

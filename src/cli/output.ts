@@ -9,7 +9,7 @@ export function printLine(output: Writable, line: string): void {
   output.write(`${line}\n`);
 }
 
-/** Prints a table for people: a column as wide as its widest cell, numbers to the right. */
+/** Prints a table for people. Columns are as wide as their widest cell, and numbers are right-aligned. */
 export function printTable(
   output: Writable,
   head: string[],

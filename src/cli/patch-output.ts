@@ -1,6 +1,5 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
-import type { LoadedState } from '../history/change.ts';
 import type { Io } from './io.ts';
 
 type Format = Parameters<typeof styleText>[0];
@@ -36,13 +35,4 @@ function formatOf(line: string): Format | undefined {
   if (line.startsWith('@@')) return 'cyan';
   if (line.startsWith('+')) return 'green';
   return line.startsWith('-') ? 'red' : undefined;
-}
-
-/** Why there is no patch between two states. */
-export function reasonOf(before: LoadedState, after: LoadedState): string {
-  if (after.kind === 'redacted') return 'this version was redacted';
-  if (after.kind === 'pruned') return 'this version is no longer kept';
-  return before.kind === 'redacted'
-    ? 'the version before was redacted'
-    : 'the version before is no longer kept';
 }

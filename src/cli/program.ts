@@ -16,17 +16,17 @@ import type { Open } from './session.ts';
 import { registerTenantCommands } from './tenant-commands.ts';
 import { registerUsageCommand } from './usage-command.ts';
 
-/** What the commands need from the process that they run in. */
+/** What the commands need from their process. */
 export interface CliContext {
   version: string;
   open: Open;
-  /** Opens the database after bringing it up to date. */
+  /** Opens the database and migrates it. */
   openMigrated: Open;
   serve(): Promise<void>;
   io: Io;
 }
 
-/** Exit codes: 0 done, 1 not done, 2 the command line makes no sense; a command may have others. */
+/** Exit codes: 0 for success, 1 for failure, 2 for an invalid command line. A command may have others. */
 const FAILED = 1;
 const USAGE = 2;
 
@@ -41,7 +41,7 @@ export async function runProgram(args: string[], context: CliContext): Promise<n
     await createProgram(context).parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
-    // Commander has printed what there is to say.
+    // Commander has already printed the error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
     if (!(error instanceof StartError || error instanceof OperatorError)) throw error;
     printLine(context.io.stderr, `memory-service: ${error.message}`);
@@ -53,13 +53,13 @@ export function createProgram({ version, open, openMigrated, serve, io }: CliCon
   const program = new Command('memory-service')
     .description("The backend for Claude's memory tool: POST /execute over Postgres.")
     .version(version)
-    // A command may have an option --version of its own.
+    // So that a command can have an option --version of its own.
     .enablePositionalOptions();
 
   program
     .command('serve')
     .description(
-      'Migrate the database and serve HTTP until SIGTERM or SIGINT. Configured by the environment.',
+      'Migrate the database, then serve HTTP until SIGTERM or SIGINT. Environment variables configure it.',
     )
     .addHelpText(
       'after',
@@ -69,7 +69,7 @@ export function createProgram({ version, open, openMigrated, serve, io }: CliCon
 
   program
     .command('migrate')
-    .description('Bring the database up to date, and end.')
+    .description('Migrate the database and exit.')
     .addHelpText(
       'after',
       '\nExample:\n  DATABASE_URL=postgres://user:password@localhost/memory memory-service migrate',
@@ -95,7 +95,7 @@ export function createProgram({ version, open, openMigrated, serve, io }: CliCon
   return program;
 }
 
-/** Makes commands print to `io`, throw instead of ending the process, and answer a wrong usage with one line and a hint. */
+/** Makes commands print to `io`, throw instead of exiting, and report a usage error in one line with a hint. */
 function prepare(command: Command, name: string, io: Io): void {
   command
     .exitOverride()

@@ -10,16 +10,16 @@ import { type Open, withDatabase } from './session.ts';
 export function registerRedactCommand(program: Command, open: Open, io: Io): void {
   program
     .command('redact')
-    .description('Remove path and content of a version that is no longer live, for good.')
-    .argument('<tenant>', 'its id', tenantId)
-    .argument('<version>', 'the id of the version, from log')
-    .option('--json', 'as JSON')
+    .description('Permanently remove the path and content of a version that is no longer live.')
+    .argument('<tenant>', 'tenant ID', tenantId)
+    .argument('<version>', 'ID of the version, from `log`')
+    .option('--json', 'print JSON')
     .addHelpText(
       'after',
       `
-Versions that have the same content, as after a rename, are redacted with it. So are all stored answers of
-the tenant: a request that is sent again with its idempotency key is told that its answer was redacted.
-Backups keep the text until they are deleted.
+Other versions with the same content, such as those before a rename, are redacted as well, and so are all
+stored answers of the tenant: a retried request learns that its answer was redacted. Backups keep the text
+until you delete them.
 
 Example:
   memory-service redact acme 0b6c2f0e-5f0a-4c0e-9d57-3f1f6f0d9a11`,

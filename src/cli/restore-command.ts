@@ -1,13 +1,13 @@
 import { type Command, Option } from 'commander';
 import { OperatorError } from '../errors.ts';
-import type { ChangeOptions, Changes } from '../history/changes.ts';
+import type { ChangeOptions, Changes } from '../history/apply.ts';
+import { summary } from '../history/outcome-text.ts';
 import { restoreAt, restoreVersion } from '../history/restore.ts';
-import { parseTime } from '../history/time.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
-import { databaseTime } from '../postgres/clock.ts';
 import type { Database } from '../postgres/database.ts';
 import { memoryPath, tenantId } from './arguments.ts';
-import { CHANGE_LINES, changeLines, changeOptions, DRY_RUN, summary } from './changes-output.ts';
+import { CHANGE_LINES, changeLines, changeOptions, DRY_RUN } from './changes-output.ts';
+import { timeOf } from './history-arguments.ts';
 import { type Io, print } from './io.ts';
 import { type Open, withDatabase } from './session.ts';
 
@@ -23,18 +23,18 @@ export function registerRestoreCommand(program: Command, open: Open, io: Io = pr
   program
     .command('restore')
     .description(
-      'Make a file, a directory or the whole memory what it was at a time: all of it, or nothing when something is in the way. With --version: a file, what it was as of that version. Another restore undoes it.',
+      'Restore a file, a directory, or the whole memory to a past time, or with --version a file to that version. If anything is in the way, nothing changes. Another restore undoes it.',
     )
-    .argument('<tenant>', 'its id', tenantId)
+    .argument('<tenant>', 'tenant ID', tenantId)
     .argument(
       '[path]',
-      'the file or directory, by default the whole memory; with --version, where the file is to be, by default where it was',
+      'the file or directory (default: the whole memory); with --version, where to restore the file (default: its path then)',
       memoryPath,
     )
     .addOption(new Option('--at <time>', 'ISO 8601, or how long ago: 90m, 2h, 3d').conflicts('version'))
-    .option('--version <id>', 'of a version, as log shows it')
+    .option('--version <id>', 'ID of a version, from `log`')
     .option(...DRY_RUN)
-    .option('--json', 'as JSON')
+    .option('--json', 'print JSON')
     .addHelpText(
       'after',
       `
@@ -64,7 +64,7 @@ async function restore(
   options: ChangeOptions,
 ): Promise<Changes> {
   if (version !== undefined) return restoreVersion(database, tenant, { version, path }, options);
-  if (at === undefined) throw new OperatorError('Say what to restore: --at <time>, or --version <id>.');
-  const time = parseTime(at, await databaseTime(database));
+  if (at === undefined) throw new OperatorError('Give either --at <time> or --version <id>.');
+  const time = await timeOf(database, at);
   return restoreAt(database, tenant, { path: path ?? ROOT, at: time }, options);
 }

@@ -2,10 +2,10 @@ import type { Config } from '../config.ts';
 import { OperatorError, ServiceError } from '../errors.ts';
 import type { Database } from '../postgres/database.ts';
 
-/** The database that a command works on, as the environment configures it. */
+/** Opens the database that the environment configures. */
 export type Open = () => Promise<{ config: Config; database: Database }>;
 
-/** Runs a command's work on the opened database, and closes it whatever happens. */
+/** Runs a command's work on the database and always closes it. */
 export async function withDatabase<T>(
   open: Open,
   work: (session: { config: Config; database: Database }) => Promise<T>,

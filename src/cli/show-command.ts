@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import { OperatorError } from '../errors.ts';
-import type { History } from '../history/history.ts';
-import { actorText, type Version, versionRecord } from '../history/version.ts';
+import { type Version, versionRecord } from '../history/version.ts';
+import { actorText } from '../memory/origin.ts';
 import { tenantId } from './arguments.ts';
 import { versionArgument } from './history-arguments.ts';
 import { type Io, print } from './io.ts';
@@ -13,14 +12,14 @@ import { withTenant } from './tenant-session.ts';
 export function registerShowCommand(program: Command, open: Open, io: Io): void {
   program
     .command('show')
-    .description('Show a version: what is recorded of it, and its content.')
-    .argument('<tenant>', 'its id', tenantId)
-    .argument('<version>', 'its id, as `memory-service log` shows it', versionArgument)
-    .option('--json', 'as JSON')
+    .description('Show a version with its metadata and content.')
+    .argument('<tenant>', 'tenant ID', tenantId)
+    .argument('<version>', 'ID of the version, from `log`', versionArgument)
+    .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  memory-service show acme 5d1f8f0e-8d5c-4d4e-9d0a-0b8f6f7f3f1c')
     .action((tenant: string, id: string, { json }: { json?: boolean }) =>
       withTenant(open, tenant, async ({ history }) => {
-        const { version, content } = await findVersion(history, tenant, id);
+        const { version, content } = await history.existing(tenant, id);
         const record = { ...versionRecord(version), content };
         await print(
           io.stdout,
@@ -28,15 +27,6 @@ export function registerShowCommand(program: Command, open: Open, io: Io): void 
         );
       }),
     );
-}
-
-/** @throws OperatorError when there is no such version */
-export async function findVersion(history: History, tenant: string, id: string) {
-  const found = await history.find(tenant, id);
-  if (found !== undefined) return found;
-  throw new OperatorError(
-    `There is no version ${id} of ${tenant}. See what there is: memory-service log ${tenant}`,
-  );
 }
 
 function* text(version: Version, content: string | null, stdout: Io['stdout']): Generator<string> {

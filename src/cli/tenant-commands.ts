@@ -1,19 +1,19 @@
 import type { Command } from 'commander';
-import { Tenants } from '../tenants/tenants.ts';
+import { existingTenant, noTenant, Tenants } from '../tenants/tenants.ts';
+import { amount } from '../util/amount.ts';
 import { tenantId } from './arguments.ts';
 import { confirm } from './confirm.ts';
-import { amount, type Io } from './io.ts';
+import type { Io } from './io.ts';
 import { printLine } from './output.ts';
 import { type Open, withDatabase } from './session.ts';
 import { registerTenantCopyCommands } from './tenant-copy-commands.ts';
 import { registerTenantListCommand } from './tenant-list-command.ts';
-import { existingTenant, noTenant } from './tenant-lookup.ts';
 import { registerTenantCreateCommand, registerTenantSetCommand } from './tenant-settings-commands.ts';
 import { registerTenantShowCommand } from './tenant-show-command.ts';
 
 /** `tenants create|list|show|set|suspend|resume|copy|rename|delete`. */
 export function registerTenantCommands(program: Command, open: Open, io: Io = process): void {
-  const tenants = program.command('tenants').description('Make, change, copy and erase tenants.');
+  const tenants = program.command('tenants').description('Create, change, copy, rename, and delete tenants.');
   registerTenantCreateCommand(tenants, open, io);
   registerTenantListCommand(tenants, open, io);
   registerTenantShowCommand(tenants, open, io);
@@ -30,8 +30,10 @@ function registerSuspend(tenants: Command, open: Open, io: Io): void {
   ] as const) {
     tenants
       .command(name)
-      .description(suspended ? 'Refuse all requests of a tenant.' : 'Let a suspended tenant in again.')
-      .argument('<tenant>', 'its id', tenantId)
+      .description(
+        suspended ? 'Reject all requests of a tenant.' : 'Accept requests of a suspended tenant again.',
+      )
+      .argument('<tenant>', 'tenant ID', tenantId)
       .addHelpText('after', `\nExample:\n  memory-service tenants ${name} acme`)
       .action((tenant: string) =>
         withDatabase(open, async ({ database }) => {
@@ -45,9 +47,9 @@ function registerSuspend(tenants: Command, open: Open, io: Io): void {
 function registerDelete(tenants: Command, open: Open, io: Io): void {
   tenants
     .command('delete')
-    .description('Erase a tenant: its files, its keys, its settings.')
-    .argument('<tenant>', 'its id', tenantId)
-    .option('--yes', 'do not ask')
+    .description('Delete a tenant with its files, history, keys, and settings.')
+    .argument('<tenant>', 'tenant ID', tenantId)
+    .option('--yes', 'do not ask for confirmation')
     .addHelpText('after', '\nExample:\n  memory-service tenants delete acme --yes')
     .action((tenant: string, { yes }: { yes?: boolean }) =>
       withDatabase(open, async ({ database }) => {
@@ -55,13 +57,13 @@ function registerDelete(tenants: Command, open: Open, io: Io): void {
         const { files, bytes } = await existingTenant(all, tenant);
         if (!yes) {
           const what = `${amount(files, 'file')} (${amount(bytes, 'byte')})`;
-          await confirm(io, `Erase tenant ${tenant} with ${what} for good?`, 'Nothing was erased.');
+          await confirm(io, `Permanently delete tenant ${tenant} with ${what}?`, 'Nothing was deleted.');
         }
         const erased = await all.delete(tenant);
         if (erased === undefined) throw noTenant(tenant);
         printLine(
           io.stdout,
-          `Erased tenant ${tenant}: 1 row of tenants, ${erased.entries} rows of entries, ${erased.versions} rows of versions, ${erased.contents} rows of version_contents, ${erased.directories} rows of past_directories, ${erased.answers} rows of idempotency_keys, ${erased.keys} rows of api_keys.`,
+          `Deleted tenant ${tenant}: 1 row of tenants, ${erased.entries} rows of entries, ${erased.versions} rows of versions, ${erased.contents} rows of version_contents, ${erased.directories} rows of past_directories, ${erased.answers} rows of idempotency_keys, ${erased.keys} rows of api_keys.`,
         );
       }),
     );

@@ -23,7 +23,7 @@ interface Listed extends TenantRow {
 
 type Order = (a: Listed, b: Listed) => number;
 
-/** By id going up; the others begin with the most. */
+/** Ascending by ID; the others are descending. */
 const ORDERS = {
   id: () => 0,
   files: (a, b) => b.files - a.files,
@@ -32,7 +32,7 @@ const ORDERS = {
   activity: (a, b) => (b.lastActivityAt ?? '').localeCompare(a.lastActivityAt ?? ''),
 } as const satisfies Record<string, Order>;
 
-/** How many tenants are asked about at the same time: no more than there are connections. */
+/** How many tenants are queried at the same time: at most as many as there are connections. */
 const AT_ONCE = 8;
 
 /** `tenants list`. */
@@ -41,12 +41,12 @@ export function registerTenantListCommand(tenants: Command, open: Open, io: Io):
     tenants
       .command('list')
       .description(
-        'List tenants with what they use. The last activity is the latest of: a file was written, read (to the day), or a key of the tenant used.',
+        'List tenants with their usage. The last activity is the latest of: a file was written, a file was read (to the day), or a key of the tenant was used.',
       ),
   )
-    .addOption(new Option('--sort <by>', 'the order').choices(Object.keys(ORDERS)).default('id'))
-    .option('--limit <n>', 'only the first so many', positiveInteger)
-    .option('--json', 'as JSON')
+    .addOption(new Option('--sort <by>', 'sort order').choices(Object.keys(ORDERS)).default('id'))
+    .option('--limit <n>', 'maximum number of tenants', positiveInteger)
+    .option('--json', 'print JSON')
     .addHelpText(
       'after',
       `
@@ -88,7 +88,7 @@ async function listed(
     const used = most ? `${most.percent}% of ${most.of}` : null;
     return { ...row, usedPercent: most?.percent ?? null, used, lastActivityAt: null };
   });
-  // Activity takes a look at each tenant's files, so only those are looked at that need it.
+  // The query for the activity reads all files of a tenant, so it runs only for the tenants that are shown, if possible.
   if (sort === 'activity') await addActivity(tenants, rows);
   const shown = rows.sort(ORDERS[sort]).slice(0, limit);
   if (sort !== 'activity') await addActivity(tenants, shown);

@@ -5,7 +5,7 @@ import type { TenantRow } from '../tenants/queries.ts';
 import type { Tenants } from '../tenants/tenants.ts';
 import { percentage } from './arguments.ts';
 
-/** Which tenants a command is about; all conditions hold at once. */
+/** Selects tenants that meet all of the conditions. */
 export interface Selection {
   prefix?: string;
   search?: string;
@@ -15,9 +15,13 @@ export interface Selection {
 
 export function addSelectionOptions(command: Command): Command {
   return command
-    .option('--prefix <text>', 'only tenants whose id begins so', nonEmpty)
-    .option('--search <text>', 'only tenants whose id contains this, in upper or lower case', nonEmpty)
-    .option('--near-limit <percent>', 'only tenants that use so much of their files or bytes', percentage)
+    .option('--prefix <text>', 'only tenants whose ID starts with this', nonEmpty)
+    .option('--search <text>', 'only tenants whose ID contains this, ignoring case', nonEmpty)
+    .option(
+      '--near-limit <percent>',
+      'only tenants that use at least this much of a limit on files or bytes',
+      percentage,
+    )
     .option('--suspended', 'only suspended tenants');
 }
 
@@ -25,7 +29,7 @@ export function isSelective({ prefix, search, nearLimit, suspended }: Selection)
   return [prefix, search, nearLimit, suspended].some((each) => each !== undefined);
 }
 
-/** In the order of their ids. */
+/** Returns the selected tenants in the order of their IDs. */
 export async function selectTenants(
   tenants: Tenants,
   config: Config,

@@ -1,13 +1,13 @@
 import { type Command, Option } from 'commander';
 import { OperatorError } from '../errors.ts';
-import type { TenantSettings } from '../tenants/queries.ts';
-import { Tenants } from '../tenants/tenants.ts';
+import { SETTING_NAMES, type TenantSettings } from '../tenants/queries.ts';
+import { existingTenant, noTenant, Tenants } from '../tenants/tenants.ts';
+import { amount } from '../util/amount.ts';
 import { historyDays, limit, newTenantId, tenantId } from './arguments.ts';
 import { confirm } from './confirm.ts';
-import { amount, type Io } from './io.ts';
+import type { Io } from './io.ts';
 import { printLine } from './output.ts';
 import { type Open, withDatabase } from './session.ts';
-import { existingTenant, noTenant } from './tenant-lookup.ts';
 import { addSelectionOptions, isSelective, type Selection, selectTenants } from './tenant-selection.ts';
 
 interface LimitOptions {
@@ -21,6 +21,7 @@ interface LimitOptions {
   historyDays?: number | 'default';
   maxHistoryBytes?: number | 'default';
   redact?: 'off' | 'mask' | 'reject' | 'default';
+  createExisting?: 'error' | 'overwrite' | 'default';
 }
 
 interface SetOptions extends LimitOptions, Selection {
@@ -32,27 +33,35 @@ interface SetOptions extends LimitOptions, Selection {
 function addLimitOptions(command: Command): Command {
   return command
     .option('--max-file-bytes <n>', 'largest file, in bytes', limit)
-    .option('--max-bytes <n>', 'all files together, in bytes', limit)
+    .option('--max-bytes <n>', 'total size of all files, in bytes', limit)
     .option('--max-files <n>', 'number of files', limit)
-    .option('--max-view-chars <n>', 'longest result of view', limit)
-    .option('--rate-per-minute <n>', 'requests a minute', limit)
+    .option('--max-view-chars <n>', 'longest result of view, in characters', limit)
+    .option('--rate-per-minute <n>', 'requests per minute', limit)
     .option('--max-body-bytes <n>', 'largest request body, within the limit of the service', limit)
-    .option('--ttl-days <n>', 'days after which a file that is not used is removed', limit)
-    .option('--history-days <n>', 'days for which superseded versions are kept; 0: none', historyDays)
-    .option('--max-history-bytes <n>', 'bytes of history', limit)
+    .option('--ttl-days <n>', 'days after which unused files are deleted', limit)
+    .option('--history-days <n>', 'days to keep superseded versions (0: none)', historyDays)
+    .option('--max-history-bytes <n>', 'total size of the history, in bytes', limit)
     .addOption(
-      new Option('--redact <mode>', 'what happens to secrets').choices(['off', 'mask', 'reject', 'default']),
+      new Option('--redact <mode>', 'how to handle secrets in written text').choices([
+        'off',
+        'mask',
+        'reject',
+        'default',
+      ]),
+    )
+    .addOption(
+      new Option('--create-existing <mode>', 'what create does with a file that exists').choices([
+        'error',
+        'overwrite',
+        'default',
+      ]),
     );
 }
 
-/** The settings to change; `default` becomes null, which commander would not let through as an option's value. */
+/** The settings to change. `default` becomes null, which commander does not accept as an option's value. */
 function settingsFrom(options: LimitOptions): Partial<TenantSettings> {
-  const { maxFileBytes, maxBytes, maxFiles, maxViewChars, ratePerMinute, maxBodyBytes, ...others } = options;
-  const limits = { maxFileBytes, maxBytes, maxFiles, maxViewChars, ratePerMinute, maxBodyBytes };
-  const { ttlDays, redact, historyDays: days, maxHistoryBytes } = others;
-  const all = { ...limits, ttlDays, redact, historyDays: days, maxHistoryBytes };
   return Object.fromEntries(
-    Object.entries(all)
+    SETTING_NAMES.map((name) => [name, options[name]] as const)
       .filter(([, value]) => value !== undefined)
       .map(([name, value]) => [name, value === 'default' ? null : value]),
   );
@@ -61,14 +70,12 @@ function settingsFrom(options: LimitOptions): Partial<TenantSettings> {
 /** `tenants create`. */
 export function registerTenantCreateCommand(tenants: Command, open: Open, io: Io): void {
   addLimitOptions(
-    tenants.command('create').description('Make a tenant.').argument('<tenant>', 'its id', newTenantId),
+    tenants.command('create').description('Create a tenant.').argument('<tenant>', 'tenant ID', newTenantId),
   )
     .addHelpText('after', '\nExample:\n  memory-service tenants create acme --max-files 500')
     .action((tenant: string, options: LimitOptions) =>
       withDatabase(open, async ({ database }) => {
-        const all = new Tenants(database);
-        if (!(await all.create(tenant))) throw new OperatorError(`There is a tenant ${tenant} already.`);
-        await all.set(tenant, settingsFrom(options));
+        await new Tenants(database).createWith(tenant, settingsFrom(options));
         printLine(io.stdout, `Created tenant ${tenant}.`);
       }),
     );
@@ -80,16 +87,16 @@ export function registerTenantSetCommand(tenants: Command, open: Open, io: Io): 
     addLimitOptions(
       tenants
         .command('set')
-        .description('Change the settings of one tenant, of several, or of all that options select.')
-        .argument('[tenants...]', 'their ids', (value, before: string[] = []) => [
+        .description('Change the settings of the named tenants, or of all tenants that the options select.')
+        .argument('[tenants...]', 'tenant IDs', (value, before: string[] = []) => [
           ...before,
           tenantId(value),
         ]),
     ),
   )
     .option('--all', 'all tenants')
-    .option('--dry-run', 'only say which tenants would be changed')
-    .option('--yes', 'do not ask before changing selected tenants')
+    .option('--dry-run', 'list the tenants that would change, and change nothing')
+    .option('--yes', 'do not ask for confirmation')
     .addHelpText(
       'after',
       `
@@ -102,17 +109,17 @@ Examples:
       const settings = settingsFrom(options);
       if (Object.keys(settings).length === 0) command.error('error: nothing to set');
       if ([ids.length > 0, options.all ?? false, isSelective(options)].filter(Boolean).length !== 1) {
-        command.error('error: name tenants, or select them with --prefix, --search, …, or use --all');
+        command.error('error: name tenants, select them with options such as --prefix, or use --all');
       }
       return withDatabase(open, async ({ config, database }) => {
         const all = new Tenants(database);
         const isNamed = ids.length > 0;
-        // All of them before the first is changed: a typo in the last id changes none.
+        // Look all of them up before changing the first, so that a typo in the last ID changes nothing.
         const chosen = isNamed
           ? await Promise.all(ids.map((id) => existingTenant(all, id)))
           : await selectTenants(all, config, options);
         if (chosen.length === 0)
-          throw new OperatorError('No tenant is selected. See: memory-service tenants list');
+          throw new OperatorError('No tenant matches. See: memory-service tenants list');
         if (options.dryRun) {
           for (const { id } of chosen) printLine(io.stdout, id);
           io.stderr.write(`Would change ${amount(chosen.length, 'tenant')}.\n`);

@@ -1,23 +1,22 @@
 import type { Command } from 'commander';
-import type { Config } from '../config.ts';
 import { effectiveSettings } from '../tenants/effective-settings.ts';
-import type { TenantRow, TenantSettings } from '../tenants/queries.ts';
-import { Tenants } from '../tenants/tenants.ts';
+import { SETTING_NAMES, type TenantRow } from '../tenants/queries.ts';
+import { existingTenant, Tenants } from '../tenants/tenants.ts';
+import { amount } from '../util/amount.ts';
 import { tenantId } from './arguments.ts';
-import { amount, type Io } from './io.ts';
+import type { Io } from './io.ts';
 import { printJson, printTable, time } from './output.ts';
 import { type Open, withDatabase } from './session.ts';
-import { existingTenant } from './tenant-lookup.ts';
 
 /** `tenants show`. */
 export function registerTenantShowCommand(tenants: Command, open: Open, io: Io): void {
   tenants
     .command('show')
     .description(
-      "Show a tenant's usage and the settings that hold for it: its own, or the service's as this command's environment has them.",
+      "Show a tenant's usage and effective settings: its own, or the defaults from this command's environment.",
     )
-    .argument('<tenant>', 'its id', tenantId)
-    .option('--json', "as JSON: the tenant's own settings, with null for none, and the effective ones")
+    .argument('<tenant>', 'tenant ID', tenantId)
+    .option('--json', "print JSON: the tenant's own settings (null for none) and the effective ones")
     .addHelpText('after', '\nExample:\n  memory-service tenants show acme')
     .action((tenant: string, { json }: { json?: boolean }) =>
       withDatabase(open, async ({ config, database }) => {
@@ -29,7 +28,8 @@ export function registerTenantShowCommand(tenants: Command, open: Open, io: Io):
           return printJson(io.stdout, {
             ...usageOf(row),
             ...{ answers, lastActivityAt },
-            ...settingsOf(row, config),
+            ...Object.fromEntries(SETTING_NAMES.map((name) => [name, row[name]])),
+            effective: effectiveSettings(row, config),
           });
         }
         const { id, files, bytes, historyVersions, historyBytes, createdAt, suspendedAt } = usageOf(row);
@@ -47,14 +47,14 @@ export function registerTenantShowCommand(tenants: Command, open: Open, io: Io):
           ],
         );
         io.stdout.write('\n');
-        const { effective, ...own } = settingsOf(row, config);
+        const effective = effectiveSettings(row, config);
         printTable(
           io.stdout,
           ['SETTING', 'VALUE', 'FROM'],
-          Object.entries(effective).map(([name, value]) => [
+          SETTING_NAMES.map((name) => [
             name,
-            value === 0 ? (ZEROS[name] ?? 'no limit') : String(value),
-            own[name as keyof TenantSettings] === null ? 'service' : 'tenant',
+            effective[name] === 0 ? (ZEROS[name] ?? 'no limit') : String(effective[name]),
+            row[name] === null ? 'service' : 'tenant',
           ]),
         );
       }),
@@ -68,13 +68,3 @@ const usageOf = ({ id, files, bytes, historyVersions, historyBytes, createdAt, s
   createdAt: time(createdAt),
   suspendedAt: time(suspendedAt),
 });
-
-function settingsOf(row: TenantRow, config: Config) {
-  const { maxFileBytes, maxBytes, maxFiles, maxViewChars, ratePerMinute, maxBodyBytes, ...others } = row;
-  const { ttlDays, redact, historyDays, maxHistoryBytes } = others;
-  return {
-    ...{ maxFileBytes, maxBytes, maxFiles, maxViewChars, ratePerMinute, maxBodyBytes },
-    ...{ ttlDays, redact, historyDays, maxHistoryBytes },
-    effective: effectiveSettings(row, config),
-  };
-}

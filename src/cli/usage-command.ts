@@ -1,47 +1,44 @@
 import type { Command } from 'commander';
-import { effectiveSettings, percentOf } from '../tenants/effective-settings.ts';
+import { percentOf } from '../tenants/effective-settings.ts';
 import { Tenants } from '../tenants/tenants.ts';
+import { tenantUsage, type Used } from '../tenants/usage.ts';
 import { tenantId } from './arguments.ts';
 import type { Io } from './io.ts';
 import { printJson, printTable } from './output.ts';
 import { type Open, withDatabase } from './session.ts';
-import { existingTenant } from './tenant-lookup.ts';
 
 /** `usage`. */
 export function registerUsageCommand(program: Command, open: Open, io: Io = process): void {
   program
     .command('usage')
-    .description('Show what one tenant uses of its limits, or what all use together.')
-    .argument('[tenant]', 'its id', tenantId)
-    .option('--json', 'as JSON')
+    .description('Show the usage and limits of a tenant, or the total usage of all tenants.')
+    .argument('[tenant]', 'tenant ID', tenantId)
+    .option('--json', 'print JSON')
     .addHelpText('after', '\nExamples:\n  memory-service usage\n  memory-service usage acme')
     .action((tenant: string | undefined, { json }: { json?: boolean }) =>
       withDatabase(open, async ({ config, database }) => {
         const tenants = new Tenants(database);
         if (tenant === undefined) return showTotal(tenants, json ?? false, io);
-        const row = await existingTenant(tenants, tenant);
-        const { id, files, bytes, historyVersions, historyBytes } = row;
-        const { maxFiles, maxBytes, maxHistoryBytes } = effectiveSettings(row, config);
+        const { files, bytes, historyBytes, historyVersions } = await tenantUsage(tenants, config, tenant);
         if (json) {
-          const limits = { maxFiles, maxBytes, maxHistoryBytes };
-          const usage = { tenants: 1, id, files, bytes, historyVersions, historyBytes };
-          return printJson(io.stdout, { ...usage, ...limits });
+          return printJson(io.stdout, {
+            ...{ tenants: 1, id: tenant, files: files.used, bytes: bytes.used },
+            ...{ historyVersions, historyBytes: historyBytes.used },
+            ...{ maxFiles: files.limit ?? 0, maxBytes: bytes.limit ?? 0 },
+            maxHistoryBytes: historyBytes.limit ?? 0,
+          });
         }
         printTable(
           io.stdout,
-          [id, 'USED', 'LIMIT', 'PERCENT'],
-          [
-            line('files', files, maxFiles),
-            line('bytes', bytes, maxBytes),
-            line('history bytes', historyBytes, maxHistoryBytes),
-          ],
+          [tenant, 'USED', 'LIMIT', 'PERCENT'],
+          [line('files', files), line('bytes', bytes), line('history bytes', historyBytes)],
         );
       }),
     );
 }
 
-function line(what: string, used: number, limit: number): (string | number)[] {
-  if (limit === 0) return [what, used, 'no limit', '-'];
+function line(what: string, { used, limit }: Used): (string | number)[] {
+  if (limit === null) return [what, used, 'no limit', '-'];
   return [what, used, String(limit), `${percentOf(used, limit)}%`];
 }
 

@@ -1,27 +1,41 @@
 import { OperatorError } from '../errors.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
-import { ABSENT, type Change, stateOf, stateOfVersion } from './change.ts';
+import { ABSENT, type Change, stateOf, stateOfVersion } from './file-state.ts';
 import type { History } from './history.ts';
 import { withChanges } from './log.ts';
-import { type ChangedRow, NOW } from './queries.ts';
+import { type ChangedRow, NOW } from './past-queries.ts';
 import type { Version } from './version.ts';
 
 /** The difference of two versions. */
-export interface FileChange extends Change {
+export interface FileDiff extends Change {
   /** Null when there was no file, or it is not known. */
   oldVersion: string | null;
   newVersion: string | null;
 }
 
-/** What a version changed. */
-export async function changeBy(history: History, tenant: string, version: Version): Promise<FileChange> {
+async function changeBy(history: History, tenant: string, version: Version): Promise<FileDiff> {
   const [entry] = await withChanges(history, tenant, [version]);
   if (entry === undefined) throw new Error('A version has no change.');
   return { before: entry.before, after: entry.after, oldVersion: entry.replaced, newVersion: version.id };
 }
 
-/** The difference of two versions, of one file or two. */
-export function changeFrom(old: Version, now: Version): FileChange {
+/**
+ * What a version changed, or the difference of two versions, of one file or two.
+ *
+ * @throws OperatorError when there is no such version
+ */
+export async function* betweenVersions(
+  history: History,
+  tenant: string,
+  first: string,
+  second: string | undefined,
+): AsyncGenerator<FileDiff> {
+  const { version } = await history.existing(tenant, first);
+  if (second === undefined) yield await changeBy(history, tenant, version);
+  else yield changeFrom(version, (await history.existing(tenant, second)).version);
+}
+
+function changeFrom(old: Version, now: Version): FileDiff {
   return {
     before: stateOfVersion(old),
     after: stateOfVersion(now),
@@ -43,7 +57,7 @@ export async function* changesBetween(
   tenant: string,
   path: MemoryPath,
   { from, to = NOW }: { from: string; to?: string | undefined },
-): AsyncGenerator<FileChange> {
+): AsyncGenerator<FileDiff> {
   for (const at of [from, to]) await history.checkComplete(tenant, at);
   const rows = await history.changed(tenant, path, from, to);
   if (rows.length === 0 && path !== ROOT) await checkExists(history, tenant, path, [from, to]);
@@ -64,7 +78,7 @@ function isReplaced(row: ChangedRow, next: ChangedRow): boolean {
   return row.new === null && next.old === null && row.old?.path === next.new?.path;
 }
 
-function changeOf({ old, new: now }: ChangedRow): FileChange {
+function changeOf({ old, new: now }: ChangedRow): FileDiff {
   return {
     before: old === null ? ABSENT : stateOf(old),
     after: now === null ? ABSENT : stateOf(now),
@@ -80,5 +94,5 @@ async function checkExists(
   times: string[],
 ): Promise<void> {
   for (const at of times) if ((await history.at(tenant, path, at)).kind !== 'missing') return;
-  throw new OperatorError(`There is nothing at ${path} at either time.`);
+  throw new OperatorError(`There is nothing at ${path} at either time.`, { code: 'not_found' });
 }

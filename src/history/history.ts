@@ -2,21 +2,24 @@ import { OperatorError } from '../errors.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
+import { readPages } from '../util/pages.ts';
 import {
   type ChangedRow,
   findDirectoryAtQuery,
-  findGapQuery,
   findVersionAtQuery,
-  findVersionQuery,
-  hashContentsQuery,
   listChangedQuery,
   listRedactedAtQuery,
-  listReplacedQuery,
   listTreeAtQuery,
+  type TreeRow,
+} from './past-queries.ts';
+import {
+  findGapQuery,
+  findVersionQuery,
+  hashContentsQuery,
+  listReplacedQuery,
   listVersionsQuery,
   type ReplacedRow,
   readContentsQuery,
-  type TreeRow,
   type VersionFilter,
   type VersionRow,
 } from './queries.ts';
@@ -36,9 +39,14 @@ const ANY: VersionFilter = {
 /** What was asked for may have been at that time, but the history does not go back so far. */
 export class HistoryIncomplete extends OperatorError {
   constructor(tenant: string, since: string) {
-    super(`The history of ${tenant} is complete since ${since} only. Ask for a later time.`);
+    super(`The history of ${tenant} is complete since ${since} only. Ask for a later time.`, {
+      code: 'history_incomplete',
+    });
   }
 }
+
+/** Where a page of versions ends: at a version. */
+export type VersionPosition = Pick<Version, 'createdAt' | 'id'>;
 
 export type FoundAt =
   | { kind: 'file'; version: Version; content: string }
@@ -50,9 +58,10 @@ export type FoundAt =
  * was changed at that very time counts. Throws `DatabaseError`.
  */
 export class History {
-  readonly #database: Database;
+  readonly #database: Pick<Database, 'query'>;
 
-  constructor(database: Database) {
+  /** @param database or a transaction, for all of it as it is at one moment */
+  constructor(database: Pick<Database, 'query'>) {
     this.#database = database;
   }
 
@@ -62,18 +71,28 @@ export class History {
     filter: Partial<VersionFilter> = {},
     limit = Number.POSITIVE_INFINITY,
   ): AsyncGenerator<Version> {
-    let before: { beforeTime: string | null; beforeId: string | null } = { beforeTime: null, beforeId: null };
+    let before: VersionPosition | null = null;
     for (let left = limit; left > 0; left -= PAGE) {
-      const params = { tenant, ...ANY, ...filter, ...before, limit: Math.min(PAGE, left) };
-      const { rows } = await this.#database.query(listVersionsQuery, params);
-      const hashes = await this.#hashes(tenant, [
-        ...new Set(rows.flatMap(({ contentId }) => contentId ?? [])),
-      ]);
-      yield* rows.map((row) => versionOf(row, hashes));
-      const last = rows.at(-1);
-      if (last === undefined || rows.length < PAGE) return;
-      before = { beforeTime: last.createdAt, beforeId: last.id };
+      const page: Version[] = await this.versionsPage(tenant, filter, before, Math.min(PAGE, left));
+      yield* page;
+      const last = page.at(-1);
+      if (last === undefined || page.length < PAGE) return;
+      before = last;
     }
+  }
+
+  /** At most `limit` versions, the newest first: those before another one, or the first. */
+  async versionsPage(
+    tenant: string,
+    filter: Partial<VersionFilter>,
+    before: VersionPosition | null,
+    limit: number,
+  ): Promise<Version[]> {
+    const position = { beforeTime: before?.createdAt ?? null, beforeId: before?.id ?? null };
+    const params = { tenant, ...ANY, ...filter, ...position, limit };
+    const { rows } = await this.#database.query(listVersionsQuery, params);
+    const hashes = await this.#hashes(tenant, [...new Set(rows.flatMap(({ contentId }) => contentId ?? []))]);
+    return rows.map((row) => versionOf(row, hashes));
   }
 
   /** What versions replaced, by their ids: nothing for a file's first one, or when what it replaced is no longer kept. */
@@ -90,6 +109,19 @@ export class History {
   /** The files that differ between two times: `listChangedQuery`. */
   async changed(tenant: string, path: MemoryPath, from: string, to: string): Promise<ChangedRow[]> {
     return (await this.#database.query(listChangedQuery, { tenant, path, from, to })).rows;
+  }
+
+  /**
+   * A version with its content, which is null for a deleted or redacted one.
+   *
+   * @throws OperatorError when there is no such version.
+   */
+  async existing(tenant: string, id: string): Promise<{ version: Version; content: string | null }> {
+    const found = await this.find(tenant, id);
+    if (found !== undefined) return found;
+    throw new OperatorError(`There is no version ${id} of ${tenant}. See: memory-service log ${tenant}`, {
+      code: 'not_found',
+    });
   }
 
   /** A version with its content, which is null for a deleted or redacted one; undefined when there is no such version. */
@@ -123,16 +155,21 @@ export class History {
    * @throws HistoryIncomplete for a time before the history is complete
    */
   async *treeAt(tenant: string, path: MemoryPath, at: string): AsyncGenerator<TreeRow> {
+    yield* readPages<TreeRow>(
+      (last) => this.treePage(tenant, path, at, { after: last?.path ?? '', limit: PAGE }),
+      PAGE,
+    );
+  }
+
+  /** A page of `treeAt`: at most `limit` entries after a path. */
+  async treePage(
+    tenant: string,
+    path: MemoryPath,
+    at: string,
+    page: { after: string; limit: number },
+  ): Promise<TreeRow[]> {
     await this.checkComplete(tenant, at);
-    let after = '';
-    for (;;) {
-      const params = { tenant, path, at, after, limit: PAGE };
-      const { rows } = await this.#database.query(listTreeAtQuery, params);
-      yield* rows;
-      const last = rows.at(-1);
-      if (last === undefined || rows.length < PAGE) return;
-      after = last.path;
-    }
+    return (await this.#database.query(listTreeAtQuery, { tenant, path, at, ...page })).rows;
   }
 
   /** The ids of the versions that were live at a time, and are redacted now. */

@@ -1,7 +1,7 @@
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { batches } from '../util/batches.ts';
-import { ABSENT, type Change, type FileState, stateOf, stateOfVersion } from './change.ts';
-import type { History } from './history.ts';
+import { ABSENT, type Change, type FileState, stateOf, stateOfVersion } from './file-state.ts';
+import type { History, VersionPosition } from './history.ts';
 import type { VersionFilter } from './queries.ts';
 import type { Version } from './version.ts';
 
@@ -31,6 +31,18 @@ export async function* log(
   for await (const page of batches(versions, { items: PAGE, weight: PAGE, weightOf: () => 1 })) {
     yield* await withChanges(history, tenant, page);
   }
+}
+
+/** A page of `log`: at most `limit` entries before a version, or the first. */
+export async function logPage(
+  history: History,
+  tenant: string,
+  { path = ROOT, ...filter }: Omit<LogOptions, 'limit'>,
+  before: VersionPosition | null,
+  limit: number,
+): Promise<LogEntry[]> {
+  const where = { ...filter, path: path === ROOT ? null : path };
+  return withChanges(history, tenant, await history.versionsPage(tenant, where, before, limit));
 }
 
 /** Versions of a tenant with what they changed. */

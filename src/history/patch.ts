@@ -1,5 +1,5 @@
 import { formatPatch, type StructuredPatchHunk, structuredPatch } from 'diff';
-import type { LoadedState } from './change.ts';
+import type { LoadedState } from './file-state.ts';
 
 /** Lines added and removed. The time to find the smallest diff grows with the square of it. */
 const MAX_EDITS = 1000;
@@ -27,6 +27,15 @@ export function patchOf(before: LoadedState, after: LoadedState): string | undef
     isGit: true,
     ...{ isCreate, isDelete, isRename },
   });
+}
+
+/** Why there is no patch between two states. */
+export function reasonOf(before: LoadedState, after: LoadedState): string {
+  if (after.kind === 'redacted') return 'this version was redacted';
+  if (after.kind === 'pruned') return 'this version is no longer kept';
+  return before.kind === 'redacted'
+    ? 'the version before was redacted'
+    : 'the version before is no longer kept';
 }
 
 type Comparable = Extract<LoadedState, { kind: 'file' | 'absent' }>;

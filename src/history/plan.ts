@@ -1,7 +1,7 @@
 import { ancestorsOf, type MemoryPath, parentOf } from '../memory/path.ts';
 
 /** Where a file is, and what it contains. */
-export interface FileState {
+export interface PlannedFile {
   path: MemoryPath;
   contentId: string;
 }
@@ -9,8 +9,8 @@ export interface FileState {
 /** What is to become of a file: what it is `now`, and what it was in the `past`; null: it is not there. */
 export interface Target {
   memoryId: string;
-  now: FileState | null;
-  past: FileState | null;
+  now: PlannedFile | null;
+  past: PlannedFile | null;
 }
 
 export interface Surroundings {
@@ -44,7 +44,7 @@ export function planChanges(targets: readonly Target[], surroundings: Surroundin
   return tree.plan(targets);
 }
 
-type Claim = Target & { past: FileState };
+type Claim = Target & { past: PlannedFile };
 
 class PlannedTree {
   readonly #around: Surroundings;

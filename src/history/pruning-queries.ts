@@ -1,5 +1,5 @@
 import { defineQuery } from '../postgres/query.ts';
-import { time } from './queries.ts';
+import { time } from '../postgres/time.ts';
 
 /** The tenants that have a history, in the order of their ids, a page at a time; limits as they hold for each. */
 export const tenantsWithHistoryQuery = defineQuery<
@@ -39,7 +39,7 @@ export const pruneOldQuery = defineQuery<
   `
 SELECT versions::float8, bytes::float8, ${time('next_after')} AS "after", next_after_id AS "afterId"
 FROM memory_prune_old(
-  $1, $2::text::timestamptz, $3::integer, $4::text::timestamptz, $5::text::uuid, $6::integer
+  $1, $2::timestamptz, $3::integer, $4::timestamptz, $5::text::uuid, $6::integer
 )
 `,
 );

@@ -1,5 +1,6 @@
 import { databaseTime } from '../postgres/clock.ts';
 import type { Database } from '../postgres/database.ts';
+import { readPages } from '../util/pages.ts';
 import {
   pruneExcessQuery,
   pruneOldQuery,
@@ -89,15 +90,10 @@ async function* retentions(
     yield* (await database.query(tenantRetentionQuery, { tenant, historyDays, maxHistoryBytes })).rows;
     return;
   }
-  let after = '';
-  for (;;) {
-    const params = { after, historyDays, maxHistoryBytes, limit: TENANTS_A_PAGE };
-    const { rows } = await database.query(tenantsWithHistoryQuery, params);
-    yield* rows;
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < TENANTS_A_PAGE) return;
-    after = last.id;
-  }
+  yield* readPages<Retention>(async (last) => {
+    const params = { after: last?.id ?? '', historyDays, maxHistoryBytes, limit: TENANTS_A_PAGE };
+    return (await database.query(tenantsWithHistoryQuery, params)).rows;
+  }, TENANTS_A_PAGE);
 }
 
 async function pruneOld(

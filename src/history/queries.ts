@@ -1,9 +1,6 @@
 import type { Origin } from '../memory/origin.ts';
 import { defineQuery } from '../postgres/query.ts';
-
-/** A time as text: UTC, to the microsecond, always as long, so that texts compare as times do. */
-export const time = (column: string) =>
-  `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+import { time } from '../postgres/time.ts';
 
 /** A version as the view `memory_versions` has it (migrations/functions/memory_history.sql). */
 export interface VersionRow {
@@ -20,7 +17,8 @@ export interface VersionRow {
   redactedBy: Origin['actor'] | null;
 }
 
-const COLUMNS = `
+/** Of a version `v`. */
+export const COLUMNS = `
   v.id, v.memory_id AS "memoryId", v.operation, v.path, v.content_id AS "contentId", v.size_bytes AS "sizeBytes",
   ${time('v.created_at')} AS "createdAt", ${time('v.superseded_at')} AS "supersededAt", v.origin,
   ${time('v.redacted_at')} AS "redactedAt", v.redacted_by AS "redactedBy"`;
@@ -117,125 +115,14 @@ JOIN versions AS v ON v.tenant_id = $1 AND v.memory_id = n.memory_id::uuid AND v
 `,
 );
 
-export const COVERS = (from: string, to: string, at: string) =>
-  `${from} <= ${at}::text::timestamptz AND (${to} IS NULL OR ${to} > ${at}::text::timestamptz)`;
-
-/** The version of the file that was at a path at a time. */
-export const findVersionAtQuery = defineQuery<{ tenant: string; path: string; at: string }, VersionRow>(
-  'find_version_at',
-  ['tenant', 'path', 'at'],
-  `
-SELECT ${COLUMNS} FROM memory_versions AS v
-WHERE v.tenant_id = $1 AND v.path = $2 AND ${COVERS('v.created_at', 'v.superseded_at', '$3')}
-`,
-);
-
-export const findDirectoryAtQuery = defineQuery<
-  { tenant: string; path: string; at: string },
-  { path: string }
->(
-  'find_directory_at',
-  ['tenant', 'path', 'at'],
-  `
-SELECT d.path FROM memory_directories AS d
-WHERE d.tenant_id = $1 AND d.path = $2 AND ${COVERS('d.made_at', 'd.removed_at', '$3')}
-`,
-);
-
-/** An entry of a past tree: a file's version, or a directory, of which only the path and the time are told. */
-export interface TreeRow {
-  path: string;
-  /** Null for a directory. */
-  versionId: string | null;
-  memoryId: string | null;
-  contentId: string | null;
-  sizeBytes: number | null;
-  /** Since when the entry was as it is told here. */
-  createdAt: string;
-}
-
-/** A page of what was at a path and below it at a time, in the order of the paths. The first page comes after ''. */
-export const listTreeAtQuery = defineQuery<
-  { tenant: string; path: string; at: string; after: string; limit: number },
-  TreeRow
->(
-  'list_tree_at',
-  ['tenant', 'path', 'at', 'after', 'limit'],
-  `
-SELECT t.path, t.version_id AS "versionId", t.memory_id AS "memoryId", t.content_id AS "contentId",
-  t.size_bytes AS "sizeBytes", ${time('t.created_at')} AS "createdAt"
-FROM (
-  SELECT v.path, v.id AS version_id, v.memory_id, v.content_id, v.size_bytes, v.created_at FROM memory_versions AS v
-  WHERE v.tenant_id = $1 AND v.path > $4 AND memory_in_subtree(v.path, $2)
-    AND ${COVERS('v.created_at', 'v.superseded_at', '$3')}
-  UNION ALL
-  SELECT d.path, NULL, NULL, NULL, NULL, d.made_at FROM memory_directories AS d
-  WHERE d.tenant_id = $1 AND d.path > $4 AND memory_in_subtree(d.path, $2)
-    AND ${COVERS('d.made_at', 'd.removed_at', '$3')}
-) AS t
-ORDER BY t.path LIMIT $5::integer
-`,
-);
-
-/** Later than every change. */
-export const NOW = 'infinity';
-
-/** A file on one side of a comparison; redacted without a path. */
-interface ComparedFile {
-  id: string;
-  operation: 'created' | 'modified';
-  path: string | null;
-  contentId: string | null;
-  sizeBytes: number | null;
-}
-
-/** A file that differs between two times; null where there was none. */
-export interface ChangedRow {
-  old: ComparedFile | null;
-  new: ComparedFile | null;
-}
-
-const FILES_AT = (at: string) => `
-SELECT v.id, v.memory_id, v.path, v.content_id, jsonb_build_object(
-  'id', v.id, 'operation', v.operation, 'path', v.path, 'contentId', v.content_id, 'sizeBytes', v.size_bytes
-) AS file
-FROM memory_versions AS v WHERE v.tenant_id = $1 AND ${COVERS('v.created_at', 'v.superseded_at', at)}`;
-
-/**
- * The files that differ between two times and were at a path or below it at one of them, in the order of their paths. Of two at one path,
- * the one that went comes first.
- */
-export const listChangedQuery = defineQuery<
-  { tenant: string; path: string; from: string; to: string },
-  ChangedRow
->(
-  'list_changed',
-  ['tenant', 'path', 'from', 'to'],
-  `
-SELECT o.file AS "old", n.file AS "new"
-FROM (${FILES_AT('$3')}) AS o FULL JOIN (${FILES_AT('$4')}) AS n ON n.memory_id = o.memory_id
-WHERE (memory_in_subtree(o.path, $2) OR memory_in_subtree(n.path, $2))
-  AND (o.path IS DISTINCT FROM n.path OR o.content_id IS DISTINCT FROM n.content_id)
-ORDER BY COALESCE(n.path, o.path), n.id IS NOT NULL
-`,
-);
-
-/** The versions that a past tree lacks because they were redacted: their paths are gone. */
-export const listRedactedAtQuery = defineQuery<{ tenant: string; at: string }, { id: string }>(
-  'list_redacted_at',
-  ['tenant', 'at'],
-  `
-SELECT v.id FROM versions AS v
-WHERE v.tenant_id = $1 AND v.redacted_at IS NOT NULL AND ${COVERS('v.created_at', 'v.superseded_at', '$2')}
-ORDER BY v.created_at, v.id
-`,
-);
+/** The ids, parsed once per call. A plain cast of the parameter would be parsed again for each row. */
+const IDS = 'ARRAY(SELECT unnest($2::text[])::uuid)';
 
 /** Where contents are: kept apart once superseded, else in the live files. */
 const contents = (columns: string) => `
-SELECT c.id, ${columns} FROM version_contents AS c WHERE c.tenant_id = $1 AND c.id = ANY ($2::text[]::uuid[])
+SELECT c.id, ${columns} FROM version_contents AS c WHERE c.tenant_id = $1 AND c.id = ANY (${IDS})
 UNION ALL
-SELECT c.content_id, ${columns} FROM memory_heads AS c WHERE c.tenant_id = $1 AND c.content_id = ANY ($2::text[]::uuid[])
+SELECT c.content_id, ${columns} FROM memory_heads AS c WHERE c.tenant_id = $1 AND c.content_id = ANY (${IDS})
 `;
 
 export const readContentsQuery = defineQuery<
@@ -247,11 +134,7 @@ export const readContentsQuery = defineQuery<
 export const hashContentsQuery = defineQuery<
   { tenant: string; ids: string[] },
   { id: string; sha256: string }
->(
-  'hash_contents',
-  ['tenant', 'ids'],
-  contents(`encode(sha256(convert_to(c.content, 'UTF8')), 'hex') AS sha256`),
-);
+>('hash_contents', ['tenant', 'ids'], contents('memory_sha256(c.content) AS sha256'));
 
 export const historyQueries = [
   beginChangeQuery,
@@ -259,11 +142,6 @@ export const historyQueries = [
   listVersionsQuery,
   findVersionQuery,
   listReplacedQuery,
-  findVersionAtQuery,
-  findDirectoryAtQuery,
-  listTreeAtQuery,
-  listChangedQuery,
-  listRedactedAtQuery,
   readContentsQuery,
   hashContentsQuery,
 ] as const;

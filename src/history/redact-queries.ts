@@ -1,5 +1,5 @@
 import { defineQuery } from '../postgres/query.ts';
-import { time } from './queries.ts';
+import { time } from '../postgres/time.ts';
 
 export interface RedactRow {
   outcome: 'missing' | 'live' | 'redacted';

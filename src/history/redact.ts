@@ -38,6 +38,7 @@ export async function redactVersion(
   if (row?.outcome !== 'redacted' || row.redactedAt === null) {
     throw new OperatorError(
       `The tenant ${tenant} has no version ${version}. See: memory-service log ${tenant}`,
+      { code: 'not_found' },
     );
   }
   const answers = await redactAnswers(database, tenant, row.redactedAt);

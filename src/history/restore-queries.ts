@@ -1,11 +1,12 @@
 import type { Origin } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
-import type { OverQuota, Quotas } from '../memory/store.ts';
 import { defineQuery } from '../postgres/query.ts';
-import { COVERS, isBy, time } from './queries.ts';
+import { time } from '../postgres/time.ts';
+import { COVERS } from './past-queries.ts';
+import { isBy } from './queries.ts';
 
 /*
- * What `restore` and `revert` read and write. Each statement is for all the files of a change, and runs while the tenant is locked. Ids go
+ * What `restore` reads. Each statement is for all the files of a change, and runs while the tenant is locked. Ids go
  * as text. `IS TRUE` keeps a list of ids a hash table, since joins by hash are off (`PLANNER`).
  */
 
@@ -38,12 +39,12 @@ export interface VersionState {
 }
 
 /** Whether a version is by the actor that is asked for. */
-type ByActor = { isTheirs: boolean };
+export type ByActor = { isTheirs: boolean };
 
 const HEAD = `
   h.memory_id AS "memoryId", h.id AS "versionId", h.operation, h.path, h.content_id AS "contentId", h.size_bytes AS bytes,
   ${time('h.created_at')} AS "createdAt", false AS "isRedacted", h.origin`;
-const PAST = `
+export const PAST = `
   v.memory_id AS "memoryId", v.id AS "versionId", v.operation, v.path, v.content_id AS "contentId", v.size_bytes AS bytes,
   ${time('v.created_at')} AS "createdAt", v.redacted_at IS NOT NULL AS "isRedacted", v.origin`;
 
@@ -109,113 +110,6 @@ FROM memory_directories AS d WHERE d.tenant_id = $1 AND memory_in_subtree(d.path
 `,
 );
 
-/** The files that an actor has changed since a time. */
-export const listTouchedQuery = defineQuery<
-  { tenant: string; by: string; since: string },
-  { memoryId: string }
->(
-  'list_touched',
-  ['tenant', 'by', 'since'],
-  `
-SELECT DISTINCT v.memory_id AS "memoryId" FROM memory_versions AS v
-WHERE v.tenant_id = $1 AND v.created_at >= $3::text::timestamptz AND (${isBy('v.origin', '$2')})
-`,
-);
-
-/** The superseded versions of files since a time, the last one before it, and whether an actor made them. */
-export const listSinceQuery = defineQuery<
-  { tenant: string; memoryIds: string[]; by: string; since: string },
-  VersionState & ByActor
->(
-  'list_since',
-  ['tenant', 'memoryIds', 'by', 'since'],
-  `
-SELECT ${PAST}, (${isBy('v.origin', '$3')}) AS "isTheirs"
-FROM unnest($2::text[]::uuid[]) AS f (id) JOIN versions AS v ON v.tenant_id = $1 AND v.memory_id = f.id
-WHERE v.created_at >= COALESCE((
-  SELECT max(before.created_at) FROM versions AS before
-  WHERE before.tenant_id = $1 AND before.memory_id = f.id AND before.created_at < $4::text::timestamptz
-), '-infinity')
-`,
-);
-
-/** Directories that were made or removed since a time, and when; `removedAt` is null for those that are there. */
-export const listDirectoriesSinceQuery = defineQuery<
-  { tenant: string; since: string },
-  { path: MemoryPath; madeAt: string; removedAt: string | null }
->(
-  'list_directories_since',
-  ['tenant', 'since'],
-  `
-SELECT d.path, ${time('d.made_at')} AS "madeAt", ${time('d.removed_at')} AS "removedAt"
-FROM memory_directories AS d
-WHERE d.tenant_id = $1 AND COALESCE(d.removed_at, d.made_at) >= $2::text::timestamptz
-`,
-);
-
-/** Which contents there are, and whether the live file at the path beside it has the same. */
-export const compareContentsQuery = defineQuery<
-  { tenant: string; ids: string[]; paths: (string | null)[] },
-  { id: string; isSame: boolean }
->(
-  'compare_contents',
-  ['tenant', 'ids', 'paths'],
-  `
-SELECT c.id, COALESCE(e.content = c.content, false) AS "isSame"
-FROM unnest($2::text[]::uuid[], $3::text[]) AS w (id, path)
-JOIN version_contents AS c ON c.tenant_id = $1 AND c.id = w.id
-LEFT JOIN entries AS e ON e.tenant_id = $1 AND e.path = w.path AND e.size_bytes = c.size_bytes
-`,
-);
-
-/** What is at some paths and, of the directories `parents`, directly below them. */
-export const findAroundQuery = defineQuery<
-  { tenant: string; paths: string[]; parents: string[] },
-  { path: MemoryPath; kind: 'file' | 'dir' }
->(
-  'find_around',
-  ['tenant', 'paths', 'parents'],
-  `
-SELECT e.path, e.kind FROM unnest($2::text[]) AS p (path) JOIN entries AS e ON e.tenant_id = $1 AND e.path = p.path
-UNION
-SELECT e.path, e.kind FROM unnest($3::text[]) AS p (path) JOIN entries AS e ON e.tenant_id = $1 AND e.parent_path = p.path
-`,
-);
-
-/** Makes a planned change: migrations/functions/memory_restore.sql. */
-export const restoreQuery = defineQuery<
-  {
-    tenant: string;
-    deleted: string[];
-    removed: string[];
-    made: string[];
-    from: string[];
-    to: string[];
-    contentIds: (string | null)[];
-    memoryIds: string[];
-    added: string[];
-    addedContentIds: string[];
-    change: string;
-    historyDays: number;
-    origin: string;
-  } & Quotas,
-  { outcome: 'restored' } | { outcome: 'over_quota'; data: Omit<OverQuota, 'kind'> }
->(
-  'restore',
-  [
-    ...(['tenant', 'deleted', 'removed', 'made', 'from', 'to', 'contentIds'] as const),
-    ...(['memoryIds', 'added', 'addedContentIds'] as const),
-    ...(['maxFiles', 'maxBytes', 'change', 'historyDays', 'origin'] as const),
-  ],
-  `
-SELECT outcome, data FROM memory_restore(
-  $1, $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]::uuid[],
-  $8::text[]::uuid[], $9::text[], $10::text[]::uuid[],
-  $11::bigint, $12::bigint, $13::text::uuid, $14::bigint, $15::text::jsonb
-)
-`,
-);
-
 export const restoreQueries = [
   lockForRestoreQuery,
   listHeadsQuery,
@@ -223,10 +117,4 @@ export const restoreQueries = [
   listPastQuery,
   findPastQuery,
   listDirectoriesQuery,
-  listTouchedQuery,
-  listSinceQuery,
-  listDirectoriesSinceQuery,
-  compareContentsQuery,
-  findAroundQuery,
-  restoreQuery,
 ] as const;

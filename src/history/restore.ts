@@ -4,9 +4,9 @@ import type { Database } from '../postgres/database.ts';
 import { changeOrTry } from '../postgres/dry-run.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import { lockTenantQuery } from '../tenants/queries.ts';
-import { apply, type ChangeOptions, type Changes, findDifferences, plan } from './changes.ts';
+import { apply, type ChangeOptions, type Changes, findDifferences, plan } from './apply.ts';
 import { checkComplete } from './history.ts';
-import type { FileState, Target } from './plan.ts';
+import type { PlannedFile, Target } from './plan.ts';
 import { findVersionQuery } from './queries.ts';
 import {
   findHeadsQuery,
@@ -39,8 +39,11 @@ export function restoreAt(
     const { time } = locked;
     const targets = await filesAt(query, tenant, path, time);
     const { rows } = await query(listDirectoriesQuery, { tenant, path, at: time });
-    if (targets.length + rows.length === 0 && path !== ROOT) {
-      throw new OperatorError(`There is nothing at ${path}, and there was nothing then.`);
+    const isKnown = rows.some(({ isThere, wasThere }) => isThere || wasThere);
+    if (targets.length === 0 && !isKnown && path !== ROOT) {
+      throw new OperatorError(`There is nothing at ${path}, and there was nothing then.`, {
+        code: 'not_found',
+      });
     }
     const wanted = new Set(rows.flatMap(({ path: each, wasThere }) => (wasThere ? [each] : [])));
     const unwanted = new Set(
@@ -80,6 +83,7 @@ async function stateOf(query: QueryExecutor, tenant: string, version: string, pa
   if (row === undefined) {
     throw new OperatorError(
       `${tenant} has no version ${version}. See what there is, and was not pruned: memory-service log ${tenant}`,
+      { code: 'not_found' },
     );
   }
   const { id, memoryId, contentId } = row;
@@ -122,8 +126,8 @@ async function filesAt(
   path: MemoryPath,
   at: string,
 ): Promise<Target[]> {
-  const now = new Map<string, FileState>();
-  const past = new Map<string, FileState>();
+  const now = new Map<string, PlannedFile>();
+  const past = new Map<string, PlannedFile>();
   for (const head of (await query(listHeadsQuery, { tenant, path })).rows) {
     now.set(head.memoryId, known(head));
     if (head.createdAt <= at) past.set(head.memoryId, known(head));
@@ -152,7 +156,7 @@ async function filesAt(
 }
 
 /** @throws OperatorError when the version is redacted. */
-function known({ versionId, path, contentId }: VersionState): FileState {
+function known({ versionId, path, contentId }: VersionState): PlannedFile {
   if (path === null || contentId === null) throw isRedacted(versionId);
   return { path, contentId };
 }

@@ -2,16 +2,11 @@ import { ServiceError } from '../errors.ts';
 import type { Database } from '../postgres/database.ts';
 import { changeOrTry } from '../postgres/dry-run.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
-import { apply, type ChangeOptions, type Changes, findDifferences, plan } from './changes.ts';
+import { apply, type ChangeOptions, type Changes, findDifferences, plan } from './apply.ts';
 import { checkComplete } from './history.ts';
 import type { Target } from './plan.ts';
-import {
-  findHeadsQuery,
-  listDirectoriesSinceQuery,
-  listSinceQuery,
-  listTouchedQuery,
-  lockForRestoreQuery,
-} from './restore-queries.ts';
+import { findHeadsQuery, lockForRestoreQuery } from './restore-queries.ts';
+import { listDirectoriesSinceQuery, listSinceQuery, listTouchedQuery } from './revert-queries.ts';
 import { type Conflict, judge, type TouchedFile, touchedDirectories } from './undo.ts';
 
 export interface Reverted extends Changes {

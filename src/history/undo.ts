@@ -1,7 +1,7 @@
 import type { Actor } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { actorOf } from './origin.ts';
-import type { FileState, Target } from './plan.ts';
+import type { PlannedFile, Target } from './plan.ts';
 import type { VersionState } from './restore-queries.ts';
 
 /** What the actor did that stays, at least in part, and why. A directory has no id; `path` is null when it is redacted. */
@@ -62,18 +62,18 @@ export function judge({ memoryId, versions, isLive }: TouchedFile): { conflict?:
 function stateBefore(
   versions: readonly TouchedVersion[],
   index: number,
-): FileState | null | 'pruned' | 'redacted' {
+): PlannedFile | null | 'pruned' | 'redacted' {
   const before = versions[index - 1];
   if (before === undefined) return versions[index]?.operation === 'created' ? null : 'pruned';
   if (before.operation === 'deleted') return null;
   return stateOf(before) ?? 'redacted';
 }
 
-function stateOf({ path, contentId }: TouchedVersion): FileState | null {
+function stateOf({ path, contentId }: TouchedVersion): PlannedFile | null {
   return path === null || contentId === null ? null : { path, contentId };
 }
 
-function isSame(a: FileState | null | string, b: FileState | null): boolean {
+function isSame(a: PlannedFile | null | string, b: PlannedFile | null): boolean {
   if (typeof a === 'string') return false;
   return a?.path === b?.path && a?.contentId === b?.contentId;
 }

@@ -38,22 +38,6 @@ export function versionOf(row: VersionRow, hashes: ReadonlyMap<string, string>):
   };
 }
 
-/** An actor in words, for people. */
-export function actorText(actor: Actor): string {
-  switch (actor.type) {
-    case 'api_key':
-      return `key ${actor.label || actor.id}`;
-    case 'jwt':
-      return `token ${actor.subject ?? 'without a subject'}`;
-    case 'operator':
-      return `operator ${actor.name}`;
-    case 'system':
-      return `job ${actor.job}`;
-    case 'anonymous':
-      return 'anonymous';
-  }
-}
-
 /** A version as programs get it: the fields and names of docs/history.md. */
 export function versionRecord(version: Version) {
   return {

@@ -1,13 +1,13 @@
 import { defineQuery } from '../postgres/query.ts';
 
 /*
- * Copies of a tenant's rows to another tenant, which has none like them, within the database: contents do not pass through this process. In
- * pages, so that no statement takes long; each returns the keys that it copied, in no order.
+ * Copy rows from one tenant to another inside the database, so contents do not pass through this process. Each query copies a page, so
+ * that no statement takes long, and returns the copied keys in any order. The destination must not have rows with these keys.
  */
 
 /**
- * Copies entries in the order of their paths: at most `limit`, and no more once they have `bytes` together, but at least one if there is
- * one. With `keepsHistory` each file stays the version that it is; otherwise it is created at the time `at`, by `origin`.
+ * Copies entries in path order: at most `limit`, stopping once they exceed `bytes`, but at least one if there is one. With `keepsHistory`,
+ * files keep their versions; otherwise `origin` creates them at the time `at`.
  */
 export const copyEntriesQuery = defineQuery<
   {
@@ -57,7 +57,7 @@ RETURNING v.id
 `,
 );
 
-/** At most `limit`, and no more once they have `bytes` together, but at least one if there is one. */
+/** Copies at most `limit` contents, stopping once they exceed `bytes`, but at least one if there is one. */
 export const copyContentsQuery = defineQuery<HistoryPage & { bytes: number }, { id: string }>(
   'copy_contents',
   ['tenant', 'to', 'after', 'limit', 'bytes'],
@@ -72,7 +72,7 @@ RETURNING c.id
 `,
 );
 
-/** All of them: their rows are small. */
+/** Copies all of them at once: the rows are small. */
 export const copyPastDirectoriesQuery = defineQuery<{ tenant: string; to: string }>(
   'copy_past_directories',
   ['tenant', 'to'],
@@ -82,12 +82,14 @@ SELECT $2, path, made_at, removed_at FROM past_directories WHERE tenant_id = $1
 `,
 );
 
-/** What a tenant's row says about its history; times as text. */
+/** The columns of a tenant that describe its history; times as text. */
 export type HistoryState = {
   versions: number;
   bytes: number;
   since: string;
   lastChangeAt: string | null;
+  /** Of the tenant: a revert goes back no further. */
+  createdAt: string;
 };
 
 export const readHistoryStateQuery = defineQuery<{ tenant: string }, HistoryState>(
@@ -95,16 +97,16 @@ export const readHistoryStateQuery = defineQuery<{ tenant: string }, HistoryStat
   ['tenant'],
   `
 SELECT history_versions::float8 AS versions, history_bytes::float8 AS bytes, history_since::text AS since,
-  last_change_at::text AS "lastChangeAt" FROM tenants WHERE id = $1
+  last_change_at::text AS "lastChangeAt", created_at::text AS "createdAt" FROM tenants WHERE id = $1
 `,
 );
 
 export const setHistoryStateQuery = defineQuery<{ tenant: string } & HistoryState>(
   'set_history_state',
-  ['tenant', 'versions', 'bytes', 'since', 'lastChangeAt'],
+  ['tenant', 'versions', 'bytes', 'since', 'lastChangeAt', 'createdAt'],
   `
 UPDATE tenants SET history_versions = $2::bigint, history_bytes = $3::bigint, history_since = $4::text::timestamptz,
-  last_change_at = $5::text::timestamptz WHERE id = $1
+  last_change_at = $5::text::timestamptz, created_at = $6::text::timestamptz WHERE id = $1
 `,
 );
 

@@ -31,8 +31,8 @@ export type Copied =
   | { kind: 'exists' };
 
 /**
- * Creates the tenant `to` with the files and settings of `from`, suspended if that is, and no history: `origin` has created the files. The
- * writers of `from` wait meanwhile. Throws `DatabaseError`.
+ * Creates the tenant `to` with the files and settings of `from`, suspended if `from` is. The history starts with the files, created by
+ * `origin`. Writes to `from` wait meanwhile. Throws `DatabaseError`.
  */
 export function copyTenant(database: Database, from: string, to: string, origin: Origin): Promise<Copied> {
   return database.transaction((query) =>
@@ -44,9 +44,9 @@ export function copyTenant(database: Database, from: string, to: string, origin:
 }
 
 /**
- * Gives a tenant another id, with its history, keys, and stored answers. A row's `tenant_id` says on which shard it is and is never updated,
- * so this copies and deletes, in one transaction that holds the tenant's lock: no write can come between, and one that waited for
- * the lock finds no tenant, so it is refused and not lost. Throws `DatabaseError`.
+ * Renames a tenant, with its history, keys, and stored answers. `tenant_id` determines the shard of a row and is never updated, so this
+ * copies and deletes in one transaction that locks the tenant. A write that waits for the lock finds no tenant and is refused, not
+ * lost. Throws `DatabaseError`.
  */
 export function renameTenant(database: Database, from: string, to: string): Promise<Copied> {
   return database.transaction(async (query) => {
@@ -56,7 +56,7 @@ export function renameTenant(database: Database, from: string, to: string): Prom
     });
     if (copied.kind !== 'copied') return copied;
     await query(copyAnswersQuery, { tenant: from, to });
-    // Keys are found by their hash, on any shard.
+    // Keys are not sharded by tenant, so they can be updated.
     const keys = (await query(moveKeysQuery, { tenant: from, to })).count;
     await eraseLocked(query, from);
     return { ...copied, keys };
@@ -76,7 +76,7 @@ async function copy(
   if ((await query(createTenantQuery, { tenant: to })).count === 0) return { kind: 'exists' };
   await copyRows();
   const { files, bytes } = source;
-  // Before the copy has its limits: the source may be over those that were lowered since.
+  // Before the limits are copied, because the source may exceed limits that were lowered later.
   await query(reserveQuery, { tenant: to, files, bytes, directories: 0, maxFiles: 0, maxBytes: 0 });
   await copySettings(query, source, to);
   return { kind: 'copied', files, bytes, keys: 0 };
@@ -85,7 +85,7 @@ async function copy(
 const PAGE = { limit: BATCH.rows, bytes: BATCH.bytes };
 const BEFORE_ALL_IDS = '00000000-0000-0000-0000-000000000000';
 
-/** By path, so that a directory comes before what is in it. */
+/** Copies in path order, so that a directory comes before its contents. */
 async function copyEntries(
   query: QueryExecutor,
   from: string,
@@ -113,7 +113,7 @@ async function copyHistory(query: QueryExecutor, from: string, to: string): Prom
   if (state) await query(setHistoryStateQuery, { tenant: to, ...state });
 }
 
-/** Copies page after page, each after the greatest key of the one before, as the database sorts them. */
+/** Copies page by page, each after the greatest key of the previous one in the order of the database. */
 async function inPages(start: string, copyPage: (after: string) => Promise<string[]>): Promise<void> {
   for (let after: string | undefined = start; after !== undefined; ) {
     after = (await copyPage(after)).sort(byBytes).at(-1);
@@ -125,10 +125,7 @@ function byBytes(a: string, b: string): number {
 }
 
 async function copySettings(query: QueryExecutor, source: TenantRow, to: string): Promise<void> {
-  const { maxFileBytes, maxBytes, maxFiles, maxViewChars, ratePerMinute, maxBodyBytes, ...others } = source;
-  const limits = { maxFileBytes, maxBytes, maxFiles, maxViewChars, ratePerMinute, maxBodyBytes };
-  const { ttlDays, redact, historyDays, maxHistoryBytes } = others;
-  await query(setTenantQuery, { tenant: to, ...limits, ttlDays, redact, historyDays, maxHistoryBytes });
+  await query(setTenantQuery, { ...source, tenant: to });
   if (source.suspendedAt === null) return;
   await query(suspendTenantQuery, { tenant: to, since: new Date(source.suspendedAt).toISOString() });
 }

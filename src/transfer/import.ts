@@ -6,9 +6,11 @@ import type { Origin } from '../memory/origin.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { OverQuota, Quotas } from '../memory/store.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
+import { type HistorySource, importHistory } from './history-import.ts';
+import { isUntouchedQuery } from './history-queries.ts';
 import { findPathsQuery, importDirectoriesQuery, importFilesQuery, reserveQuery } from './queries.ts';
 
-/** What a batch (and a page) holds at most; one file alone may have more bytes. */
+/** Maximum size of a batch or page. A single file may have more bytes. */
 export const BATCH = { rows: 500, bytes: 4 * 1024 * 1024 } as const;
 
 export interface ImportedFile {
@@ -17,28 +19,33 @@ export interface ImportedFile {
   modified: Date;
 }
 
-/** What is to be imported, known to be valid in itself. */
+/** The entries to import, already checked for everything that does not depend on the tenant's memory. */
 export interface ImportSource {
-  /** All paths, with the directories above each. */
+  /** All paths, including the directories above each. */
   readonly entries: ReadonlyMap<MemoryPath, { kind: 'file' | 'dir'; modified: Date }>;
   readonly files: number;
   readonly bytes: number;
   /** The files, in batches no larger than `BATCH`. */
   batches(): AsyncIterable<ImportedFile[]>;
+  /** How the files came to be. */
+  readonly history?: HistorySource | undefined;
 }
 
 export type Imported =
-  /** `directories`: those that were made; the root, which is always there, is none of them. */
-  | { kind: 'imported'; files: number; bytes: number; directories: string[] }
+  /**
+   * `directories` lists those that were created, without the root, which always exists. `versions` counts those of an imported history; null
+   * when none was imported.
+   */
+  | { kind: 'imported'; files: number; bytes: number; directories: string[]; versions: number | null }
   | { kind: 'exists'; paths: string[]; total: number }
   | OverQuota;
 
-/** How many of the paths in an import's way are named. */
+/** How many of the existing paths are listed in the error. */
 const NAMED_PATHS = 5;
 
 /**
- * Puts files and directories into a tenant's memory, in the caller's transaction. Nothing is written before all that can
- * stand in the way has been looked for: while the tenant is locked, nothing can come up.
+ * Imports files and directories into a tenant's memory, in the caller's transaction. It locks the tenant and checks everything before it
+ * writes anything. A tenant that has files or a history keeps that and records the files as new versions; otherwise it takes over the source's history.
  */
 export async function importInto(
   query: QueryExecutor,
@@ -63,6 +70,8 @@ export async function importInto(
   const exceeded = reserved.rows[0]?.exceeded;
   if (exceeded) return { kind: 'over_quota', ...exceeded };
 
+  const { history } = source;
+  const isRecorded = history === undefined || !(await isUntouched(query, tenant));
   const directories = await importDirectories(query, tenant, source, at);
   let files = 0;
   let bytes = 0;
@@ -77,14 +86,18 @@ export async function importInto(
     files += batch.length;
     for (const { content } of batch) bytes += Buffer.byteLength(content);
   }
-  return { kind: 'imported', files, bytes, directories };
+  const versions = isRecorded ? null : await importHistory(query, tenant, history);
+  return { kind: 'imported', files, bytes, directories, versions };
+}
+
+async function isUntouched(query: QueryExecutor, tenant: string): Promise<boolean> {
+  return (await query(isUntouchedQuery, { tenant })).rows[0]?.isUntouched ?? false;
 }
 
 /**
- * What is there already of an import's paths.
+ * Finds the paths of an import that exist already.
  *
- * @returns `inTheWay`: where something is, or a file where a directory is needed; `directories`: how many of those that are needed are
- *   there, without the root
+ * @returns `inTheWay`: the paths that conflict; `directories`: how many of the needed directories exist, without the root
  */
 async function findExisting(query: QueryExecutor, tenant: string, { entries }: ImportSource) {
   const inTheWay: string[] = [];
@@ -105,7 +118,7 @@ async function importDirectories(
   { entries }: ImportSource,
   at: string,
 ): Promise<string[]> {
-  // Sorted, a directory comes after the one it is in.
+  // Sorted, so that a directory comes after its parent.
   const directories = [...entries]
     .filter(([, { kind }]) => kind === 'dir')
     .sort(([a], [b]) => (a < b ? -1 : 1));

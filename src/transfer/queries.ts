@@ -1,8 +1,9 @@
 import type { OverQuota, Quotas } from '../memory/store.ts';
 import { defineQuery } from '../postgres/query.ts';
 import { copyQueries } from './copy-queries.ts';
+import { historyTransferQueries } from './history-queries.ts';
 
-// As a number, because the drivers differ in what they make of a timestamp.
+// As a number, because the drivers parse timestamps differently.
 const SECONDS = 'extract(epoch FROM updated_at)::float8 AS modified';
 
 /** An entry of a listing; `modified` in seconds since 1970. */
@@ -14,7 +15,7 @@ export interface ListedRow {
   modified: number;
 }
 
-/** A page of what is at a path and below it, in the order of the paths. The first page comes after ''. */
+/** A page of the entries at a path and below it, in path order. The first page follows ''. */
 export const listTreeQuery = defineQuery<
   { tenant: string; path: string; after: string; limit: number },
   ListedRow
@@ -28,19 +29,24 @@ ORDER BY path LIMIT $4
 `,
 );
 
-/** What is at a path, with its content if it is a file. */
+/** The entry at a path, with its content if it is a file. */
 export const findEntryQuery = defineQuery<
   { tenant: string; path: string },
   { kind: 'file'; content: string } | { kind: 'dir'; content: null }
 >('find_entry', ['tenant', 'path'], 'SELECT kind, content FROM entries WHERE tenant_id = $1 AND path = $2');
 
+export interface ExportedFileRow {
+  path: string;
+  content: string;
+  modified: number;
+}
+
 /**
- * A page of files in the order of their paths: at most `limit`, and no more once they have `bytes` together, but at
- * least one if there is one.
+ * A page of files in path order: at most `limit`, stopping once they exceed `bytes`, but at least one if there is one.
  */
 export const exportFilesQuery = defineQuery<
   { tenant: string; after: string; limit: number; bytes: number },
-  { path: string; content: string; modified: number }
+  ExportedFileRow
 >(
   'export_files',
   ['tenant', 'after', 'limit', 'bytes'],
@@ -53,10 +59,15 @@ WHERE before < $4::bigint ORDER BY path
 `,
 );
 
-/** A page of directories in the reverse order of their paths, so that what is below a directory comes before it. */
+export interface ExportedDirectoryRow {
+  path: string;
+  modified: number;
+}
+
+/** A page of directories in reverse path order, so that a directory comes after its subdirectories. */
 export const exportDirectoriesQuery = defineQuery<
   { tenant: string; before: string; limit: number },
-  { path: string; modified: number }
+  ExportedDirectoryRow
 >(
   'export_directories',
   ['tenant', 'before', 'limit'],
@@ -67,8 +78,7 @@ WHERE tenant_id = $1 AND dir_path < $2 ORDER BY dir_path DESC LIMIT $3
 );
 
 /**
- * Lets the transaction do nothing for as long as it takes: while it is open, what it reads is written to a reader that
- * may be slow.
+ * Disables the timeout of an idle transaction, for a transaction whose rows go to a reader that may be slow.
  */
 export const waitForReaderQuery = defineQuery<Record<string, never>>(
   'wait_for_reader',
@@ -86,9 +96,9 @@ export const findPathsQuery = defineQuery<
   'SELECT path, kind FROM entries WHERE tenant_id = $1 AND path = ANY ($2::text[])',
 );
 
-// The following are for one change (`beginChangeQuery`), made at the time `at`, that has made sure that they will not conflict.
+// The following belong to one change (`beginChangeQuery`) at the time `at`, which has checked that nothing conflicts.
 
-/** Makes directories where there are none, and names those. Each one's parent exists or is among them. */
+/** Creates the missing directories and returns their paths. The parent of each exists or is among them. */
 export const importDirectoriesQuery = defineQuery<
   { tenant: string; paths: string[]; modified: string[]; at: string },
   { path: string }
@@ -104,7 +114,7 @@ RETURNING e.path
 `,
 );
 
-/** Makes files in directories that exist. */
+/** Creates files in existing directories. */
 export const importFilesQuery = defineQuery<{
   tenant: string;
   paths: string[];
@@ -124,7 +134,7 @@ FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) AS f (path, content,
 `,
 );
 
-/** Counts files as used by the tenant, unless that or the directories exceed a quota, which it then names. */
+/** Adds to the usage of a tenant, or returns the quota that this would exceed. */
 export const reserveQuery = defineQuery<
   { tenant: string; files: number; directories: number; bytes: number } & Quotas,
   { exceeded: Omit<OverQuota, 'kind'> | null }
@@ -145,4 +155,5 @@ export const transferQueries = [
   importFilesQuery,
   reserveQuery,
   ...copyQueries,
+  ...historyTransferQueries,
 ] as const;

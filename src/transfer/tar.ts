@@ -11,18 +11,18 @@ import type { Exported } from './transfer.ts';
 // Why tar-stream, and not node-tar: docs/decisions/0007-tar-stream.md.
 
 const BLOCK = 512;
-/** As many seconds since 1970 as tar-stream can write into a header. */
+/** The latest time, in seconds since 1970, that tar-stream can write into a plain header. */
 const LAST_PLAIN_TIME = 2 ** 31 - 1;
 
 /**
- * Writes an archive: `fill` is given the way to add entries to it, and each is added once there is room for it.
+ * Writes an archive. `fill` adds the entries; each `add` waits until the output accepts more.
  *
- * @param end whether the archive is all that `output` gets
+ * @param end whether to end `output` after the archive
  */
 export async function writeTar(
   output: Writable,
   end: boolean,
-  fill: (add: (entry: Exported) => Promise<void>) => Promise<void>,
+  fill: (add: (entry: Exported) => Promise<void>) => Promise<unknown>,
 ): Promise<void> {
   const archive = pack();
   // Readable.from, because a pack's own `pipe` knows nothing of `end`.
@@ -31,7 +31,7 @@ export async function writeTar(
   try {
     await fill(async (entry) => {
       await addEntry(archive, entry);
-      // The pack itself takes any number of directories at once.
+      // The pack itself applies no backpressure to directories.
       if (output.writableNeedDrain) await Promise.race([once(output, 'drain'), flowing]);
     });
     archive.finalize();
@@ -49,20 +49,20 @@ function addEntry(archive: Pack, entry: Exported): Promise<void> {
   const header = {
     name: path.slice(1) + (kind === 'dir' ? '/' : ''),
     type: kind === 'dir' ? ('directory' as const) : ('file' as const),
-    // What BetaLocalFilesystemMemoryTool gives its files: they are nobody else's business.
+    // The modes that BetaLocalFilesystemMemoryTool uses: memories are private.
     mode: kind === 'dir' ? 0o700 : 0o600,
     mtime: new Date(Math.min(seconds, LAST_PLAIN_TIME) * 1000),
     ...(seconds > LAST_PLAIN_TIME ? { pax: { mtime: String(seconds) } } : {}),
   };
   return new Promise((resolve, reject) => {
     const done = (error?: Error | null) => (error ? reject(error) : resolve());
-    const content = kind === 'file' ? Buffer.from(entry.content) : undefined;
+    const content = kind === 'dir' ? undefined : Buffer.from(entry.content);
     const sink = content ? archive.entry(header, content, done) : archive.entry(header, done);
     sink.on('error', reject);
   });
 }
 
-/** What tar-stream's types leave out: extended headers, the content's offset, and types it does not know. */
+/** Adds what the types of tar-stream lack: extended headers, the offset of the content, and unknown types. */
 type ReadHeader = Omit<Header, 'type'> & {
   type: Header['type'] | null;
   pax: Record<string, string> | null;
@@ -73,10 +73,10 @@ type ReadHeader = Omit<Header, 'type'> & {
 const EXTRACT_OPTIONS = { highWaterMark: 64 * 1024, filenameEncoding: 'latin1' };
 
 /**
- * The files and directories of an archive in its order, each to be read before the next. `archive` is destroyed at the
- * end, also when that comes early.
+ * Reads the files and directories of an archive, in its order. Read each content before the next entry. `archive` is destroyed at the
+ * end, also when the caller stops early.
  *
- * @throws OperatorError for whatever is neither file nor directory, and for an archive that is damaged or cut short.
+ * @throws OperatorError for an entry that is neither file nor directory, and for a damaged or truncated archive
  */
 export async function* readTar(archive: Readable): AsyncGenerator<SourceEntry> {
   const unpack = extract(EXTRACT_OPTIONS);
@@ -89,7 +89,7 @@ export async function* readTar(archive: Readable): AsyncGenerator<SourceEntry> {
     });
     unpack.on('close', () => resolve());
   });
-  /** The reason why the archive could not be read to its end; streams that depend on it fail without. */
+  /** The reason why the archive could not be read. The errors of the streams that depend on it do not have it. */
   const reason = async () => {
     await closed;
     return explained(failure, found > 0);
@@ -124,7 +124,7 @@ export async function* readTar(archive: Readable): AsyncGenerator<SourceEntry> {
   if (!isEnd(unclaimed.rest())) throw explained(undefined, found > 0);
 }
 
-/** Feeds the archive to tar-stream as fast as that takes it. A failure comes out where the entries come out. */
+/** Feeds the archive to tar-stream with backpressure. A failure surfaces where the entries are read. */
 async function feed(archive: Readable, unpack: Extract, unclaimed: Unclaimed): Promise<void> {
   let resume = () => {};
   unpack.on('drain', () => resume());
@@ -156,7 +156,7 @@ function describe(header: ReadHeader, headers: Buffer): Omit<SourceEntry, 'conte
   }
   const seconds = Number(header.pax?.mtime);
   const modified = Number.isFinite(seconds) ? new Date(seconds * 1000) : header.mtime;
-  // Old archives have no other sign of a directory than the slash at the end.
+  // In old archives, only a trailing slash marks a directory.
   const isDirectory = header.type === 'directory' || (header.size === 0 && name.endsWith('/'));
   if (header.type === 'directory' || header.type === 'file' || header.type === 'contiguous-file') {
     return { name, kind: isDirectory ? 'dir' : 'file', bytes: header.size, modified };
@@ -174,7 +174,7 @@ const REFUSED = {
   unknown: `it is of a type that is not known here, ${ONLY}. Leave it out.`,
 };
 
-/** The name as text. tar-stream has decoded that of an extended header already, with U+FFFD for what is not UTF-8. */
+/** Decodes the name. tar-stream has already decoded that of an extended header, with U+FFFD for invalid UTF-8. */
 function nameOf({ name, pax }: ReadHeader, headers: Buffer): string {
   if (pax?.path) {
     if (pax.path.includes('\uFFFD') && !headers.includes(`path=${pax.path}\n`)) throw notUtf8Name(pax.path);
@@ -194,7 +194,7 @@ function isEnd(bytes: Buffer): boolean {
   return bytes.length >= BLOCK && isZero(bytes);
 }
 
-/** @param isArchive whether it has been one up to the point where it could not be read any more */
+/** @param isArchive whether it was a valid archive up to the failure */
 function explained(failure: unknown, isArchive: boolean): OperatorError {
   if (failure instanceof OperatorError) return failure;
   const { code, message } = (failure ?? {}) as NodeJS.ErrnoException;

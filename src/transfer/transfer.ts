@@ -6,8 +6,12 @@ import type { Database } from '../postgres/database.ts';
 import { changeOrTry } from '../postgres/dry-run.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import { findTenantQuery } from '../tenants/queries.ts';
+import { readPages } from '../util/pages.ts';
+import { type ExportedHistory, exportHistory } from './history-export.ts';
 import { BATCH, type Imported, type ImportSource, importInto } from './import.ts';
 import {
+  type ExportedDirectoryRow,
+  type ExportedFileRow,
   exportDirectoriesQuery,
   exportFilesQuery,
   findEntryQuery,
@@ -16,15 +20,16 @@ import {
   waitForReaderQuery,
 } from './queries.ts';
 
-/** Past every path: '0' follows '/', and all paths begin with `/memories`. */
+/** Sorts after every path: '0' follows '/', and all paths start with `/memories`. */
 const PAST_THE_END = `${ROOT}0`;
 
-/** An entry on its way out; `modified` in seconds since 1970. */
+/** An exported entry; `modified` in seconds since 1970. */
 export type Exported =
   | { path: string; kind: 'file'; content: string; modified: number }
-  | { path: string; kind: 'dir'; modified: number };
+  | { path: string; kind: 'dir'; modified: number }
+  | ExportedHistory;
 
-/** A tenant's memory as a whole: listed, taken out, put in. Throws `DatabaseError`. */
+/** Lists, exports, and imports the whole memory of a tenant. Throws `DatabaseError`. */
 export class Transfer {
   readonly #database: Database;
   readonly #quotas: Quotas;
@@ -34,30 +39,34 @@ export class Transfer {
     this.#quotas = quotas;
   }
 
-  /** What is at a path, with its content if it is a file. Nothing may be at the root, which exists nevertheless. */
+  /** Returns the entry at a path, with its content if it is a file. The root always exists, but may have no entry. */
   async find(tenant: string, path: MemoryPath) {
     return (await this.#database.query(findEntryQuery, { tenant, path })).rows[0];
   }
 
-  /** What is at a path and below it, in the order of the paths, read page by page. */
-  async *list(tenant: string, path: MemoryPath): AsyncGenerator<ListedRow> {
-    let after = '';
-    for (;;) {
-      const { rows } = await this.#database.query(listTreeQuery, { tenant, path, after, limit: BATCH.rows });
-      yield* rows;
-      const last = rows.at(-1);
-      if (last === undefined || rows.length < BATCH.rows) return;
-      after = last.path;
-    }
+  /** Lists the entries at a path and below it, in path order. */
+  list(tenant: string, path: MemoryPath): AsyncGenerator<ListedRow> {
+    const limit = BATCH.rows;
+    return readPages<ListedRow>((last) => this.page(tenant, path, { after: last?.path ?? '', limit }), limit);
+  }
+
+  /** A page of `list`: at most `limit` entries after a path. */
+  async page(tenant: string, path: MemoryPath, page: { after: string; limit: number }): Promise<ListedRow[]> {
+    return (await this.#database.query(listTreeQuery, { tenant, path, ...page })).rows;
   }
 
   /**
-   * Hands out a tenant's whole memory as it is at one moment, entry by entry, always in the same order: the files, then
-   * the directories, each after those below it (whoever unpacks in this order does not touch a directory again once
-   * its time is set). Waits for `write` before it reads on.
+   * Exports a tenant's whole memory, as of one moment, entry by entry: the files, then the directories, each after its subdirectories.
+   * Unpacking in this order does not touch a directory after its time is set. The history comes last, if asked for. Waits for `write` before it reads on.
+   *
+   * @returns how many versions were exported; null without the history
    */
-  async exportTo(tenant: string, write: (entry: Exported) => Promise<void>): Promise<void> {
-    await this.#database.transaction(
+  async exportTo(
+    tenant: string,
+    write: (entry: Exported) => Promise<void>,
+    { history = false }: { history?: boolean } = {},
+  ): Promise<number | null> {
+    return this.#database.transaction(
       async (query) => {
         await query(waitForReaderQuery, {});
         const row = (await query(findTenantQuery, { tenant })).rows[0];
@@ -70,16 +79,17 @@ export class Transfer {
         }
         const created = new Date(row.createdAt).getTime() / 1000;
         if (last !== ROOT) await write({ kind: 'dir', path: ROOT, modified: created });
+        return history ? exportHistory(query, tenant, write) : null;
       },
       { snapshot: true },
     );
   }
 
   /**
-   * Puts files and directories into a tenant's memory, all or nothing. The tenant's writers wait meanwhile.
+   * Imports files and directories into a tenant's memory, all or nothing. Writes to the tenant wait meanwhile.
    *
-   * @param options.origin whom the history names
-   * @param options.dryRun does it all and takes it back
+   * @param options.origin recorded in the history
+   * @param options.dryRun whether to roll back at the end
    */
   async importFrom(
     tenant: string,
@@ -92,25 +102,16 @@ export class Transfer {
   }
 }
 
-async function* filesOf(query: QueryExecutor, tenant: string) {
-  let after = '';
-  for (;;) {
-    const page = { tenant, after, limit: BATCH.rows, bytes: BATCH.bytes };
-    const { rows } = await query(exportFilesQuery, page);
-    const last = rows.at(-1);
-    if (last === undefined) return;
-    yield* rows;
-    after = last.path;
-  }
+function filesOf(query: QueryExecutor, tenant: string) {
+  return readPages<ExportedFileRow>(async (last) => {
+    const page = { tenant, after: last?.path ?? '', limit: BATCH.rows, bytes: BATCH.bytes };
+    return (await query(exportFilesQuery, page)).rows;
+  });
 }
 
-async function* directoriesOf(query: QueryExecutor, tenant: string) {
-  let before = PAST_THE_END;
-  for (;;) {
-    const { rows } = await query(exportDirectoriesQuery, { tenant, before, limit: BATCH.rows });
-    const last = rows.at(-1);
-    if (last === undefined) return;
-    yield* rows;
-    before = last.path;
-  }
+function directoriesOf(query: QueryExecutor, tenant: string) {
+  return readPages<ExportedDirectoryRow>(async (last) => {
+    const page = { tenant, before: last?.path ?? PAST_THE_END, limit: BATCH.rows };
+    return (await query(exportDirectoriesQuery, page)).rows;
+  }, BATCH.rows);
 }

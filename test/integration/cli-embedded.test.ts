@@ -23,7 +23,7 @@ async function run(env: Record<string, string>, ...args: string[]) {
 }
 
 describe('without a service', () => {
-  it('a command makes no database where there is none', async () => {
+  it('a command makes no database where there is none', { tags: 'long' }, async () => {
     const folder = join(await mkdtemp(join(inject('scratch'), 'none-')), 'data');
     for (const args of [['tenants', 'create', 'acme'], ['migrate']]) {
       expect(await run({ DATA_DIR: folder }, ...args)).toStrictEqual({
@@ -34,7 +34,7 @@ describe('without a service', () => {
     await expect(stat(folder)).rejects.toThrow('ENOENT');
   });
 
-  it('names the database that it uses, without credentials', async () => {
+  it('names the database that it uses, without credentials', { tags: 'long' }, async () => {
     const folder = await copyPgliteTemplate();
     expect(await run({ DATA_DIR: folder }, 'usage')).toStrictEqual({
       code: 0,
@@ -62,7 +62,7 @@ describe('without a service', () => {
     await own.drop();
   });
 
-  it('a reader that has seen enough is no error', async () => {
+  it('a reader that has seen enough is no error', { tags: 'long' }, async () => {
     const child = spawn(process.execPath, ['dist/cli.js', 'tenants', 'list', '--json'], {
       env: { PATH: process.env.PATH, DATA_DIR: await copyPgliteTemplate() },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -74,7 +74,7 @@ describe('without a service', () => {
   });
 });
 
-describe('while a service runs', () => {
+describe('while a service runs', { tags: 'long' }, () => {
   let server: Awaited<ReturnType<typeof startServer>>;
   const env: Record<string, string> = {};
   beforeAll(async () => {
@@ -103,7 +103,7 @@ describe('while a service runs', () => {
     );
     const other = { 'x-tenant-id': 'globex' };
     expect((await post(server.url, cmd.view('/memories/a'), other)).content).toContain(content.slice(0, 4));
-    expect((await run(env, 'expire')).output).toContain('Removed 0 files');
+    expect((await run(env, 'expire')).output).toContain('Deleted 0 files');
     expect((await run(env, 'tenants', 'create', 'acme')).code).toBe(1);
   });
 
@@ -179,7 +179,7 @@ describe('a served database', () => {
       await owner.query(numbersQuery, {});
       await query(numbersQuery, {});
     });
-    await expect(left).rejects.toThrow('The service went on without this command');
+    await expect(left).rejects.toThrow('The service rolled back this command');
     expect(await new Tenants(owner).find('left-alone')).toBeUndefined();
     await database.close();
     await stop();

@@ -32,14 +32,14 @@ describeServiceOnOwnDatabase(
       return versions;
     };
 
-    it('tenants, keys, usage: from nothing to erased', async () => {
+    it('tenants, keys, usage: from creation to deletion', async () => {
       expect(await run('tenants', 'create', 'acme', '--max-files', '2')).toStrictEqual({
         ...{ code: 0, stderr: '' },
         stdout: 'Created tenant acme.\n',
       });
       expect(await run('tenants', 'create', 'acme')).toStrictEqual({
         ...{ code: 1, stdout: '' },
-        stderr: 'memory-service: There is a tenant acme already.\n',
+        stderr: 'memory-service: Tenant acme already exists.\n',
       });
 
       const { id, key } = await json(
@@ -88,16 +88,16 @@ describeServiceOnOwnDatabase(
       expect((await run('keys', 'revoke', id)).code).toBe(0);
       expect((await run('keys', 'revoke', id)).code).toBe(1);
       expect((await run('expire', '--dry-run')).stdout).toBe(
-        'Would remove 0 files (0 bytes) of 0 tenants.\n',
+        'Would delete 0 files (0 bytes) of 0 tenants.\n',
       );
 
       expect(await run('tenants', 'delete', 'acme')).toStrictEqual({
         ...{ code: 1, stdout: '' },
         stderr:
-          'memory-service: Erase tenant acme with 1 file (3 bytes) for good? Add --yes to do it without being asked. Nothing was erased.\n',
+          'memory-service: Permanently delete tenant acme with 1 file (3 bytes)? Add --yes to confirm. Nothing was deleted.\n',
       });
       expect((await run('tenants', 'delete', 'acme', '--yes')).stdout).toBe(
-        'Erased tenant acme: 1 row of tenants, 2 rows of entries, 0 rows of versions, 0 rows of version_contents, 0 rows of past_directories, 0 rows of idempotency_keys, 1 rows of api_keys.\n',
+        'Deleted tenant acme: 1 row of tenants, 2 rows of entries, 0 rows of versions, 0 rows of version_contents, 0 rows of past_directories, 0 rows of idempotency_keys, 1 rows of api_keys.\n',
       );
     });
 
@@ -123,10 +123,17 @@ describeServiceOnOwnDatabase(
         },
         ...{ answers: 0, lastActivityAt: null },
         ...{ maxFileBytes: null, maxBytes: 0, maxFiles: 500, maxViewChars: null, ratePerMinute: null },
-        ...{ maxBodyBytes: null, ttlDays: null, redact: null, historyDays: null, maxHistoryBytes: null },
+        ...{ maxBodyBytes: null, ttlDays: null, redact: null, createExisting: null },
+        ...{ historyDays: null, maxHistoryBytes: null },
         effective: {
           ...{ maxFileBytes: 1_048_576, maxBytes: 0, maxFiles: 500, maxViewChars: 100_000 },
-          ...{ ratePerMinute: 6000, maxBodyBytes: 6_356_992, ttlDays: 0, redact: 'off' },
+          ...{
+            ratePerMinute: 6000,
+            maxBodyBytes: 6_356_992,
+            ttlDays: 0,
+            redact: 'off',
+            createExisting: 'error',
+          },
           ...{ historyDays: 30, maxHistoryBytes: 1_073_741_824 },
         },
       });
@@ -194,7 +201,7 @@ describeServiceOnOwnDatabase(
       expect((await run('tenants', 'set', '--prefix', 'b-', '--max-files', '9', '--yes')).code).toBe(0);
       expect(await limits()).toStrictEqual([9, 9, 9]);
       expect((await run('tenants', 'set', '--prefix', 'zz', '--max-files', '9', '--yes')).stderr).toBe(
-        'memory-service: No tenant is selected. See: memory-service tenants list\n',
+        'memory-service: No tenant matches. See: memory-service tenants list\n',
       );
     });
 
@@ -208,14 +215,16 @@ describeServiceOnOwnDatabase(
       await run('tenants', 'create', tenant);
       const asked = await runOn(service(), ['tenants', 'delete', tenant], { typed });
       expect(asked.code).toBe(code);
-      expect(asked.stderr).toContain(`Erase tenant ${tenant} with 0 files (0 bytes) for good? [y/N] `);
+      expect(asked.stderr).toContain(`Permanently delete tenant ${tenant} with 0 files (0 bytes)? [y/N] `);
       expect(asked.stderr).not.toMatch(/ at |Error/);
-      if (code === 1) expect(asked.stderr).toMatch(/\nmemory-service: Nothing was erased\.\n$/);
+      if (code === 1) expect(asked.stderr).toMatch(/\nmemory-service: Nothing was deleted\.\n$/);
       expect((await run('tenants', 'show', tenant)).code).toBe(1 - code);
     });
 
     it('put and rm change one file, by the rules of requests', async () => {
-      await run('tenants', 'create', 'changed', '--max-file-bytes', '20', '--redact', 'mask');
+      const settings = ['--max-file-bytes', '20', '--redact', 'mask', '--create-existing', 'overwrite'];
+      await run('tenants', 'create', 'changed', ...settings);
+      expect(await json('tenants', 'show', 'changed')).toMatchObject({ createExisting: 'overwrite' });
       const put = (stdin: string | Buffer, ...args: string[]) =>
         runOn(service(), ['put', 'changed', ...args], { stdin });
       expect(await put('one\r\n', '/memories/d/a')).toStrictEqual({
@@ -235,7 +244,11 @@ describeServiceOnOwnDatabase(
       expect((await put('a\0b', '/memories/nul')).stderr).toContain('NUL');
       expect((await put(Buffer.from([0xe9]), '/memories/bytes')).stderr).toContain('not UTF-8');
       expect((await run('put', 'changed', '/memories/x', '/nowhere/x')).stderr).toContain('ENOENT');
-      await run('tenants', 'set', 'changed', '--max-file-bytes', 'default');
+      await run('tenants', 'set', 'changed', '--max-file-bytes', 'default', '--max-bytes', '5');
+      expect((await put('x'.repeat(9), '/memories/d/a', '--force')).stderr).toBe(
+        'memory-service: There is no room: changed has 6 of 5 bytes, and the new content needs 6. Raise the limit with: memory-service tenants set changed --max-bytes 12\n',
+      );
+      await run('tenants', 'set', 'changed', '--max-bytes', 'default');
       await put(`ghp_${'a1B2'.repeat(9)}`, '/memories/key');
       expect((await run('cat', 'changed', '/memories/key')).stdout).toBe('[REDACTED:github_token]');
 
@@ -265,7 +278,7 @@ describeServiceOnOwnDatabase(
       ]);
       await runOn(service(), ['put', 'c-2', '/memories/b', '--force'], { stdin: 'changed' });
       await run('rm', 'c-2', '/memories/d', '-r');
-      expect((await run('tenants', 'copy', 'c-1', 'c-2')).stderr).toContain('There is a tenant c-2 already.');
+      expect((await run('tenants', 'copy', 'c-1', 'c-2')).stderr).toContain('Tenant c-2 already exists.');
       expect((await run('tenants', 'copy', 'nobody', 'c-3')).stderr).toContain('There is no tenant nobody.');
       expect((await run('tenants', 'copy', 'c-1', 'c-1')).code).toBe(1);
       await assertInvariants(service());
@@ -302,6 +315,10 @@ describeServiceOnOwnDatabase(
       );
       expect(await rowsOf(service(), 'r-2')).toStrictEqual(before);
       expect(await historyOf('r-2')).toStrictEqual(history);
+      // A revert goes back as far as before.
+      const since = String(history.map((each) => each.createdAt).sort()[0]);
+      const reverted = await run('revert', 'r-2', '--by', 'operator', '--since', since, '--dry-run');
+      expect(reverted.stdout).toContain('D /memories/');
       expect((await run('tenants', 'show', 'r-1')).code).toBe(1);
       expect(await json('keys', 'list', '--tenant', 'r-2')).toHaveLength(1);
       const rows = await service().query(`SELECT 1 AS one FROM idempotency_keys WHERE tenant_id = 'r-2'`);
@@ -401,7 +418,7 @@ describeServiceOnOwnDatabase(
       expect(await run('export', 'e-1', '--output', file)).toMatchObject({
         ...{
           code: 1,
-          stderr: `memory-service: There is a file ${file} already. Add --force to replace it.\n`,
+          stderr: `memory-service: ${file} already exists. Add --force to replace it.\n`,
         },
       });
       expect(await json('export', 'e-1', '--output', file, '--force')).toStrictEqual({
@@ -414,15 +431,15 @@ describeServiceOnOwnDatabase(
     });
 
     it.each([
-      [['tenants', 'create', 'a/b'], 'A tenant id is 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -'],
-      [['tenants', 'create', '--', '-x'], 'A new tenant id does not begin with "-".'],
-      [['tenants', 'copy', 'a', '--', '-x'], 'A new tenant id does not begin with "-".'],
+      [['tenants', 'create', 'a/b'], 'A tenant ID is 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -'],
+      [['tenants', 'create', '--', '-x'], 'A new tenant ID must not start with "-".'],
+      [['tenants', 'copy', 'a', '--', '-x'], 'A new tenant ID must not start with "-".'],
       [['tenants', 'set', 'acme'], 'nothing to set'],
-      [['tenants', 'set', '--max-files', '1'], 'name tenants, or select them'],
-      [['tenants', 'set', 'acme', '--all', '--max-files', '1'], 'name tenants, or select them'],
+      [['tenants', 'set', '--max-files', '1'], 'name tenants, select them'],
+      [['tenants', 'set', 'acme', '--all', '--max-files', '1'], 'name tenants, select them'],
       [['tenants', 'list', '--sort', 'size'], 'Allowed choices are id, files, bytes, used, activity.'],
       [['tenants', 'list', '--near-limit', 'x'], 'Give a percentage'],
-      [['keys', 'create'], 'say what the key is for'],
+      [['keys', 'create'], 'give one of --tenant <tenant>, --service and --admin'],
       [['tenants', 'creat'], "unknown command 'creat'"],
       [['put', 'acme', '/etc/passwd'], 'Path must start with /memories, got: /etc/passwd'],
     ])('%j is a usage error: one line, a hint, exit 2', async (args, message) => {

@@ -68,10 +68,11 @@ async function redact(service: Service, tenant: string, id: string): Promise<voi
 }
 
 afterEach(() => {
+  vi.useRealTimers();
   vi.unstubAllEnvs();
 });
 
-describeServiceOnOwnDatabase('log', (service) => {
+describeServiceOnOwnDatabase('log', (service, kind) => {
   it('shows a line a version, the newest first', async () => {
     const tenant = await story(service());
     expect(
@@ -203,6 +204,15 @@ new file mode 100644
     expect(await log('--by', 'operator')).toStrictEqual([]);
   });
 
+  it.runIf(kind === 'postgres')('counts durations back from the time of the database', async () => {
+    const tenant = await story(service());
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 24 * 60 * 60 * 1000 });
+    expect(await json(service(), 'log', tenant, '--since', '1h')).toHaveLength(6);
+    expect(await out(service(), ['cat', tenant, a, '--at', '0m'])).toBe('new');
+    expect(await out(service(), ['diff', tenant, '/memories', '--at', '0m'])).toBe('');
+    expect(await failing(service(), 'ls', tenant, '--at', '1h')).toContain('is complete since');
+  });
+
   it('of redacted versions, and those whose predecessor is no longer kept', async () => {
     const tenant = await story(service());
     const [, , , edited, , created] = await json(service(), 'log', tenant);
@@ -241,10 +251,10 @@ redacted   T.......................... by operator ada
 `);
     const at = String(created?.created_at);
     expect(await failing(service(), 'cat', tenant, a, '--at', at)).toBe(
-      `There was nothing at ${a}. See what there was: memory-service ls ${tenant} --at ${at}`,
+      `There was nothing at ${a}. See: memory-service ls ${tenant} --at ${at}`,
     );
     const listed = await runCli(service(), ['ls', tenant, '--at', at]);
-    expect(listed.stderr).toBe('Not shown: 1 file that was redacted since.\n');
+    expect(listed.stderr).toBe('Not shown, because redacted since: 1 file.\n');
 
     await service().query('DELETE FROM versions WHERE tenant_id = $1::text AND id = $2::text::uuid', [
       ...[tenant, created?.id],
@@ -260,7 +270,7 @@ redacted   T.......................... by operator ada
       `error: option '--since <time>' argument 'yesterday' is invalid. "yesterday" is not a time. Give ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z, 2026-11-22T09:30:00.123456+01:00; without an offset, it is UTC) or how long ago (90m, 2h, 3d, 1w).`,
     );
     expect(await failing(service(), 'log', tenant, '--limit', '0')).toContain(
-      'It has to be a whole number from 1.',
+      'Give a whole number of at least 1.',
     );
     expect(await failing(service(), 'log', tenant, '--operation', 'renamed')).toContain(
       'Allowed choices are created, modified, deleted.',
@@ -298,9 +308,9 @@ three
     });
     const none = '00000000-0000-0000-0000-000000000000';
     expect(await failing(service(), 'show', tenant, none)).toBe(
-      `There is no version ${none} of ${tenant}. See what there is: memory-service log ${tenant}`,
+      `There is no version ${none} of ${tenant}. See: memory-service log ${tenant}`,
     );
-    expect(await failing(service(), 'show', tenant, 'x')).toContain('It is not the id of a version');
+    expect(await failing(service(), 'show', tenant, 'x')).toContain('Give the ID of a version');
     expect(await failing(service(), 'show', freshTenant(), String(moved?.id))).toContain(
       'There is no tenant',
     );
@@ -431,8 +441,8 @@ rename to memories/b.md
     const tenant = await story(service());
     const id = String((await json(service(), 'log', tenant))[0]?.id);
     for (const [args, message] of [
-      [[id, '--at', '1h'], '--at and --to go with a path, not with a version.'],
-      [[a], 'Say from when to compare a path: --at <time>.'],
+      [[id, '--at', '1h'], '--at and --to work only with a path, not with a version.'],
+      [[a], 'To compare a path, give --at <time>.'],
       [[a, id, '--at', '1h'], 'Give two versions, or a path with --at.'],
     ] as const) {
       expect(await failing(service(), 'diff', tenant, ...args)).toBe(message);
@@ -470,7 +480,7 @@ describeServiceOnOwnDatabase('the past', (service) => {
     for (const [args, message] of [
       [
         ['cat', tenant, b, ...at(deleted)],
-        `There was nothing at ${b}. See what there was: memory-service ls ${tenant} --at ${deleted?.created_at}`,
+        `There was nothing at ${b}. See: memory-service ls ${tenant} --at ${deleted?.created_at}`,
       ],
       [
         ['cat', tenant, '/memories/d', ...at(deleted)],
@@ -478,7 +488,7 @@ describeServiceOnOwnDatabase('the past', (service) => {
       ],
       [
         ['ls', tenant, '/memories/none', ...at(deleted)],
-        `There was nothing at /memories/none. See what there was: memory-service ls ${tenant} --at ${deleted?.created_at}`,
+        `There was nothing at /memories/none. See: memory-service ls ${tenant} --at ${deleted?.created_at}`,
       ],
     ] as const) {
       expect(await failing(service(), ...args)).toBe(message);

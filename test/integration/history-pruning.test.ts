@@ -142,7 +142,7 @@ describeServiceOnOwnDatabase('the history is pruned', (service) => {
     await assertInvariants(service());
   });
 
-  it('by bytes of past directories too, in batches', async () => {
+  it('by bytes of past directories too, in batches', { tags: 'long' }, async () => {
     const tenant = await tenantWith(service(), { maxHistoryBytes: 300 });
     for (let i = 0; i < 3; i++) {
       const files = Array.from({ length: 150 }, (_, j) => cmd.create(`/memories/d/${j}/f`, 'x'));

@@ -52,12 +52,15 @@ async function lastChange(service: Service, tenant: string): Promise<string> {
 
 /** A past tree in the model's form. */
 async function treeAt(service: Service, tenant: string, at: string): Promise<Map<string, string | null>> {
-  const tree = new Map<string, string | null>([[ROOT, null]]);
-  for await (const { path, contentId } of historyOf(service).treeAt(tenant, ROOT, at)) {
-    const contents = contentId && (await historyOf(service).contents(tenant, [contentId]));
-    tree.set(path, contents ? (contents.get(contentId) ?? 'missing') : null);
-  }
-  return tree;
+  const entries: { path: string; contentId: string | null }[] = [];
+  for await (const entry of historyOf(service).treeAt(tenant, ROOT, at)) entries.push(entry);
+  const ids = entries.flatMap(({ contentId }) => contentId ?? []);
+  const contents = await historyOf(service).contents(tenant, ids);
+  const contentOf = (id: string | null) => (id === null ? null : (contents.get(id) ?? 'missing'));
+  return new Map([
+    [ROOT, null],
+    ...entries.map(({ path, contentId }) => [path, contentOf(contentId)] as const),
+  ]);
 }
 
 /** Does each step and fails when one does. */

@@ -137,6 +137,9 @@ describeService('restore', (service) => {
     expect(await restore(service(), tenant, before.at, '/memories/x')).toStrictEqual([
       ...['D /memories/x/y/f', '- /memories/x', '- /memories/x/y', '- /memories/x/y/e'],
     ]);
+    await expect(restore(service(), tenant, before.at, '/memories/x')).rejects.toThrow(
+      'There is nothing at /memories/x, and there was nothing then.',
+    );
     expect(await restore(service(), tenant, between.at, '/memories/x/y/e')).toStrictEqual([
       ...['+ /memories/x', '+ /memories/x/y', '+ /memories/x/y/e'],
     ]);
@@ -364,7 +367,7 @@ describeService('restore', (service) => {
     const same = await runCli(service(), ['restore', tenant, '--version', version?.id ?? '']);
     expect(same.error ?? same.stderr).toMatch(/nothing to change|is a deletion/);
     const neither = await runCli(service(), ['restore', tenant]);
-    expect(neither.error).toBe('Say what to restore: --at <time>, or --version <id>.');
+    expect(neither.error).toBe('Give either --at <time> or --version <id>.');
     const both = await runCli(service(), ['restore', tenant, '--at', '2h', '--version', 'x']);
     expect(both.error).toContain("cannot be used with option '--version <id>'");
     await expect(

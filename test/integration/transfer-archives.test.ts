@@ -36,7 +36,7 @@ const ARCHIVES: [title: string, archive: Buffer, message: string][] = [
   [
     'an entry outside the memories folder',
     after(file('etc/passwd')),
-    'Cannot import etc/passwd: it is not below memories/. Say where the entries go with --into, for example --into /memories.',
+    'Cannot import etc/passwd: it is not below memories/. Give the destination with --into, for example --into /memories.',
   ],
   [
     'a control character',
@@ -139,12 +139,12 @@ const ARCHIVES: [title: string, archive: Buffer, message: string][] = [
   [
     'two names for one path',
     after(file('memories/\u00e9'), file('memories/e\u0301')),
-    'Cannot import /memories/e\u0301: its path and that of another entry are the same once normalised to Unicode NFC, as paths are kept: /memories/e\\u0301 and /memories/\\u00E9. Rename one of them.',
+    'Cannot import /memories/e\u0301: its path equals that of another entry after normalization to Unicode NFC: /memories/e\\u0301 and /memories/\\u00E9. Rename one of them.',
   ],
   [
     'two names for one directory',
     after(file('memories/\u00e9/a'), file('memories/e\u0301/b')),
-    'Cannot import /memories/e\u0301: its path and that of another entry are the same once normalised to Unicode NFC, as paths are kept: /memories/e\\u0301 and /memories/\\u00E9. Rename one of them.',
+    'Cannot import /memories/e\u0301: its path equals that of another entry after normalization to Unicode NFC: /memories/e\\u0301 and /memories/\\u00E9. Rename one of them.',
   ],
   [
     'a file that is too large',

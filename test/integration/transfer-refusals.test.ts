@@ -55,10 +55,10 @@ describeService('transfer rejects', (service) => {
     );
     const stdin = archiveOf(Object.fromEntries(names.map((name) => [name, 'new'])));
     expect(await refused(tenant, ['-'], { stdin })).toBe(
-      'There is something already at 7 of the paths:\n  /memories/a\n  /memories/b\n  /memories/c\n  /memories/d\n  /memories/e\n  and 2 more\nDelete or rename what is there, or import into another directory with --into.',
+      '7 paths are already in use:\n  /memories/a\n  /memories/b\n  /memories/c\n  /memories/d\n  /memories/e\n  and 2 more\nDelete or rename what is there, or import into another directory with --into.',
     );
     expect(await refused(tenant, ['-'], { stdin: archiveOf({ 'memories/g/h': 'new' }) })).toBe(
-      'There is something already at 1 of the paths:\n  /memories/g/h\nDelete or rename what is there, or import into another directory with --into.',
+      '1 path is already in use:\n  /memories/g/h\nDelete or rename what is there, or import into another directory with --into.',
     );
   });
 
@@ -74,7 +74,7 @@ describeService('transfer rejects', (service) => {
     await new Tenants(service().database).set(tenant, { maxFileBytes: 0 });
     const unlimited = tenGigabytes(entry({ name: 'memories/zeros', size }));
     expect(await refused(tenant, ['-'], { stdin: unlimited.stream })).toBe(
-      `Cannot import memories/zeros: it has ${size} bytes, and no file may have more than 134217728.`,
+      `Cannot import memories/zeros: it has ${size} bytes, and a file can have at most 134217728.`,
     );
     expect(unlimited.read()).toBeLessThan(1024 ** 2);
   });
@@ -125,10 +125,10 @@ describeService('transfer rejects', (service) => {
     const tenant = await tenantWithOld();
     const empty = await mkdtemp(join(inject('scratch'), 'refused-'));
     expect(await refused(tenant, [empty])).toBe(
-      `${empty} is not a folder memories, and has none in it. Say where its files go with --into, for example --into /memories.`,
+      `${empty} is not named memories and does not contain a folder memories. Give the destination with --into, for example --into /memories.`,
     );
     expect(await refused(tenant, [empty, '--strip', '1', '--into', '/memories'])).toBe(
-      '--strip is for archives: name the folder itself, and use --into.',
+      '--strip works only with archives. Name the folder itself, and use --into.',
     );
     expect(await refused(tenant, [join(empty, 'missing')])).toBe(
       `Cannot read ${join(empty, 'missing')} (ENOENT).`,
@@ -142,10 +142,10 @@ describeService('transfer rejects', (service) => {
     );
     const absolute = archiveOf({ '/memories/a': 'a' });
     expect(await refused(tenant, ['-', '--into', '/memories'], { stdin: absolute })).toBe(
-      'Cannot import /memories/a: its path is absolute; with --into, paths have to be relative.',
+      'Cannot import /memories/a: its path is absolute. With --into, paths must be relative.',
     );
     expect(await refused(tenant, ['-'], { stdin: Object.assign(new PassThrough(), { isTTY: true }) })).toBe(
-      'There is no archive: the standard input is a terminal.',
+      'Standard input is a terminal. Name an archive, or pipe one into the command.',
     );
     const nobody = freshTenant();
     for (const args of [

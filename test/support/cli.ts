@@ -1,5 +1,4 @@
-import { Readable, Writable } from 'node:stream';
-import { WriteStream } from 'node:tty';
+import { Readable } from 'node:stream';
 import { Command, CommanderError } from 'commander';
 import { registerHistoryCommands } from '../../src/cli/history-commands.ts';
 import { registerMemoryCommands } from '../../src/cli/memory-commands.ts';
@@ -7,6 +6,7 @@ import { registerRestoreCommand } from '../../src/cli/restore-command.ts';
 import { registerRevertCommand } from '../../src/cli/revert-command.ts';
 import { type Config, loadConfig } from '../../src/config.ts';
 import { OperatorError } from '../../src/errors.ts';
+import { CollectedOutput } from './collected-output.ts';
 import type { Service } from './service.ts';
 
 export interface CliResult {
@@ -17,26 +17,6 @@ export interface CliResult {
   stderr: string;
 }
 
-class Collected extends Writable {
-  readonly chunks: Buffer[] = [];
-  readonly isTTY: boolean;
-  constructor(isTTY = false) {
-    super();
-    this.isTTY = isTTY;
-  }
-  /** As a terminal's, which heeds `NO_COLOR`. */
-  getColorDepth(env = process.env): number {
-    return WriteStream.prototype.getColorDepth(env);
-  }
-  override _write(chunk: Buffer, _encoding: BufferEncoding, callback: () => void): void {
-    this.chunks.push(chunk);
-    callback();
-  }
-  get bytes(): Buffer {
-    return Buffer.concat(this.chunks);
-  }
-}
-
 /** Runs a memory command of the CLI in this process, on the service's database. */
 export async function runCli(
   service: Service,
@@ -44,8 +24,8 @@ export async function runCli(
   options: { stdin?: Readable | Buffer; env?: Record<string, string>; isTTY?: boolean } = {},
 ): Promise<CliResult> {
   const { stdin = Readable.from([]), env = {}, isTTY = false } = options;
-  const stdout = new Collected(isTTY);
-  const stderr = new Collected();
+  const stdout = new CollectedOutput(isTTY);
+  const stderr = new CollectedOutput();
   const config: Config = loadConfig({ AUTH: 'none', ...env });
   const database = { ...service.database, close: async () => {} };
   const program = new Command('memory-service').exitOverride();
@@ -58,10 +38,10 @@ export async function runCli(
   registerRevertCommand(program, open, io);
   try {
     await program.parseAsync(args, { from: 'user' });
-    return { exitCode: 0, stdout: stdout.bytes, stderr: stderr.bytes.toString() };
+    return { exitCode: 0, stdout: stdout.bytes, stderr: stderr.text };
   } catch (error) {
     if (!(error instanceof OperatorError || error instanceof CommanderError)) throw error;
     const { message, exitCode } = error;
-    return { error: message, exitCode, stdout: stdout.bytes, stderr: stderr.bytes.toString() };
+    return { error: message, exitCode, stdout: stdout.bytes, stderr: stderr.text };
   }
 }

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { ChangeOptions, Changes } from '../../src/history/changes.ts';
+import type { ChangeOptions, Changes } from '../../src/history/apply.ts';
 import { restoreAt } from '../../src/history/restore.ts';
 import { type MemoryPath, ROOT } from '../../src/memory/path.ts';
 import { readTree } from './invariants.ts';

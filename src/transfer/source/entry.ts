@@ -1,11 +1,11 @@
 import { OperatorError } from '../../errors.ts';
 
-/** What an archive or a folder holds at one name. */
+/** An entry of an archive or a folder. */
 export interface SourceEntry {
   /** The path as the source spells it. */
   name: string;
   kind: 'file' | 'dir';
-  /** How many bytes `content` has according to the source, known before any is read. */
+  /** The size of `content` in bytes, as declared by the source. */
   bytes: number;
   modified: Date;
   content: AsyncIterable<Uint8Array>;
@@ -14,9 +14,9 @@ export interface SourceEntry {
 const SHOWN_CHARACTERS = 300;
 
 /**
- * A text from a source that nobody vouches for, fit for a terminal: what could move its cursor or hide itself is escaped.
+ * Makes text from an untrusted source safe to print on a terminal: escapes control characters and invisible ones.
  *
- * @param visible what need not be escaped
+ * @param visible matches the characters that need no escape
  */
 export function printable(text: string, visible: RegExp = /[^\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/u): string {
   const shown: string[] = [];
@@ -33,22 +33,22 @@ function escaped(character: string): string {
   return hex.length > 4 ? `\\u{${hex}}` : `\\u${hex.padStart(4, '0')}`;
 }
 
-/** With everything but ASCII escaped, for names that look the same and are not. */
+/** Escapes everything but ASCII, for names that only look the same. */
 export function spelledOut(text: string): string {
   return printable(text, /[ -~]/);
 }
 
-/** Why one entry cannot be imported, and what to do about it. */
+/** An error that says why an entry cannot be imported and what to do about it. */
 export function cannotImport(name: string, why: string): OperatorError {
   return new OperatorError(`Cannot import ${printable(name)}: ${why}`);
 }
 
-/** @param shown the name as far as it can be shown */
+/** @param shown the name in a printable form */
 export function notUtf8Name(shown: string): OperatorError {
   return cannotImport(shown, 'its name is not UTF-8. Rename it, for example with: convmv -f latin1 -t utf-8');
 }
 
-/** A character up to U+00FF as the byte that it stands for. */
+/** Shows a character up to U+00FF as the byte that it represents. */
 export function asByte(character: string): string {
   return `\\x${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
 }

@@ -6,7 +6,7 @@ import { OperatorError } from '../../errors.ts';
 import { asByte, cannotImport, notUtf8Name, type SourceEntry } from './entry.ts';
 
 /**
- * The files and directories in a folder, links not followed, in the order of their names.
+ * Reads the files and directories in a folder, in the order of their names, without following links.
  *
  * @param bare whether names are relative to the folder. Otherwise the folder is `memories` itself, or one that holds it
  *   (as that of the SDK's `BetaLocalFilesystemMemoryTool`), and they begin with `memories/`.
@@ -27,11 +27,11 @@ async function memoriesFolder(folder: string): Promise<string> {
   const inside = join(folder, 'memories');
   if ((await stat(inside).catch(() => undefined))?.isDirectory()) return inside;
   throw new OperatorError(
-    `${folder} is not a folder memories, and has none in it. Say where its files go with --into, for example --into /memories.`,
+    `${folder} is not named memories and does not contain a folder memories. Give the destination with --into, for example --into /memories.`,
   );
 }
 
-/** Paths are bytes here: whether they are UTF-8 is to be found out. */
+/** Works on paths as bytes, because they may not be UTF-8. */
 async function* walk(folder: Buffer, name: string): AsyncGenerator<SourceEntry> {
   const { mtime } = await stat(folder);
   yield { name: name === '' ? '.' : name, kind: 'dir', bytes: 0, modified: mtime, content: nothing() };
@@ -54,7 +54,7 @@ async function* walk(folder: Buffer, name: string): AsyncGenerator<SourceEntry> 
 }
 
 async function* contentOf(path: Buffer): AsyncGenerator<Uint8Array> {
-  // Should it have become a link or a pipe meanwhile, this fails, and does not wait.
+  // If it has become a link or a pipe in the meantime, this fails instead of waiting.
   const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     yield* handle.createReadStream({ autoClose: false });

@@ -1,22 +1,24 @@
 import { isUtf8 } from 'node:buffer';
 import { OperatorError } from '../../errors.ts';
 import { containsNul } from '../../memory/messages.ts';
+import type { MemoryPath } from '../../memory/path.ts';
 import type { ImportSource } from '../import.ts';
 import { cannotImport, type SourceEntry } from './entry.ts';
+import { ArchivedHistory, type CheckedContent, isHistory } from './history.ts';
 import { Spool } from './spool.ts';
 import { ImportTree, type Placement } from './tree.ts';
 
-/** What a policy makes of a text: what is to be stored, or that it must not be. `kinds` names what was found in it. */
+/** The decision of a policy on a text: the text to store, or a refusal. `kinds` names the secrets that were found. */
 export type Inspected = { ok: true; text: string; kinds: string[] } | { ok: false; kinds: string[] };
 
-/** What holds for an import; a limit of 0 is none. */
+/** The rules of an import. A limit of 0 means no limit. */
 export interface ImportRules extends Placement {
   tenant: string;
   maxFileBytes: number;
   maxFiles: number;
   maxBytes: number;
   inspect?: ((text: string) => Promise<Inspected>) | undefined;
-  /** Told of each file whose text the policy has changed. */
+  /** Called for each file whose text the policy has changed. */
   onChanged?: ((path: string, kinds: string[]) => void) | undefined;
   onProgress?: ((files: number, bytes: number) => void) | undefined;
 }
@@ -25,14 +27,14 @@ export interface PreparedImport extends ImportSource {
   close(): Promise<void>;
 }
 
-/** With no limit of the tenant's own: more than this cannot be sent to the database in one piece. */
+/** The limit for tenants without one: more cannot be sent to the database in one piece. */
 const LARGEST_FILE = 128 * 1024 * 1024;
 
 /**
- * Reads a source to its end and checks all of it that can be checked without the database, which is not touched.
+ * Reads a whole source and checks everything that does not need the database.
  *
- * @returns what to import; to be closed.
- * @throws OperatorError naming the first entry that cannot be imported, and why.
+ * @returns the entries to import. The caller closes it.
+ * @throws OperatorError that names the first entry that cannot be imported and says why
  */
 export async function prepareImport(
   source: AsyncIterable<SourceEntry>,
@@ -40,68 +42,85 @@ export async function prepareImport(
 ): Promise<PreparedImport> {
   const now = new Date();
   const tree = new ImportTree(rules, now);
-  const spool = await Spool.open();
+  const spool = await Spool.open<{ path: MemoryPath; modified: Date }>();
+  /** Paths of files and ids of contents. */
+  const masked = new Set<string>();
+  let history: ArchivedHistory | undefined;
+  const close = async () => {
+    await spool.close();
+    await history?.close();
+  };
   try {
     let found = 0;
     for await (const entry of source) {
       found++;
+      if (isHistory(entry, rules)) {
+        history ??= await ArchivedHistory.open((each) => masked.has(each));
+        const { bytes, isMasked } = await checkedContent(entry, rules);
+        const id = await history.add(entry, bytes);
+        if (isMasked && id !== undefined) masked.add(id);
+        continue;
+      }
       const modified = believable(entry.modified, now);
       const path = tree.add({ ...entry, modified });
       if (path === undefined || entry.kind === 'dir') continue;
-      const content = await checkedContent(entry, rules);
-      await spool.add(path, content, modified);
+      const { bytes, isMasked } = await checkedContent(entry, rules);
+      if (isMasked) masked.add(path);
+      await spool.add({ path, modified }, bytes);
       checkTotals(spool, rules);
       rules.onProgress?.(spool.files, spool.bytes);
     }
     if (found === 0) throw new OperatorError('There is nothing to import: the archive is empty.');
+    history?.check(spool.files);
     return {
+      history,
       entries: tree.entries,
       files: spool.files,
       bytes: spool.bytes,
       batches: () => spool.batches(),
-      close: () => spool.close(),
+      close,
     };
   } catch (error) {
-    await spool.close();
+    await close();
     throw error;
   }
 }
 
-/** A time that a file may have been modified at: in the future it would never expire. */
+/** Limits a modification time to the present: a file from the future would never expire. */
 function believable(modified: Date, now: Date): Date {
   const time = modified.getTime();
   return time >= 0 && time <= now.getTime() ? modified : now;
 }
 
-async function checkedContent(entry: SourceEntry, rules: ImportRules): Promise<Buffer> {
+async function checkedContent(entry: SourceEntry, rules: ImportRules): Promise<CheckedContent> {
   const { name } = entry;
   checkSize(name, entry.bytes, rules);
   const bytes = await read(entry, rules);
   if (!isUtf8(bytes)) {
     throw cannotImport(name, 'its content is not UTF-8 text, and a memory holds text only. Leave it out.');
   }
-  if (rules.inspect === undefined) return bytes;
+  if (rules.inspect === undefined) return { bytes, isMasked: false };
   const text = bytes.toString();
   const inspected = await rules.inspect(text);
   const kinds = inspected.kinds.join(', ');
   if (!inspected.ok) {
     throw cannotImport(name, `it contains what looks like a secret (${kinds}). Take that out of it.`);
   }
-  if (inspected.text === text) return bytes;
+  if (inspected.text === text) return { bytes, isMasked: false };
   rules.onChanged?.(name, inspected.kinds);
   const changed = Buffer.from(inspected.text);
   checkSize(name, changed.length, rules);
-  return changed;
+  return { bytes: changed, isMasked: true };
 }
 
-/** The content, given up on as soon as it cannot be imported. */
+/** Reads the content, and stops as soon as it cannot be imported. */
 async function read({ name, content }: SourceEntry, rules: ImportRules): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of content) {
     if (chunk.includes(0)) throw cannotImport(name, `its content ${containsNul}. Leave it out.`);
     bytes += chunk.length;
-    // A file may have grown since its size was looked at.
+    // The file may have grown since its size was read.
     checkSize(name, bytes, rules);
     chunks.push(chunk);
   }
@@ -116,11 +135,11 @@ function checkSize(name: string, bytes: number, { tenant, maxFileBytes }: Import
     );
   }
   if (bytes > LARGEST_FILE) {
-    throw cannotImport(name, `it has ${bytes} bytes, and no file may have more than ${LARGEST_FILE}.`);
+    throw cannotImport(name, `it has ${bytes} bytes, and a file can have at most ${LARGEST_FILE}.`);
   }
 }
 
-/** Ends early what cannot fit even into an empty memory. Whether the rest fits, the database knows. */
+/** Rejects early what would not fit even into an empty memory. The database decides about the rest. */
 function checkTotals(
   total: { files: number; bytes: number },
   { tenant, maxFiles, maxBytes }: ImportRules,

@@ -2,23 +2,16 @@ import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { OperatorError } from '../../errors.ts';
-import type { MemoryPath } from '../../memory/path.ts';
-import { BATCH, type ImportedFile } from '../import.ts';
-
-interface SpooledFile {
-  path: MemoryPath;
-  bytes: number;
-  modified: Date;
-}
+import { BATCH } from '../import.ts';
 
 /**
- * Keeps the checked contents of an import in a temporary file until all of it is known to be good, so that the database
- * is not kept waiting by a slow source, and memory does not grow with the archive.
+ * Keeps the checked contents of an import in a temporary file until the whole source is checked. So the database does not wait for a
+ * slow source, and memory does not grow with the archive. Each content has a label, which says what it is.
  */
-export class Spool {
+export class Spool<Label extends object> {
   readonly #handle: FileHandle;
   readonly #folder: string;
-  readonly #files: SpooledFile[] = [];
+  readonly #files: { label: Label; bytes: number }[] = [];
   bytes = 0;
 
   private constructor(handle: FileHandle, folder: string) {
@@ -26,11 +19,11 @@ export class Spool {
     this.#folder = folder;
   }
 
-  static async open(): Promise<Spool> {
+  static async open<Label extends object>(): Promise<Spool<Label>> {
     try {
       const folder = await mkdtemp(join(tmpdir(), 'memory-service-'));
       const handle = await open(join(folder, 'import'), 'wx+', 0o600);
-      // Without a name it is gone with the process, however that ends. Where that is not possible, `close` removes it.
+      // An unlinked file disappears with the process. Where unlinking an open file is not possible, `close` removes it.
       await rm(folder, { recursive: true, force: true }).catch(() => {});
       return new Spool(handle, folder);
     } catch (error) {
@@ -42,18 +35,18 @@ export class Spool {
     return this.#files.length;
   }
 
-  async add(path: MemoryPath, content: Uint8Array, modified: Date): Promise<void> {
+  async add(label: Label, content: Uint8Array): Promise<void> {
     try {
       await this.#handle.writeFile(content);
     } catch (error) {
       throw cannotSpool(error);
     }
-    this.#files.push({ path, bytes: content.length, modified });
+    this.#files.push({ label, bytes: content.length });
     this.bytes += content.length;
   }
 
-  /** The files in the order in which they came, as many at a time as a batch may hold. */
-  async *batches(): AsyncGenerator<ImportedFile[]> {
+  /** Returns the files in their original order, in batches. */
+  async *batches(): AsyncGenerator<(Label & { content: string })[]> {
     let position = 0;
     for (let first = 0; first < this.#files.length; ) {
       let bytes = 0;
@@ -68,7 +61,7 @@ export class Spool {
       yield this.#files.slice(first, end).map((file) => {
         const text = content.toString('utf8', at, at + file.bytes);
         at += file.bytes;
-        return { path: file.path, content: text, modified: file.modified };
+        return { ...file.label, content: text };
       });
       position += bytes;
       first = end;

@@ -2,24 +2,24 @@ import { pathTooLong, pathWouldEscape } from '../../memory/messages.ts';
 import { ancestorsOf, MAX_PATH_BYTES, type MemoryPath, parsePath, ROOT } from '../../memory/path.ts';
 import { cannotImport, printable, type SourceEntry, spelledOut } from './entry.ts';
 
-/** Where an import's entries go. */
+/** The destination of an import's entries. */
 export interface Placement {
-  /** The directory that names are relative to; by default they have to start with `memories/`. */
+  /** The directory that names are relative to. By default, they must start with `memories/`. */
   into?: MemoryPath | undefined;
-  /** How many leading names of each path are dropped. */
+  /** How many leading segments of each path are removed. */
   strip?: number | undefined;
 }
 
 interface Node {
   kind: 'file' | 'dir';
   modified: Date;
-  /** Whether the source has it itself, and not only something below it. */
+  /** Whether the source contains the entry itself, and not only something below it. */
   given: boolean;
-  /** The path before normalisation. */
+  /** The path before normalization. */
   spelled: string;
 }
 
-/** The tree that an import makes: finds where each entry goes, and refuses those that contradict each other. */
+/** The tree that an import creates. Finds the destination of each entry and rejects entries that conflict. */
 export class ImportTree {
   readonly #placement: Placement;
   readonly #now: Date;
@@ -31,14 +31,14 @@ export class ImportTree {
     this.#nodes.set(ROOT, { kind: 'dir', modified: now, given: false, spelled: ROOT });
   }
 
-  /** All paths, with the directories above each. */
+  /** All paths, including the directories above each. */
   get entries(): ReadonlyMap<MemoryPath, Node> {
     return this.#nodes;
   }
 
   /**
-   * @returns where the entry goes, or undefined for a directory that is only the way to the others.
-   * @throws OperatorError when it cannot go anywhere.
+   * @returns the path of the entry, or undefined for a directory that `strip` removes
+   * @throws OperatorError when the entry cannot be imported
    */
   add({ name, kind, modified }: Pick<SourceEntry, 'name' | 'kind' | 'modified'>): MemoryPath | undefined {
     const spelled = this.#place(name, kind);
@@ -58,10 +58,10 @@ export class ImportTree {
     return path;
   }
 
-  /** The path an entry goes to, not yet normalised or judged. */
+  /** The destination of an entry, not yet normalized or validated. */
   #place(name: string, kind: 'file' | 'dir'): string | undefined {
     const { into, strip = 0 } = this.#placement;
-    // Whatever is longer is refused anyway; the limit keeps the work on hostile names small.
+    // Longer names are refused anyway. The early limit bounds the work on hostile names.
     const bytes = Buffer.byteLength(name);
     if (bytes > 8 * MAX_PATH_BYTES) {
       throw cannotImport(name, withoutPrefix(pathTooLong(`${bytes} bytes`, MAX_PATH_BYTES)));
@@ -80,12 +80,12 @@ export class ImportTree {
     }
     if (into !== undefined) {
       if (!name.startsWith('/')) return `${into}/${kept.join('/')}`;
-      throw cannotImport(name, 'its path is absolute; with --into, paths have to be relative.');
+      throw cannotImport(name, 'its path is absolute. With --into, paths must be relative.');
     }
     if (!name.startsWith('/') && kept[0] !== 'memories') {
       throw cannotImport(
         name,
-        'it is not below memories/. Say where the entries go with --into, for example --into /memories.',
+        'it is not below memories/. Give the destination with --into, for example --into /memories.',
       );
     }
     return `/${kept.join('/')}`;
@@ -104,7 +104,7 @@ export class ImportTree {
       if (known.kind === 'file') {
         throw cannotImport(name, `${directory} would be both a file and a directory.`);
       }
-      // Those above were looked at when this one was added.
+      // The directories above it were checked when it was added.
       return;
     }
   }
@@ -113,7 +113,7 @@ export class ImportTree {
 function sameName(spelled: string, other: string) {
   return cannotImport(
     spelled,
-    `its path and that of another entry are the same once normalised to Unicode NFC, as paths are kept: ${spelledOut(spelled)} and ${spelledOut(other)}. Rename one of them.`,
+    `its path equals that of another entry after normalization to Unicode NFC: ${spelledOut(spelled)} and ${spelledOut(other)}. Rename one of them.`,
   );
 }
 

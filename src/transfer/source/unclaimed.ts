@@ -1,20 +1,20 @@
 import { OperatorError } from '../../errors.ts';
 
-/** More than all headers of an entry, and than the zeros that any tar program puts at the end. */
+/** More than all headers of an entry have, and more zeros than any tar program writes at the end. */
 const MOST = 16 * 1024 * 1024;
 
 /**
- * The bytes of an archive that are in no entry's content, as far as they have been passed by: the headers before the
- * next entry, and after the last one the end. tar-stream hands out headers decoded, and some decoded for good.
+ * The bytes of an archive that are not content of an entry: the headers before the next entry and, after the last one, the end. Needed
+ * because tar-stream decodes headers, some of them irreversibly.
  */
 export class Unclaimed {
   #held: Uint8Array[] = [];
   #length = 0;
-  /** Where in the archive `held` begins, or will. */
+  /** The offset of `held` in the archive. */
   #start = 0;
   #passed = 0;
 
-  /** @throws OperatorError when there are more than an archive can have. */
+  /** @throws OperatorError when there are more bytes than an archive can have */
   push(chunk: Uint8Array): void {
     const wanted = chunk.subarray(Math.max(0, this.#start - this.#passed));
     this.#passed += chunk.length;
@@ -27,7 +27,7 @@ export class Unclaimed {
     }
   }
 
-  /** The bytes before an entry, whose content begins at `from` and ends before `to`. */
+  /** Returns the bytes before an entry, whose content starts at `from` and ends before `to`. */
   before(from: number, to: number): Buffer {
     const held = this.rest();
     const left = held.subarray(to - this.#start);
@@ -38,7 +38,7 @@ export class Unclaimed {
     return headers;
   }
 
-  /** The bytes after the last entry. */
+  /** Returns the bytes after the last entry. */
   rest(): Buffer {
     const [first] = this.#held;
     return this.#held.length === 1 && first

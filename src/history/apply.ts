@@ -4,9 +4,9 @@ import { ancestorsOf, type MemoryPath } from '../memory/path.ts';
 import type { Quotas } from '../memory/store.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import { noRoom } from '../tenants/tenants.ts';
+import { compareContentsQuery, findAroundQuery, restoreQuery } from './apply-queries.ts';
 import { storedOrigin } from './origin.ts';
 import { type Plan, planChanges, type Target } from './plan.ts';
-import { compareContentsQuery, findAroundQuery, restoreQuery } from './restore-queries.ts';
 
 /** What `restore` and `revert` make of one file. */
 export type FileChange =

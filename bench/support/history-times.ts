@@ -1,0 +1,90 @@
+import { loadConfig } from '../../src/config.ts';
+import { restoreAt } from '../../src/history/restore.ts';
+import { type MemoryPath, ROOT } from '../../src/memory/path.ts';
+import { databaseTime } from '../../src/postgres/clock.ts';
+import { type Database, openDatabase } from '../../src/postgres/database.ts';
+import { PostgresMemory } from '../../src/store/memory-store.ts';
+import { Tenants } from '../../src/tenants/tenants.ts';
+import { BATCH, type ImportSource } from '../../src/transfer/import.ts';
+import { Transfer } from '../../src/transfer/transfer.ts';
+import { SMALL_BYTES, text } from './data.ts';
+
+const QUOTAS = { maxFiles: 0, maxBytes: 0 };
+const ORIGIN = { actor: { type: 'operator', name: 'bench' } } as const;
+const DONE = { content: 'done', isError: false };
+const HISTORY_DAYS = 30;
+const [HERE, THERE] = ['/memories/here', '/memories/there'] as [MemoryPath, MemoryPath];
+
+/** Milliseconds. */
+export interface HistoryTimes {
+  restoreOfDeleted: number;
+  restoreOfMoved: number;
+  rename: number;
+}
+
+/** Times restores of a directory of `restored` files, and a rename of one of `renamed` files, in a migrated database. */
+export async function measureTimes(
+  url: string,
+  { restored, renamed }: { restored: number; renamed: number },
+): Promise<HistoryTimes> {
+  const database = await openDatabase(loadConfig({ DATABASE_URL: url, DB_STATEMENT_TIMEOUT_MS: '0' }));
+  const memory = new PostgresMemory(database, {
+    ...{ ...QUOTAS, maxAnswers: 0, batchSize: 32, historyDays: HISTORY_DAYS },
+  });
+  try {
+    const store = (tenant: string) => memory.forTenant(tenant, { autoCreate: false, origin: ORIGIN });
+    await fill(database, 'restored', restored);
+    const at = (await databaseTime(database)).toISOString();
+    const restore = () =>
+      restoreAt(
+        database,
+        'restored',
+        { path: ROOT, at },
+        { origin: ORIGIN, quotas: QUOTAS, historyDays: HISTORY_DAYS },
+      );
+    await store('restored').delete(HERE, DONE);
+    const restoreOfDeleted = await timed(restore);
+    await store('restored').rename(HERE, THERE, DONE);
+    const restoreOfMoved = await timed(restore);
+    await fill(database, 'renamed', renamed);
+    return {
+      ...{ restoreOfDeleted, restoreOfMoved },
+      rename: await timed(() => store('renamed').rename(HERE, THERE, DONE)),
+    };
+  } finally {
+    await memory.close();
+    await database.close();
+  }
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const started = performance.now();
+  await work();
+  return performance.now() - started;
+}
+
+/** Creates a tenant with files of 1 KB in one directory. */
+async function fill(database: Database, tenant: string, files: number): Promise<void> {
+  await new Tenants(database).create(tenant);
+  const modified = new Date(0);
+  const paths = Array.from({ length: files }, (_, i) => `${HERE}/f${i}.md` as MemoryPath);
+  const source: ImportSource = {
+    entries: new Map<MemoryPath, { kind: 'file' | 'dir'; modified: Date }>([
+      [ROOT, { kind: 'dir', modified }],
+      [HERE, { kind: 'dir', modified }],
+      ...paths.map((path): [MemoryPath, { kind: 'file' | 'dir'; modified: Date }] => [
+        path,
+        { kind: 'file', modified },
+      ]),
+    ]),
+    ...{ files, bytes: files * SMALL_BYTES },
+    async *batches() {
+      for (let from = 0; from < files; from += BATCH.rows) {
+        yield paths
+          .slice(from, from + BATCH.rows)
+          .map((path) => ({ path, content: text(SMALL_BYTES), modified }));
+      }
+    },
+  };
+  await new Transfer(database, QUOTAS).importFrom(tenant, source, { origin: ORIGIN });
+}

@@ -1,0 +1,83 @@
+import type { Actor } from '../memory/origin.ts';
+import type { Database } from '../postgres/database.ts';
+import { defineQuery } from '../postgres/query.ts';
+
+/** More are counted together. */
+const MAX_ACTORS = 20;
+
+const countChangesQuery = defineQuery<
+  { tenant: string; since: string; until: string; buckets: number; actors: number },
+  { bucket: number; actor: Actor | null; changes: number }
+>(
+  'count_changes',
+  ['tenant', 'since', 'until', 'buckets', 'actors'],
+  `
+WITH counted AS (
+  SELECT width_bucket(
+      extract(epoch FROM v.created_at), extract(epoch FROM $2::text::timestamptz),
+      extract(epoch FROM $3::text::timestamptz), $4::integer
+    ) AS bucket,
+    COALESCE(v.origin -> 'actor', '{"type": "anonymous"}') AS actor, count(*) AS changes
+  FROM memory_versions AS v
+  WHERE v.tenant_id = $1 AND v.created_at >= $2::text::timestamptz AND v.created_at < $3::text::timestamptz
+  GROUP BY 1, 2
+), busiest AS (
+  SELECT actor, sum(changes) AS changes FROM counted GROUP BY actor ORDER BY 2 DESC, 1 LIMIT $5::integer
+)
+SELECT c.bucket, b.actor, sum(c.changes)::float8 AS changes
+FROM counted AS c LEFT JOIN busiest AS b ON b.actor = c.actor GROUP BY 1, 2
+`,
+);
+
+export const activityQueries = [countChangesQuery] as const;
+
+/** Changes over time, by actor. */
+export interface Activity {
+  /** Those with the most changes, the busiest first. */
+  actors: Actor[];
+  /** Parts of the time that are equally long: the changes of each actor, and of the `others` together. */
+  buckets: { start: string; counts: number[]; others: number }[];
+}
+
+/**
+ * Counts a tenant's versions between two times. Throws `DatabaseError`.
+ *
+ * @param times in ISO 8601; `since` is before `until`
+ */
+export async function activity(
+  database: Database,
+  tenant: string,
+  { since, until }: { since: string; until: string },
+  buckets: number,
+): Promise<Activity> {
+  const params = { tenant, since, until, buckets, actors: MAX_ACTORS };
+  const { rows } = await database.query(countChangesQuery, params);
+  const totals = new Map<string, { actor: Actor; changes: number }>();
+  for (const { actor, changes } of rows) {
+    if (actor === null) continue;
+    const total = totals.get(keyOf(actor)) ?? { actor, changes: 0 };
+    totals.set(keyOf(actor), { actor, changes: total.changes + changes });
+  }
+  const busiest = [...totals.entries()].sort(([, a], [, b]) => b.changes - a.changes);
+  const positions = new Map(busiest.map(([key], position) => [key, position]));
+  const start = Date.parse(since);
+  const width = (Date.parse(until) - start) / buckets;
+  const counted: Activity['buckets'] = Array.from({ length: buckets }, (_, index) => ({
+    start: new Date(start + index * width).toISOString(),
+    counts: busiest.map(() => 0),
+    others: 0,
+  }));
+  for (const { bucket, actor, changes } of rows) {
+    const at = counted[Math.min(bucket, buckets) - 1];
+    if (at === undefined) throw new Error('A change is in no bucket.');
+    const position = actor === null ? undefined : positions.get(keyOf(actor));
+    if (position === undefined) at.others += changes;
+    else at.counts[position] = changes;
+  }
+  return { actors: busiest.map(([, { actor }]) => actor), buckets: counted };
+}
+
+/** The database gives equal actors equal JSON. */
+function keyOf(actor: Actor): string {
+  return JSON.stringify(actor);
+}

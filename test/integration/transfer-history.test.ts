@@ -1,0 +1,306 @@
+/** `export --history`, and `import` of what it writes. */
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { pruneHistory } from '../../src/history/pruning.ts';
+import { redactVersion } from '../../src/history/redact.ts';
+import { Tenants } from '../../src/tenants/tenants.ts';
+import { archiveOf } from '../support/archives.ts';
+import { runCli } from '../support/cli.ts';
+import { assertInvariants } from '../support/invariants.ts';
+import { moment, OPERATOR, restore, run } from '../support/restore.ts';
+import { describeService, freshTenant, type Service } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+import { refusedImport, tenantWith } from '../support/transfer.ts';
+
+const [a, b, c] = ['/memories/d/a.md', '/memories/b.md', '/memories/c.md'];
+const MANIFEST = 'history/memory-history.json';
+const VERSIONS = 'history/versions/000001.ndjson';
+const DIRECTORIES = 'history/directories/000001.ndjson';
+
+async function exported(service: Service, tenant: string, ...args: string[]): Promise<Buffer> {
+  const { stdout, error } = await runCli(service, ['export', tenant, '--history', ...args]);
+  expect(error).toBeUndefined();
+  return stdout;
+}
+
+/** A memory with all kinds of versions: two live files of several, one deleted, one redacted, and empty directories. */
+async function story(service: Service): Promise<string> {
+  const tenant = freshTenant('history');
+  await run(service, tenant, cmd.create(a, 'Grüße\r\n'), cmd.create(b, 'one'), cmd.replace(b, 'one', 'two'));
+  const past = await moment(service, tenant);
+  await run(service, tenant, cmd.rename('/memories/d', '/memories/e'), cmd.create('/memories/d/x', ''));
+  await run(
+    service,
+    tenant,
+    cmd.delete('/memories/d/x'),
+    cmd.create(c, 'secret'),
+    cmd.replace(c, 'secret', '?'),
+  );
+  await run(service, tenant, cmd.rename(c, `${c}2`), cmd.delete(b));
+  await restore(service, tenant, past.at, b);
+  const versions = await service.query(
+    `SELECT id FROM versions WHERE tenant_id = $1::text AND path = $2::text ORDER BY created_at`,
+    [tenant, c],
+  );
+  await redactVersion(service.database, tenant, String(versions[0]?.id), OPERATOR.origin);
+  return tenant;
+}
+
+/** The files of an archive by name, and its directories, as ones whose name ends with a slash. */
+function filesOf(archive: Buffer): Record<string, string> {
+  const files: Record<string, string> = {};
+  for (let at = 0; archive[at] !== 0; ) {
+    const text = (from: number, to: number) =>
+      archive.toString('utf8', at + from, at + to).replace(/\0.*$/s, '');
+    const size = Number.parseInt(text(124, 136), 8);
+    files[text(0, 100)] = archive.toString('utf8', at + 512, at + 512 + size);
+    at += 512 + 512 * Math.ceil(size / 512);
+  }
+  return files;
+}
+
+async function dump(service: Service, tenant: string) {
+  const { stdout, error } = await runCli(service, ['log', tenant, '--json', '--content', '-p']);
+  expect(error).toBeUndefined();
+  return stdout.toString();
+}
+
+describeService('export --history', (service) => {
+  it('restores the history in an empty tenant, and exports it again byte for byte', async () => {
+    const tenant = await story(service());
+    const archive = await exported(service(), tenant);
+    expect((await exported(service(), tenant)).equals(archive)).toBe(true);
+    const other = await tenantWith(service());
+    const imported = await runCli(service(), ['import', other, '-'], { stdin: archive });
+    expect(imported.error).toBeUndefined();
+    expect(imported.stderr).toMatch(
+      /^Imported 3 files \(\d+ bytes\) and 2 directories into .*, with \d+ versions\.\n$/,
+    );
+    expect((await exported(service(), other)).equals(archive)).toBe(true);
+    expect(await dump(service(), other)).toBe(await dump(service(), tenant));
+    await assertInvariants(service());
+
+    const times = (await dump(service(), tenant))
+      .split('\n')
+      .flatMap((line) => (line ? JSON.parse(line).created_at : []));
+    expect(times.length).toBeGreaterThan(10);
+    for (const at of times) {
+      const [here, there] = await Promise.all(
+        [tenant, other].map((each) => runCli(service(), ['ls', each, '--at', at, '--json'])),
+      );
+      expect(there).toStrictEqual(here);
+    }
+    // What comes later comes after it, and can be undone down to the first version.
+    await run(service(), other, cmd.create('/memories/new', 'new'));
+    const last = times.at(0);
+    await restore(service(), other, last);
+    const undone = await runCli(service(), [
+      'revert',
+      other,
+      '--by',
+      'anonymous',
+      '--since',
+      times.at(-1),
+      '--dry-run',
+    ]);
+    expect(undone.stdout.toString()).toContain(a.replace('/d/', '/e/'));
+    await assertInvariants(service());
+  });
+
+  it('takes nothing along without the option, and says what it took', async () => {
+    const tenant = await story(service());
+    const plain = await runCli(service(), ['export', tenant]);
+    expect(Object.keys(filesOf(plain.stdout)).filter((name) => !name.startsWith('memories/'))).toStrictEqual(
+      [],
+    );
+    const names = Object.keys(filesOf(await exported(service(), tenant))).filter(
+      (name) => !name.startsWith('memories/'),
+    );
+    expect(names).toStrictEqual([
+      MANIFEST,
+      VERSIONS,
+      ...names.filter((name) => name.includes('contents/')),
+      DIRECTORIES,
+    ]);
+    expect(names.length).toBeGreaterThan(4);
+  });
+
+  it('is left out where there are files, where there was a file, and where no history is kept', async () => {
+    const archive = await exported(service(), await story(service()));
+    const leftOut = 'The history in the archive was left out: {tenant}';
+    const importInto = async (tenant: string) => {
+      const { error, stderr } = await runCli(service(), ['import', tenant, '-'], { stdin: archive });
+      expect(error).toBeUndefined();
+      return stderr.replaceAll(tenant, '{tenant}');
+    };
+    const used = await tenantWith(service(), { '/memories/old': 'old' });
+    const before = await dump(service(), used);
+    expect(await importInto(used)).toContain(
+      `into {tenant}.\n${leftOut} has files or a history of its own.\n`,
+    );
+    const after = await dump(service(), used);
+    expect(after.endsWith(before)).toBe(true);
+    const added = after
+      .slice(0, -before.length)
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line));
+    expect(added).toHaveLength(3);
+    for (const { operation, actor } of added) {
+      expect({ operation, type: actor.type }).toStrictEqual({ operation: 'created', type: 'operator' });
+    }
+    const emptied = await tenantWith(service());
+    await run(service(), emptied, cmd.create('/memories/x', 'x'), cmd.delete('/memories/x'));
+    expect(await importInto(emptied)).toContain(leftOut);
+    const without = await tenantWith(service());
+    await new Tenants(service().database).set(without, { historyDays: 0 });
+    expect(await importInto(without)).toContain(`${leftOut} keeps no history.\n`);
+    await assertInvariants(service());
+  });
+
+  it('keeps what was pruned pruned', async () => {
+    const tenant = await story(service());
+    const now = new Date(Date.now() + 40 * 24 * 60 * 60 * 1000);
+    await pruneHistory(service().database, { historyDays: 30, maxHistoryBytes: 600, tenant, now });
+    const archive = await exported(service(), tenant);
+    const other = await tenantWith(service());
+    expect((await runCli(service(), ['import', other, '-'], { stdin: archive })).error).toBeUndefined();
+    expect((await exported(service(), other)).equals(archive)).toBe(true);
+    const refused = await runCli(service(), ['ls', other, '--at', '1w']);
+    expect(refused.error).toContain('is complete since');
+    await assertInvariants(service());
+  });
+
+  it('masks secrets in past contents, where the tenant does that', async () => {
+    const tenant = freshTenant('history');
+    const secret = `ghp_${'x9'.repeat(18)}`;
+    await run(service(), tenant, cmd.create(b, `token ${secret}\n`), cmd.replace(b, secret, 'gone'));
+    await run(service(), tenant, cmd.create(c, `live ${secret}\n`), cmd.rename(c, '/memories/d'));
+    const archive = await exported(service(), tenant);
+    const other = await tenantWith(service());
+    await new Tenants(service().database).set(other, { redact: 'reject' });
+    expect(await refusedImport(service(), other, ['-'], { stdin: archive })).toContain('looks like a secret');
+    await new Tenants(service().database).set(other, { redact: 'mask' });
+    expect((await runCli(service(), ['import', other, '-'], { stdin: archive })).error).toBeUndefined();
+    expect((await exported(service(), other)).includes(secret)).toBe(false);
+    expect((await dump(service(), other)).split('\n').filter(Boolean)).toHaveLength(4);
+    await assertInvariants(service());
+  });
+
+  it('is refused when it was tampered with', async () => {
+    const files = filesOf(await exported(service(), await story(service())));
+    const other = await tenantWith(service());
+    const intact = { stdin: archiveOf(files) };
+    expect(
+      (await runCli(service(), ['import', await tenantWith(service()), '-'], intact)).error,
+    ).toBeUndefined();
+    const refused = async (change: Record<string, string | undefined>) => {
+      const changed = Object.entries({ ...files, ...change }).filter(
+        (each): each is [string, string] => each[1] !== undefined,
+      );
+      const message = await refusedImport(service(), other, ['-'], {
+        stdin: archiveOf(Object.fromEntries(changed)),
+      });
+      expect(
+        await service().query('SELECT id FROM versions WHERE tenant_id = $1::text', [other]),
+      ).toStrictEqual([]);
+      expect(message).toContain(
+        'Export it again, or unpack the archive and import its folder memories, without the history.',
+      );
+      return message
+        ?.replace('The history in the archive is damaged: ', '')
+        .replace(/\. Export it again.*$/, '')
+        .replace(/[0-9a-f]{8}-[0-9a-f-]{27}/, 'ID');
+    };
+    type Line = Record<string, unknown>;
+    const lines = String(files[VERSIONS])
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line) as Line);
+    const versions = (edit: (all: Line[]) => Line[]) => ({
+      [VERSIONS]: edit(structuredClone(lines))
+        .map((line) => `${JSON.stringify(line)}\n`)
+        .join(''),
+    });
+    /** With one of the versions that fit changed. */
+    const changed = (fits: (line: Line) => boolean, change: Line) =>
+      versions((all) => {
+        const found = all.find(fits);
+        expect(found).toBeDefined();
+        Object.assign(found ?? {}, change);
+        return all;
+      });
+    const content = Object.keys(files).find((name) => name.includes('/contents/')) ?? '';
+    const isHead = (line: Line) => line.superseded_at === null;
+    const isPast = (line: Line) => !isHead(line) && line.content_id !== null;
+
+    expect(await refused({ [MANIFEST]: undefined })).toBe('history/memory-history.json is missing');
+    expect(await refused({ [MANIFEST]: '{"format":2}' })).toBe(
+      'history/memory-history.json: format is not as an export writes it',
+    );
+    expect(await refused({ [content]: undefined })).toMatch(/^it has \d contents, and should have \d$/);
+    expect(await refused({ [content]: 'other' })).toBe(
+      'the version ID has not its content, or is there twice',
+    );
+    expect(await refused({ 'memories/b.md': 'other' })).toBe(
+      'the version ID has not its content, or is there twice',
+    );
+    expect(await refused({ 'memories/more': 'x' })).toBe('it knows 3 live files, and the memory has 4');
+    expect(await refused({ 'history/other': 'x' })).toBe('history/other is nothing that belongs to it');
+    expect(await refused({ [VERSIONS]: '{}\n' })).toBe(
+      `${VERSIONS}, line 1: id is not as an export writes it`,
+    );
+    expect(await refused({ [VERSIONS]: 'secret' })).toBe(`${VERSIONS} is no page of at most 500 lines`);
+    expect(await refused(versions((all) => all.slice(1)))).toMatch(
+      /^it has \d+ versions, and should have \d+$/,
+    );
+    expect(await refused(versions((all) => [...all.slice(0, -1), all[1] ?? {}]))).toMatch(/there twice$/);
+    for (const change of [
+      { path: '/etc/passwd' },
+      { path: '/memories/../x' },
+      { id: 'x' },
+      { created_at: '2026-02-30T00:00:00.000000Z' },
+      { operation: 'renamed' },
+      { actor: { type: 'root' } },
+      { unknown: 1 },
+      { content_sha256: null },
+      { redacted_at: '2026-01-01T00:00:00.000000Z' },
+    ]) {
+      expect(await refused(changed(isPast, change))).toMatch(/is not as an export writes it$/);
+    }
+    expect(await refused(changed(isPast, { content_sha256: '0'.repeat(64) }))).toBe(
+      'the version ID has not its content, or is there twice',
+    );
+    expect(await refused(changed(isPast, { content_id: randomUUID() }))).toBe(
+      'the version ID has not its content, or is there twice',
+    );
+    expect(await refused(changed(isHead, { path: '/memories/other' }))).toBe(
+      'the version ID has not its content, or is there twice',
+    );
+    expect(await refused(changed(isPast, { superseded_at: '2999-01-01T00:00:00.000000Z' }))).toMatch(
+      /is in the future$|is not over when the next one of its file begins$|was two things at a time$/,
+    );
+    expect(await refused(changed(isPast, { memory_id: randomUUID() }))).toMatch(
+      /belongs to several files$|ID$/,
+    );
+    expect(
+      await refused({
+        [DIRECTORIES]: String(files[DIRECTORIES]).replace('"removed_at":"2', '"removed_at":"9'),
+      }),
+    ).toMatch(/is in the future$|was two things at a time$/);
+    await assertInvariants(service());
+  });
+
+  it('cannot be placed elsewhere', async () => {
+    const archive = await exported(service(), await story(service()));
+    const other = await tenantWith(service());
+    for (const args of [
+      ['--into', '/memories/x'],
+      ['--strip', '1', '--into', '/memories/x'],
+    ]) {
+      expect(await refusedImport(service(), other, ['-', ...args], { stdin: archive })).toBe(
+        'Cannot import history/memory-history.json: an archive with a history cannot be placed with --into or --strip. Unpack it, and import its folder memories.',
+      );
+    }
+  });
+});

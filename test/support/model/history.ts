@@ -1,0 +1,181 @@
+/** A naive model of the history: every state of a memory, and who made it. */
+import { ancestors, canonical, isBelow, ROOT } from './path.ts';
+import type { Tree } from './types.ts';
+
+/** A memory at one moment, and the id of the file at each path. */
+export interface State {
+  tree: Tree;
+  ids: ReadonlyMap<string, string>;
+}
+
+export interface Change extends State {
+  at: string;
+  actor: string;
+}
+
+export interface File {
+  path: string;
+  content: string;
+}
+
+export interface Version {
+  memoryId: string;
+  at: string;
+  actor: string;
+  operation: 'created' | 'modified' | 'deleted';
+  path: string;
+  /** Null for a deletion. */
+  content: string | null;
+  supersededAt: string | null;
+}
+
+const inside = (path: string, top: string) => path === top || isBelow(path, top);
+const isSame = (a: File | undefined, b: File | undefined) => a?.path === b?.path && a?.content === b?.content;
+
+/** The files of a state by their ids. */
+export function filesOf({ tree, ids }: State): Map<string, File> {
+  return new Map([...ids].map(([path, id]) => [id, { path, content: tree.get(path) ?? '' }]));
+}
+
+export function directoriesOf({ tree }: State): string[] {
+  return [...tree].flatMap(([path, content]) => (content === null && path !== ROOT ? [path] : []));
+}
+
+/** The ids after a command that succeeded; a new file has none yet. */
+export function idsAfter(
+  { ids }: State,
+  tree: Tree,
+  input: Record<string, unknown>,
+): Map<string, string | undefined> {
+  const moved = new Map(ids);
+  if (input.command === 'rename') {
+    const [from, to] = [canonical(String(input.old_path)), canonical(String(input.new_path))];
+    for (const [path, id] of ids) {
+      if (!inside(path, from)) continue;
+      moved.delete(path);
+      moved.set(to + path.slice(from.length), id);
+    }
+  }
+  const files = [...tree].flatMap(([path, content]) => (content === null ? [] : [path]));
+  return new Map(files.map((path) => [path, moved.get(path)]));
+}
+
+export class HistoryModel {
+  readonly changes: Change[];
+  /** Versions that were redacted, by `keyOf`. */
+  readonly redacted = new Set<string>();
+  /** Their paths, which are secret too. */
+  readonly redactedPaths = new Set<string>();
+
+  constructor(createdAt: string) {
+    this.changes = [{ at: createdAt, actor: '', tree: new Map([[ROOT, null]]), ids: new Map() }];
+  }
+
+  get now(): Change {
+    return this.changes.at(-1) as Change;
+  }
+
+  at(time: string): Change {
+    return (this.changes.findLast(({ at }) => at <= time) ?? this.changes[0]) as Change;
+  }
+
+  versions(): Version[] {
+    const versions: Version[] = [];
+    const heads = new Map<string, Version>();
+    for (const [i, change] of this.changes.entries()) {
+      const [before, after] = [filesOf(this.changes[i - 1] ?? change), filesOf(change)];
+      for (const memoryId of new Set([...before.keys(), ...after.keys()])) {
+        const [old, file] = [before.get(memoryId), after.get(memoryId)];
+        if (isSame(old, file)) continue;
+        const replaced = heads.get(memoryId);
+        if (replaced) replaced.supersededAt ??= change.at;
+        const operation = old === undefined ? 'created' : file === undefined ? 'deleted' : 'modified';
+        const version: Version = {
+          ...{ memoryId, operation, at: change.at, actor: change.actor },
+          ...{ path: (file ?? old)?.path ?? '', content: file?.content ?? null },
+          supersededAt: file === undefined ? change.at : null,
+        };
+        versions.push(version);
+        heads.set(memoryId, version);
+      }
+    }
+    return versions;
+  }
+
+  /** The ids of files that were redacted as they were at a time. */
+  redactedAt(time: string): Set<string> {
+    const current = this.versions().filter(
+      ({ at, supersededAt }) => at <= time && (supersededAt === null || supersededAt > time),
+    );
+    return new Set(current.filter((each) => this.redacted.has(keyOf(each))).map(({ memoryId }) => memoryId));
+  }
+
+  /** What a restore of a path makes of the memory, or why it fails. */
+  restored(path: string, time: string): State | 'nothing' | 'redacted' | 'conflict' {
+    const [now, past] = [this.now, this.at(time)];
+    const [filesNow, filesPast] = [filesOf(now), filesOf(past)];
+    const isMeant = (id: string) =>
+      [filesNow, filesPast].some((files) => inside(files.get(id)?.path ?? '', path));
+    const meant = [...new Set([...filesNow.keys(), ...filesPast.keys()])].filter(isMeant);
+    const directories = [now, past].map((state) => directoriesOf(state).filter((each) => inside(each, path)));
+    if (path !== ROOT && meant.length + directories.flat().length === 0) return 'nothing';
+    const redacted = this.redactedAt(time);
+    if (meant.some((id) => redacted.has(id))) return 'redacted';
+
+    const files = [...filesNow].filter(([id]) => !isMeant(id));
+    for (const id of meant) {
+      const file = filesPast.get(id);
+      if (file !== undefined) files.push([id, file]);
+    }
+    const kept = directoriesOf(now).filter((each) => !inside(each, path));
+    const wanted = new Set([...kept, ...(directories[1] ?? [])]);
+    for (const each of [...wanted, ...files.map(([, file]) => file.path)]) {
+      for (const above of ancestors(each)) wanted.add(above);
+    }
+    const paths = [...files.map(([, file]) => file.path), ...wanted];
+    if (new Set(paths).size < paths.length) return 'conflict';
+    return {
+      tree: new Map<string, string | null>([
+        [ROOT, null],
+        ...[...wanted].map((each): [string, null] => [each, null]),
+        ...files.map(([, file]): [string, string] => [file.path, file.content]),
+      ]),
+      ids: new Map(files.map(([id, file]) => [file.path, id])),
+    };
+  }
+
+  /** What a revert makes of each file that an actor has changed: what it was, or a conflict. */
+  reverted(by: string, since: string) {
+    const files = new Map<string, Version[]>();
+    for (const version of this.versions()) {
+      files.set(version.memoryId, [...(files.get(version.memoryId) ?? []), version]);
+    }
+    const now = filesOf(this.now);
+    return [...files].flatMap(([memoryId, versions]) => {
+      const isTheirs = ({ actor, at }: Version) => actor === by && at >= since;
+      const first = versions.findIndex(isTheirs);
+      if (first === -1) return [];
+      const last = versions.findLastIndex((each) => !isTheirs(each));
+      const start = Math.max(first, last + 1);
+      const isAsBefore = last > first && isSame(stateAfter(versions[first - 1]), now.get(memoryId));
+      return [
+        {
+          ...{ memoryId, isAsBefore, now: now.get(memoryId) },
+          hasConflict: last > first,
+          isLeft: start === versions.length,
+          past: stateAfter(versions[start - 1]),
+          isRedacted: this.redacted.has(keyOf(versions[start - 1])),
+        },
+      ];
+    });
+  }
+}
+
+export function keyOf(version: { memoryId: string; at: string } | undefined): string {
+  return `${version?.memoryId} ${version?.at}`;
+}
+
+function stateAfter(version: Version | undefined): File | undefined {
+  if (version === undefined || version.content === null) return undefined;
+  return { path: version.path, content: version.content };
+}
