@@ -1,3 +1,4 @@
+import { SerialQueue } from '../util/serial-queue.ts';
 import { DatabaseError } from './errors.ts';
 import {
   type BatchQuery,
@@ -6,8 +7,10 @@ import {
   type QueryExecutor,
   type QueryResult,
   type Scalar,
+  type TracedRequest,
   type Value,
 } from './query.ts';
+import { type StatementTracer, tracedRequests } from './statement-tracer.ts';
 
 /** In characters of a call's parameters. A larger call is sent by itself: batching saves it nothing, and others would wait for it. */
 const MAX_CHARACTERS = 32 * 1024;
@@ -15,11 +18,13 @@ const MAX_CHARACTERS = 32 * 1024;
 /** A waiting call of any query. Only the caller knows the type of its row. */
 interface Call {
   readonly params: Record<string, Value>;
+  /** The traced request that makes the call. */
+  readonly request: TracedRequest | undefined;
   /** Resolves the call with its row. */
   resolve(row: unknown): void;
   reject(error: unknown): void;
-  /** Sends the call by itself. */
-  fallBack(): void;
+  /** Sends the call by itself. Resolves, never rejects, once it is answered. */
+  fallBack(): Promise<void>;
 }
 
 /** The calls waiting for a batch query, and whether one is running. */
@@ -32,35 +37,46 @@ interface Kind {
  * Combines concurrent reads into one statement when their query has a `batch`. Nothing waits for a batch to fill: while one batch runs,
  * the next one collects, so batches grow with the load and an idle service sends each call immediately.
  *
- * A batch answers the simple calls and says which. It falls back to the single query for the others, and for all calls of a batch that
- * failed on the server or was never sent.
+ * A batch answers the simple calls and says which. It falls back to the single query for the others, one of each tenant at a time, and
+ * for all calls of a batch that failed on the server or was never sent.
  */
 export class BatchQueue {
   readonly #batched: QueryExecutor;
   readonly #single: QueryExecutor;
   readonly #size: number;
+  readonly #tracer: StatementTracer | undefined;
   readonly #kinds = new Map<BatchQuery, Kind>();
+  /** Of each tenant, the calls that a batch left. They are the expensive ones, so one tenant's must not take all connections. */
+  readonly #left = new SerialQueue();
 
   /** @param size maximum number of calls in a statement; 1 disables batching */
-  constructor(executors: { batched: QueryExecutor; single: QueryExecutor }, size: number) {
+  constructor(
+    executors: { batched: QueryExecutor; single: QueryExecutor },
+    size: number,
+    tracer?: StatementTracer,
+  ) {
     this.#batched = executors.batched;
     this.#single = executors.single;
     this.#size = size;
+    this.#tracer = tracer;
   }
 
   readonly query: QueryExecutor = <Params extends Record<string, Value>, Row>(
     statement: Query<Params, Row>,
     params: Params,
+    requests?: readonly TracedRequest[],
   ) => {
     const { batch } = statement;
     if (batch === undefined || this.#size === 1 || countCharacters(params) > MAX_CHARACTERS)
-      return this.#single(statement, params);
+      return this.#single(statement, params, requests);
+    const request = this.#tracer?.current();
     return new Promise<QueryResult<Row>>((resolve, reject) => {
       this.#add(batch, {
         params,
+        request,
         resolve: (row) => resolve({ rows: [row as Row], count: 1 }),
         reject,
-        fallBack: () => this.#single(statement, params).then(resolve, reject),
+        fallBack: () => this.#single(statement, params, tracedRequests([{ request }])).then(resolve, reject),
       });
     });
   };
@@ -102,16 +118,28 @@ export class BatchQueue {
     for (const name of batch.parameters)
       params[name] = calls.map((call) => (call.params[name] ?? null) as Scalar);
     try {
-      const { rows } = await this.#batched(batch, params);
-      return () => settleWith(calls, rows);
+      const { rows } = await this.#batched(batch, params, this.#tracer && tracedRequests(calls));
+      return () => this.#settleWith(calls, rows);
     } catch (error) {
       return () => {
         // A batch whose outcome is unknown is retried by each caller's own rules.
         const isKnown = error instanceof DatabaseError && (!error.outcomeUnknown || error.neverSent);
-        if (isKnown) settleWith(calls, []);
-        else for (const call of calls) call.reject(error);
+        for (const call of calls) {
+          if (isKnown) void call.fallBack();
+          else call.reject(error);
+        }
       };
     }
+  }
+
+  /** Settles the calls that have a row; the others fall back to the single query. */
+  #settleWith(calls: Call[], rows: { item: number }[]): void {
+    const left = new Set(calls);
+    for (const row of rows) {
+      const call = calls[row.item - 1];
+      if (call && left.delete(call)) call.resolve(row);
+    }
+    for (const call of left) void this.#left.run(String(call.params.tenant), () => call.fallBack());
   }
 }
 
@@ -121,14 +149,4 @@ export class BatchQueue {
  */
 export function isWorthSending(waiting: number, answered: number): boolean {
   return waiting > 0 && waiting >= answered / 2;
-}
-
-/** Settles the calls that have a row; the others fall back to the single query. */
-function settleWith(calls: Call[], rows: { item: number }[]): void {
-  const left = new Set(calls);
-  for (const row of rows) {
-    const call = calls[row.item - 1];
-    if (call && left.delete(call)) call.resolve(row);
-  }
-  for (const call of left) call.fallBack();
 }

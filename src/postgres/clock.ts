@@ -7,7 +7,7 @@ const databaseTimeQuery = defineQuery<Record<string, never>, { now: string }>(
   'SELECT now() AS now',
 );
 
-/** The time by which jobs say what is old. A replica's own clock may be wrong, and would remove what is fresh. */
+/** Returns the time of the database. Jobs use it, because a replica with a wrong clock would delete recent data. */
 export async function databaseTime(database: Database): Promise<Date> {
   const [row] = (await database.query(databaseTimeQuery, {})).rows;
   if (row === undefined) throw new Error('The database gave no time.');

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { dirname, join, resolve } from 'node:path';
 import { OperatorError } from '../errors.ts';
 
-/** What a new database is: the major version of PGlite's Postgres. A folder of another one cannot be opened. */
+/** The major version of PGlite's Postgres. A folder of another version cannot be opened. */
 const POSTGRES_VERSION = '18';
 
 const RESTORE =
@@ -10,7 +10,7 @@ const RESTORE =
 const OWN_FILES = 'Make this user the owner of the folder and all files in it.';
 const CHANGE = 'Set DATA_DIR to a folder on a local disk that this user may read and write.';
 
-/** An embedded database that is not whole, or that cannot be read. */
+/** An error for an embedded database that is damaged or unreadable. */
 export function damagedDatabase(folder: string, reason: string): OperatorError {
   const advice = reason.endsWith('Permission denied') ? OWN_FILES : RESTORE;
   return new OperatorError(`The embedded database in ${folder} cannot be opened: ${reason}. ${advice}`);
@@ -21,7 +21,7 @@ export function damagedDatabase(folder: string, reason: string): OperatorError {
  * would look lost.
  *
  * @returns false when there is none yet
- * @throws OperatorError when there is something else, or what is left of a database
+ * @throws OperatorError when the folder contains something else, or a damaged database
  */
 export function hasDatabase(folder: string): boolean {
   try {
@@ -38,7 +38,7 @@ export function hasDatabase(folder: string): boolean {
   }
 }
 
-/** Turns an error of the file system into one that says what to do; leaves others as they are. */
+/** Turns an error of the file system into one that says what to do. Returns other errors unchanged. */
 function explainFileError(folder: string, error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException;
   if (code === undefined) return error;
@@ -61,8 +61,8 @@ const FILE_ERRORS: Partial<Record<string, string>> = {
 };
 
 /**
- * Creates a folder and those above it. `mkdirSync` with `recursive` loops forever where a file system has no new folders and says
- * ENOENT, as `/proc` does.
+ * Creates a folder and its parents. `mkdirSync` with `recursive` would loop forever on a file system that answers ENOENT, such as
+ * `/proc`.
  */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
@@ -70,22 +70,22 @@ function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    // Another process may have been faster.
+    // Another process may have created it in the meantime.
     if (!existsSync(folder)) throw error;
   }
 }
 
-/** Another process has the embedded database: two of them would destroy it. */
+/** Another process uses the embedded database. Two processes would destroy it. */
 export class DataDirectoryInUse extends OperatorError {}
 
 const LOCK_FILE = /^memory-service\.(\d+)\.lock$/;
 
 /**
- * Takes the folder for this process, until the returned function is called or the process is gone, however it ended.
+ * Locks the folder for this process, until the returned function is called or the process ends in any way.
  *
- * Each process first makes a file with a name of its own and then looks for those of others that still run: of two
- * that start at once, at least one sees the other and gives up, and nobody ever takes a lock over. Processes on
- * different machines or in different containers do not see each other.
+ * Each process first creates a lock file with a unique name and then looks for those of other running processes. Of two that start at
+ * once, at least one sees the other and gives up, and no lock is ever taken over. Processes on different machines or in different
+ * containers do not see each other.
  *
  * @throws DataDirectoryInUse naming the other process
  * @throws OperatorError when it cannot be written
@@ -119,7 +119,7 @@ function refuseOthers(folder: string): void {
   }
 }
 
-/** Whether the process that wrote the lock file still runs, and its number has not gone to another one since. */
+/** Whether the process that wrote the lock file still runs, and its ID has not been reused. */
 function isRunning(pid: number, lockFile: string): boolean {
   try {
     process.kill(pid, 0);
@@ -136,7 +136,7 @@ function isRunning(pid: number, lockFile: string): boolean {
   }
 }
 
-/** When a process started, in clock ticks since boot (proc(5), field 22), with the boot's id; Linux only. */
+/** The start time of a process, in clock ticks since boot (proc(5), field 22), with the boot ID. Linux only. */
 function startTimeOf(pid: number): string | undefined {
   try {
     const afterName = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '');

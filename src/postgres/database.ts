@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { type Config, ConfigError } from '../config.ts';
 import type { QueryExecutor } from './query.ts';
+import type { StatementTracer } from './statement-tracer.ts';
 
 /** State of the connection pool, in connections; `waiting` counts requests for one. */
 export interface PoolState {
@@ -10,9 +11,12 @@ export interface PoolState {
   max: number;
 }
 
-/** A Postgres server, or the embedded one. */
+/** A Postgres server, a cluster of them with the extension Citus, or the embedded one. */
 export interface Database {
-  readonly kind: 'postgres' | 'pglite';
+  readonly kind: 'postgres' | 'citus' | 'pglite';
+  readonly tracer?: StatementTracer | undefined;
+  /** Maximum number of calls, of any tenants, that may share a statement. 1 on Citus: tenants are on different shards. */
+  readonly batchSize: number;
   /**
    * Executes a query in its own transaction. Concurrent reads may share a statement (`BatchQueue`).
    */
@@ -22,16 +26,16 @@ export interface Database {
   /** Runs `work` in a transaction and rolls back when it throws. With `snapshot` the transaction is read-only and sees one moment. */
   transaction<T>(work: (query: QueryExecutor) => Promise<T>, options?: { snapshot: boolean }): Promise<T>;
   /**
-   * Runs a background job unless another process runs it, on this database and under the same number.
+   * Runs a background job, unless another process holds the advisory lock `lock` on this database.
    *
    * @returns false when another process does.
    */
   withJobLock(lock: number, job: () => Promise<void>): Promise<boolean>;
   /**
-   * Brings the schema up to date, one process at a time: first the migrations, then the functions.
+   * Brings the schema up to date, one process at a time: first the migrations, then the functions. Then distributes both on Citus.
    *
    * @param folder of the migrations
-   * @param functions the script that makes the functions
+   * @param functions the script that creates the functions
    */
   migrate(folder: string, functions: string): Promise<void>;
   pool(): PoolState;
@@ -62,26 +66,27 @@ export interface EmbeddedEvents {
 }
 
 /**
- * Opens the database that the configuration names: `DATABASE_URL`, or the embedded one in `DATA_DIR`. A server is not connected to
- * before the first query.
+ * Opens the database that the configuration names: `DATABASE_URL`, or the embedded one in `DATA_DIR`.
  *
+ * @throws DatabaseError when the server cannot be reached
  * @throws OperatorError when the embedded database cannot be opened, or another process has it
  * @throws ConfigError when there is no embedded database here.
  */
 export async function openDatabase(
   config: Config,
   events: EmbeddedEvents = { stopped: () => {}, readOnly: () => {} },
+  tracer?: StatementTracer,
 ): Promise<Database> {
   if (config.DATABASE_URL !== undefined) {
     const { openPostgres } = await import('./pg.ts');
-    return openPostgres(config.DATABASE_URL, config);
+    return openPostgres(config.DATABASE_URL, config, tracer);
   }
   // Imported on demand: the image has no PGlite.
   const { openPglite } = await import('./pglite.ts').catch(explainMissingPglite);
-  return openPglite(config.DATA_DIR, config.DB_BATCH_SIZE, events);
+  return openPglite(config.DATA_DIR, config.DB_BATCH_SIZE, events, tracer);
 }
 
-/** Names the configured database for people: where it is, and no credentials. */
+/** Describes the configured database for people, without credentials. */
 export function describeDatabase({ DATABASE_URL, DATA_DIR }: Config): string {
   if (DATABASE_URL === undefined) return `the embedded database in ${resolve(DATA_DIR)}`;
   const { hostname, port, pathname, searchParams } = new URL(DATABASE_URL);

@@ -11,13 +11,13 @@ export const RESERVED_BYTES = 64 * MEBIBYTE;
 /** The free space that a new embedded database needs: its own size, and the reserve. */
 export const NEW_DATABASE_BYTES = 128 * MEBIBYTE;
 
-/** The bytes that this process may still write to a folder's file system; `Infinity` where the file system does not say. */
+/** Free space on the file system of a folder, in bytes. `Infinity` if the file system does not report it. */
 export function freeBytes(folder: string): number {
   const { bavail, bsize, blocks } = statfsSync(folder);
   return blocks === 0 ? Number.POSITIVE_INFINITY : bavail * bsize;
 }
 
-/** Bytes in words, such as `12 MiB`. */
+/** Formats bytes, such as `12 MiB`. */
 export function mebibytes(bytes: number): string {
   return `${Math.floor(bytes / MEBIBYTE)} MiB`;
 }

@@ -1,10 +1,10 @@
 import type { Database } from './database.ts';
 import type { QueryExecutor } from './query.ts';
 
-/** Ends a transaction that is not to leave anything. */
+/** Thrown to roll back the transaction of a dry run. */
 class DryRun extends Error {}
 
-/** Runs `work` in a transaction and, for a dry run, takes back what it changed. So a dry run makes the same checks. */
+/** Runs `work` in a transaction and, for a dry run, rolls it back. So a dry run makes the same checks. */
 export async function changeOrTry<T>(
   database: Database,
   dryRun: boolean,

@@ -3,7 +3,7 @@ import { ServiceError } from '../errors.ts';
 export const FOREIGN_KEY_VIOLATION = '23503';
 export const CHECK_VIOLATION = '23514';
 const SERIALIZATION_FAILURE = '40001';
-/** `lock_timeout` ran out. */
+/** `lock_timeout` expired. */
 export const LOCK_NOT_AVAILABLE = '55P03';
 const DEADLOCK_DETECTED = '40P01';
 const UNDEFINED_TABLE = '42P01';
@@ -12,7 +12,7 @@ const INVALID_SCHEMA_NAME = '3F000';
 
 const NOT_MIGRATED: ReadonlySet<string> = new Set([UNDEFINED_TABLE, UNDEFINED_FUNCTION, INVALID_SCHEMA_NAME]);
 
-/** No connection came about, so no statement was sent on it. */
+/** No connection was established, so no statement was sent. */
 const NOT_CONNECTED: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -21,10 +21,10 @@ const NOT_CONNECTED: ReadonlySet<string> = new Set([
   '57P03', // cannot_connect_now
 ]);
 
-/** invalid_authorization_specification and the like, invalid_catalog_name (no such database), insufficient_privilege. */
+/** SQLSTATEs for wrong credentials, an unknown database, and missing privileges. */
 const ACCESS_REFUSED = /^(28...|3D000|42501)$/;
 
-/** The database works, but this statement did not get its turn in time. */
+/** The database works, but this statement was not executed in time. */
 const BUSY: ReadonlySet<string> = new Set([
   LOCK_NOT_AVAILABLE,
   '57014', // query_canceled (statement_timeout)
@@ -32,7 +32,7 @@ const BUSY: ReadonlySet<string> = new Set([
   DEADLOCK_DETECTED,
 ]);
 
-/** The server, or what is left of the way to it, cannot do the work now. */
+/** The server, or the connection to it, is not available now. */
 const UNAVAILABLE: ReadonlySet<string> = new Set([
   '25006', // read_only_sql_transaction: a standby, or a disk-full safeguard
   '25P03', // idle_in_transaction_session_timeout
@@ -63,20 +63,20 @@ const NETWORK: ReadonlySet<string> = new Set([
 type DatabaseErrorCode = 'database_busy' | 'database_unavailable' | 'internal_error';
 
 /**
- * A failed statement or connection. The driver's error is dropped, since its message and detail hold parameters, that is paths and
- * contents; what is kept for the log is the SQLSTATE.
+ * A failed statement or connection. The driver's error is dropped, because its message and detail contain parameters, such as paths and
+ * contents. The SQLSTATE is kept for the log.
  */
 export class DatabaseError extends ServiceError<DatabaseErrorCode> {
   override name = 'DatabaseError';
-  /** The five characters by which Postgres names an error; undefined for an error of the connection or the driver. */
+  /** The SQLSTATE. Undefined for an error of the connection or the driver. */
   readonly sqlState: string | undefined;
   /** The SQLSTATE, or else the system's code for an error of the connection, such as ECONNREFUSED. */
   readonly faultCode: string | undefined;
-  /** The database, or the way to it, was at fault, and not the statement. */
+  /** Whether the database or the connection was at fault, and not the statement. */
   readonly isUnavailable: boolean;
-  /** No connection came about, so nothing was sent: doing it again cannot do it twice. */
+  /** Whether nothing was sent, so that a retry cannot execute anything twice. */
   readonly neverSent: boolean;
-  /** Why the database cannot be used at all, in the driver's words, which hold no parameters then. */
+  /** Why the database cannot be used at all, in the driver's words, which contain no parameters in this case. */
   readonly accessFault: string | undefined;
 
   constructor(error: unknown) {
@@ -96,12 +96,12 @@ export class DatabaseError extends ServiceError<DatabaseErrorCode> {
     this.accessFault = isAccessFault ? describe(error) : undefined;
   }
 
-  /** It is not known whether the statement was done, or it cannot be done now. */
+  /** Whether it is unknown if the statement was executed, or the database is unavailable. */
   get outcomeUnknown(): boolean {
     return this.sqlState === undefined || this.isUnavailable;
   }
 
-  /** The migrations have never run on the database. */
+  /** Whether the database was never migrated. */
   get isNotMigrated(): boolean {
     return NOT_MIGRATED.has(this.sqlState ?? '');
   }
@@ -116,19 +116,23 @@ export function asDatabaseError(error: unknown): DatabaseError {
   return error instanceof DatabaseError ? error : new DatabaseError(error);
 }
 
-/** Rethrows what a driver throws as a `DatabaseError`. */
+/** Rethrows an error of the driver as a `DatabaseError`. */
 export function throwDatabaseError(error: unknown): never {
   throw asDatabaseError(error);
 }
 
+// Citus rolls back what comes to a shard while that is being moved or split, with the SQLSTATE of a bug (XX000) and these words.
+const SHARD_MOVED = /^could not find valid entry for shard \d+$/;
+
 function sqlStateOf(error: unknown): string | undefined {
-  for (const { code } of causeChain(error)) {
+  for (const { code, message } of causeChain(error)) {
+    if (typeof message === 'string' && SHARD_MOVED.test(message)) return SERIALIZATION_FAILURE;
     if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) return code;
   }
   return undefined;
 }
 
-/** What an error says, also one that gathers others. */
+/** The message of an error, or of the errors that it contains. */
 export function describe(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   return cause instanceof AggregateError ? cause.errors.map(String).join('; ') : String(cause);
@@ -136,7 +140,7 @@ export function describe(error: unknown): string {
 
 type Layer = { code?: unknown; message?: unknown };
 
-/** An error, its causes, and what an AggregateError (one attempt for each address of a host) gathers. */
+/** An error, its causes, and the errors of an AggregateError (one for each address of a host). */
 function* causeChain(error: unknown, depth = 0): Generator<Layer> {
   if (typeof error !== 'object' || error === null || depth > 5) return;
   yield error;
@@ -149,7 +153,7 @@ function networkCode(error: unknown): string | undefined {
   return undefined;
 }
 
-// pg gives no code to these. Matched against the driver's own words only, never shown.
+// pg gives these no code. The messages are only matched, never shown.
 const DRIVER_FAULT =
   /^(Connection terminated|timeout exceeded when trying to connect|Client was closed|Client has encountered a connection error|Cannot use a pool after calling end|Query read timeout|PGlite is clos)/;
 

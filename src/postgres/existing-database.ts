@@ -6,10 +6,10 @@ import { type Database, type EmbeddedEvents, openDatabase } from './database.ts'
 import { connectToServedDatabase } from './served-database.ts';
 
 /**
- * Opens the configured database for a command other than `serve`. An embedded one must exist already; while a process serves it, the command
- * goes through that process.
+ * Opens the configured database for a command other than `serve`. An embedded database must exist. While a process serves it, the
+ * command goes through that process.
  *
- * @throws OperatorError when there is none, or the process that has it takes no commands
+ * @throws OperatorError when there is none, or the process that uses it accepts no commands
  */
 export async function openExistingDatabase(config: Config, events: EmbeddedEvents): Promise<Database> {
   if (config.DATABASE_URL !== undefined) return openDatabase(config, events);
@@ -31,5 +31,5 @@ export async function openExistingDatabase(config: Config, events: EmbeddedEvent
 
 const TAKES_NO_COMMANDS =
   process.platform === 'win32'
-    ? 'On Windows, a service that runs on the embedded database takes no commands: stop it first.'
-    : 'It takes no commands: it is starting, or is a command itself. If so, try again when it is done.';
+    ? 'On Windows, a service that runs on the embedded database accepts no commands. Stop it first.'
+    : 'That process accepts no commands, because it is still starting or is a command itself. Try again shortly.';

@@ -2,28 +2,28 @@ import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Query, Value } from './query.ts';
 
-/** What a command asks of the process that serves its database: one JSON value a line. */
+/** A request of a command to the process that serves its database: one JSON value per line. */
 export type Request =
   | { do: 'query'; query: Statement; params: Record<string, Value> }
-  /** Until `commit`; without it, the end of the connection rolls back. */
+  /** Lasts until `commit`. If the connection ends first, the transaction is rolled back. */
   | { do: 'begin'; snapshot: boolean }
   | { do: 'commit' }
-  /** Until the end of the connection. */
+  /** Lasts until the end of the connection. */
   | { do: 'lock'; lock: number };
 
 export type Statement = Pick<Query<Record<string, Value>, never>, 'name' | 'sql' | 'parameters'>;
 
-/** One for each request, in their order; `idle` comes unasked, before the connection is closed. */
+/** One per request, in order. `idle` is sent without a request before the connection is closed. */
 export interface Answer {
   rows?: unknown[];
   count?: number;
   locked?: boolean;
   fault?: { sqlState: string | undefined; isUnavailable: boolean };
-  /** For how many milliseconds the transaction was left alone before it was rolled back. */
+  /** How long the transaction was idle before it was rolled back, in milliseconds. */
   idle?: number;
 }
 
-/** Where the process that serves a data directory listens. */
+/** The socket of the process that serves a data directory. */
 export function socketPath(folder: string): string {
   return join(folder, 'memory-service.sock');
 }
@@ -32,7 +32,7 @@ export function writeMessage(socket: Socket, message: Request | Answer): void {
   socket.write(`${JSON.stringify(message)}\n`);
 }
 
-/** The messages of the other end, until the connection ends, however it does. */
+/** The messages of the peer, until the connection ends in any way. */
 export async function* readMessages<Message>(socket: Socket): AsyncGenerator<Message> {
   socket.setEncoding('utf8');
   let pieces: string[] = [];

@@ -11,15 +11,15 @@ import type { QueryExecutor } from './query.ts';
  * through a Unix domain socket in the data directory. See docs/decisions/0006-local-socket.md for why this is not pglite-socket.
  */
 
-/** Thrown to roll back a transaction whose client wants that, or is gone. */
+/** Thrown to roll back a transaction whose client asks for it or has disconnected. */
 class RolledBack extends Error {}
 
 /**
- * Serves a database to the commands of this machine that may open files of `folder`'s owner.
+ * Serves a database to commands on this machine that run as the owner of `folder`.
  *
- * @param idleMs how long a command may hold a transaction without using it (0: for ever); meanwhile every request waits
- * @returns ends all connections, and rolls back what they had begun
- * @throws NodeJS.ErrnoException when a socket cannot be made there: the path is too long, or the file system has none.
+ * @param idleMs how long a command may hold a transaction without using it (0: no limit). Every request waits meanwhile.
+ * @returns a function that ends all connections and rolls back their transactions
+ * @throws NodeJS.ErrnoException when the socket cannot be created: the path is too long, or the file system does not support sockets
  */
 export async function serveLocalSocket(
   folder: string,
@@ -27,7 +27,7 @@ export async function serveLocalSocket(
   { idleMs }: { idleMs: number },
 ): Promise<() => Promise<void>> {
   const path = socketPath(folder);
-  // Whoever left one behind is gone: this process holds the data directory.
+  // A socket that exists is a leftover, because this process holds the data directory.
   rmSync(path, { force: true });
   const sessions = new Map<Socket, Promise<void>>();
   const server = createServer((socket) => {
@@ -44,7 +44,7 @@ export async function serveLocalSocket(
   };
 }
 
-/** Binds with mode 0600 from the first moment: whoever can connect can read and change every tenant's memory. */
+/** Creates the socket with mode 0600, because whoever can connect can read and change every tenant's memory. */
 async function listenPrivately(server: Server, path: string): Promise<void> {
   const listening = once(server, 'listening');
   const umask = process.umask(0o177);
@@ -56,7 +56,7 @@ async function listenPrivately(server: Server, path: string): Promise<void> {
   await listening;
 }
 
-/** One connection: requests are answered one after the other. */
+/** One connection. Requests are answered one after the other. */
 class Session {
   readonly #socket: Socket;
   readonly #database: Database;
@@ -70,9 +70,9 @@ class Session {
     this.#requests = readMessages<Request>(socket);
   }
 
-  /** Resolves when the connection has ended and nothing of it is left in the database. */
+  /** Resolves when the connection has ended and its transaction is rolled back. */
   async run(): Promise<void> {
-    // A broken connection ends the requests; there is nobody to tell.
+    // A broken connection ends the requests, and nobody is left to notify.
     this.#socket.on('error', () => {});
     try {
       for (;;) {
@@ -81,7 +81,7 @@ class Session {
         await this.#serve(request);
       }
     } catch {
-      // A message that is none: not from a command of this service.
+      // An invalid message does not come from a command of this service.
     } finally {
       this.#socket.destroy();
     }

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isDistributed } from './citus.ts';
 import type { Database } from './database.ts';
 import { DatabaseError } from './errors.ts';
 import { defineQuery } from './query.ts';
@@ -17,7 +18,7 @@ const FUNCTIONS_FOLDER = join(MIGRATIONS_FOLDER, 'functions');
  * Old and new replicas run side by side, so a released function is never changed incompatibly: a new meaning gets a new name, and the
  * old function is dropped a release later. An older replica leaves newer functions alone.
  */
-export const FUNCTIONS_VERSION = 2;
+export const FUNCTIONS_VERSION = 3;
 
 /** Applies missing migrations and functions. Several processes may call it at once. */
 export async function migrate(database: Database): Promise<void> {
@@ -60,7 +61,7 @@ const appliedQuery = defineQuery<Record<string, never>, { newest: string | null;
 );
 
 /**
- * Whether the database answers and has every migration and function that this version of the service needs.
+ * Whether the database answers and has every migration and function that this version of the service needs, distributed on Citus.
  *
  * @throws DatabaseError when it does not answer.
  */
@@ -68,7 +69,8 @@ export async function isMigrated(database: Database): Promise<boolean> {
   try {
     const [applied] = (await database.query(appliedQuery, {})).rows;
     if (applied === undefined) return false;
-    return Number(applied.newest) >= newestNeeded() && applied.functions >= FUNCTIONS_VERSION;
+    const isCurrent = Number(applied.newest) >= newestNeeded() && applied.functions >= FUNCTIONS_VERSION;
+    return isCurrent && (database.kind !== 'citus' || (await isDistributed(database.query)));
   } catch (error) {
     if (error instanceof DatabaseError && error.isNotMigrated) return false;
     throw error;

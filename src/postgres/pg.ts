@@ -1,9 +1,12 @@
 import pg from 'pg';
 import type { Config } from '../config.ts';
 import { BatchQueue } from './batch-queue.ts';
+import { hasCitus } from './citus.ts';
 import { type Database, PLANNER } from './database.ts';
+import { distribute, prepareCluster } from './distribute.ts';
 import { throwDatabaseError } from './errors.ts';
 import { defineQuery, type QueryExecutor, type Value } from './query.ts';
+import { type StatementTracer, traced } from './statement-tracer.ts';
 
 /** Advisory lock key. Arbitrary, but every replica must use the same value. */
 const MIGRATION_LOCK = 7_236_105_551;
@@ -14,10 +17,16 @@ const types: pg.CustomTypesConfig = {
     oid === pg.types.builtins.TIMESTAMPTZ ? (text: string) => text : pg.types.getTypeParser(oid, format),
 };
 
+const asOptions = (settings: Record<string, string>) =>
+  Object.entries(settings)
+    .map(([name, value]) => `-c ${name}=${value}`)
+    .join(' ');
+
 /** `PLANNER` for the start of a connection. */
-export const plannerOptions = Object.entries(PLANNER)
-  .map(([name, value]) => `-c ${name}=${value}`)
-  .join(' ');
+export const plannerOptions = asOptions(PLANNER);
+
+/** Citus has to see the tenant's id to find its shard, so it needs a plan for each call. */
+export const citusPlannerOptions = asOptions({ ...PLANNER, plan_cache_mode: 'auto' });
 
 /** How much longer the client waits than the server's own statement timeout. */
 const GRACE_MS = 1000;
@@ -30,9 +39,13 @@ const KEEP_ALIVE_AFTER_MS = 60_000;
 /** Batches never wait for locks, so they use a few connections that nothing else can occupy. More of them are slower. */
 const BATCH_CONNECTIONS = 4;
 
-/** A database server, through a pool of connections. */
-export function openPostgres(url: string, config: Config): Database {
-  const connection: pg.ClientConfig = {
+/**
+ * A database server, through a pool of connections. Asks it once whether it has Citus, since that decides how it is to be used.
+ *
+ * @throws DatabaseError when it cannot be reached
+ */
+export async function openPostgres(url: string, config: Config, tracer?: StatementTracer): Promise<Database> {
+  const reachable: pg.ClientConfig = {
     connectionString: url,
     application_name: 'memory-service',
     connectionTimeoutMillis: config.DB_CONNECT_TIMEOUT_MS,
@@ -44,18 +57,23 @@ export function openPostgres(url: string, config: Config): Database {
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
     types,
-    options: plannerOptions,
   };
+  const isCitus = await onOneConnection(reachable, hasCitus).catch(throwDatabaseError);
+  const connection = { ...reachable, options: isCitus ? citusPlannerOptions : plannerOptions };
+  const batchSize = isCitus ? 1 : config.DB_BATCH_SIZE;
   const pool = openPool({ ...connection, max: config.DB_POOL_MAX });
   const forBatches = openPool({ ...connection, max: BATCH_CONNECTIONS });
-  const single = executorOn(pool);
-  const queryBatch = executorOn(forBatches);
-  const reads = new BatchQueue({ batched: queryBatch, single }, config.DB_BATCH_SIZE);
+  const single = traced(executorOn(pool), tracer);
+  const queryBatch = traced(executorOn(forBatches), tracer);
+  const reads = new BatchQueue({ batched: queryBatch, single }, batchSize, tracer);
   return {
-    kind: 'postgres',
+    kind: isCitus ? 'citus' : 'postgres',
+    batchSize,
+    tracer,
     query: reads.query,
     queryBatch,
-    transaction: (work, options) => transaction(pool, options?.snapshot ?? false, work),
+    transaction: (work, options) =>
+      transaction(pool, options?.snapshot ?? false, (query) => work(traced(query, tracer))),
     withJobLock: (lock, job) => withAdvisoryLock(connection, lock, job),
     migrate: (folder, functions) => migrateOnOneConnection(url, config, folder, functions),
     pool: () => ({
@@ -68,6 +86,22 @@ export function openPostgres(url: string, config: Config): Database {
       await Promise.all([pool.end(), forBatches.end()]);
     },
   };
+}
+
+/** Runs `work` on a connection of its own. Throws what `work` throws, and a `DatabaseError` when it cannot connect. */
+async function onOneConnection<T>(
+  connection: pg.ClientConfig,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  const client = new pg.Client(connection);
+  // The running or next query rejects.
+  client.on('error', () => {});
+  await client.connect().catch(throwDatabaseError);
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
 }
 
 function openPool(config: pg.PoolConfig): pg.Pool {
@@ -162,21 +196,15 @@ async function withAdvisoryLock(
   lock: number,
   job: () => Promise<void>,
 ): Promise<boolean> {
-  const client = new pg.Client(connection);
-  // The next query fails.
-  client.on('error', () => {});
-  await client.connect().catch(throwDatabaseError);
-  const query = executorOn(client);
-  try {
+  return onOneConnection(connection, async (client) => {
+    const query = executorOn(client);
     const { rows } = await query(tryLockQuery, { lock });
     if (rows[0]?.locked !== true) return false;
     await job();
     // Rejects when the connection, and so the lock, was lost.
     await query(unlockQuery, { lock });
     return true;
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 /**
@@ -192,19 +220,18 @@ async function migrateOnOneConnection(
   // Imported on demand: most starts have nothing to migrate.
   const { drizzle } = await import('drizzle-orm/node-postgres');
   const { migrate } = await import('drizzle-orm/node-postgres/migrator');
-  const client = new pg.Client({
+  const connection: pg.ClientConfig = {
     connectionString: url,
     application_name: 'memory-service migrate',
     connectionTimeoutMillis: config.DB_CONNECT_TIMEOUT_MS,
-  });
-  client.on('error', () => {});
-  await client.connect();
-  try {
+  };
+  // The end of the session releases the lock.
+  await onOneConnection(connection, async (client) => {
     await client.query('SELECT pg_advisory_lock($1::bigint)', [MIGRATION_LOCK]);
+    const isCitus = await hasCitus(client);
+    if (isCitus) await prepareCluster(client);
     await migrate(drizzle(client), { migrationsFolder: folder });
     await client.query(functions);
-  } finally {
-    // Ends the session, and with it the lock.
-    await client.end();
-  }
+    if (isCitus) await distribute(client);
+  });
 }

@@ -6,7 +6,7 @@ import { damagedDatabase, hasDatabase } from './data-directory.ts';
 import { type EmbeddedEvents, PLANNER } from './database.ts';
 import { freeBytes, mebibytes, NEW_DATABASE_BYTES, RESERVED_BYTES } from './disk-space.ts';
 
-/** How Postgres announces on its standard error that it cannot go on; `Aborted` is WebAssembly's own. */
+/** How Postgres announces on standard error that it stops. `Aborted` comes from WebAssembly. */
 const END = /\b(?:PANIC|FATAL): +(.*)|^(Aborted)\(/;
 
 /** SQLSTATE crash_shutdown. */
@@ -21,7 +21,7 @@ export class PgliteEngine extends PGlite {
 
   /**
    * @param folder of the database; a new one is created in a folder that is empty or missing
-   * @param onEnd called once, with Postgres' own words, as soon as Postgres has stopped
+   * @param onEnd called once, with the message of Postgres, as soon as Postgres has stopped
    */
   constructor(folder: string, onEnd: (reason: string) => void) {
     const end: { reason?: string } = {};
@@ -44,7 +44,7 @@ export class PgliteEngine extends PGlite {
     return this.#end.reason;
   }
 
-  /** Every query comes through here. */
+  /** Runs every query. */
   override execProtocolRawSync(message: Uint8Array): Uint8Array {
     this.#assertRunning();
     const answer = super.execProtocolRawSync(message);
@@ -66,7 +66,7 @@ class EngineStopped extends Error {
   }
 }
 
-/** Opens the database in a folder, or creates it. What is left of one that could not be created is removed. */
+/** Opens or creates the database in a folder. Removes the leftovers when creation fails. */
 export async function openEngine(folder: string, events: EmbeddedEvents): Promise<PgliteEngine> {
   const isNew = !hasDatabase(folder);
   const free = freeBytes(dirname(folder));
@@ -94,16 +94,16 @@ export async function openEngine(folder: string, events: EmbeddedEvents): Promis
 
 function diskFull(folder: string, free: number, needed: number): OperatorError {
   return new OperatorError(
-    `The embedded database in ${folder} needs ${mebibytes(needed)} of free disk space, and there are ${mebibytes(free)}. Make room, or set DATA_DIR to a folder on another disk.`,
+    `The embedded database in ${folder} needs ${mebibytes(needed)} of free disk space, but only ${mebibytes(free)} are free. Make room, or set DATA_DIR to a folder on another disk.`,
   );
 }
 
 let keepsByteOrderMarks = false;
 
 /**
- * PGlite reads text with `new TextDecoder('utf-8')`, which drops a U+FEFF at its start: contents would come back changed.
- * It makes such a decoder when it is constructed and again after each database error, so once PGlite is in use the default
- * of this process changes for good. Whoever passes options is not concerned.
+ * PGlite decodes text with `new TextDecoder('utf-8')`, which drops a leading U+FEFF and so would change contents. It creates a decoder when
+ * it is constructed and after each database error, so this changes the default of the process permanently. Callers that pass options
+ * are not affected.
  */
 function keepByteOrderMarks(): void {
   if (keepsByteOrderMarks) return;

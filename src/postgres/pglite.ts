@@ -9,17 +9,19 @@ import { diskGuard } from './disk-guard.ts';
 import { asDatabaseError, throwDatabaseError } from './errors.ts';
 import { openEngine, type PgliteEngine } from './pglite-engine.ts';
 import type { QueryExecutor } from './query.ts';
+import { type StatementTracer, traced } from './statement-tracer.ts';
 
 /**
  * The embedded database in a folder: one connection, in this process, one process at a time.
  *
- * @param batchSize how many calls at the most go together
- * @throws OperatorError when it cannot be opened, or another process has it
+ * @param batchSize maximum number of calls in a statement
+ * @throws OperatorError when it cannot be opened, or another process uses it
  */
 export async function openPglite(
   folder: string,
   batchSize: number,
   events: EmbeddedEvents,
+  tracer?: StatementTracer,
 ): Promise<Database> {
   const unlock = lockDataDirectory(folder);
   let client: PgliteEngine;
@@ -31,16 +33,16 @@ export async function openPglite(
   }
   const guard = diskGuard(folder, client, events);
   const execute = executorOn(client);
-  const query: QueryExecutor = async (statement, params) => {
+  const query = traced(async (statement, params) => {
     await guard();
     return execute(statement, params);
-  };
-  // No other process can be on the folder, but commands come through this one (local-socket.ts).
+  }, tracer);
+  // No other process can use the folder, but commands go through this one (local-socket.ts).
   const lockedJobs = new Set<number>();
   let running = 0;
   let idle: (() => void) | undefined;
 
-  /** Counts what runs: PGlite's `close` hangs when something still does, so it has to come last. */
+  /** Counts running queries, because PGlite's `close` hangs while one runs. */
   async function counted<T>(work: () => Promise<T>): Promise<T> {
     running++;
     try {
@@ -51,15 +53,17 @@ export async function openPglite(
     }
   }
 
-  const reads = new BatchQueue({ batched: query, single: query }, batchSize);
+  const reads = new BatchQueue({ batched: query, single: query }, batchSize, tracer);
   return {
     kind: 'pglite',
-    query: (statement, params) => counted(() => reads.query(statement, params)),
-    queryBatch: (statement, params) => counted(() => query(statement, params)),
+    batchSize,
+    tracer,
+    query: (...call) => counted(() => reads.query(...call)),
+    queryBatch: (...call) => counted(() => query(...call)),
     transaction: (work, options) =>
       counted(async () => {
         await guard();
-        return transactionOn(client, options?.snapshot ?? false, work);
+        return transactionOn(client, options?.snapshot ?? false, (query) => work(traced(query, tracer)));
       }),
     withJobLock: async (lock, job) => {
       if (lockedJobs.has(lock)) return false;
@@ -116,7 +120,7 @@ async function transactionOn<T>(
   }
 }
 
-/** Times come as Postgres writes them, as they do through pg. */
+/** Times stay text, as with pg. */
 const parsers = { [types.TIMESTAMPTZ]: (text: string) => text };
 
 /** Executes queries on PGlite or in a transaction of it. Throws `DatabaseError`. */

@@ -1,3 +1,5 @@
+import type { Context } from '@opentelemetry/api';
+
 export type Scalar = string | number | boolean | null;
 
 /** The value of a parameter. */
@@ -34,10 +36,19 @@ export interface QueryResult<Row> {
   count: number;
 }
 
-/** Executes a query. @throws DatabaseError */
+/** A request whose trace is kept: OpenTelemetry's context of it. */
+export type TracedRequest = Context;
+
+/**
+ * Executes a query.
+ *
+ * @param requests the traced requests that a statement serves; by default the current one
+ * @throws DatabaseError
+ */
 export type QueryExecutor = <Params extends Record<string, Value>, Row>(
   statement: Query<Params, Row>,
   params: Params,
+  requests?: readonly TracedRequest[],
 ) => Promise<QueryResult<Row>>;
 
 /**

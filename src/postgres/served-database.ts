@@ -7,17 +7,17 @@ import { type Answer, type Request, readMessages, socketPath, writeMessage } fro
 import type { QueryExecutor } from './query.ts';
 
 /**
- * The embedded database of the process that serves `folder`, through its socket.
+ * Connects to the embedded database of the process that serves `folder`, through its socket.
  *
- * @returns undefined when no process listens there.
- * @throws OperatorError when one does, and this user may not connect.
+ * @returns undefined when no process listens there
+ * @throws OperatorError when this user may not connect
  */
 export async function connectToServedDatabase(folder: string): Promise<Database | undefined> {
   const path = socketPath(folder);
   const main = await Connection.open(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'EACCES' || error.code === 'EPERM') {
       throw new OperatorError(
-        `The service that runs on ${folder} lets in its own user only (${error.code}: ${path}). Run the command as that user.`,
+        `The service on ${folder} accepts commands only from its own user (${error.code}: ${path}). Run the command as that user.`,
       );
     }
     return undefined;
@@ -26,13 +26,14 @@ export async function connectToServedDatabase(folder: string): Promise<Database 
   const query = executorOn(main);
   return {
     kind: 'pglite',
+    batchSize: 1,
     query,
     queryBatch: query,
     transaction: (work, options) => transaction(path, options?.snapshot ?? false, work),
     withJobLock: (lock, job) => withJobLock(path, lock, job),
     migrate: async () => {
       throw new OperatorError(
-        `The service that runs on ${folder} is of another version than this command. Restart it with this version.`,
+        `The service on ${folder} has another version than this command. Restart it with this version.`,
       );
     },
     pool: () => ({ total: 1, idle: 0, waiting: 0, max: 1 }),
@@ -40,11 +41,11 @@ export async function connectToServedDatabase(folder: string): Promise<Database 
   };
 }
 
-/** Sends requests and gives each its answer. Rejects with `DatabaseError` once the other end is gone. */
+/** Sends requests and returns the answers. Rejects with `DatabaseError` once the peer is gone. */
 class Connection {
   readonly #socket: Socket;
   readonly #waiting: { resolve(answer: Answer): void; reject(error: unknown): void }[] = [];
-  /** Why no answer comes any more. */
+  /** Why no more answers come. */
   #ended: Error | undefined;
 
   private constructor(socket: Socket) {
@@ -94,7 +95,7 @@ function databaseError({ sqlState, isUnavailable }: NonNullable<Answer['fault']>
 
 function leftAlone(ms: number): OperatorError {
   return new OperatorError(
-    `The service went on without this command, which had held its database for ${ms / 1000} s without using it. Export to a file (--output) rather than to a slow reader.`,
+    `The service rolled back this command, which had held the database for ${ms / 1000} s without using it. If you export, write to a file (--output) and not to a slow reader.`,
   );
 }
 
@@ -121,7 +122,7 @@ async function transaction<T>(
     await connection.send({ do: 'commit' });
     return result;
   } finally {
-    // Rolls back what was not committed.
+    // Rolls back an open transaction.
     await connection.close();
   }
 }
@@ -138,7 +139,7 @@ async function withJobLock(path: string, lock: number, job: () => Promise<void>)
   }
 }
 
-/** @throws DatabaseError when the process has stopped serving meanwhile. */
+/** @throws DatabaseError when the process has stopped serving */
 async function openAgain(path: string): Promise<Connection> {
   return Connection.open(path).catch((error) => {
     throw new DatabaseError(error);

@@ -9,21 +9,28 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** A service process that can be killed and restarted on the same port. It runs `FAULTS_CLI`, by default dist/cli.js. */
+/** A service process that can be killed and restarted on the same port. */
 export class Replica {
   readonly url: string;
   readonly #env: Record<string, string>;
   #child: ChildProcess | undefined;
   #output = '';
 
-  private constructor(port: number, env: Record<string, string>) {
+  readonly #cli: string;
+
+  private constructor(port: number, env: Record<string, string>, cli: string) {
+    this.#cli = cli;
     this.url = `http://127.0.0.1:${port}`;
     this.#env = { PORT: String(port), ...env };
   }
 
-  static async create(env: Record<string, string>): Promise<Replica> {
+  /** @param cli the program: by default `FAULTS_CLI`, or else dist/cli.js */
+  static async create(
+    env: Record<string, string>,
+    cli = process.env.FAULTS_CLI ?? 'dist/cli.js',
+  ): Promise<Replica> {
     const quiet = { AUTH: 'none', LOG_LEVEL: 'error', RATE_LIMIT_PER_MINUTE: '0' };
-    return new Replica(await freePort(), { ...quiet, ...env });
+    return new Replica(await freePort(), { ...quiet, ...env }, cli);
   }
 
   get pid(): number {
@@ -32,7 +39,7 @@ export class Replica {
 
   /** Starts the process and waits until it is ready. */
   async start(): Promise<void> {
-    const child = spawn(process.execPath, [process.env.FAULTS_CLI ?? 'dist/cli.js', 'serve'], {
+    const child = spawn(process.execPath, [this.#cli, 'serve'], {
       cwd: root,
       env: { PATH: process.env.PATH, ...this.#env },
       stdio: ['ignore', 'pipe', 'pipe'],

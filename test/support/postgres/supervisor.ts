@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
-import pg from 'pg';
+import { dropDatabase, findCluster, query } from './cluster.ts';
 import { messageOf, type TestServer } from './server.ts';
 import { startServer } from './sources.ts';
 
@@ -23,27 +23,16 @@ const parentGone = new Promise<void>((resolve) => process.stdin.resume().once('c
 const prefix = `memory_test_${randomBytes(4).toString('hex')}`;
 const [, , scratch = ''] = process.argv;
 
-async function query(url: string, sql: string, parameters: string[] = []): Promise<Record<string, string>[]> {
-  const client = new pg.Client({ connectionString: url });
-  client.on('error', () => {});
-  await client.connect();
-  try {
-    return (await client.query(sql, parameters)).rows;
-  } finally {
-    await client.end();
-  }
-}
-
 async function describe({ url, name }: TestServer, because: string[]): Promise<string> {
   const [row] = await query(url, 'SHOW server_version');
-  return `Postgres for the tests: ${name} ${row?.server_version}${because.length ? ` (${because.join(', ')})` : ''}`;
+  const { isCitus, nodes } = await findCluster(url);
+  return `Postgres for the tests: ${name} ${row?.server_version}${isCitus ? ` with Citus, ${nodes.length} nodes` : ''}${because.length ? ` (${because.join(', ')})` : ''}`;
 }
 
 async function dropDatabases(url: string): Promise<void> {
   const ours = 'SELECT datname FROM pg_database WHERE starts_with(datname, $1)';
-  for (const { datname } of await query(url, ours, [prefix])) {
-    await query(url, `DROP DATABASE IF EXISTS ${datname} WITH (FORCE)`);
-  }
+  const cluster = await findCluster(url);
+  for (const { datname } of await query(url, ours, [prefix])) await dropDatabase(cluster, String(datname));
 }
 
 function say(answer: Supervised | { error: string }): void {
@@ -55,7 +44,7 @@ try {
   try {
     say({ url: server.url, prefix, description: await describe(server, because) });
     await parentGone;
-    if (server.name === 'TEST_DATABASE_URL') await dropDatabases(server.url);
+    if (server.isKept) await dropDatabases(server.url);
   } finally {
     await server.stop();
   }

@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto';
+import { ServiceError } from '../errors.ts';
+import { storedOrigin } from '../history/origin.ts';
+import type { AnswerLimit } from '../idempotency/answer-limit.ts';
+import { storedAnswer } from '../idempotency/idempotency.ts';
+import type { MemoryResult } from '../memory/result.ts';
+import { IdempotentReplay, type Quotas, type StoreOptions } from '../memory/store.ts';
+import type { Database } from '../postgres/database.ts';
+import type { Query, QueryResult, Value } from '../postgres/query.ts';
+import { retrying } from '../postgres/retry.ts';
+import type { AccessTimes } from './access-times.ts';
+import type { PendingFiles } from './pending-files.ts';
+import type { CallFunction, CommonOutcome, RequestParams, TypedWriteFunction } from './write-functions.ts';
+import type { WriteQueue } from './write-queue.ts';
+
+/** State that all tenants share. */
+export interface Shared {
+  database: Database;
+  quotas: Quotas;
+  /** How many days superseded versions are kept, for tenants without a setting of their own. */
+  historyDays: number;
+  writes: WriteQueue;
+  pending: PendingFiles;
+  accessTimes: AccessTimes;
+  answers: AnswerLimit;
+}
+
+/** How one call of the tool reads and writes the memory of its tenant. */
+export class TenantCalls {
+  readonly context: Shared & StoreOptions & { tenant: string };
+  /** Whether the call has tried to change anything. */
+  hasTried = false;
+
+  constructor(context: Shared & StoreOptions & { tenant: string }) {
+    this.context = context;
+  }
+
+  /** What a write records in the history. */
+  history() {
+    const { historyDays, origin } = this.context;
+    return { historyDays, origin: storedOrigin(origin) };
+  }
+
+  /** The same, for a write that can change several files. */
+  change() {
+    return { change: randomUUID(), ...this.history() };
+  }
+
+  read<Params extends Record<string, Value>, Row>(
+    statement: Query<Params, Row>,
+    params: Params,
+  ): Promise<QueryResult<Row>> {
+    return retrying(true, () => this.context.database.query(statement, params));
+  }
+
+  /**
+   * Calls a write function and handles the outcomes that every write has in common.
+   *
+   * @throws IdempotentReplay when the request has an answer, ServiceError 422 when its key has the answer to another request
+   */
+  async write<Params extends Record<string, Value>, Own extends { kind: string }>(
+    fn: TypedWriteFunction<Params & RequestParams, Own | CommonOutcome>,
+    own: Params,
+    { content }: MemoryResult,
+    call: CallFunction = this.context.writes.call,
+  ): Promise<Exclude<Own, CommonOutcome>> {
+    const { tenant, request } = this.context;
+    this.hasTried = true;
+    const { keyHash, requestHash } = request ?? { keyHash: null, requestHash: null };
+    const params = { ...own, tenant, keyHash, requestHash, answer: storedAnswer(content) };
+    const isRepeatable = request !== undefined;
+    const outcome = await retrying(isRepeatable, () => call(fn, params));
+    switch (outcome.kind) {
+      case 'replayed':
+        throw new IdempotentReplay(outcome as MemoryResult);
+      case 'key_reused':
+        throw new ServiceError('idempotency_key_reused');
+      case 'unknown_tenant':
+        throw new ServiceError('unknown_tenant', tenant);
+    }
+    if (isRepeatable) this.context.answers.note(tenant);
+    return outcome as Exclude<Own, CommonOutcome>;
+  }
+}

@@ -1,0 +1,194 @@
+/** On Citus: how `migrate` distributes a database, and what it says where it cannot. */
+import { is } from 'drizzle-orm';
+import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
+import { afterEach, describe, expect, inject, it } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
+import { REFERENCE_TABLES, TENANT_TABLES } from '../../src/postgres/citus.ts';
+import { openDatabase } from '../../src/postgres/database.ts';
+import { isMigrated, migrate } from '../../src/postgres/migrate.ts';
+import * as schema from '../../src/postgres/schema.ts';
+import { createTestDatabase, isCitus } from '../support/database.ts';
+import { assertInvariants, readTree } from '../support/invariants.ts';
+import { addCitus, createDatabase, query } from '../support/postgres/cluster.ts';
+import { databaseUrl } from '../support/postgres/server.ts';
+import { startService } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+it('every table has a place on Citus', () => {
+  const tables = Object.values(schema).flatMap((each) =>
+    is(each, PgTable) ? [getTableConfig(each).name] : [],
+  );
+  expect([...TENANT_TABLES, ...REFERENCE_TABLES].sort()).toStrictEqual(
+    [...tables.map((name) => `public.${name}`), 'drizzle.__drizzle_migrations'].sort(),
+  );
+});
+
+/** Does `work` on the database at `url`, as a command would. */
+async function on<T>(url: string, work: (database: Awaited<ReturnType<typeof openDatabase>>) => Promise<T>) {
+  const database = await openDatabase(loadConfig({ DATABASE_URL: url, DB_CONNECT_TIMEOUT_MS: '60000' }));
+  try {
+    return await work(database);
+  } finally {
+    await database.close();
+  }
+}
+
+const placesOf = async (url: string) =>
+  (
+    await query(
+      url,
+      `SELECT table_name::text || ' ' || citus_table_type || ' ' || distribution_column || ' ' || colocation_id AS place
+       FROM citus_tables ORDER BY 1`,
+    )
+  ).map(({ place }) => place);
+
+describe.skipIf(!isCitus())('migrate on Citus', () => {
+  let own: { url: string; drop(): Promise<void> } | undefined;
+  const ownDatabase = async (options: { migrated: boolean }) => {
+    own = await createTestDatabase(options);
+    return own.url;
+  };
+  afterEach(() => own?.drop());
+
+  /** The database of the same name on a worker. */
+  const onWorker = (url: string) =>
+    databaseUrl(inject('postgres').cluster.nodes[1] ?? '', new URL(url).pathname.slice(1));
+
+  const PLACES = [
+    'api_keys reference <none> 2',
+    'drizzle.__drizzle_migrations reference <none> 2',
+    'entries distributed tenant_id 1',
+    'idempotency_keys distributed tenant_id 1',
+    'past_directories distributed tenant_id 1',
+    'tenants distributed id 1',
+    'version_contents distributed tenant_id 1',
+    'versions distributed tenant_id 1',
+  ];
+
+  it('distributes an empty database, and does nothing the second time', async () => {
+    const url = await ownDatabase({ migrated: false });
+    await on(url, async (database) => {
+      expect(database).toMatchObject({ kind: 'citus', batchSize: 1 });
+      expect(await isMigrated(database)).toBe(false);
+      await migrate(database);
+      expect(await isMigrated(database)).toBe(true);
+      await migrate(database);
+    });
+    expect(await placesOf(url)).toStrictEqual(PLACES);
+    // Both foreign keys are there again.
+    const keys = await query(
+      url,
+      "SELECT conname FROM pg_constraint WHERE contype = 'f' AND conrelid = 'entries'::regclass ORDER BY 1",
+    );
+    expect(keys.map(({ conname }) => conname)).toStrictEqual([
+      'entries_parent_is_directory',
+      'entries_tenant_id_tenants_id_fk',
+    ]);
+  });
+
+  it('distributes a plain database with all its rows, and keeps no second copy', async () => {
+    const { url: server, cluster } = inject('postgres');
+    const name = `${inject('postgres').prefix}_plain`;
+    const [coordinator = '', ...workers] = cluster.nodes;
+    await createDatabase({ isCitus: false, nodes: [coordinator] }, name);
+    const url = databaseUrl(server, name);
+    own = { url, drop: async () => {} };
+    const tenants = Array.from({ length: 12 }, (_, i) => `tenant-${i}`);
+    const plain = await startService('postgres', { DATABASE_URL: url });
+    expect(plain.database.kind).toBe('postgres');
+    for (const tenant of tenants) {
+      await plain.execute(cmd.create('/memories/d/f.md', `of ${tenant}`), { tenant });
+      await plain.execute(cmd.replace('/memories/d/f.md', 'of', 'still of'), { tenant });
+      await plain.execute(cmd.rename('/memories/d', '/memories/e'), {
+        tenant,
+        headers: { 'idempotency-key': 'k' },
+      });
+    }
+    await plain.close();
+
+    await createDatabase({ isCitus: false, nodes: workers }, name);
+    await addCitus(cluster, name);
+    // As `memory-service migrate` and the start of the service do it.
+    const service = await startService('postgres', { DATABASE_URL: url });
+    try {
+      expect(service.database.kind).toBe('citus');
+      for (const tenant of tenants) {
+        expect((await readTree(service, tenant)).get('/memories/e/f.md')).toBe(`still of ${tenant}`);
+        const again = await service.execute(cmd.rename('/memories/d', '/memories/e'), {
+          tenant,
+          headers: { 'idempotency-key': 'k' },
+        });
+        expect(again.headers['idempotency-replayed']).toBe('true');
+      }
+      expect((await service.query('SELECT count(*)::integer AS count FROM versions'))[0]).toStrictEqual({
+        count: 24,
+      });
+      await assertInvariants(service);
+      const local = await query(
+        url,
+        "SELECT sum(pg_relation_size(c)) AS bytes FROM unnest('{tenants,entries,versions,version_contents}'::regclass[]) AS c",
+      );
+      expect(local).toStrictEqual([{ bytes: '0' }]);
+    } finally {
+      await service.close();
+    }
+  });
+
+  it('goes on with a database that is half distributed', async () => {
+    const url = await ownDatabase({ migrated: true });
+    await query(url, "SELECT undistribute_table('versions')");
+    await on(url, async (database) => {
+      expect(await isMigrated(database)).toBe(false);
+      await migrate(database);
+      expect(await isMigrated(database)).toBe(true);
+    });
+    expect(await placesOf(url)).toStrictEqual(PLACES);
+  });
+
+  it('names the tables that are distributed in another way, and changes nothing', async () => {
+    const url = await ownDatabase({ migrated: true });
+    await query(url, "SELECT undistribute_table('versions')");
+    await query(url, "SELECT create_distributed_table('versions', 'tenant_id', colocate_with => 'none')");
+    await query(url, "SELECT undistribute_table('past_directories')");
+    const before = await placesOf(url);
+    await expect(on(url, migrate)).rejects.toThrow(
+      "Citus distributes public.versions in another way than memory-service needs. For each of them, run SELECT undistribute_table('public.versions', cascade_via_foreign_keys => true) on the coordinator, then memory-service migrate.",
+    );
+    expect(await placesOf(url)).toStrictEqual(before);
+  });
+
+  it('names a worker without the extension', async () => {
+    const url = await ownDatabase({ migrated: false });
+    const worker = onWorker(url);
+    await query(worker, 'DROP EXTENSION citus');
+    const { host } = new URL(worker);
+    await expect(on(url, migrate)).rejects.toThrow(
+      `The worker ${host} does not have the extension citus in this database. Run CREATE EXTENSION citus there.`,
+    );
+  });
+
+  it('refuses a worker that is not migrated yet, and serves from one that is', async () => {
+    const empty = await ownDatabase({ migrated: false });
+    await expect(on(onWorker(empty), migrate)).rejects.toThrow('only the coordinator can be migrated');
+    await own?.drop();
+    own = undefined;
+    const worker = onWorker(await ownDatabase({ migrated: true }));
+    const service = await startService('postgres', { DATABASE_URL: worker });
+    try {
+      for (const tenant of ['a', 'b', 'c', 'd']) {
+        await service.execute(cmd.create('/memories/f.md', tenant), { tenant });
+        expect((await readTree(service, tenant)).get('/memories/f.md')).toBe(tenant);
+      }
+    } finally {
+      await service.close();
+    }
+  });
+
+  it('refuses a Citus that is too old', async () => {
+    const url = await ownDatabase({ migrated: false });
+    await query(url, "UPDATE pg_extension SET extversion = '12.1-1' WHERE extname = 'citus'");
+    await expect(on(url, migrate)).rejects.toThrow(
+      'The database has Citus 12.1-1, and memory-service needs 13 or newer.',
+    );
+  });
+});

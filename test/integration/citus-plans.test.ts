@@ -1,0 +1,94 @@
+/** On Citus: on how many shards each statement of the service works. */
+import type pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { citusPlannerOptions } from '../../src/postgres/pg.ts';
+import { writeFunctions } from '../../src/store/write-functions.ts';
+import { planOf, type Statement } from '../support/citus-plan.ts';
+import { connectTo, createTestDatabase, isCitus } from '../support/database.ts';
+import { query } from '../support/postgres/cluster.ts';
+import { functionCalls, overAllTenants, statements } from '../support/statements.ts';
+
+/** Rows that do not come from the tenant's shard pass through the coordinator on their way there. */
+const THROUGH_COORDINATOR = new Set([
+  // From the caller.
+  'import_directories',
+  'import_files',
+  'import_contents',
+  'import_versions',
+  'import_past_directories',
+  // From another tenant.
+  'copy_entries',
+  'copy_versions',
+  'copy_contents',
+  'copy_past_directories',
+  'copy_answers',
+]);
+/** `begin_change` is always in a transaction, where a function runs on the node that the service is connected to. */
+const NOT_DISTRIBUTED = new Set(['wait_for_reader', 'begin_change']);
+
+describe.skipIf(!isCitus())('the plan on Citus of every statement', () => {
+  let own: Awaited<ReturnType<typeof createTestDatabase>>;
+  let client: pg.Client;
+  let shardCount = 0;
+
+  beforeAll(async () => {
+    own = await createTestDatabase();
+    client = await connectTo(own.url, { options: citusPlannerOptions });
+    const { rows } = await client.query(
+      "SELECT shard_count FROM citus_tables WHERE table_name = 'entries'::regclass",
+    );
+    shardCount = Number(rows[0].shard_count);
+    expect(shardCount).toBeGreaterThan(1);
+  });
+  afterAll(async () => {
+    await client.end();
+    await own.drop();
+  });
+
+  const all: Statement[] = [...statements, ...writeFunctions.map(({ single }) => single)];
+  it.each(all.map((each) => [each.name, each] as const))('%s', async (name, statement) => {
+    const plan = await planOf(client, statement);
+    if (NOT_DISTRIBUTED.has(name)) {
+      expect(plan).toStrictEqual({ by: undefined, shards: undefined, isInSteps: false });
+    } else if (THROUGH_COORDINATOR.has(name)) {
+      expect(plan).toMatchObject({ by: 'Citus INSERT ... SELECT' });
+    } else {
+      const shards = overAllTenants.has(name) ? shardCount : 1;
+      expect(plan).toStrictEqual({ by: 'Citus Adaptive', shards, isInSteps: false });
+    }
+  });
+});
+
+describe.skipIf(!isCitus())('every statement in a database function', () => {
+  let own: Awaited<ReturnType<typeof createTestDatabase>>;
+  let client: pg.Client;
+  const notices: string[] = [];
+
+  beforeAll(async () => {
+    own = await createTestDatabase();
+    const [home] = await query(
+      own.url,
+      `SELECT nodename, nodeport FROM citus_shards
+       WHERE table_name = 'tenants'::regclass AND shardid = get_shard_id_for_distribution_column('tenants', 't')`,
+    );
+    const url = new URL(own.url);
+    url.hostname = String(home?.nodename);
+    url.port = String(home?.nodeport);
+    client = await connectTo(url.href);
+    client.on('notice', ({ message }) => notices.push(message ?? ''));
+    await client.query('SET citus.log_remote_commands = on; SET citus.log_local_commands = on');
+  });
+  afterAll(async () => {
+    await client.end();
+    await own.drop();
+  });
+
+  it.each(functionCalls)('runs on the node that has the tenant: %s', async (call) => {
+    notices.length = 0;
+    await client.query(`SELECT * FROM ${call}`);
+    expect(
+      notices.filter((notice) => notice.startsWith('executing the command locally')).length,
+    ).toBeGreaterThan(0);
+    expect(notices.filter((notice) => notice.startsWith('issuing'))).toStrictEqual([]);
+  });
+});

@@ -1,0 +1,98 @@
+import type pg from 'pg';
+import type { Query, Value } from '../../src/postgres/query.ts';
+
+export type Statement = Pick<Query<Record<string, Value>, unknown>, 'name' | 'sql' | 'parameters'>;
+
+const ID = '00000000-0000-4000-8000-000000000000';
+const TIME = '2026-01-01T00:00:00Z';
+const NUMBER = '1';
+/** Values of parameters by name, or by statement and name; '/memories' for the others. */
+const VALUES: Readonly<Record<string, string>> = {
+  ...{
+    tenant: 't',
+    to: 'u',
+    origin: '{}',
+    keepsHistory: 'true',
+    wait: 'true',
+    autoCreate: 'true',
+    redact: 'off',
+    isAdmin: 'false',
+    suspended: 'false',
+    afterKey: NUMBER,
+    buckets: NUMBER,
+    actors: NUMBER,
+    'count_changes.until': '2026-01-02T00:00:00Z',
+  },
+  ...{ id: ID, version: ID, change: ID, memoryId: ID, readVersion: ID, beforeId: ID, afterId: ID },
+  ...{ 'copy_versions.after': ID, 'copy_contents.after': ID, 'export_contents.after': ID, rows: '[]' },
+  ...{
+    at: TIME,
+    time: TIME,
+    since: TIME,
+    until: TIME,
+    now: TIME,
+    before: TIME,
+    accessedBefore: TIME,
+    afterTime: TIME,
+    createdAt: TIME,
+    expiresAt: TIME,
+  },
+  ...{
+    lastChangeAt: TIME,
+    beforeTime: TIME,
+    'prune_old.after': TIME,
+    'list_changed.from': TIME,
+    'list_changed.to': TIME,
+  },
+  ...{ 'redact_version.by': '{}' },
+  ...{
+    paths: '{a}',
+    ids: `{${ID}}`,
+    memoryIds: `{${ID}}`,
+    versions: `{${ID}}`,
+    times: `{${TIME}}`,
+    modified: `{${TIME}}`,
+  },
+  ...{ contentIds: `{${ID}}`, addedContentIds: `{${ID}}`, contents: '{a}', hashes: '{a}', parents: '{a}' },
+  ...{
+    deleted: '{a}',
+    removed: '{a}',
+    made: '{a}',
+    added: '{a}',
+    'restore.from': '{a}',
+    'restore.to': '{a}',
+  },
+  ...{ 'memory_write.removed': NUMBER, 'set_history_state.versions': NUMBER },
+};
+const IS_NUMBER =
+  /^(limit|bytes|files|directories|start|keep|.*(Days|Bytes|Files|Chars|Minute|Entries|Answers|Depth))$/;
+
+function sampleOf(statement: string, parameter: string): string {
+  const value = VALUES[`${statement}.${parameter}`] ?? VALUES[parameter];
+  return value ?? (IS_NUMBER.test(parameter) ? NUMBER : '/memories');
+}
+
+interface DistributedPlan {
+  'Custom Plan Provider'?: string;
+  'Distributed Query'?: { Subplans?: unknown; Job: { 'Task Count': number } };
+  Plans?: DistributedPlan[];
+}
+
+/** The node of Citus, below those that the coordinator adds. */
+function distributedNode(plan: DistributedPlan): DistributedPlan {
+  const [only] = plan.Plans ?? [];
+  return plan['Custom Plan Provider'] === undefined && only !== undefined ? distributedNode(only) : plan;
+}
+
+/** Where Citus runs a statement. With literals, because EXPLAIN cannot plan every prepared one. */
+export async function planOf(client: pg.Client, { name, sql, parameters }: Statement) {
+  const text = sql.replace(/\$(\d+)/g, (_, n) => `'${sampleOf(name, parameters[n - 1] ?? '')}'`);
+  const { rows } = await client.query(`EXPLAIN (FORMAT JSON) ${text}`);
+  const plan = distributedNode(rows[0]['QUERY PLAN'][0].Plan);
+  const query = plan['Distributed Query'];
+  return {
+    by: plan['Custom Plan Provider'],
+    shards: query?.Job['Task Count'],
+    isInSteps: query?.Subplans !== undefined,
+  };
+}

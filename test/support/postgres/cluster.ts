@@ -1,0 +1,86 @@
+import pg from 'pg';
+import { databaseUrl } from './server.ts';
+
+/*
+ * Databases on a server, or on all nodes of a Citus cluster: Citus does not create them on its workers.
+ */
+
+/** The nodes of a Citus cluster, the coordinator first; of a plain server only itself. */
+export interface Cluster {
+  isCitus: boolean;
+  /** URLs that differ only in host and port. */
+  nodes: string[];
+}
+
+/** Asks the server at `url` for the nodes of its cluster. */
+export async function findCluster(url: string): Promise<Cluster> {
+  const extension = await query(url, "SELECT FROM pg_extension WHERE extname = 'citus'");
+  if (extension.length === 0) return { isCitus: false, nodes: [url] };
+  const workers = await query(
+    url,
+    'SELECT nodename, nodeport FROM pg_dist_node WHERE groupid > 0 ORDER BY groupid',
+  );
+  const nodes = workers.map(({ nodename, nodeport }) => {
+    const node = new URL(url);
+    node.hostname = String(nodename);
+    node.port = String(nodeport);
+    return node.href;
+  });
+  return { isCitus: true, nodes: [url, ...nodes] };
+}
+
+/** Creates a database as a copy of another one, or an empty one: on Citus with the extension and the nodes registered. */
+export async function createDatabase(cluster: Cluster, name: string, template = 'template0'): Promise<void> {
+  await onAllNodes(cluster, `CREATE DATABASE ${name} TEMPLATE ${template}`);
+  if (cluster.isCitus && template === 'template0') await addCitus(cluster, name);
+}
+
+/** Makes databases of one name on all nodes a cluster. */
+export async function addCitus(cluster: Cluster, name: string): Promise<void> {
+  const [coordinator = '', ...workers] = cluster.nodes.map((node) => databaseUrl(node, name));
+  await Promise.all([coordinator, ...workers].map((node) => query(node, 'CREATE EXTENSION citus')));
+  await query(coordinator, 'SELECT citus_set_coordinator_host($1, $2)', hostAndPort(coordinator));
+  for (const worker of workers)
+    await query(coordinator, 'SELECT citus_add_node($1, $2)', hostAndPort(worker));
+}
+
+/** Closes a database to connections, so that it can be copied: Citus' own would be in the way. */
+export async function seal(cluster: Cluster, name: string): Promise<void> {
+  await onAllNodes(cluster, `ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
+  await onAllNodes(
+    cluster,
+    `SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = '${name}'`,
+  );
+}
+
+export async function dropDatabase(cluster: Cluster, name: string): Promise<void> {
+  // Otherwise Citus connects again meanwhile.
+  if (cluster.isCitus) await seal(cluster, name);
+  await onAllNodes(cluster, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+}
+
+async function onAllNodes({ nodes }: Cluster, sql: string): Promise<void> {
+  await Promise.all(nodes.map((node) => query(node, sql)));
+}
+
+function hostAndPort(url: string): [string, string] {
+  const { hostname, port } = new URL(url);
+  return [hostname, port || '5432'];
+}
+
+/** Runs one statement on a connection of its own. */
+export async function query(
+  url: string,
+  sql: string,
+  parameters: unknown[] = [],
+): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  // The running query rejects.
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    return (await client.query(sql, parameters)).rows;
+  } finally {
+    await client.end();
+  }
+}
