@@ -1,9 +1,11 @@
 import { defineQuery } from '../postgres/query.ts';
+import { time } from '../postgres/time.ts';
 
-/** An API key as stored; never the key itself. `tenant` is null for a service key. */
+/** An API key as stored; never the key itself. `tenant` is null for a service key and an admin key. */
 export interface KeyRow {
   id: string;
   tenant: string | null;
+  isAdmin: boolean;
   access: 'read_write' | 'read_only';
   label: string;
   createdAt: Date | string;
@@ -12,7 +14,7 @@ export interface KeyRow {
   lastUsedAt: Date | string | null;
 }
 
-const COLUMNS = `id, tenant_id AS tenant, access, label, created_at AS "createdAt", expires_at AS "expiresAt",
+const COLUMNS = `id, tenant_id AS tenant, is_admin AS "isAdmin", access, label, created_at AS "createdAt", expires_at AS "expiresAt",
   revoked_at AS "revokedAt", last_used_at AS "lastUsedAt"`;
 
 export const findKeyQuery = defineQuery<{ hash: string }, KeyRow>(
@@ -25,32 +27,48 @@ type NewKeyParams = {
   hash: string;
   id: string;
   tenant: string | null;
+  isAdmin: boolean;
   access: string;
   label: string;
   expiresAt: string | null;
 };
-const NEW_KEY: (keyof NewKeyParams & string)[] = ['hash', 'id', 'tenant', 'access', 'label', 'expiresAt'];
+const NEW_KEY: (keyof NewKeyParams & string)[] = [
+  ...(['hash', 'id', 'tenant', 'isAdmin', 'access', 'label', 'expiresAt'] as const),
+];
 const CREATE_KEY = `
-INSERT INTO api_keys (hash, id, tenant_id, access, label, expires_at)
-SELECT $1, $2, $3, $4, $5, $6::timestamptz
-WHERE $3::text IS NULL OR EXISTS (SELECT 1 FROM tenants WHERE id = $3)
+INSERT INTO api_keys (hash, id, tenant_id, is_admin, access, label, expires_at)
+VALUES ($1, $2, $3, $4::boolean, $5, $6, $7::timestamptz)
 `;
 
-/** `count` is 0 when the key's tenant does not exist. */
+/** Keeps a tenant from being deleted until its new key is stored. No row when it does not exist. */
+export const keepTenantQuery = defineQuery<{ tenant: string }, { id: string }>(
+  'keep_tenant',
+  ['tenant'],
+  'SELECT id FROM tenants WHERE id = $1 FOR KEY SHARE',
+);
+
 export const createKeyQuery = defineQuery<NewKeyParams>('create_key', NEW_KEY, CREATE_KEY);
 
-/** `count` is also 0, and nothing changes, when the key is stored already. */
+/** `count` is 0, and nothing changes, when the key is stored already. */
 export const createKeyOnceQuery = defineQuery<NewKeyParams>(
   'create_key_once',
   NEW_KEY,
   `${CREATE_KEY}ON CONFLICT (hash) DO NOTHING`,
 );
 
-/** The keys of a tenant, or with null all keys, newest first. */
-export const listKeysQuery = defineQuery<{ tenant: string | null }, KeyRow>(
+/** A page of the keys of a tenant, or with null of all keys, newest first: those after `afterTime` and, of one time, `afterId`. */
+export const listKeysQuery = defineQuery<
+  { tenant: string | null; afterTime: string | null; afterId: string | null; limit: number },
+  KeyRow & { position: string }
+>(
   'list_keys',
-  ['tenant'],
-  `SELECT ${COLUMNS} FROM api_keys WHERE $1::text IS NULL OR tenant_id = $1 ORDER BY created_at DESC, id`,
+  ['tenant', 'afterTime', 'afterId', 'limit'],
+  `
+SELECT ${COLUMNS}, ${time('created_at')} AS position FROM api_keys
+WHERE ($1::text IS NULL OR tenant_id = $1)
+  AND ($2::text IS NULL OR created_at < $2::text::timestamptz OR (created_at = $2::text::timestamptz AND id > $3))
+ORDER BY created_at DESC, id LIMIT $4::bigint
+`,
 );
 
 /** `count` is 0 when the key does not exist or is already revoked. */
@@ -75,6 +93,7 @@ export const noteKeyUseQuery = defineQuery<{ hashes: string[]; now: string }>(
 
 export const apiKeyQueries = [
   findKeyQuery,
+  keepTenantQuery,
   createKeyQuery,
   createKeyOnceQuery,
   listKeysQuery,

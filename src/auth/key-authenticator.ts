@@ -1,133 +1,34 @@
-import { LRUCache } from 'lru-cache';
-import { hashOf, isApiKey } from '../api-keys/api-key.ts';
-import type { Keys } from '../api-keys/api-keys.ts';
-import type { KeyRow } from '../api-keys/queries.ts';
 import { ServiceError } from '../errors.ts';
-import type { Actor } from '../memory/origin.ts';
-import type { ConcurrencyLimiter } from '../util/concurrency-limiter.ts';
 import { mapMaybePromise } from '../util/maybe-promise.ts';
-import { WriteBehindBuffer } from '../util/write-behind-buffer.ts';
-import { FailedAttempts } from './failed-attempts.ts';
-import {
-  type Authenticator,
-  bearerToken,
-  type Credentials,
-  namedTenant,
-  type Principal,
-} from './principal.ts';
+import type { KnownKey, KnownKeys } from './known-keys.ts';
+import { type Authenticator, type Credentials, namedTenant, type Principal } from './principal.ts';
 
-const CACHED_KEYS = 10_000;
-/** Hashes of keys that were valid at their last lookup. */
-const REMEMBERED_VALID_KEYS = 100_000;
-/** How old a key's last-used time may get before it is written again. */
-const LAST_USED_RESOLUTION_MS = 5 * 60_000;
-
-/** A cached key; times in milliseconds. */
-interface KnownKey extends Pick<KeyRow, 'tenant' | 'access'> {
-  actor: Actor;
-  isRevoked: boolean;
-  expiresAt: number;
-  lastUsedAt: number;
-}
-
-/**
- * Authenticates by API keys. Lookups are cached for `cacheSeconds`, the longest time for which a revoked key keeps working. Unknown keys
- * have a cache of their own, so that guesses cannot evict keys in use.
- */
+/** Authenticates by tenants' and service keys. */
 export class KeyAuthenticator implements Authenticator {
+  readonly #keys: KnownKeys;
   readonly #autoCreate: boolean;
-  readonly #failures: FailedAttempts;
-  readonly #known: LRUCache<string, KnownKey>;
-  readonly #unknown: LRUCache<string, true>;
-  /** These may always be looked up again, however many attempts from their address have failed. */
-  readonly #valid = new LRUCache<string, true>({ max: REMEMBERED_VALID_KEYS });
-  readonly #lookups: ConcurrencyLimiter;
-  /** A hint for operators. */
-  readonly #used: WriteBehindBuffer<string>;
 
-  constructor(
-    keys: Keys,
-    options: {
-      cacheSeconds: number;
-      failuresPerMinute: number;
-      autoCreate: boolean;
-      /** Bounds how many keys are looked up at once. */
-      lookups: ConcurrencyLimiter;
-    },
-  ) {
-    const ttl = options.cacheSeconds * 1000;
-    this.#used = new WriteBehindBuffer((hashes) => keys.noteUse(hashes), CACHED_KEYS);
-    this.#autoCreate = options.autoCreate;
-    this.#lookups = options.lookups;
-    this.#failures = new FailedAttempts(options.failuresPerMinute);
-    this.#unknown = new LRUCache({ max: CACHED_KEYS, ttl });
-    // `fetch` shares one lookup among concurrent requests.
-    this.#known = new LRUCache({
-      max: CACHED_KEYS,
-      ttl,
-      fetchMethod: async (hash) => knownKey(await keys.find(hash)),
-    });
+  constructor(keys: KnownKeys, { autoCreate }: { autoCreate: boolean }) {
+    this.#keys = keys;
+    this.#autoCreate = autoCreate;
   }
 
   authenticate(credentials: Credentials): Principal | Promise<Principal> {
-    const given = bearerToken(credentials) ?? '';
-    const hash = hashOf(given);
-    const key = this.#known.get(hash) ?? (isApiKey(given) ? this.#find(hash, credentials.ip) : undefined);
-    return mapMaybePromise(key, (found) => this.#principalOf(found, hash, credentials));
+    return mapMaybePromise(this.#keys.identify(credentials), (key) => this.#principalOf(key, credentials));
   }
 
-  #principalOf(key: KnownKey | undefined, hash: string, credentials: Credentials): Principal {
-    if (key === undefined || !isValid(key)) {
-      this.#failures.note(credentials.ip);
-      throw new ServiceError('unauthorized');
-    }
-    this.#noteUse(hash, key);
+  #principalOf({ tenant, isAdmin, actor, access }: KnownKey, credentials: Credentials): Principal {
+    if (isAdmin) throw new ServiceError('is_admin_key');
     const named = namedTenant(credentials);
-    if (key.tenant !== null) {
-      if (named !== undefined && named !== key.tenant) throw new ServiceError('tenant_mismatch');
-      return { tenant: key.tenant, actor: key.actor, access: key.access, autoCreate: false };
+    if (tenant !== null) {
+      if (named !== undefined && named !== tenant) throw new ServiceError('tenant_mismatch');
+      return { tenant, actor, access, autoCreate: false };
     }
-    if (named === undefined) {
-      throw new ServiceError('tenant_required');
-    }
-    return { tenant: named, actor: key.actor, access: key.access, autoCreate: this.#autoCreate };
+    if (named === undefined) throw new ServiceError('tenant_required');
+    return { tenant: named, actor, access, autoCreate: this.#autoCreate };
   }
 
   close(): Promise<void> {
-    return this.#used.flush();
+    return this.#keys.close();
   }
-
-  async #find(hash: string, ip: string): Promise<KnownKey | undefined> {
-    if (this.#unknown.has(hash)) return undefined;
-    if (!this.#valid.has(hash)) this.#failures.check(ip);
-    const key = await this.#lookups.run(ip, () => this.#known.fetch(hash));
-    if (key === undefined) this.#unknown.set(hash, true);
-    if (key !== undefined && isValid(key)) this.#valid.set(hash, true);
-    else this.#valid.delete(hash);
-    return key;
-  }
-
-  #noteUse(hash: string, key: KnownKey): void {
-    const now = Date.now();
-    if (now - key.lastUsedAt < LAST_USED_RESOLUTION_MS) return;
-    key.lastUsedAt = now;
-    this.#used.add(hash, hash);
-  }
-}
-
-function knownKey(row: KeyRow | undefined): KnownKey | undefined {
-  if (row === undefined) return undefined;
-  const { id, label, tenant, access, revokedAt, expiresAt, lastUsedAt } = row;
-  return {
-    tenant,
-    access,
-    actor: { type: 'api_key', id, label },
-    isRevoked: revokedAt !== null,
-    expiresAt: expiresAt === null ? Number.POSITIVE_INFINITY : new Date(expiresAt).getTime(),
-    lastUsedAt: lastUsedAt === null ? 0 : new Date(lastUsedAt).getTime(),
-  };
-}
-
-function isValid({ isRevoked, expiresAt }: KnownKey): boolean {
-  return !isRevoked && expiresAt > Date.now();
 }

@@ -1,11 +1,14 @@
 import fp from 'fastify-plugin';
 
-/** What a request turned out to be about; for its log line and the metrics. */
+/** What is known of a request, for its log line and the metrics. */
 export interface AccessLogEntry {
   tenant?: string;
   command?: string;
+  /** Who administers: the id of the key, or what else is known. */
+  actor?: string;
   /** `ok`, `error` (a result that reports a failure) or a problem's code. */
   outcome?: string;
+  traceId?: string;
 }
 
 declare module 'fastify' {
@@ -14,12 +17,12 @@ declare module 'fastify' {
   }
 }
 
-/** Headers of every answer. */
+/** Headers of every response. */
 export function commonHeaders(requestId: string): Record<string, string> {
   return { 'X-Request-Id': requestId, 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
 }
 
-/** Gives each request its `logEntry`, and writes one log line for it: never contents or paths. */
+/** Gives each request a `logEntry` and writes one log line for it, without contents and paths. */
 export const accessLog = fp(
   async (app) => {
     app.decorateRequest('logEntry');
@@ -29,7 +32,7 @@ export const accessLog = fp(
       done();
     });
     app.addHook('onResponse', (request, reply, done) => {
-      const { tenant, command, outcome } = request.logEntry;
+      const { tenant, command, actor, outcome, traceId } = request.logEntry;
       const line = {
         reqId: request.id,
         method: request.method,
@@ -37,11 +40,14 @@ export const accessLog = fp(
         status: reply.statusCode,
         tenant,
         command,
+        actor,
         outcome,
+        trace_id: traceId,
         durationMs: Math.round(reply.elapsedTime * 1000) / 1000,
       };
-      // Probes come every few seconds and say nothing while all is well.
-      if (tenant === undefined && reply.statusCode < 400) request.log.debug(line, 'request');
+      // Probes come every few seconds. Successful ones are not worth a line.
+      if (tenant === undefined && actor === undefined && reply.statusCode < 400)
+        request.log.debug(line, 'request');
       else request.log.info(line, 'request');
       done();
     });

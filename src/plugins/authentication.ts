@@ -4,7 +4,7 @@ import type { Authenticator, Principal } from '../auth/principal.ts';
 import type { TenantPolicy, TenantPolicyCache } from '../tenants/policy-cache.ts';
 import { mapMaybePromise } from '../util/maybe-promise.ts';
 
-/** Who a request is from, and what holds for it. */
+/** The caller of a request and the policy of its tenant. */
 export interface RequestContext {
   principal: Principal;
   policy: TenantPolicy;
@@ -19,7 +19,7 @@ declare module 'fastify' {
 
 /**
  * Identifies the caller of the routes that are registered after it, and looks up the policy of the tenant. It runs before the body is
- * read, so that a stranger's body is never read.
+ * read, so the body of an unauthenticated request is never read.
  */
 export const authentication = fp<{ authenticator: Authenticator; policies: TenantPolicyCache }>(
   async (app, { authenticator, policies }) => {

@@ -8,17 +8,17 @@ import { PROBLEM_JSON, problemOf, TITLES } from './problem-details.ts';
 import { requestId } from './request-id.ts';
 
 /** How many requests of one connection may be unanswered (HTTP pipelining). */
-export const MAX_PIPELINED = 32;
+export const MAX_PIPELINED = 8;
 export const MAX_HEADERS = 1000;
 
-/** What the HTTP server does before and around Fastify's routes: limits of a connection, and requests that Node refuses. */
+/** Handles what comes before Fastify's routes: limits of a connection, and requests that Node rejects. */
 export const connections = fp(
   async (app) => {
     const { server } = app;
-    // A client that has sent all it has to send may close its half and still gets its answer. Node's types do not have this
-    // (lib/_http_server.js, socketOnEnd); by default it closes the other half too, in the middle of the work.
+    // A client may close its sending half after the request and still get the response. By default, Node closes the other half as well,
+    // while the request runs (lib/_http_server.js, socketOnEnd). Node's types lack this option.
     Object.assign(server, { httpAllowHalfOpen: true });
-    // Node would drop the headers beyond its limit, `X-Tenant-Id` among them. The size of all headers is limited anyway.
+    // Node would silently drop headers beyond its limit, such as `X-Tenant-Id`. The total size of the headers is limited anyway.
     server.maxHeadersCount = 0;
     server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
       const problem = new ServiceError('expectation_failed');
@@ -31,8 +31,11 @@ export const connections = fp(
       const { socket } = raw;
       const count = (pending.get(socket) ?? 0) + 1;
       pending.set(socket, count);
-      // Those behind the refused one get no answer: the connection is closed after the refusal.
-      if (count > MAX_PIPELINED + 1) return void reply.hijack();
+      // Those behind the refused one get no answer: the connection is closed after the refusal, or now if they go on.
+      if (count > MAX_PIPELINED + 1) {
+        if (count > 2 * MAX_PIPELINED) socket.destroy();
+        return void reply.hijack();
+      }
       if (count > MAX_PIPELINED) {
         reply.header('Connection', 'close');
         return done(new ServiceError('too_many_pipelined', MAX_PIPELINED));
@@ -49,7 +52,7 @@ export const connections = fp(
   { name: 'connections' },
 );
 
-/** Fastify's handler for what Node cannot read as a request: answers like every other problem, and closes the connection. */
+/** Handles what Node cannot parse as a request: responds with a problem and closes the connection. */
 export function answerClientError(error: ConnectionError, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
   if (socket.writable) {
@@ -76,7 +79,7 @@ function clientProblem(code: string | undefined): ServiceError {
   }
 }
 
-/** A problem for an answer that Fastify does not send. */
+/** Builds a problem for a response that Fastify does not send. */
 function rawProblem(problem: ServiceError, id: string): { headers: Record<string, string>; body: string } {
   const body = JSON.stringify(problemOf(problem, id));
   const headers = {

@@ -3,8 +3,8 @@ import { type Config, isLoopback } from '../config.ts';
 import { ServiceError } from '../errors.ts';
 
 /**
- * Refuses requests that a web page makes the user's browser send (DNS rebinding): without authentication, on a loopback address,
- * the address is all that protects the memory, and a page can point a name of its own there.
+ * Rejects requests that a web page makes the user's browser send (DNS rebinding). Without authentication, only the loopback address
+ * protects the memory, and a page can point a host name of its own to that address.
  */
 export const hostCheck = fp<{ config: Pick<Config, 'AUTH' | 'HOST' | 'ALLOW_UNAUTHENTICATED'> }>(
   async (app, { config: { AUTH, HOST, ALLOW_UNAUTHENTICATED } }) => {

@@ -16,6 +16,8 @@ const UNIT_BYTES = 8 * 1024;
 /** The most that a request counts: two such requests of a tenant are worked on at once, with the default limits. */
 const MAX_UNITS = 16;
 const REMEMBERED_TENANTS = 10_000;
+/** How many requests of a tenant run at once before its first answer, so that a burst of large ones does no harm. */
+const MAX_BEFORE_FIRST_ANSWER = 4;
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -31,6 +33,7 @@ export class InFlight {
   readonly deadlines = new Deadlines();
   /** How large a tenant's answers have been of late, in bytes: large ones keep the event loop from other tenants. */
   readonly #answerSizes = new LRUCache<string, number>({ max: REMEMBERED_TENANTS });
+  readonly #unitsBeforeFirstAnswer: number;
 
   constructor(
     config: Pick<
@@ -38,6 +41,7 @@ export class InFlight {
       'MAX_IN_FLIGHT' | 'MAX_IN_FLIGHT_PER_TENANT' | 'MAX_IN_FLIGHT_BYTES' | 'MAX_QUEUE_MS'
     >,
   ) {
+    this.#unitsBeforeFirstAnswer = Math.floor(config.MAX_IN_FLIGHT_PER_TENANT / MAX_BEFORE_FIRST_ANSWER);
     const waiting = { maxWaiting: MAX_WAITING, maxWaitMs: config.MAX_QUEUE_MS };
     this.requests = new ConcurrencyLimiter({
       total: config.MAX_IN_FLIGHT,
@@ -53,8 +57,9 @@ export class InFlight {
 
   /** What a request is expected to cost, in units of `requests`. */
   unitsFor(tenant: string, bodyBytes: number): number {
-    const bytes = bodyBytes + (this.#answerSizes.get(tenant) ?? 0);
-    return Math.min(MAX_UNITS, 1 + Math.floor(bytes / UNIT_BYTES));
+    const answerBytes = this.#answerSizes.get(tenant);
+    const units = 1 + Math.floor((bodyBytes + (answerBytes ?? 0)) / UNIT_BYTES);
+    return Math.min(MAX_UNITS, Math.max(units, answerBytes === undefined ? this.#unitsBeforeFirstAnswer : 0));
   }
 
   noteAnswer(tenant: string, bytes: number): void {

@@ -3,15 +3,15 @@ import { ServiceError } from '../errors.ts';
 /** How deep arrays and objects of a body may nest. A block in an array needs 4 levels. */
 export const MAX_JSON_DEPTH = 32;
 
-/** How many members of objects and items of arrays a body may hold: 128 for each of the most `tool_use` blocks. */
+/** Maximum number of object members and array items in a body: 128 for each of the `tool_use` blocks that a request may have. */
 export const MAX_JSON_VALUES = 4096;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /**
- * What a JSON text has too much of, found by its brackets and commas without parsing it: `JSON.parse` is slow for many
- * keys, and what walks its result overflows the stack for many levels. A text that is not JSON may pass.
+ * Finds what a JSON text has too much of, by its brackets and commas. It does not parse the text, because `JSON.parse` is slow for many
+ * keys, and recursion over its result overflows the stack for many levels. Text that is not JSON may pass.
  */
 export function excessOf(json: string): 'levels' | 'values' | undefined {
   let depth = 0;
@@ -39,7 +39,7 @@ export function excessOf(json: string): 'levels' | 'values' | undefined {
   return undefined;
 }
 
-/** The offset of the quote that ends the string whose text starts at `from`. */
+/** Returns the offset of the quote that ends the string whose text starts at `from`. */
 function endOfString(json: string, from: number): number {
   for (let start = from; ; ) {
     const quote = json.indexOf('"', start);

@@ -1,27 +1,37 @@
 import fp from 'fastify-plugin';
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import {
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  type OpenMetricsContentType,
+  Registry,
+} from 'prom-client';
 import { prunedSinceStart } from '../history/pruning.ts';
 import { droppedLogLines } from '../logger.ts';
 import type { InFlight } from './in-flight.ts';
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Counts what the service does. No label holds a tenant, a path or anything else that a caller chooses. */
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Those of the process. */
+    metrics: Metrics;
+  }
+}
+
+/** The metrics of the service. No label contains a tenant, a path, or anything else that a caller chooses. */
 export class Metrics {
   readonly registry = new Registry();
+  /** The same metrics as OpenMetrics, which has exemplars; undefined without them. */
+  readonly openMetrics: Registry<OpenMetricsContentType> | undefined;
   readonly #commands = new Counter({
     name: 'memory_commands_total',
     help: 'Memory commands by name and outcome: ok, error (a result that reports a failure) or fault (an HTTP error).',
     labelNames: ['command', 'outcome'] as const,
     registers: [this.registry],
   });
-  readonly #durations = new Histogram({
-    name: 'memory_command_duration_seconds',
-    help: 'Time from the start of a memory command to its result.',
-    labelNames: ['command'] as const,
-    buckets: SECONDS,
-    registers: [this.registry],
-  });
+  readonly #durations: Histogram<'command'>;
   readonly #responses = new Counter({
     name: 'http_responses_total',
     help: 'HTTP responses by route and status code.',
@@ -29,10 +39,28 @@ export class Metrics {
     registers: [this.registry],
   });
 
-  /** @param pool tells how the database's connections stand */
-  constructor(inFlight: InFlight, pool: () => { total: number; idle: number; waiting: number }) {
+  /**
+   * @param pool returns the state of the connection pool
+   * @param options.exemplars whether durations name a trace as an example
+   */
+  constructor(
+    inFlight: InFlight,
+    pool: () => { total: number; idle: number; waiting: number },
+    { exemplars }: { exemplars: boolean },
+  ) {
+    this.openMetrics = exemplars ? createOpenMetrics() : undefined;
+    this.#durations = new Histogram({
+      name: 'memory_command_duration_seconds',
+      help: 'Time from the start of a memory command to its result.',
+      labelNames: ['command'] as const,
+      buckets: SECONDS,
+      enableExemplars: exemplars,
+      // prom-client refuses to make one with exemplars for the other registry.
+      registers: [this.openMetrics ?? this.registry],
+    });
+    this.registry.registerMetric(this.#durations);
     collectDefaultMetrics({ register: this.registry });
-    // No answer tells a version.
+    // No response reveals a version.
     this.registry.removeSingleMetric('nodejs_version_info');
     new Gauge({
       name: 'memory_requests_in_flight',
@@ -96,16 +124,40 @@ export class Metrics {
         this.set({ state: 'waiting' }, waiting);
       },
     });
+    if (this.openMetrics) copyMetrics(this.registry, this.openMetrics);
   }
 
-  /** @param seconds how long the command took. */
-  observeCommand(command: string, outcome: 'ok' | 'error' | 'fault', seconds: number): void {
+  /**
+   * @param seconds how long the command took
+   * @param exemplar labels that name its trace
+   */
+  observeCommand(
+    command: string,
+    outcome: 'ok' | 'error' | 'fault',
+    seconds: number,
+    exemplar?: Record<string, string>,
+  ): void {
     this.#commands.inc({ command, outcome });
-    this.#durations.observe({ command }, seconds);
+    if (this.openMetrics === undefined) this.#durations.observe({ command }, seconds);
+    else this.#durations.observe({ labels: { command }, value: seconds, exemplarLabels: exemplar ?? {} });
   }
 
   observeResponse(route: string, status: number): void {
     this.#responses.inc({ route, status });
+  }
+}
+
+function createOpenMetrics(): Registry<OpenMetricsContentType> {
+  const registry = new Registry<OpenMetricsContentType>();
+  registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
+  return registry;
+}
+
+/** Registers the metrics of one registry with another one, which writes the same values as OpenMetrics. */
+function copyMetrics(from: Registry, to: Registry<OpenMetricsContentType>): void {
+  for (const metric of from.getMetricsAsArray()) {
+    // prom-client takes `_total` off the name of a counter that it writes as OpenMetrics: here off an object in front of the counter.
+    if (to.getSingleMetric(metric.name) === undefined) to.registerMetric(Object.create(metric));
   }
 }
 

@@ -4,18 +4,19 @@ import { ServiceError } from '../errors.ts';
 /** Refuses unknown routes with 404, and undeclared methods of known ones with 405. Register it before all routes. */
 export const notFound = fp(
   async (app) => {
-    const methods = new Map<string, Set<string>>();
+    const routes = new Map<string, { pattern: RegExp; methods: Set<string> }>();
     app.addHook('onRoute', ({ url, method }) => {
-      const declared = methods.get(url) ?? new Set();
-      methods.set(url, declared);
-      for (const each of [method].flat()) declared.add(each);
+      const route = routes.get(url) ?? { pattern: patternOf(url), methods: new Set() };
+      routes.set(url, route);
+      for (const each of [method].flat()) route.methods.add(each);
     });
     // Before the body is read, and whatever its type.
     app.addHook('onRequest', (request, reply, done) => {
       if (!request.is404) return done();
-      const declared = methods.get(request.url.split('?', 1)[0] ?? '');
-      if (declared === undefined) return done(new ServiceError('route_not_found'));
-      const allowed = [...declared].sort().join(', ');
+      const path = request.url.split('?', 1)[0] ?? '';
+      const route = routes.get(path) ?? [...routes.values()].find(({ pattern }) => pattern.test(path));
+      if (route === undefined) return done(new ServiceError('route_not_found'));
+      const allowed = [...route.methods].sort().join(', ');
       reply.header('Allow', allowed);
       done(new ServiceError('method_not_allowed', allowed));
     });
@@ -26,3 +27,11 @@ export const notFound = fp(
   },
   { name: 'not-found' },
 );
+
+/** What matches a route's URL with values in the place of its parameters. */
+function patternOf(url: string): RegExp {
+  const parts = url
+    .split('/')
+    .map((part) => (part.startsWith(':') ? '[^/]+' : part.replace(/[^A-Za-z0-9_-]/g, '\\$&')));
+  return new RegExp(`^${parts.join('/')}$`);
+}

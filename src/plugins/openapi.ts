@@ -12,34 +12,45 @@ type Document = OpenAPIV3_1.Document;
 export const schemaName = (command: string) =>
   command.replace(/(^|_)([a-z])/g, (_match, _start, letter: string) => letter.toUpperCase());
 
+/** What an API's document says of the API as a whole. */
+export interface ApiDescription {
+  title: string;
+  description: string;
+  /** Which credential goes into `Authorization: Bearer`. */
+  credential: string;
+  tags: { name: string; description: string }[];
+}
+
+const MEMORY_API: ApiDescription = {
+  title: 'Memory service',
+  description: "The backend for Claude's memory tool: executes its commands over Postgres.",
+  credential:
+    'An API key (`mem_…`), or a JSON Web Token where the service is set up so. None with `AUTH=none`.',
+  tags: [
+    { name: 'memory', description: 'What agents call.' },
+    { name: 'operations', description: 'What operators look at.' },
+  ],
+};
+
 /** Collects the OpenAPI document from the routes that are registered after it; they need a credential unless they say otherwise. */
-export const openapi = fp<{ config: Pick<Config, 'AUTH'> }>(
-  async (app, { config }) => {
+export const openapi = fp<{ config: Pick<Config, 'AUTH'>; api?: ApiDescription }>(
+  async (app, { config, api = MEMORY_API }) => {
+    const { title, description, credential, tags } = api;
     await app.register(swagger, {
       openapi: {
         openapi: '3.1.0',
         info: {
-          title: 'Memory service',
-          version,
-          description: "The backend for Claude's memory tool: executes its commands over Postgres.",
+          ...{ title, version, description },
           license: { name: 'MIT', identifier: 'MIT' },
         },
         servers: [{ url: '/', description: 'This server' }],
         security: config.AUTH === 'none' ? [] : [{ bearer: [] }],
         components: {
           securitySchemes: {
-            bearer: {
-              type: 'http',
-              scheme: 'bearer',
-              description:
-                'An API key (`mem_…`), or a JSON Web Token where the service is set up so. None with `AUTH=none`.',
-            },
+            bearer: { type: 'http', scheme: 'bearer', description: credential },
           },
         },
-        tags: [
-          { name: 'memory', description: 'What agents call.' },
-          { name: 'operations', description: 'What operators look at.' },
-        ],
+        tags,
       },
       transform: transformKeepingExamples,
       transformObject: (document) => complete(objectTransform(document) as Document) as never,
@@ -50,14 +61,14 @@ export const openapi = fp<{ config: Pick<Config, 'AUTH'> }>(
 
 type JsonSchemaConfig = NonNullable<Parameters<typeof createJsonSchemaTransform>[0]['zodToJsonConfig']>;
 
-/** Writes `items: false` as the item type and the length that it means: generators do not read false as a schema. */
+/** Replaces `items: false` by the equivalent item type and length, because generators do not accept `false` as a schema. */
 const jsonSchemaConfig: JsonSchemaConfig = {
   override: ({ jsonSchema }) => {
     const { prefixItems, items } = jsonSchema;
     if (items !== false || !Array.isArray(prefixItems)) return;
     const [first, ...others] = prefixItems;
     if (first === undefined || others.some((other) => JSON.stringify(other) !== JSON.stringify(first))) {
-      throw new Error('A tuple in an API schema has to have items of one type.');
+      throw new Error('A tuple in an API schema must have items of one type.');
     }
     jsonSchema.items = first;
     delete jsonSchema.prefixItems;
@@ -83,10 +94,16 @@ const transformKeepingExamples: typeof schemaTransform = (document) => {
   return transformed;
 };
 
-/** Says which schema belongs to which `command`, and leaves out the schemas that nothing uses. */
+/** Maps each `command` to its schema, removes unused schemas, and sorts the others, whichever module was loaded first. */
 function complete(document: Document): Document {
   addDiscriminator(document);
-  return withoutUnusedSchemas(document);
+  withoutUnusedSchemas(document);
+  const { schemas } = document.components ?? {};
+  if (schemas !== undefined) {
+    const sorted = Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1));
+    document.components = { ...document.components, schemas: Object.fromEntries(sorted) };
+  }
+  return document;
 }
 
 function addDiscriminator(document: Document): void {
@@ -100,7 +117,7 @@ function addDiscriminator(document: Document): void {
   };
 }
 
-/** The transform writes each schema as input and as output; what nothing refers to is left out. */
+/** The transform writes each schema as input and as output. Removes those that nothing refers to. */
 function withoutUnusedSchemas(document: Document): Document {
   for (;;) {
     const schemas = document.components?.schemas ?? {};

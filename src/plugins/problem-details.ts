@@ -1,12 +1,19 @@
 import { STATUS_CODES } from 'node:http';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { ServiceError } from '../errors.ts';
+import { OperatorError, ServiceError } from '../errors.ts';
 import { commonHeaders } from './access-log.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The media type of the body that the route takes; by default JSON. */
+    bodyType?: string;
+  }
+}
 
 export const PROBLEM_JSON = 'application/problem+json';
 
-/** An error as RFC 9457 has it, with a `code` for programs and the `request_id` that the log has too. */
+/** A problem as in RFC 9457, with a `code` for programs and the `request_id` of the log. */
 export const problemSchema = z
   .object({
     type: z.literal('about:blank'),
@@ -25,36 +32,68 @@ export const TITLES: Readonly<Record<number, string | undefined>> = {
   422: 'Unprocessable Content',
 };
 
-/** What Fastify's own errors become. Their messages can quote the body, so they are never passed on. */
-const FASTIFY_ERRORS: Readonly<Record<string, (request: FastifyRequest) => ServiceError>> = {
+/** The codes for Fastify's own errors. Their messages can quote the body, so they are never passed on. */
+const FASTIFY_ERRORS: Readonly<
+  Record<string, (request: FastifyRequest, error: FastifyError) => ServiceError>
+> = {
+  FST_ERR_VALIDATION: (_request, error) => new ServiceError('invalid_parameter', describeInvalid(error)),
   FST_ERR_CTP_EMPTY_JSON_BODY: () => new ServiceError('invalid_json', 'empty'),
   FST_ERR_CTP_INVALID_JSON_BODY: () => new ServiceError('invalid_json', 'malformed'),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => new ServiceError('invalid_body'),
   FST_ERR_CTP_BODY_TOO_LARGE: (request) =>
     new ServiceError('body_too_large', request.routeOptions.bodyLimit, 'service'),
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new ServiceError('unsupported_media_type'),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: (request) =>
+    new ServiceError('unsupported_media_type', request.routeOptions.config.bodyType),
   FST_ERR_BAD_URL: () => new ServiceError('invalid_url'),
 };
 
-/** Fastify's error handler: every fault becomes a problem, and none shows what is inside the service. */
-export function handleError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+/** Fastify's error handler. Every fault becomes a problem that reveals no internals. */
+export function handleError(
+  error: FastifyError | ServiceError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
   return sendProblem(asServiceError(error, request), request, reply);
 }
 
-function asServiceError(error: FastifyError, request: FastifyRequest): ServiceError {
-  if (error instanceof ServiceError) return error;
+function asServiceError(error: FastifyError | ServiceError, request: FastifyRequest): ServiceError {
+  if (error instanceof ServiceError || error instanceof OperatorError) return problemFor(error);
   const known = FASTIFY_ERRORS[error.code];
-  if (known) return known(request);
+  if (known) return known(request, error);
   const status = error.statusCode ?? 500;
   if (status >= 400 && status < 500) return new ServiceError('invalid_request', status);
   return new ServiceError('internal_error', error);
 }
 
+/** The problem that an error of an operation becomes. */
+export function problemFor(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  if (error instanceof OperatorError) return new ServiceError(error.problemCode, error.message);
+  return new ServiceError('internal_error', error);
+}
+
+const PLACES: Partial<Record<string, string>> = {
+  body: 'The field',
+  querystring: 'The query parameter',
+  params: 'The parameter',
+  headers: 'The header',
+};
+
+/** Says what is wrong with the input of a route whose schema validates it. */
+function describeInvalid({ validation, validationContext }: FastifyError): string {
+  const [problem] = validation ?? [];
+  const name = (problem?.instancePath ?? '').slice(1).replaceAll('/', '.');
+  const message = problem?.message ?? 'it is not valid';
+  if (name !== '')
+    return `${PLACES[validationContext ?? ''] ?? 'The parameter'} ${name} is not valid: ${message}`;
+  return `The ${validationContext === 'body' ? 'body' : 'request'} is not valid: ${message}`;
+}
+
 function sendProblem(error: ServiceError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  // A URL that cannot be decoded is refused before the hook that makes the entry.
+  // A URL that cannot be decoded is rejected before the hook that creates the entry.
   request.logEntry ??= {};
   request.logEntry.outcome = error.code;
-  // Refusals such as `overloaded` have no cause, and the request's own line says enough.
+  // Rejections such as `overloaded` have no cause, and the log line of the request is enough.
   if (error.status >= 500 && error.cause !== undefined) logFault(error, request);
   if (error.status === 401) reply.header('WWW-Authenticate', 'Bearer');
   if (error.retryAfter !== undefined) reply.header('Retry-After', String(error.retryAfter));
@@ -81,13 +120,13 @@ export function problemOf(
 }
 
 /**
- * Logs what is needed to find a fault, and nothing that could hold a path or content: of an error, its name and where
- * it was thrown, never its message.
+ * Logs what is needed to find a fault: the name of the error and where it was thrown. Never its message, which could contain a path or
+ * content.
  */
-function logFault({ code, cause }: ServiceError, request: FastifyRequest): void {
+export function logFault({ code, cause }: ServiceError, request: FastifyRequest): void {
   const fault =
     cause instanceof Error
       ? { errorName: cause.name, stack: cause.stack?.split('\n').filter((line) => /^\s+at /.test(line)) }
       : cause;
-  request.log.error({ reqId: request.id, code, fault }, 'request failed');
+  request.log.error({ reqId: request.id, trace_id: request.logEntry.traceId, code, fault }, 'request failed');
 }

@@ -4,7 +4,7 @@ import { PROBLEM_JSON, problemOf, problemSchema } from './problem-details.ts';
 
 const REQUEST_ID = 'b7c1c1f0-5d4e-4a57-9a53-3f1f3b0e8a11';
 
-/** The responses of a route for the errors that it can answer, by status: each shows what its errors mean, and these as examples. */
+/** Documents the errors of a route in OpenAPI: a response for each status, with its errors as examples. */
 export function problemResponses(errors: ServiceError[]): Record<number, object> {
   const statuses = [...new Set(errors.map(({ status }) => status))].sort();
   return Object.fromEntries(

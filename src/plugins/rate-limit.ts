@@ -5,7 +5,7 @@ import { ServiceError } from '../errors.ts';
 import { contextOf } from './authentication.ts';
 import { RateStore, WINDOW_MS } from './rate-store.ts';
 
-/** Limits how many requests a minute a tenant may send to the routes that are registered after it. */
+/** Limits how many requests per minute a tenant may send to the routes that are registered after it. */
 export const rateLimit = fp(
   async (app) => {
     await app.register(rateLimiter, {

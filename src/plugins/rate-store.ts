@@ -3,12 +3,12 @@ import { LRUCache } from 'lru-cache';
 
 /** Rates are per minute. */
 export const WINDOW_MS = 60_000;
-/** Rates are counted for so many tenants at once, in this process. */
+/** Maximum number of tenants that are counted at the same time in this process. */
 const COUNTED_TENANTS = 100_000;
 
 /**
- * Where @fastify/rate-limit counts. By monotonic time: its own store goes by the clock, and when that is set back an hour, a tenant at its
- * limit stays there for an hour.
+ * A store for @fastify/rate-limit that uses monotonic time. The default store uses the wall clock: when that is set back by an hour, a
+ * tenant at its limit stays there for an hour.
  */
 export class RateStore implements FastifyRateLimitStore {
   readonly #windows = new LRUCache<string, { current: number; startedAt: number }>({ max: COUNTED_TENANTS });

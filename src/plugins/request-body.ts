@@ -5,18 +5,18 @@ import { type InFlightRequest, inFlightOf } from './in-flight.ts';
 import { MIN_TRANSFER_BYTES, REQUEST_BYTES } from './transfer-limits.ts';
 
 interface BodyLimits {
-  /** 0: no limit but the service's own. */
+  /** 0: only the limit of the service holds. */
   maxBytes: number;
-  /** The time for each `MIN_TRANSFER_BYTES`; waiting for room does not count. */
+  /** Timeout for each `MIN_TRANSFER_BYTES`, not counting waits for capacity. */
   transferTimeoutMs: number;
 }
 
 /**
- * Counts a body's bytes as they arrive, and stops reading while there is no room for more. A body that is too large is refused with 413,
- * one that arrives too slowly with 408. To be called last before the body is read: the parser collects the same chunks.
+ * Counts the bytes of a body as they arrive, and pauses it while the service has no capacity for more. Rejects a body that is too large
+ * with 413, and one that arrives too slowly with 408. Call it last before the body is read, because the parser collects the same chunks.
  *
- * @returns a promise when the request has to wait for room
- * @throws ServiceError 413 for a body that says that it is too large
+ * @returns a promise when the request has to wait for capacity
+ * @throws ServiceError 413 when `Content-Length` exceeds the limit
  */
 export function countBody(
   request: FastifyRequest,
@@ -29,13 +29,13 @@ export function countBody(
   if (isOver(declared, maxBytes)) throw new ServiceError('body_too_large', maxBytes, 'tenant');
   const refuse = (error: unknown) => {
     if (reply.sent) return;
-    // What is left of the body must not be taken for the next request.
+    // The rest of the body must not be parsed as the next request.
     reply.header('Connection', 'close');
-    // To the parser, which answers with this error.
+    // Makes the parser fail with this error.
     request.raw.emit('error', error);
   };
   const start = () => {
-    // A small body is counted with its request, and has to arrive within one time limit.
+    // A small body is counted with its request and has one timeout.
     if (declared <= REQUEST_BYTES) {
       inFlight.limitTime(transferTimeoutMs, () => refuse(new ServiceError('body_timeout')));
     } else watch(request.raw, reply, inFlight, limits, refuse);
@@ -70,9 +70,9 @@ function watch(
   };
   body.on('data', (chunk: Buffer) => {
     received += chunk.length;
-    // Once the request is answered or refused, the rest is thrown away.
+    // After the response, the rest is discarded.
     if (hasEnded || reply.sent) return;
-    // A chunked body does not say its length.
+    // A chunked body does not declare its length.
     if (isOver(received, maxBytes)) return end(new ServiceError('body_too_large', maxBytes, 'tenant'));
     if (received <= counted) return;
     let waiting: Promise<void> | undefined;

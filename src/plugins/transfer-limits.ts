@@ -1,5 +1,5 @@
-/** What a body or an answer has to move within each `TRANSFER_TIMEOUT_MS`, unless less is left. */
+/** Bytes of a body or response that must be transferred in each `TRANSFER_TIMEOUT_MS`, unless fewer are left. */
 export const MIN_TRANSFER_BYTES = 64 * 1024;
 
-/** What each request counts for at least: its headers, its objects, and a small body. Bounds how many bodies are read at once. */
+/** Bytes that every request counts at least, for its headers, objects, and a small body. This bounds how many bodies are read at once. */
 export const REQUEST_BYTES = 16 * 1024;

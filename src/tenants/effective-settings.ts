@@ -1,27 +1,32 @@
 import type { Config } from '../config.ts';
 import type { TenantRow, TenantSettings } from './queries.ts';
 
-/** What holds for a tenant: its own settings, else the service's. 0 means no limit. */
+/** A tenant's own settings, with the service's defaults for the others. 0 means no limit. */
 export type EffectiveSettings = { [name in keyof TenantSettings]: NonNullable<TenantSettings[name]> };
 
-/** @param config of the service; that of a command only says the same when both have the same environment */
-export function effectiveSettings(own: TenantSettings, config: Config): EffectiveSettings {
+/**
+ * Applies the service's defaults to a tenant's own settings.
+ *
+ * @param config the configuration of the service. That of a command is the same only if both have the same environment.
+ */
+export function effectiveSettings(own: Partial<TenantSettings>, config: Config): EffectiveSettings {
   return {
     maxFileBytes: own.maxFileBytes ?? config.MAX_FILE_BYTES,
     maxBytes: own.maxBytes ?? config.MAX_TENANT_BYTES,
     maxFiles: own.maxFiles ?? config.MAX_TENANT_FILES,
     maxViewChars: own.maxViewChars ?? config.MAX_VIEW_CHARS,
     ratePerMinute: own.ratePerMinute ?? config.RATE_LIMIT_PER_MINUTE,
-    // A tenant's own can only be smaller than the service's, and 0 is none of its own.
+    // A tenant can only lower the limit of the service, and 0 means that it does not.
     maxBodyBytes: Math.min(own.maxBodyBytes || config.MAX_BODY_BYTES, config.MAX_BODY_BYTES),
     ttlDays: own.ttlDays ?? config.MEMORY_TTL_DAYS,
     redact: own.redact ?? config.REDACT,
+    createExisting: own.createExisting ?? config.CREATE_EXISTING,
     historyDays: own.historyDays ?? config.HISTORY_DAYS,
     maxHistoryBytes: own.maxHistoryBytes ?? config.MAX_TENANT_HISTORY_BYTES,
   };
 }
 
-/** How full a tenant is, by the limit that it is nearest to. */
+/** How full a tenant is, measured by its closest limit. */
 export interface Fullness {
   /** Rounded down: 100 is full. Over 100 when a limit was lowered. */
   percent: number;

@@ -4,55 +4,54 @@ import { ServiceError } from '../errors.ts';
 import type { MemoryLimits } from '../memory/commands/command.ts';
 import { createLookupLimiter } from '../util/concurrency-limiter.ts';
 import { mapMaybePromise } from '../util/maybe-promise.ts';
-import type { TenantRow } from './queries.ts';
+import { effectiveSettings } from './effective-settings.ts';
+import type { TenantRow, TenantSettings } from './queries.ts';
 import type { Tenants } from './tenants.ts';
 
-/** What holds for a tenant's requests: its own settings, else the service's. 0 means no limit. */
+/** The policy for the requests of a tenant. 0 means no limit. */
 export interface TenantPolicy {
   limits: MemoryLimits;
   ratePerMinute: number;
-  /** Of a request's body, within the service's own limit. */
+  /** Of a request's body, where the tenant's limit is below the service's, which always holds; 0 otherwise. */
   maxBodyBytes: number;
   redact: 'off' | 'mask' | 'reject';
+  /** What `create` does with a file that exists. */
+  createExisting: 'error' | 'overwrite';
 }
 
 const CACHED_TENANTS = 50_000;
 
 /**
- * Finds tenants and what holds for them. Look-ups are cached, also of tenants that do not exist, so a change takes effect within
- * `AUTH_CACHE_SECONDS`. Few are made at once: whoever may name any tenant can name many that are not cached.
+ * Looks up the policies of tenants. Results are cached, also for tenants that do not exist, so a change takes effect within
+ * `AUTH_CACHE_SECONDS`. Concurrent lookups are limited, because a service key can name many tenants that are not cached.
  */
 export class TenantPolicyCache {
+  readonly #config: Config;
   readonly #defaults: TenantPolicy;
   /** Fetches by the caller's address. */
   readonly #cache: LRUCache<string, { row: TenantRow | undefined; policy: TenantPolicy }, string>;
 
   constructor(tenants: Pick<Tenants, 'find'>, config: Config) {
-    this.#defaults = {
-      limits: { maxFileBytes: config.MAX_FILE_BYTES, maxViewChars: config.MAX_VIEW_CHARS },
-      ratePerMinute: config.RATE_LIMIT_PER_MINUTE,
-      // The service's own limit holds for all anyway.
-      maxBodyBytes: 0,
-      redact: config.REDACT,
-    };
+    this.#config = config;
+    this.#defaults = this.#policyOf({});
     const lookups = createLookupLimiter(config.MAX_QUEUE_MS);
     this.#cache = new LRUCache({
       max: CACHED_TENANTS,
       ttl: config.AUTH_CACHE_SECONDS * 1000,
-      // Requests that come while a look-up is under way share it.
+      // Concurrent requests share a lookup.
       fetchMethod: async (tenant, _, { context: ip }) => {
         const row = await lookups.run(ip, () => tenants.find(tenant));
-        return { row, policy: this.#policyOf(row) };
+        return { row, policy: row ? this.#policyOf(row) : this.#defaults };
       },
     });
   }
 
   /**
-   * What holds for a tenant; without a promise where it is cached.
+   * Returns the policy of a tenant, synchronously when it is cached.
    *
-   * @param options.autoCreate whether it may be one that does not exist yet
-   * @param options.ip the address the request came from: addresses take turns to look up
-   * @throws ServiceError 403 when it is suspended, or does not exist and is not to be made; 503 when too many wait for a look-up.
+   * @param options.autoCreate whether the tenant may not exist yet
+   * @param options.ip the address of the caller: addresses take turns with lookups
+   * @throws ServiceError 403 when the tenant is suspended, or does not exist and is not created; 503 when too many lookups wait
    */
   policyFor(
     tenant: string,
@@ -68,17 +67,15 @@ export class TenantPolicyCache {
     });
   }
 
-  #policyOf(row: TenantRow | undefined): TenantPolicy {
-    if (row === undefined) return this.#defaults;
-    const { limits, ratePerMinute, maxBodyBytes, redact } = this.#defaults;
+  #policyOf(own: Partial<TenantSettings>): TenantPolicy {
+    const settings = effectiveSettings(own, this.#config);
+    const { maxFileBytes, maxViewChars, ratePerMinute, maxBodyBytes, redact, createExisting } = settings;
     return {
-      limits: {
-        maxFileBytes: row.maxFileBytes ?? limits.maxFileBytes,
-        maxViewChars: row.maxViewChars ?? limits.maxViewChars,
-      },
-      ratePerMinute: row.ratePerMinute ?? ratePerMinute,
-      maxBodyBytes: row.maxBodyBytes ?? maxBodyBytes,
-      redact: row.redact ?? redact,
+      limits: { maxFileBytes, maxViewChars },
+      ratePerMinute,
+      maxBodyBytes: maxBodyBytes < this.#config.MAX_BODY_BYTES ? maxBodyBytes : 0,
+      redact,
+      createExisting,
     };
   }
 }

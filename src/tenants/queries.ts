@@ -1,7 +1,7 @@
 import { defineBatchQuery } from '../postgres/batch-query.ts';
 import { defineQuery } from '../postgres/query.ts';
 
-/** A tenant's own settings as stored: null means the service's default, 0 no limit. */
+/** A tenant's own settings, as stored. Null means the service's default, 0 no limit. */
 export type TenantSettings = {
   maxFileBytes: number | null;
   maxBytes: number | null;
@@ -11,15 +11,31 @@ export type TenantSettings = {
   maxBodyBytes: number | null;
   ttlDays: number | null;
   redact: 'off' | 'mask' | 'reject' | null;
+  createExisting: 'error' | 'overwrite' | null;
   historyDays: number | null;
   maxHistoryBytes: number | null;
 };
+
+/** The names of the settings, in the order in which people see them. */
+export const SETTING_NAMES = [
+  'maxFileBytes',
+  'maxBytes',
+  'maxFiles',
+  'maxViewChars',
+  'ratePerMinute',
+  'maxBodyBytes',
+  'ttlDays',
+  'redact',
+  'createExisting',
+  'historyDays',
+  'maxHistoryBytes',
+] as const satisfies readonly (keyof TenantSettings)[];
 
 export interface TenantRow extends TenantSettings {
   id: string;
   files: number;
   bytes: number;
-  /** Superseded versions, and what they take. */
+  /** The number of superseded versions, and their size. */
   historyVersions: number;
   historyBytes: number;
   createdAt: Date | string;
@@ -27,24 +43,25 @@ export interface TenantRow extends TenantSettings {
 }
 
 // Integers beyond 32 bits come as text from the driver; as float8 they are numbers, exact up to 2^53.
-const COLUMNS = `
+export const TENANT_COLUMNS = `
   id, file_count::float8 AS files, byte_count::float8 AS bytes, created_at AS "createdAt", suspended_at AS "suspendedAt",
   max_file_bytes::float8 AS "maxFileBytes", max_bytes::float8 AS "maxBytes", max_files::float8 AS "maxFiles",
   max_view_chars::float8 AS "maxViewChars", rate_per_minute::float8 AS "ratePerMinute",
   max_body_bytes::float8 AS "maxBodyBytes", ttl_days::float8 AS "ttlDays", redact,
+  create_existing AS "createExisting",
   history_versions::float8 AS "historyVersions", history_bytes::float8 AS "historyBytes",
   history_days::float8 AS "historyDays", max_history_bytes::float8 AS "maxHistoryBytes"`;
 
 export const findTenantsBatchQuery = defineBatchQuery(
   'find_tenants',
   { tenant: 'text' },
-  (calls) => `SELECT c.item::integer, ${COLUMNS} FROM ${calls} JOIN tenants AS t ON t.id = c.tenant`,
+  (calls) => `SELECT c.item::integer, ${TENANT_COLUMNS} FROM ${calls} JOIN tenants AS t ON t.id = c.tenant`,
 );
 
 export const findTenantQuery = defineQuery<{ tenant: string }, TenantRow>(
   'find_tenant',
   ['tenant'],
-  `SELECT ${COLUMNS} FROM tenants WHERE id = $1`,
+  `SELECT ${TENANT_COLUMNS} FROM tenants WHERE id = $1`,
   findTenantsBatchQuery,
 );
 
@@ -52,17 +69,17 @@ export const findTenantQuery = defineQuery<{ tenant: string }, TenantRow>(
 export const listTenantsQuery = defineQuery<{ after: string; limit: number }, TenantRow>(
   'list_tenants',
   ['after', 'limit'],
-  `SELECT ${COLUMNS} FROM tenants WHERE id > $1 ORDER BY id LIMIT $2`,
+  `SELECT ${TENANT_COLUMNS} FROM tenants WHERE id > $1 ORDER BY id LIMIT $2`,
 );
 
-/** Counts 1, or 0 when there is such a tenant already. */
+/** Creates a tenant. `count` is 0 when it exists already. */
 export const createTenantQuery = defineQuery<{ tenant: string }>(
   'create_tenant',
   ['tenant'],
   'INSERT INTO tenants (id) VALUES ($1) ON CONFLICT (id) DO NOTHING',
 );
 
-/** Sets all of a tenant's own settings; counts 1, or 0 when there is no such tenant. */
+/** Sets all settings of a tenant. `count` is 0 when the tenant does not exist. */
 export const setTenantQuery = defineQuery<{ tenant: string } & TenantSettings>(
   'set_tenant',
   [
@@ -77,16 +94,18 @@ export const setTenantQuery = defineQuery<{ tenant: string } & TenantSettings>(
     'maxBodyBytes',
     'historyDays',
     'maxHistoryBytes',
+    'createExisting',
   ],
   `
 UPDATE tenants SET max_file_bytes = $2::bigint, max_bytes = $3::bigint, max_files = $4::bigint,
   max_view_chars = $5::bigint, rate_per_minute = $6::bigint, ttl_days = $7::bigint, redact = $8::text,
-  max_body_bytes = $9::bigint, history_days = $10::bigint, max_history_bytes = $11::bigint
+  max_body_bytes = $9::bigint, history_days = $10::bigint, max_history_bytes = $11::bigint,
+  create_existing = $12::text
 WHERE id = $1
 `,
 );
 
-/** Suspends since a time, or with null resumes; counts 1, or 0 when there is no such tenant. */
+/** Suspends a tenant, or with null resumes it. `count` is 0 when the tenant does not exist. */
 export const suspendTenantQuery = defineQuery<{ tenant: string; since: string | null }>(
   'suspend_tenant',
   ['tenant', 'since'],
@@ -95,21 +114,21 @@ export const suspendTenantQuery = defineQuery<{ tenant: string; since: string | 
 
 export const LOCK_TENANT = 'SELECT id FROM tenants WHERE id = $1 FOR NO KEY UPDATE';
 
-/** Holds off the tenant's other writers until the transaction ends. */
+/** Blocks other writes to the tenant until the transaction ends. */
 export const lockTenantQuery = defineQuery<{ tenant: string }, { id: string }>(
   'lock_tenant',
   ['tenant'],
   LOCK_TENANT,
 );
 
-/** Erases up to so many entries of a tenant. */
-export const eraseEntriesQuery = defineQuery<{ tenant: string; limit: number }, { erased: number }>(
+/** Deletes at most `limit` entries of a tenant. Returns a `bigint`, without a cast: so Citus runs it on the tenant's node. */
+export const eraseEntriesQuery = defineQuery<{ tenant: string; limit: number }, { erased: number | string }>(
   'erase_entries',
   ['tenant', 'limit'],
-  'SELECT memory_erase_entries($1, $2::integer)::float8 AS erased',
+  'SELECT memory_erase_entries($1, $2::integer) AS erased',
 );
 
-/** Erases up to so many rows of a tenant's history. */
+/** Deletes at most `limit` rows of a tenant's history. */
 export const eraseHistoryQuery = defineQuery<
   { tenant: string; limit: number },
   { versions: number; contents: number; directories: number }
@@ -132,14 +151,14 @@ export const deleteTenantQuery = defineQuery<{ tenant: string }>(
   'DELETE FROM tenants WHERE id = $1',
 );
 
-/** When one of a tenant's files was last written, or read (to the day); null without files. */
+/** When a file of a tenant was last written, or read (to the day). Null without files. */
 export const lastFileUseQuery = defineQuery<{ tenant: string }, { at: string | null }>(
   'last_file_use',
   ['tenant'],
   `SELECT max(greatest(updated_at, accessed_at)) AS at FROM entries WHERE tenant_id = $1 AND kind = 'file'`,
 );
 
-/** When one of a tenant's keys was last used; null when none was. */
+/** When a key of a tenant was last used. Null for never. */
 export const lastKeyUseQuery = defineQuery<{ tenant: string }, { at: string | null }>(
   'last_key_use',
   ['tenant'],

@@ -1,8 +1,9 @@
-import { OperatorError } from '../errors.ts';
+import { OperatorError, ServiceError } from '../errors.ts';
 import { countAnswersQuery, eraseAnswersQuery } from '../idempotency/queries.ts';
 import type { OverQuota } from '../memory/store.ts';
 import type { Database } from '../postgres/database.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
+import { readPages } from '../util/pages.ts';
 import {
   createTenantQuery,
   deleteTenantKeysQuery,
@@ -23,7 +24,7 @@ import {
 const PAGE = 500;
 const ERASED_AT_ONCE = 2000;
 
-/** How many rows of what were erased with a tenant: of its history, `versions`, their `contents` and past `directories`. */
+/** How many rows of each kind were deleted with a tenant. `versions`, `contents`, and `directories` are those of its history. */
 export interface Erased {
   entries: number;
   versions: number;
@@ -45,27 +46,22 @@ export class Tenants {
     return (await this.#database.query(findTenantQuery, { tenant })).rows[0];
   }
 
-  /** How many answers a tenant has under idempotency keys. */
+  /** Counts the stored answers of a tenant. */
   async countAnswers(tenant: string): Promise<number> {
     return (await this.#database.query(countAnswersQuery, { tenant })).rows[0]?.answers ?? 0;
   }
 
-  /** All tenants in the order of their ids, read page by page. */
-  async *list(): AsyncGenerator<TenantRow> {
-    let after = '';
-    for (;;) {
-      const params = { after, limit: PAGE };
-      const { rows } = await this.#database.query(listTenantsQuery, params);
-      yield* rows;
-      const last = rows.at(-1);
-      if (last === undefined || rows.length < PAGE) return;
-      after = last.id;
-    }
+  /** Lists all tenants in the order of their IDs. */
+  list(): AsyncGenerator<TenantRow> {
+    return readPages<TenantRow>(async (last) => {
+      const params = { after: last?.id ?? '', limit: PAGE };
+      return (await this.#database.query(listTenantsQuery, params)).rows;
+    }, PAGE);
   }
 
   /**
-   * When a tenant's memory or one of its keys was last used, as far as that is kept: reads of a file to the day, and a delete only by the
-   * key that did it. Null for never.
+   * Returns when a tenant's memory or one of its keys was last used, as far as that is recorded: reads of a file to the day, and a delete
+   * only by its key. Null for never.
    */
   async lastActivity(tenant: string): Promise<Date | null> {
     const uses = await Promise.all([
@@ -76,37 +72,40 @@ export class Tenants {
     return times.length === 0 ? null : new Date(Math.max(...times));
   }
 
-  /** False when there is such a tenant already. */
+  /** Returns false when the tenant exists already. */
   async create(tenant: string): Promise<boolean> {
     return (await this.#database.query(createTenantQuery, { tenant })).count === 1;
   }
 
-  /** Changes some of a tenant's settings; false when there is no such tenant. */
-  async set(tenant: string, changes: Partial<TenantSettings>): Promise<boolean> {
-    return this.#database.transaction(async (query) => {
-      await query(lockTenantQuery, { tenant });
-      const current = (await query(findTenantQuery, { tenant })).rows[0];
-      if (current === undefined) return false;
-      const { maxFileBytes, maxBytes, maxFiles, maxViewChars, ratePerMinute, maxBodyBytes, ...others } = {
-        ...current,
-        ...changes,
-      };
-      const limits = { maxFileBytes, maxBytes, maxFiles, maxViewChars, ratePerMinute, maxBodyBytes };
-      const { ttlDays, redact, historyDays, maxHistoryBytes } = others;
-      const settings = { ...limits, ttlDays, redact, historyDays, maxHistoryBytes };
-      return (await query(setTenantQuery, { tenant, ...settings })).count === 1;
+  /**
+   * Creates a tenant with settings of its own.
+   *
+   * @throws ServiceError when there is such a tenant already.
+   */
+  async createWith(tenant: string, settings: Partial<TenantSettings>): Promise<void> {
+    await this.#database.transaction(async (query) => {
+      if ((await query(createTenantQuery, { tenant })).count === 0)
+        throw new ServiceError('tenant_exists', tenant);
+      await set(query, tenant, settings);
     });
   }
 
-  /** Suspends or resumes a tenant; false when there is no such tenant. */
+  /** Changes some settings of a tenant. Returns false when the tenant does not exist. */
+  async set(tenant: string, changes: Partial<TenantSettings>): Promise<boolean> {
+    return this.#database.transaction((query) => set(query, tenant, changes));
+  }
+
+  /** Suspends or resumes a tenant. Returns false when the tenant does not exist. */
   async suspend(tenant: string, suspended: boolean): Promise<boolean> {
     const since = suspended ? new Date().toISOString() : null;
     return (await this.#database.query(suspendTenantQuery, { tenant, since })).count === 1;
   }
 
   /**
-   * Erases a tenant and everything of it; how many rows of what, or undefined when there is none. The tenant is suspended first and
-   * erased in batches, so that no statement takes long; when that is cut short, erase it again.
+   * Deletes a tenant and all of its data. Suspends the tenant first and deletes in batches, so that no statement takes long. If it is
+   * interrupted, call it again.
+   *
+   * @returns how many rows were deleted, or undefined when the tenant does not exist
    */
   async delete(tenant: string): Promise<Erased | undefined> {
     if (!(await this.suspend(tenant, true))) return undefined;
@@ -115,20 +114,41 @@ export class Tenants {
     while (!(await eraseBatch(this.#database.query, tenant, erased)));
     return this.#database.transaction(async (query) => {
       await query(lockTenantQuery, { tenant });
-      // Requests that found the tenant before it was suspended may have written since.
+      // Requests that started before the tenant was suspended may have written in the meantime.
       return eraseLocked(query, tenant, erased);
     });
   }
 }
 
-/** A tenant's quota is too small for what an operator wants to do. */
+async function set(query: QueryExecutor, tenant: string, changes: Partial<TenantSettings>): Promise<boolean> {
+  await query(lockTenantQuery, { tenant });
+  const current = (await query(findTenantQuery, { tenant })).rows[0];
+  if (current === undefined) return false;
+  return (await query(setTenantQuery, { ...current, ...changes, tenant })).count === 1;
+}
+
+/** @throws OperatorError when there is no such tenant. */
+export async function existingTenant(tenants: Tenants, tenant: string): Promise<TenantRow> {
+  const row = await tenants.find(tenant);
+  if (row === undefined) throw noTenant(tenant);
+  return row;
+}
+
+export function noTenant(tenant: string): OperatorError {
+  return new OperatorError(`There is no tenant ${tenant}. See: memory-service tenants list`, {
+    code: 'not_found',
+  });
+}
+
+/** The error for an operation that exceeds a quota. */
 export function noRoom(tenant: string, { of, used, limit, needed }: OverQuota, what: string): OperatorError {
   return new OperatorError(
     `There is no room: ${tenant} has ${used} of ${limit} ${of}, and the ${what} needs ${needed}. Raise the limit with: memory-service tenants set ${tenant} --max-${of === 'bytes' ? 'bytes' : 'files'} ${used + needed}`,
+    { code: 'over_quota' },
   );
 }
 
-/** Erases what is left of a tenant, and the tenant, in a transaction that has locked it. Adds to `erased`, and returns it. */
+/** Deletes the rest of a tenant's data and the tenant, in a transaction that has locked it. Adds to `erased` and returns it. */
 export async function eraseLocked(
   query: QueryExecutor,
   tenant: string,
@@ -140,10 +160,10 @@ export async function eraseLocked(
   return erased;
 }
 
-/** True when nothing is left. */
+/** Returns true when nothing is left. */
 async function eraseBatch(query: QueryExecutor, tenant: string, erased: Erased): Promise<boolean> {
   const batch = { tenant, limit: ERASED_AT_ONCE };
-  const entries = (await query(eraseEntriesQuery, batch)).rows[0]?.erased ?? 0;
+  const entries = Number((await query(eraseEntriesQuery, batch)).rows[0]?.erased ?? 0);
   const answers = (await query(eraseAnswersQuery, batch)).count;
   const history = (await query(eraseHistoryQuery, batch)).rows[0];
   const { versions = 0, contents = 0, directories = 0 } = history ?? {};

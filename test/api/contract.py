@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from socket import socket
 from time import time
 
 import jwt
@@ -52,14 +53,25 @@ def auth_none(data_dir: Path) -> Iterator[list[Target]]:
 
 @contextmanager
 def auth_keys(data_dir: Path) -> Iterator[list[Target]]:
-    with running_service(data_dir, AUTH="keys", **NO_RATE_LIMITS) as url:
-        run_command(data_dir, "tenants", "create", TENANT)
+    port = free_port()
+    with running_service(data_dir, AUTH="keys", ADMIN_PORT=str(port), **NO_RATE_LIMITS) as url:
+        for tenant in (TENANT, "doomed"):
+            run_command(data_dir, "tenants", "create", tenant)
         tenant_key = make_key(data_dir, "--tenant", TENANT)
         service_key = make_key(data_dir, "--service")
+        admin_key = make_key(data_dir, "--admin")
         yield [
             memory_api("keys-tenant", url, tenant_key, ONE_TENANT),
             memory_api("keys-service", url, service_key),
+            Target("admin", f"http://127.0.0.1:{port}/openapi.json", admin_key, {}, HERE / "admin.toml"),
         ]
+
+
+def free_port() -> int:
+    with socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 @contextmanager

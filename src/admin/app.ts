@@ -1,0 +1,105 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { validatorCompiler } from 'fastify-type-provider-zod';
+import type { Logger } from 'pino';
+import { createAdminAuthenticator } from '../auth/authenticator.ts';
+import type { Config } from '../config.ts';
+import { ServiceError } from '../errors.ts';
+import { createHttpServer } from '../http-server.ts';
+import { createLogger } from '../logger.ts';
+import { accessLog } from '../plugins/access-log.ts';
+import { connections } from '../plugins/connections.ts';
+import { hostCheck } from '../plugins/host-check.ts';
+import { jsonBody } from '../plugins/json-body.ts';
+import { type Metrics, responseMetrics } from '../plugins/metrics.ts';
+import { notFound } from '../plugins/not-found.ts';
+import { openapi } from '../plugins/openapi.ts';
+import { handleError } from '../plugins/problem-details.ts';
+import type { Database } from '../postgres/database.ts';
+import { isMigrated } from '../postgres/migrate.ts';
+import { docsRoutes } from '../routes/docs.ts';
+import { healthRoutes } from '../routes/health.ts';
+import { ADMIN_API } from './api-description.ts';
+import { adminAuthentication } from './authentication.ts';
+import { logSubject } from './log-subject.ts';
+import { changeRoutes } from './routes/changes.ts';
+import { consoleRoutes } from './routes/console.ts';
+import { exportRoutes } from './routes/export.ts';
+import { historyRoutes } from './routes/history.ts';
+import { importRoutes } from './routes/import.ts';
+import { keyRoutes } from './routes/keys.ts';
+import { memoryRoutes } from './routes/memory.ts';
+import { searchRoutes } from './routes/search.ts';
+import { sessionRoutes } from './routes/session.ts';
+import { tenantRoutes } from './routes/tenants.ts';
+import { writeFileRoutes } from './routes/write-file.ts';
+import { securityHeaders } from './security-headers.ts';
+import { transfers } from './transfers.ts';
+
+const ROUTES = [
+  sessionRoutes,
+  tenantRoutes,
+  keyRoutes,
+  memoryRoutes,
+  writeFileRoutes,
+  searchRoutes,
+  exportRoutes,
+  importRoutes,
+  historyRoutes,
+  changeRoutes,
+];
+
+/**
+ * Builds the admin API over a database, not listening yet. Closing it lets running requests finish; the database stays open, since it is
+ * the caller's.
+ */
+export async function buildAdminApp(options: {
+  config: Config;
+  database: Database;
+  log?: Logger;
+  /** Those of the process, which count the answers. */
+  metrics?: Metrics | undefined;
+}): Promise<FastifyInstance> {
+  const { config, database, log = createLogger(config.LOG_LEVEL), metrics } = options;
+  // An archive may take long to arrive: `transfers` limits the time for each part of a body.
+  const app = createHttpServer(config, { log, requestTimeoutMs: 0, onError: handleAdminError });
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(() => JSON.stringify);
+
+  await app.register(accessLog);
+  if (metrics) await app.register(responseMetrics, { metrics });
+  await app.register(securityHeaders);
+  await app.register(connections);
+  await app.register(hostCheck, {
+    config: { AUTH: config.AUTH, HOST: config.ADMIN_HOST, ALLOW_UNAUTHENTICATED: false },
+  });
+  await app.register(notFound);
+  await app.register(jsonBody);
+  await app.register(openapi, { config, api: ADMIN_API });
+
+  const authenticator = createAdminAuthenticator(config, database);
+  app.addHook('onClose', () => authenticator.close());
+  await app.register(
+    async (api) => {
+      await api.register(adminAuthentication, { authenticator });
+      await api.register(transfers, {
+        maxWaitMs: config.MAX_QUEUE_MS,
+        transferTimeoutMs: config.TRANSFER_TIMEOUT_MS,
+      });
+      await api.register(logSubject);
+      for (const routes of ROUTES) {
+        await api.register(routes, { config, database });
+      }
+    },
+    { prefix: '/v1' },
+  );
+  await app.register(healthRoutes, { isMigrated: () => isMigrated(database) });
+  await app.register(docsRoutes, { title: 'Memory service administration' });
+  await app.register(consoleRoutes);
+  return app;
+}
+
+/** To an agent, a tenant that does not exist is a matter of permission. Here it is what the request names. */
+function handleAdminError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const isUnknownTenant = error instanceof ServiceError && error.code === 'unknown_tenant';
+  return handleError(isUnknownTenant ? new ServiceError('not_found', error.message) : error, request, reply);
+}

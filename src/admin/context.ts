@@ -1,0 +1,19 @@
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { Config } from '../config.ts';
+import type { Database } from '../postgres/database.ts';
+
+/** What the routes of the admin API work with. */
+export interface AdminContext {
+  config: Config;
+  database: Database;
+}
+
+const typed = (app: FastifyInstance) => app.withTypeProvider<ZodTypeProvider>();
+
+/** Declares routes whose zod schemas validate what they take. */
+export function adminRoutes(
+  declare: (app: ReturnType<typeof typed>, context: AdminContext) => void,
+): FastifyPluginAsync<AdminContext> {
+  return async (app, context) => declare(typed(app), context);
+}

@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { type MemoryPath, parsePath, ROOT } from '../memory/path.ts';
+import { TENANT_ID, TENANT_ID_RULE } from '../tenants/tenant-id.ts';
+
+/*
+ * The parameters and fields that several routes share. Everything that a schema does not name is refused.
+ */
+
+const MAX_TEXT = 1000;
+
+/** Text that Postgres can hold. */
+export const text = (maxLength: number) =>
+  z
+    .string()
+    .max(maxLength)
+    .refine((value) => value.isWellFormed() && !value.includes('\0'), 'it has to be Unicode without U+0000');
+
+export const tenantId = z
+  .string()
+  .regex(TENANT_ID, `a tenant id has ${TENANT_ID_RULE}`)
+  .meta({ examples: ['acme'] });
+
+export const tenantParams = z.strictObject({ tenant: tenantId });
+
+export const memoryPath = text(5000)
+  .transform((given, context): MemoryPath => {
+    const parsed = parsePath(given);
+    if (parsed.ok) return parsed.path;
+    context.addIssue({ code: 'custom', message: parsed.refusal.replace(/^Error: /, '') });
+    return z.NEVER;
+  })
+  .meta({ examples: ['/memories/notes.md'] });
+
+export const pathOrRoot = memoryPath.default(ROOT);
+
+/** An instant as an operator gives it: `parseTime` reads it. */
+export const givenTime = text(64).meta({
+  description:
+    'ISO 8601 (`2026-11-22T09:30:00Z`; without an offset, it is UTC), or how long ago (`90m`, `2h`, `3d`, `1w`).',
+  examples: ['2h'],
+});
+
+export const time = z
+  .string()
+  .meta({ description: 'ISO 8601, UTC.', examples: ['2026-11-22T09:30:00.123456Z'] });
+
+export const versionId = z
+  .guid()
+  .transform((id) => id.toLowerCase())
+  .meta({ examples: ['0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52'] });
+
+export const access = z.enum(['read_write', 'read_only']);
+
+/** A number in a query string. */
+export const count = (min: number, max: number) =>
+  z.preprocess(
+    (given) => (typeof given === 'string' && /^\d{1,9}$/.test(given) ? Number(given) : given),
+    z.int().min(min).max(max),
+  );
+
+/** `true` or `false` in a query string. */
+export const flag = z.preprocess(
+  (given) => (given === 'true' ? true : given === 'false' ? false : given),
+  z.boolean(),
+);
+
+/** How a route answers a page at a time. */
+export const pageFields = (maxLimit: number, defaultLimit: number) => ({
+  limit: count(1, maxLimit).default(defaultLimit),
+  after: text(MAX_TEXT).optional().meta({ description: 'The `next` of the page before.' }),
+});
+
+export const next = z.string().nullable().meta({
+  description:
+    'Give it back as `after` for the next page, with the same other parameters; null on the last page.',
+});
+
+/** Who made a change; the terms of the history. */
+export const actor = z
+  .discriminatedUnion('type', [
+    z.object({ type: z.literal('api_key'), id: z.string(), label: z.string() }),
+    z.object({ type: z.literal('jwt'), subject: z.string().nullable() }),
+    z.object({ type: z.literal('operator'), name: z.string() }),
+    z.object({ type: z.literal('system'), job: z.string() }),
+    z.object({ type: z.literal('anonymous') }),
+  ])
+  .meta({ id: 'Actor', description: 'Who made a change.' });

@@ -1,0 +1,76 @@
+import type { z } from 'zod';
+import { ServiceError } from '../errors.ts';
+import { tooComplex } from '../plugins/json-limits.ts';
+import { problemResponses } from '../plugins/problem-responses.ts';
+
+/** What every route of the admin API can answer instead. */
+const COMMON = [
+  new ServiceError(
+    'invalid_parameter',
+    'The query parameter limit is not valid: Too big: expected number to be <=200',
+  ),
+  new ServiceError('invalid_request', 400),
+  new ServiceError('unauthorized'),
+  new ServiceError('not_an_admin_key'),
+  new ServiceError('host_not_allowed', 'Host'),
+  new ServiceError('request_timeout'),
+  new ServiceError('expectation_failed'),
+  new ServiceError('too_many_failed_attempts', 60),
+  new ServiceError('too_many_at_once'),
+  new ServiceError('headers_too_large'),
+  new ServiceError('internal_error'),
+  new ServiceError('database_unavailable'),
+  new ServiceError('database_busy'),
+  new ServiceError('overloaded'),
+];
+
+/** What every route that changes something can answer too. */
+const CHANGING = [new ServiceError('read_only_key'), new ServiceError('body_timeout')];
+
+/** What every route with a body of text can answer too. */
+const TEXT_BODY = [
+  new ServiceError('invalid_utf8'),
+  new ServiceError('invalid_body'),
+  new ServiceError('body_too_large', 6356992, 'service'),
+  new ServiceError('unsupported_charset'),
+  new ServiceError('unsupported_content_encoding'),
+];
+
+const BODY = {
+  none: [],
+  JSON: [
+    new ServiceError('invalid_json', 'malformed'),
+    tooComplex('values'),
+    ...TEXT_BODY,
+    new ServiceError('unsupported_media_type'),
+  ],
+  text: [...TEXT_BODY, new ServiceError('unsupported_media_type', 'text/plain')],
+  archive: [new ServiceError('unsupported_media_type', 'application/x-tar')],
+};
+
+export const noSuchTenant = new ServiceError(
+  'not_found',
+  'There is no tenant acme. See: memory-service tenants list',
+);
+
+type Kind = 'reads' | 'changes' | 'takes JSON' | 'takes text' | 'takes an archive';
+
+const BODY_OF = {
+  reads: 'none',
+  changes: 'none',
+  'takes JSON': 'JSON',
+  'takes text': 'text',
+  'takes an archive': 'archive',
+} as const;
+
+/** The errors of a route by what it does, and those of its own. */
+export function errorResponses(kind: Kind, own: ServiceError[] = []): Record<number, object> {
+  const changing = kind === 'reads' ? [] : CHANGING;
+  return problemResponses([...BODY[BODY_OF[kind]], ...COMMON, ...changing, ...own]);
+}
+
+/** A successful answer in JSON. */
+export const json = (description: string, schema: z.ZodType) => ({
+  description,
+  content: { 'application/json': { schema } },
+});

@@ -1,0 +1,185 @@
+import { z } from 'zod';
+import { ServiceError } from '../../errors.ts';
+import type { ChangeOptions, Changes } from '../../history/apply.ts';
+import { conflictText, summary } from '../../history/outcome-text.ts';
+import { restoreAt, restoreVersion } from '../../history/restore.ts';
+import { revert } from '../../history/revert.ts';
+import type { Conflict } from '../../history/undo.ts';
+import { ROOT } from '../../memory/path.ts';
+import { existingTenant, Tenants } from '../../tenants/tenants.ts';
+import { originOf } from '../authentication.ts';
+import { adminRoutes } from '../context.ts';
+import { actor, givenTime, memoryPath, tenantParams, text, time, versionId } from '../fields.ts';
+import { incomplete } from '../file-schemas.ts';
+import { readTimes } from '../instants.ts';
+import { errorResponses, json, noSuchTenant } from '../responses.ts';
+
+const path = z.string();
+
+const changeFields = {
+  dry_run: z.boolean(),
+  files: z
+    .array(
+      z.object({
+        change: z.enum(['added', 'modified', 'deleted', 'renamed']),
+        path,
+        from: path.nullable().meta({ description: 'Where a renamed file was.' }),
+        memory_id: z.guid(),
+        content_changed: z.boolean(),
+      }),
+    )
+    .meta({ description: 'In the order of the paths.' }),
+  directories_made: z.array(path),
+  directories_removed: z.array(path),
+  summary: z.string().meta({ examples: ['2 files added, 1 file renamed'] }),
+};
+
+const restoredSchema = z.object(changeFields).meta({ id: 'Restored' });
+const revertedSchema = z
+  .object({
+    ...changeFields,
+    conflicts: z
+      .array(
+        z.object({
+          path: path.nullable(),
+          memory_id: z.guid().nullable(),
+          reason: z.enum(['changed', 'mixed', 'occupied', 'pruned', 'redacted']),
+          changed_by: actor.nullable(),
+          changed_at: time.nullable(),
+          at: path.nullable().meta({ description: 'Where something else is now.' }),
+          message: z.string(),
+        }),
+      )
+      .meta({ description: 'Where something of what the actor did stays, and why.' }),
+  })
+  .meta({ id: 'Reverted' });
+
+const dryRun = z
+  .boolean()
+  .default(false)
+  .meta({ description: 'Make the same checks, say what would change, and change nothing.' });
+
+const restoreBody = z
+  .strictObject({
+    path: memoryPath.optional().meta({
+      description:
+        'A file or a directory; by default the whole memory. With `version`: where the file is to be, by default where it was.',
+    }),
+    at: givenTime.optional(),
+    version: versionId.optional(),
+    dry_run: dryRun,
+  })
+  .refine(({ at, version }) => (at === undefined) !== (version === undefined), {
+    error: 'give at or version, one of them',
+  });
+
+const cannot = new ServiceError(
+  'refused',
+  'The content that /memories/notes.md had is not kept any more: it was pruned.',
+);
+const tooMuch = new ServiceError(
+  'over_quota',
+  'There is no room: acme has 99 of 100 bytes, and the restore needs 20. Raise the limit with: memory-service tenants set acme --max-bytes 119',
+);
+
+/** Restore and revert. */
+export const changeRoutes = adminRoutes((app, { config, database }) => {
+  const tenants = new Tenants(database);
+  const optionsOf = (request: Parameters<typeof originOf>[0], isDryRun: boolean): ChangeOptions => ({
+    origin: originOf(request),
+    quotas: { maxFiles: config.MAX_TENANT_FILES, maxBytes: config.MAX_TENANT_BYTES },
+    historyDays: config.HISTORY_DAYS,
+    dryRun: isDryRun,
+  });
+
+  app.post(
+    '/tenants/:tenant/restore',
+    {
+      schema: {
+        operationId: 'restore',
+        summary: 'Make a file, a directory or the whole memory what it was',
+        description:
+          'All of it, or nothing when something is in the way. It is recorded as changes by you, so another restore undoes it.',
+        tags: ['history'],
+        params: tenantParams,
+        body: restoreBody,
+        response: {
+          200: json('What changed, or would.', restoredSchema),
+          ...errorResponses('takes JSON', [noSuchTenant, incomplete, cannot, tooMuch]),
+        },
+      },
+    },
+    async (request) => {
+      const { tenant } = request.params;
+      const { path: where, version, dry_run } = request.body;
+      await existingTenant(tenants, tenant);
+      const options = optionsOf(request, dry_run);
+      const { at, now } = await readTimes(database, { at: request.body.at });
+      const changes =
+        version === undefined
+          ? await restoreAt(database, tenant, { path: where ?? ROOT, at: at ?? now }, options)
+          : await restoreVersion(database, tenant, { version, path: where }, options);
+      return changesRecord(changes, dry_run);
+    },
+  );
+
+  app.post(
+    '/tenants/:tenant/revert',
+    {
+      schema: {
+        operationId: 'revert',
+        summary: 'Undo what one actor did since a time, and nothing else',
+        description:
+          'A file that somebody else changed since is left alone, and is a conflict. The answer is 200 with conflicts, too.',
+        tags: ['history'],
+        params: tenantParams,
+        body: z.strictObject({
+          by: text(255).min(1).meta({
+            description:
+              "A key's id or label, a token's subject, an operator's or a job's name, `operator`, or `anonymous`.",
+          }),
+          since: givenTime,
+          dry_run: dryRun,
+        }),
+        response: {
+          200: json('What changed, or would.', revertedSchema),
+          ...errorResponses('takes JSON', [noSuchTenant, incomplete, tooMuch]),
+        },
+      },
+    },
+    async (request) => {
+      const { tenant } = request.params;
+      const { by, dry_run } = request.body;
+      await existingTenant(tenants, tenant);
+      const { since, now } = await readTimes(database, { since: request.body.since });
+      const options = optionsOf(request, dry_run);
+      const reverted = await revert(database, tenant, { by, since: since ?? now }, options);
+      return { ...changesRecord(reverted, dry_run), conflicts: reverted.conflicts.map(conflictRecord) };
+    },
+  );
+});
+
+function changesRecord(changes: Changes, isDryRun: boolean) {
+  return {
+    dry_run: isDryRun,
+    files: changes.files.map((file) => ({
+      ...{ change: file.change, path: file.path, from: file.change === 'renamed' ? file.from : null },
+      memory_id: file.memoryId,
+      content_changed: file.change === 'renamed' ? file.contentChanged : true,
+    })),
+    directories_made: changes.directoriesMade,
+    directories_removed: changes.directoriesRemoved,
+    summary: summary(changes),
+  };
+}
+
+function conflictRecord(conflict: Conflict) {
+  const isOvertaken = conflict.reason === 'changed' || conflict.reason === 'mixed';
+  return {
+    ...{ path: conflict.path, memory_id: conflict.memoryId, reason: conflict.reason },
+    changed_by: isOvertaken ? conflict.changedBy : null,
+    changed_at: isOvertaken ? conflict.changedAt : null,
+    at: conflict.reason === 'occupied' ? conflict.at : null,
+    message: conflictText(conflict),
+  };
+}

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { ServiceError } from '../../errors.ts';
+import { spoolArchive } from '../../operations/archive-export.ts';
+import { existingTenant, Tenants } from '../../tenants/tenants.ts';
+import { Transfer } from '../../transfer/transfer.ts';
+import { adminRoutes } from '../context.ts';
+import { flag, tenantParams } from '../fields.ts';
+import { errorResponses, noSuchTenant } from '../responses.ts';
+
+/** `GET …/export`: a tenant's memory as an archive. */
+export const exportRoutes = adminRoutes((app, { config, database }) => {
+  const tenants = new Tenants(database);
+  const quotas = { maxFiles: config.MAX_TENANT_FILES, maxBytes: config.MAX_TENANT_BYTES };
+  const transfer = new Transfer(database, quotas);
+
+  app.get(
+    '/tenants/:tenant/export',
+    {
+      // HEAD would make the whole archive.
+      exposeHeadRoute: false,
+      schema: {
+        operationId: 'exportMemory',
+        summary: 'Download a whole memory, as it is at one moment',
+        description:
+          'A tar archive with a folder `memories/`. It is made before its first byte is sent, so an answer of 200 with all of its `Content-Length` is a whole archive.',
+        tags: ['memory'],
+        params: tenantParams,
+        querystring: z.strictObject({
+          history: flag.default(false).meta({ description: 'Whether to take the history along.' }),
+        }),
+        response: {
+          200: {
+            description: 'The archive.',
+            headers: {
+              'Content-Length': { schema: { type: 'integer' }, description: 'The size of the archive.' },
+            },
+            content: {
+              'application/x-tar': { schema: z.any().meta({ type: 'string', format: 'binary' }) },
+            },
+          },
+          ...errorResponses('reads', [noSuchTenant]),
+        },
+      },
+    },
+    async ({ params: { tenant: id }, query: { history } }, reply) => {
+      const tenant = await existingTenant(tenants, id);
+      const onFile = () => {
+        if (reply.raw.destroyed) throw new ServiceError('client_gone');
+      };
+      const archive = await spoolArchive(transfer, tenant.id, { history, onFile });
+      reply.headers({
+        'Content-Length': archive.bytes,
+        // An id is safe in a quoted string: it has neither quotes nor backslashes.
+        'Content-Disposition': `attachment; filename="${id}.tar"`,
+      });
+      return reply.type('application/x-tar').send(archive.content);
+    },
+  );
+});

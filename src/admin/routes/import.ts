@@ -1,0 +1,145 @@
+import type { IncomingMessage } from 'node:http';
+import { PassThrough, Readable } from 'node:stream';
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { ServiceError } from '../../errors.ts';
+import { importEntries } from '../../operations/archive-import.ts';
+import { logFault, problemFor, problemOf } from '../../plugins/problem-details.ts';
+import { existingTenant, Tenants } from '../../tenants/tenants.ts';
+import { readTar } from '../../transfer/tar.ts';
+import { Transfer } from '../../transfer/transfer.ts';
+import { originOf } from '../authentication.ts';
+import { adminRoutes } from '../context.ts';
+import { count, flag, memoryPath, tenantParams } from '../fields.ts';
+import { errorResponses, noSuchTenant } from '../responses.ts';
+
+const ARCHIVE = 'application/x-tar';
+const LINES = 'application/x-ndjson';
+/** Files between two lines of progress. */
+const PROGRESS_STEP = 100;
+
+const counted = z.int().min(0);
+const resultFields = {
+  dry_run: z.boolean(),
+  files: counted,
+  bytes: counted,
+  directories: z.array(z.string()).meta({ description: 'Those that were made.' }),
+  versions: counted.nullable().meta({ description: 'Of the history; null without one.' }),
+  history_left_out: z.string().nullable().meta({ description: "Why the archive's history was left out." }),
+  masked: z
+    .array(z.object({ name: z.string(), kinds: z.array(z.string()) }))
+    .meta({ description: 'Files in which secrets were masked, and what kinds of secrets.' }),
+};
+const importedSchema = z.object(resultFields).meta({ id: 'Imported' });
+const lines = z.any().meta({
+  type: 'string',
+  description:
+    'Lines of JSON: `{"type": "progress", "files", "bytes"}`, then `{"type": "result", …}` with the fields of the answer in JSON, or `{"type": "error", "problem"}`.',
+});
+
+type Progress = (files: number, bytes: number) => void;
+
+/** `POST …/import`: an archive into a tenant's memory. */
+export const importRoutes = adminRoutes((app, { config, database }) => {
+  const tenants = new Tenants(database);
+  const quotas = { maxFiles: config.MAX_TENANT_FILES, maxBytes: config.MAX_TENANT_BYTES };
+  const transfer = new Transfer(database, quotas);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(ARCHIVE, (_request, body, done) => done(null, body));
+
+  app.post(
+    '/tenants/:tenant/import',
+    {
+      config: { bodyType: ARCHIVE },
+      schema: {
+        operationId: 'importMemory',
+        summary: 'Put an archive into a memory: all of it, or nothing',
+        description: `A tar archive, not compressed. Nothing is imported if anything in it is not valid or exists already; the rules and limits of requests hold. With \`Accept: ${LINES}\`, the answer is a line of JSON now and then while the archive is read, and a last one with the result or the error.`,
+        tags: ['memory'],
+        consumes: [ARCHIVE],
+        params: tenantParams,
+        querystring: z.strictObject({
+          into: memoryPath.optional().meta({
+            description: 'The directory to import into, for an archive without a folder `memories/`.',
+          }),
+          strip: count(0, 99)
+            .optional()
+            .meta({ description: 'How many leading names of each path to drop.' }),
+          dry_run: flag.default(false),
+        }),
+        body: z.any().meta({ type: 'string', format: 'binary' }),
+        response: {
+          200: {
+            description: 'What was imported, or would be.',
+            content: {
+              'application/json': { schema: importedSchema },
+              [LINES]: { schema: lines },
+            },
+          },
+          ...errorResponses('takes an archive', [
+            noSuchTenant,
+            new ServiceError(
+              'refused',
+              '1 path is already in use:\n  /memories/notes.md\nDelete or rename what is there, or import into another directory with --into.',
+            ),
+            new ServiceError(
+              'over_quota',
+              'There is no room: acme has 99 of 100 bytes, and the import needs 20. Raise the limit with: memory-service tenants set acme --max-bytes 119',
+            ),
+          ]),
+        },
+      },
+    },
+    async (request, reply) => {
+      const tenant = await existingTenant(tenants, request.params.tenant);
+      const { into, strip, dry_run: dryRun } = request.query;
+      const work = async (onProgress: Progress) => {
+        const masked: { name: string; kinds: string[] }[] = [];
+        const onChanged = (name: string, kinds: string[]) => masked.push({ name, kinds });
+        const options = { origin: originOf(request), dryRun, into, strip, onChanged, onProgress };
+        const { files, bytes, directories, versions, historyLeftOut } = await importEntries(
+          { config, tenant, transfer },
+          readTar(Readable.from(chunksOf(request.raw))),
+          options,
+        );
+        const history = { versions, history_left_out: historyLeftOut };
+        return { dry_run: dryRun, files, bytes, directories, ...history, masked };
+      };
+      if (!request.headers.accept?.includes(LINES)) return work(() => {});
+      return reply.type(LINES).send(asLines(work, request));
+    },
+  );
+});
+
+/** The body as it arrives. Whoever ends early leaves the connection open for the answer. */
+async function* chunksOf(body: IncomingMessage): AsyncGenerator<Buffer> {
+  let failure: unknown;
+  body.once('error', (error) => {
+    failure = error;
+  });
+  for await (const chunk of body.iterator({ destroyOnReturn: false })) yield chunk;
+  if (failure !== undefined) throw failure;
+}
+
+/** Runs an import, and says how it goes in lines of JSON. */
+function asLines(work: (onProgress: Progress) => Promise<object>, request: FastifyRequest): Readable {
+  const lines = new PassThrough();
+  const write = (line: object) => lines.write(`${JSON.stringify(line)}\n`);
+  const onProgress: Progress = (files, bytes) => {
+    if (files % PROGRESS_STEP === 0) write({ type: 'progress', files, bytes });
+  };
+  work(onProgress)
+    .then(
+      (result) => write({ type: 'result', ...result }),
+      (error) => write({ type: 'error', problem: failed(error, request) }),
+    )
+    .finally(() => lines.end());
+  return lines;
+}
+
+function failed(error: unknown, request: FastifyRequest): object {
+  const problem = problemFor(error);
+  request.logEntry.outcome = problem.code;
+  if (problem.status >= 500) logFault(problem, request);
+  return problemOf(problem, request.id);
+}

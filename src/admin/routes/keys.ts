@@ -1,0 +1,141 @@
+import { z } from 'zod';
+import { Keys, kindOfKey } from '../../api-keys/api-keys.ts';
+import type { KeyRow } from '../../api-keys/queries.ts';
+import { ServiceError } from '../../errors.ts';
+import { existingTenant, Tenants } from '../../tenants/tenants.ts';
+import { adminRoutes } from '../context.ts';
+import { readCursor, writeCursor } from '../cursor.ts';
+import { access, next, pageFields, tenantId, text, time } from '../fields.ts';
+import { errorResponses, json, noSuchTenant } from '../responses.ts';
+import { instant } from '../tenant-record.ts';
+
+const kind = z.enum(['tenant', 'service', 'admin']).meta({
+  description: 'For one tenant, for all tenants (named by `X-Tenant-Id`), or for this API.',
+});
+
+const keyFields = {
+  id: z.string().meta({ examples: ['key_0123456789ab'] }),
+  kind,
+  tenant: tenantId.nullable(),
+  access,
+  label: z.string(),
+  created_at: time,
+  expires_at: time.nullable(),
+  revoked_at: time.nullable(),
+  last_used_at: time.nullable().meta({ description: 'To five minutes.' }),
+};
+const keySchema = z.object(keyFields).meta({ id: 'Key', description: 'A key; never the key itself.' });
+const { revoked_at: _revoked, last_used_at: _used, created_at: _created, ...issuedFields } = keyFields;
+const issuedSchema = z.object({
+  ...issuedFields,
+  key: z.string().meta({ description: 'The key itself. This is the only time that it is shown.' }),
+});
+
+const newKey = z
+  .strictObject({
+    kind,
+    tenant: tenantId.optional().meta({ description: 'With the kind `tenant`, and only with it.' }),
+    access: access.default('read_write'),
+    label: text(255).default('').meta({ description: 'What it is for.' }),
+    expires_at: z.iso.datetime({ offset: true }).nullable().default(null),
+  })
+  .refine(({ kind: given, tenant }) => (given === 'tenant') === (tenant !== undefined), {
+    error: 'a key of the kind tenant needs a tenant, and no other has one',
+    path: ['tenant'],
+  })
+  .refine(({ expires_at: at }) => at === null || Date.parse(at) > Date.now(), {
+    error: 'the time is past',
+    path: ['expires_at'],
+  });
+
+const position = z.strictObject({ time: z.iso.datetime(), id: text(255) });
+
+/** The keys of tenants, services and administrators. */
+export const keyRoutes = adminRoutes((app, { database }) => {
+  const keys = new Keys(database);
+  const tenants = new Tenants(database);
+
+  app.get(
+    '/keys',
+    {
+      schema: {
+        operationId: 'listKeys',
+        summary: 'List keys, the newest first, a page at a time',
+        tags: ['keys'],
+        querystring: z.strictObject({
+          tenant: tenantId.optional().meta({ description: 'Only the keys of this tenant.' }),
+          ...pageFields(200, 50),
+        }),
+        response: {
+          200: json('A page.', z.object({ keys: z.array(keySchema), next })),
+          ...errorResponses('reads', [noSuchTenant]),
+        },
+      },
+    },
+    async ({ query: { tenant, limit, after } }) => {
+      if (tenant !== undefined) await existingTenant(tenants, tenant);
+      const page = await keys.page(tenant ?? null, readCursor(position, after), limit);
+      return { keys: page.keys.map(keyRecord), next: writeCursor(page.next) };
+    },
+  );
+
+  app.post(
+    '/keys',
+    {
+      schema: {
+        operationId: 'createKey',
+        summary: 'Create a key, and show it: once, only its hash is kept',
+        tags: ['keys'],
+        body: newKey,
+        response: {
+          201: json('The new key.', issuedSchema),
+          ...errorResponses('takes JSON', [noSuchTenant]),
+        },
+      },
+    },
+    async ({ body: { kind: given, tenant = null, access: allowed, label, expires_at } }, reply) => {
+      if (tenant !== null) await existingTenant(tenants, tenant);
+      const expiresAt = instant(expires_at);
+      const isAdmin = given === 'admin';
+      const { id, key } = await keys.issue({ tenant, isAdmin, access: allowed, label, expiresAt });
+      reply.code(201);
+      return { id, kind: given, tenant, access: allowed, label, expires_at: expiresAt, key };
+    },
+  );
+
+  app.delete(
+    '/keys/:id',
+    {
+      schema: {
+        operationId: 'revokeKey',
+        summary: 'Revoke a key',
+        description: 'It stops working everywhere within `AUTH_CACHE_SECONDS`.',
+        tags: ['keys'],
+        params: z.strictObject({ id: text(255) }),
+        response: {
+          204: z.null().meta({ description: 'It is revoked.' }),
+          ...errorResponses('changes', [
+            new ServiceError(
+              'not_found',
+              'There is no key key_0123456789ab, or it is already revoked. See: memory-service keys list',
+            ),
+          ]),
+        },
+      },
+    },
+    async ({ params: { id } }, reply) => {
+      await keys.revoke(id);
+      return reply.code(204).send(null);
+    },
+  );
+});
+
+function keyRecord(row: KeyRow) {
+  return {
+    ...{ id: row.id, kind: kindOfKey(row), tenant: row.tenant, access: row.access, label: row.label },
+    created_at: instant(row.createdAt),
+    expires_at: instant(row.expiresAt),
+    revoked_at: instant(row.revokedAt),
+    last_used_at: instant(row.lastUsedAt),
+  };
+}

@@ -1,0 +1,183 @@
+import { z } from 'zod';
+import { ServiceError } from '../../errors.ts';
+import { History } from '../../history/history.ts';
+import { contentHash, deleteAt } from '../../operations/file-changes.ts';
+import { existingTenant, Tenants } from '../../tenants/tenants.ts';
+import { contentAt, contentOf, type ListedEntry, listPage } from '../../transfer/listing.ts';
+import { Transfer } from '../../transfer/transfer.ts';
+import { originOf } from '../authentication.ts';
+import { adminRoutes } from '../context.ts';
+import { readCursor, writeCursor } from '../cursor.ts';
+import {
+  flag,
+  givenTime,
+  memoryPath,
+  next,
+  pageFields,
+  pathOrRoot,
+  tenantParams,
+  text,
+  time,
+} from '../fields.ts';
+import {
+  changedSchema,
+  changedSince,
+  etagHeader,
+  ifMatch,
+  ifNoneMatch,
+  incomplete,
+  isDirectory,
+  nothingThere,
+} from '../file-schemas.ts';
+import { readTimes } from '../instants.ts';
+import { entityTag, isKnown, readPrecondition } from '../preconditions.ts';
+import { errorResponses, json, noSuchTenant } from '../responses.ts';
+
+const entrySchema = z
+  .object({
+    path: z.string(),
+    kind: z.enum(['file', 'directory']),
+    size_bytes: z.int().nullable().meta({ description: 'Null for a directory.' }),
+    modified_at: time,
+    version: z.guid().nullable().meta({ description: 'Of a file of the past; null otherwise.' }),
+    memory_id: z.guid().nullable().meta({ description: 'Of a file of the past; null otherwise.' }),
+  })
+  .meta({ id: 'Entry' });
+
+const treeSchema = z.object({
+  path: z.string(),
+  at: time.nullable(),
+  entries: z.array(entrySchema),
+  next,
+  redacted: z
+    .int()
+    .nullable()
+    .meta({ description: 'Of the past: how many files are left out because they were redacted since.' }),
+});
+
+/** The files of a tenant. */
+export const memoryRoutes = adminRoutes((app, { config, database }) => {
+  const tenants = new Tenants(database);
+  const history = new History(database);
+  const quotas = { maxFiles: config.MAX_TENANT_FILES, maxBytes: config.MAX_TENANT_BYTES };
+  const transfer = new Transfer(database, quotas);
+
+  app.get(
+    '/tenants/:tenant/tree',
+    {
+      schema: {
+        operationId: 'listTree',
+        summary: 'List what is at a path and below it, now or at a time, a page at a time',
+        description:
+          'In the order of the paths by their bytes: `/memories/a-b` comes before `/memories/a/b`.',
+        tags: ['memory'],
+        params: tenantParams,
+        querystring: z.strictObject({
+          path: pathOrRoot,
+          at: givenTime.optional(),
+          ...pageFields(1000, 500),
+        }),
+        response: {
+          200: json('A page.', treeSchema),
+          ...errorResponses('reads', [noSuchTenant, nothingThere, incomplete]),
+        },
+      },
+    },
+    async ({ params: { tenant }, query: { path, limit, ...query } }) => {
+      await existingTenant(tenants, tenant);
+      const position = readCursor(text(5000), query.after) ?? '';
+      const { at } = await readTimes(database, { at: query.at });
+      const page = { after: position, limit: limit + 1 };
+      const entries = await listPage({ transfer, history }, tenant, { path, at }, page);
+      const shown = entries.slice(0, limit);
+      return {
+        path,
+        at: at ?? null,
+        entries: shown.map(entryRecord),
+        next: entries.length > limit ? writeCursor(shown.at(-1)?.path ?? null) : null,
+        redacted: at === undefined ? null : (await history.redactedAt(tenant, at)).length,
+      };
+    },
+  );
+
+  app.get(
+    '/tenants/:tenant/file',
+    {
+      schema: {
+        operationId: 'readFile',
+        summary: 'Read a file, now or at a time, byte for byte',
+        description: 'A byte order mark is part of the content: decode it as such.',
+        tags: ['memory'],
+        params: tenantParams,
+        headers: z.object({ 'if-none-match': ifNoneMatch }),
+        querystring: z.strictObject({ path: memoryPath, at: givenTime.optional() }),
+        response: {
+          200: {
+            description: 'The content.',
+            headers: etagHeader,
+            content: { 'text/plain': { schema: z.string() } },
+          },
+          304: z.null().meta({ description: 'The client has this content already (`If-None-Match`).' }),
+          ...errorResponses('reads', [noSuchTenant, nothingThere, isDirectory, incomplete]),
+        },
+      },
+    },
+    async ({ params: { tenant }, query: { path, at: given }, headers }, reply) => {
+      await existingTenant(tenants, tenant);
+      const { at } = await readTimes(database, { at: given });
+      const content =
+        at === undefined
+          ? await contentOf(transfer, tenant, path)
+          : await contentAt(history, tenant, path, at);
+      const sha256 = contentHash(content);
+      reply.header('ETag', entityTag(sha256));
+      if (isKnown(sha256, headers)) return reply.code(304).send(null);
+      return reply.type('text/plain; charset=utf-8').send(content);
+    },
+  );
+
+  app.delete(
+    '/tenants/:tenant/file',
+    {
+      schema: {
+        operationId: 'deleteFile',
+        summary: 'Delete a file, or a directory and everything below it',
+        description: 'It is 428 without `If-Match`. A directory has no `ETag`: send `If-Match: *`.',
+        tags: ['memory'],
+        params: tenantParams,
+        headers: z.object({ 'if-match': ifMatch }),
+        querystring: z.strictObject({
+          path: memoryPath,
+          recursive: flag.default(false).meta({ description: 'Whether to delete directories as well.' }),
+        }),
+        response: {
+          200: json('It is deleted.', changedSchema),
+          ...errorResponses('changes', [
+            ...[noSuchTenant, nothingThere, isDirectory, changedSince],
+            new ServiceError('precondition_required'),
+          ]),
+        },
+      },
+    },
+    async (request) => {
+      const { path, recursive } = request.query;
+      const expected = readPrecondition({ 'if-match': request.headers['if-match'] });
+      if (expected === 'absent') throw new ServiceError('precondition_required');
+      const tenant = await existingTenant(tenants, request.params.tenant);
+      const session = { config, database, tenant, transfer, origin: originOf(request) };
+      const message = await deleteAt(session, path, { recursive, expected });
+      return { path, action: 'deleted', message };
+    },
+  );
+});
+
+function entryRecord({ path, kind, bytes, modified, versionId, memoryId }: ListedEntry) {
+  return {
+    path,
+    kind: kind === 'dir' ? 'directory' : kind,
+    size_bytes: bytes,
+    modified_at: new Date(modified * 1000).toISOString(),
+    version: versionId,
+    memory_id: memoryId,
+  };
+}

@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { databaseTime } from '../../postgres/clock.ts';
+import { version } from '../../version.ts';
+import { administratorOf } from '../authentication.ts';
+import { adminRoutes } from '../context.ts';
+import { actor, time } from '../fields.ts';
+import { errorResponses, json } from '../responses.ts';
+
+const session = z
+  .object({
+    actor,
+    read_only: z.boolean().meta({ description: 'Whether the credential may only read.' }),
+    version: z.string().meta({ description: 'Of the service.' }),
+    now: time.meta({ description: "The time by the database's clock, which the history goes by." }),
+  })
+  .meta({ id: 'Session' });
+
+/** `GET /v1/session`: who the caller is. */
+export const sessionRoutes = adminRoutes((app, { database }) => {
+  app.get(
+    '/session',
+    {
+      schema: {
+        operationId: 'getSession',
+        summary: 'Who you are, and the version of the service',
+        tags: ['session'],
+        response: { 200: json('The session.', session), ...errorResponses('reads') },
+      },
+    },
+    async (request) => {
+      const { actor: who, access } = administratorOf(request);
+      const now = (await databaseTime(database)).toISOString();
+      return { actor: who, read_only: access === 'read_only', version, now };
+    },
+  );
+});

@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { OperatorError, ServiceError } from '../../errors.ts';
+import { createAt, replaceAt } from '../../operations/file-changes.ts';
+import { existingTenant, Tenants } from '../../tenants/tenants.ts';
+import { Transfer } from '../../transfer/transfer.ts';
+import { originOf } from '../authentication.ts';
+import { adminRoutes } from '../context.ts';
+import { memoryPath, tenantParams } from '../fields.ts';
+import { changedSchema, changedSince, etagHeader, ifMatch, ifNoneMatch } from '../file-schemas.ts';
+import { entityTag, readPrecondition } from '../preconditions.ts';
+import { errorResponses, json, noSuchTenant } from '../responses.ts';
+import { textBody } from '../text-body.ts';
+
+/** `PUT …/file`: its body is the content. */
+export const writeFileRoutes = adminRoutes((app, { config, database }) => {
+  app.register(textBody);
+  const tenants = new Tenants(database);
+  const quotas = { maxFiles: config.MAX_TENANT_FILES, maxBytes: config.MAX_TENANT_BYTES };
+  const transfer = new Transfer(database, quotas);
+
+  app.put(
+    '/tenants/:tenant/file',
+    {
+      config: { bodyType: 'text/plain' },
+      schema: {
+        operationId: 'writeFile',
+        summary: 'Create or replace a file',
+        description:
+          'By the rules and limits of requests: secrets may be masked, so the `ETag` of the answer is that of what was written. Send `If-None-Match: *` to create a file, `If-Match` to replace one; it is 428 without.',
+        tags: ['memory'],
+        consumes: ['text/plain'],
+        params: tenantParams,
+        headers: z.object({ 'if-match': ifMatch, 'if-none-match': ifNoneMatch }),
+        querystring: z.strictObject({ path: memoryPath }),
+        body: z.string().meta({ description: 'The whole content, in UTF-8.' }),
+        response: {
+          200: { ...json('It is replaced.', changedSchema), headers: etagHeader },
+          201: { ...json('It is created.', changedSchema), headers: etagHeader },
+          ...errorResponses('takes text', [
+            ...[noSuchTenant, changedSince, new ServiceError('precondition_required')],
+            new ServiceError(
+              'refused',
+              'File /memories/notes.md exceeds the maximum memory file size of 1048576 bytes',
+            ),
+            new ServiceError(
+              'over_quota',
+              'There is no room: acme has 99 of 100 bytes, and the new content needs 20. Raise the limit with: memory-service tenants set acme --max-bytes 119',
+            ),
+          ]),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { path } = request.query;
+      const expected = readPrecondition(request.headers);
+      const tenant = await existingTenant(tenants, request.params.tenant);
+      const session = { config, database, tenant, transfer, origin: originOf(request) };
+      const isNew = expected === 'absent';
+      const written = isNew
+        ? await createAt(session, path, request.body)
+        : await replaceAt(session, path, request.body, expected);
+      if (written === undefined) {
+        throw new OperatorError(`There is no file at ${path}. To create it, send If-None-Match: *.`, {
+          code: 'precondition_failed',
+        });
+      }
+      reply.code(isNew ? 201 : 200).header('ETag', entityTag(written.sha256));
+      return { path, action: isNew ? 'created' : 'replaced', message: written.message };
+    },
+  );
+});

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import type { Config } from '../config.ts';
+import { effectiveSettings, fullness } from '../tenants/effective-settings.ts';
+import type { ListedTenant } from '../tenants/listing.ts';
+import { tenantId, time } from './fields.ts';
+import { effectiveSettingsSchema, ownSettingsSchema, settingsRecord } from './settings.ts';
+
+export const tenantSchema = z
+  .object({
+    id: tenantId,
+    status: z.enum(['active', 'suspended']),
+    created_at: time,
+    suspended_at: time.nullable(),
+    last_change_at: time.nullable().meta({ description: 'When a file was last changed; null for never.' }),
+    files: z.int(),
+    bytes: z.int(),
+    history_versions: z.int(),
+    history_bytes: z.int(),
+    history_since: time.meta({ description: 'Since when the history is complete.' }),
+    used_percent: z
+      .int()
+      .nullable()
+      .meta({ description: 'Of files or bytes, whichever is nearer to its limit; null without limits.' }),
+    settings: ownSettingsSchema,
+    effective: effectiveSettingsSchema,
+  })
+  .meta({ id: 'Tenant' });
+
+export function tenantRecord(row: ListedTenant, config: Config) {
+  const effective = effectiveSettings(row, config);
+  return {
+    id: row.id,
+    status: row.suspendedAt === null ? 'active' : 'suspended',
+    created_at: instant(row.createdAt),
+    suspended_at: instant(row.suspendedAt),
+    last_change_at: row.lastChangeAt,
+    files: row.files,
+    bytes: row.bytes,
+    history_versions: row.historyVersions,
+    history_bytes: row.historyBytes,
+    history_since: row.historySince,
+    used_percent: fullness(row, effective)?.percent ?? null,
+    settings: settingsRecord(row),
+    effective: settingsRecord(effective),
+  };
+}
+
+/** The drivers differ in what they make of a time. */
+export function instant(value: Date | string | null): string | null {
+  return value === null ? null : new Date(value).toISOString();
+}

@@ -1,0 +1,93 @@
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { OperatorError } from '../errors.ts';
+import { writeTar } from '../transfer/tar.ts';
+import type { Exported, Transfer } from '../transfer/transfer.ts';
+
+export interface Total {
+  files: number;
+  bytes: number;
+  /** Null without the history. */
+  versions: number | null;
+}
+
+/**
+ * Writes a tenant's whole memory, as it is at one moment, as a tar archive.
+ *
+ * @param end whether the archive is all that `output` gets
+ * @param history whether to take the history along
+ * @param onFile called after each file; what it throws ends the export
+ * @throws OperatorError when the output cannot be written
+ */
+export async function exportArchive(
+  transfer: Transfer,
+  tenant: string,
+  output: Writable,
+  { end, history, onFile }: { end: boolean; history: boolean; onFile: (total: Total) => void },
+): Promise<Total> {
+  const total: Total = { files: 0, bytes: 0, versions: null };
+  try {
+    await writeTar(output, end, async (add) => {
+      const write = async (entry: Exported) => {
+        await add(entry);
+        if (entry.kind !== 'file') return;
+        total.files++;
+        total.bytes += Buffer.byteLength(entry.content);
+        onFile(total);
+      };
+      total.versions = await transfer.exportTo(tenant, write, { history });
+    });
+    return total;
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (code === undefined || syscall === undefined) throw error;
+    throw new OperatorError(`The archive is incomplete, because writing it failed (${code}). Do not use it.`);
+  }
+}
+
+/** An archive in a temporary file, which is gone once the content is read or destroyed. */
+export interface SpooledArchive {
+  bytes: number;
+  content: Readable;
+}
+
+/**
+ * Exports to a temporary file first: a slow reader holds no transaction open, its size is known, and a failed export is not mistaken for
+ * one.
+ *
+ * @param history whether to take the history along
+ * @param onFile called after each file; what it throws ends the export
+ */
+export async function spoolArchive(
+  transfer: Transfer,
+  tenant: string,
+  { history, onFile }: { history: boolean; onFile: () => void },
+): Promise<SpooledArchive> {
+  const handle = await openTemporary();
+  try {
+    const output = handle.createWriteStream({ autoClose: false });
+    await exportArchive(transfer, tenant, output, { end: true, history, onFile });
+    const { size } = await handle.stat();
+    return { bytes: size, content: handle.createReadStream({ start: 0 }) };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+/** A file without a name, readable by this user only. */
+async function openTemporary(): Promise<FileHandle> {
+  try {
+    const folder = await mkdtemp(join(tmpdir(), 'memory-service-'));
+    const handle = await open(join(folder, 'export'), 'wx+', 0o600);
+    await rm(folder, { recursive: true, force: true });
+    return handle;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new OperatorError(
+      `Cannot write a temporary file in ${tmpdir()} (${code}). Set TMPDIR to a folder with room for the export.`,
+    );
+  }
+}

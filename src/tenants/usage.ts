@@ -1,0 +1,40 @@
+import type { Config } from '../config.ts';
+import { effectiveSettings } from './effective-settings.ts';
+import { existingTenant, type Tenants } from './tenants.ts';
+
+/** How much of a limit is used; a null limit is none. */
+export interface Used {
+  used: number;
+  limit: number | null;
+}
+
+export interface Usage {
+  files: Used;
+  bytes: Used;
+  historyBytes: Used;
+  historyVersions: number;
+  /** Under idempotency keys. */
+  storedAnswers: number;
+  lastActivityAt: Date | null;
+}
+
+/**
+ * What a tenant uses of the limits that hold for it.
+ *
+ * @throws OperatorError when there is no such tenant.
+ */
+export async function tenantUsage(tenants: Tenants, config: Config, id: string): Promise<Usage> {
+  const row = await existingTenant(tenants, id);
+  const { maxFiles, maxBytes, maxHistoryBytes } = effectiveSettings(row, config);
+  const [storedAnswers, lastActivityAt] = await Promise.all([
+    tenants.countAnswers(id),
+    tenants.lastActivity(id),
+  ]);
+  return {
+    files: { used: row.files, limit: maxFiles || null },
+    bytes: { used: row.bytes, limit: maxBytes || null },
+    historyBytes: { used: row.historyBytes, limit: maxHistoryBytes || null },
+    historyVersions: row.historyVersions,
+    ...{ storedAnswers, lastActivityAt },
+  };
+}

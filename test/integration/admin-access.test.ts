@@ -1,0 +1,156 @@
+/** Who may use the admin API, and who may use /execute. */
+import { expect, it } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
+import { Tenants } from '../../src/tenants/tenants.ts';
+import { makeKey, openAdmin, problem, useAdmin } from '../support/admin.ts';
+import { describeService, freshTenant } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+const READING = ['/session', '/tenants', '/keys'];
+
+describeService(
+  'the admin API',
+  (service) => {
+    const admin = useAdmin(service);
+    const tenant = async () => {
+      const id = freshTenant('admin');
+      expect(await new Tenants(service().database).create(id)).toBe(true);
+      return id;
+    };
+
+    it('tells who the caller is', async () => {
+      const { status, body } = await admin().call('GET', '/session');
+      expect(status).toBe(200);
+      expect(body).toStrictEqual({
+        actor: { type: 'api_key', id: admin().key.id, label: 'control plane' },
+        read_only: false,
+        version: '0.1.0',
+        now: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      });
+    });
+
+    it("refuses tenants' keys and service keys", async () => {
+      const id = await tenant();
+      for (const { key } of [await makeKey(service(), { tenant: id }), await makeKey(service())]) {
+        for (const path of [...READING, `/tenants/${id}`, `/tenants/${id}/tree`]) {
+          expect([path, ...problem(await admin().call('GET', path, { key }))]).toStrictEqual([
+            path,
+            403,
+            'not_an_admin_key',
+            'The admin API needs an admin key. Create one with: memory-service keys create --admin',
+          ]);
+        }
+        expect((await admin().call('DELETE', `/tenants/${id}`, { key })).status).toBe(403);
+      }
+      expect((await admin().call('GET', `/tenants/${id}`)).status).toBe(200);
+    });
+
+    it('answers 401 for what is no valid key', async () => {
+      const expired = await makeKey(service(), { isAdmin: true, expiresAt: '2020-01-01T00:00:00Z' });
+      for (const key of ['', 'mem_nonsense', expired.key]) {
+        const answer = await admin().call('GET', '/session', { key });
+        expect([answer.status, answer.headers['www-authenticate']]).toStrictEqual([401, 'Bearer']);
+      }
+    });
+
+    it('refuses an admin key on /execute, for every tenant', async () => {
+      const id = await tenant();
+      const own = await makeKey(service(), { tenant: id });
+      for (const headers of [{}, { 'x-tenant-id': id }]) {
+        const answer = await service().execute(cmd.view('/memories'), {
+          headers: { authorization: `Bearer ${admin().key.key}`, ...headers },
+        });
+        expect([answer.status, answer.body.code]).toStrictEqual([403, 'is_admin_key']);
+      }
+      const answer = await service().execute(cmd.view('/memories'), {
+        headers: { authorization: `Bearer ${own.key}` },
+      });
+      expect(answer.status).toBe(200);
+    });
+
+    it('lets a read-only key read, and change nothing', async () => {
+      const id = await tenant();
+      const { key } = await makeKey(service(), { isAdmin: true, access: 'read_only' });
+      expect((await admin().call('GET', '/session', { key })).body.read_only).toBe(true);
+      for (const path of [...READING, `/tenants/${id}`, `/tenants/${id}/usage`, `/tenants/${id}/tree`]) {
+        expect([path, (await admin().call('GET', path, { key })).status]).toStrictEqual([path, 200]);
+      }
+      const changes = [
+        ['POST', '/tenants', { id: freshTenant() }],
+        ['POST', '/keys', { kind: 'admin' }],
+        ['PATCH', `/tenants/${id}`, { settings: { max_files: 1 } }],
+        ['POST', `/tenants/${id}/suspend`],
+        ['POST', `/tenants/${id}/restore`, { at: '1m', dry_run: true }],
+        ['DELETE', `/tenants/${id}`],
+      ] as const;
+      for (const [method, path, body] of changes) {
+        const answer = await admin().call(method, path, { key, ...(body && { body }) });
+        expect([path, ...problem(answer)]).toStrictEqual([
+          path,
+          403,
+          'read_only_key',
+          'This admin key is read-only, and the request would change something.',
+        ]);
+      }
+      expect((await admin().call('GET', `/tenants/${id}`)).body).toMatchObject({
+        status: 'active',
+        settings: { max_files: null },
+      });
+    });
+
+    it('has every route behind a credential', async () => {
+      const document = admin().app.swagger() as { paths: Record<string, Record<string, unknown>> };
+      const routes = Object.entries(document.paths).flatMap(([path, operations]) =>
+        Object.keys(operations).map((method) => [method.toUpperCase(), path] as const),
+      );
+      expect(routes.length).toBeGreaterThan(25);
+      for (const [method, path] of routes) {
+        const url = path.replace(/\{\w+\}/g, 'x');
+        const { statusCode } = await admin().app.inject({ method: method as 'GET', url });
+        expect([method, path, statusCode]).toStrictEqual([method, path, path.startsWith('/v1/') ? 401 : 200]);
+      }
+    });
+
+    it('limits failed attempts from one address', async () => {
+      const own = await openAdmin(service(), { AUTH_FAILURES_PER_MINUTE: '2' });
+      const guess = async () => {
+        const { key } = await makeKey(service(), { isAdmin: true, expiresAt: '2020-01-01T00:00:00Z' });
+        return (await own.call('GET', '/session', { key })).status;
+      };
+      expect([await guess(), await guess(), await guess()]).toStrictEqual([401, 401, 429]);
+      await own.app.close();
+    });
+  },
+  { AUTH: 'keys' },
+);
+
+describeService('the admin API without authentication', (service) => {
+  const admin = useAdmin(service, { AUTH: 'none' });
+
+  it('answers only requests to names of this machine', async () => {
+    const ask = async (headers: Record<string, string>) =>
+      (await admin().app.inject({ url: '/v1/session', headers })).statusCode;
+    expect(await ask({ host: 'localhost:8081' })).toBe(200);
+    expect(await ask({ host: 'evil.example:8081' })).toBe(403);
+    expect(await ask({ host: 'localhost:8081', origin: 'https://evil.example' })).toBe(403);
+  });
+
+  it('names an anonymous actor', async () => {
+    expect((await admin().call('GET', '/session')).body).toMatchObject({
+      actor: { type: 'anonymous' },
+      read_only: false,
+    });
+  });
+});
+
+it('is not started without authentication on an address that others reach', () => {
+  const env = { ADMIN_PORT: '8081', ADMIN_HOST: '0.0.0.0' };
+  const refusal =
+    'The configuration is not valid:\n  AUTH none lets everyone who can reach 0.0.0.0 administer the service: set ADMIN_HOST to a loopback address, or AUTH to keys or jwt';
+  expect(() => loadConfig({ ...env, AUTH: 'none' })).toThrow(refusal);
+  expect(() => loadConfig({ ...env, AUTH: 'none', ALLOW_UNAUTHENTICATED: 'true' })).toThrow(refusal);
+  expect(loadConfig({ ...env, AUTH: 'keys' })).toMatchObject({ ADMIN_PORT: 8081 });
+  expect(loadConfig({ ADMIN_PORT: '8081', AUTH: 'none' })).toMatchObject({ ADMIN_HOST: '127.0.0.1' });
+  expect(loadConfig({ ADMIN_HOST: '0.0.0.0', AUTH: 'none' }).ADMIN_PORT).toBeUndefined();
+  expect(() => loadConfig({ ADMIN_PORT: '8080' })).toThrow('ADMIN_PORT is that of the service');
+});

@@ -1,0 +1,220 @@
+import { expect, it } from 'vitest';
+import { Tenants } from '../../src/tenants/tenants.ts';
+import { problem, useAdmin } from '../support/admin.ts';
+import { describeService, freshTenant } from '../support/service.ts';
+
+const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,6}Z$/);
+const ONE = '"7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"';
+const TWO = '"3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3"';
+
+describeService(
+  'files on the admin API',
+  (service) => {
+    const admin = useAdmin(service);
+    const newTenant = async () => {
+      const id = freshTenant('files');
+      await new Tenants(service().database).create(id);
+      const at = `/tenants/${id}`;
+      return {
+        id,
+        at,
+        get: (path: string, headers = {}) => admin().call('GET', `${at}${path}`, { headers }),
+        post: (path: string, body?: object) => admin().call('POST', `${at}${path}`, body ? { body } : {}),
+        put: (path: string, body: string | Buffer, headers: Record<string, string>, type = 'text/plain') =>
+          admin().call('PUT', `${at}/file?path=${encodeURIComponent(path)}`, { body, type, headers }),
+        remove: (query: string, headers: Record<string, string> = {}) =>
+          admin().call('DELETE', `${at}/file?${query}`, { headers }),
+      };
+    };
+    const NEW = { 'if-none-match': '*' };
+    const ANY = { 'if-match': '*' };
+
+    it('creates, reads, replaces and deletes a file under preconditions', async () => {
+      const { get, put, remove } = await newTenant();
+      const path = '/memories/d/é #1.md';
+      const file = `/file?path=${encodeURIComponent(path)}`;
+      const created = await put(path, 'one', NEW);
+      expect([created.status, created.headers.etag, created.body]).toStrictEqual([
+        201,
+        ONE,
+        { path, action: 'created', message: `File created successfully at: ${path}` },
+      ]);
+      expect(problem(await put(path, 'other', NEW))).toStrictEqual([
+        412,
+        'precondition_failed',
+        `File ${path} already exists`,
+      ]);
+      const read = await get(file);
+      expect([read.status, read.text, read.headers.etag, read.headers['content-type']]).toStrictEqual([
+        200,
+        'one',
+        ONE,
+        'text/plain; charset=utf-8',
+      ]);
+      expect((await get(file, { 'if-none-match': ONE })).status).toBe(304);
+      expect((await get(file, { 'if-none-match': TWO })).status).toBe(200);
+
+      const replaced = await put(path, 'two', { 'if-match': `${TWO}, ${ONE}` });
+      expect([replaced.status, replaced.headers.etag, replaced.body]).toStrictEqual([
+        200,
+        TWO,
+        { path, action: 'replaced', message: `File replaced successfully at: ${path}` },
+      ]);
+      const stale = [412, 'precondition_failed', `${path} has changed since it was read. Read it again.`];
+      expect(problem(await put(path, 'three', { 'if-match': ONE }))).toStrictEqual(stale);
+      expect(problem(await remove(file.slice(6), { 'if-match': ONE }))).toStrictEqual(stale);
+      expect((await get(file)).text).toBe('two');
+      expect((await put(path, '', ANY)).status).toBe(200);
+      expect((await get(file)).text).toBe('');
+
+      expect((await remove(file.slice(6), ANY)).body).toStrictEqual({
+        path,
+        action: 'deleted',
+        message: `Successfully deleted ${path}`,
+      });
+      expect((await put(path, 'x', ANY)).status).toBe(412);
+      expect(problem(await get(file))[0]).toBe(404);
+    });
+
+    it('requires a precondition of every change', async () => {
+      const { put, remove, get } = await newTenant();
+      const required = [
+        428,
+        'precondition_required',
+        'Say what the change is based on: If-Match with the ETag of the file that you read, If-Match: * for whatever is there, or If-None-Match: * for a new file.',
+      ];
+      expect(problem(await put('/memories/a', 'x', {}))).toStrictEqual(required);
+      expect(problem(await remove('path=/memories/a'))).toStrictEqual(required);
+      expect((await put('/memories/a', 'x', { ...NEW, ...ANY })).status).toBe(400);
+      expect((await put('/memories/a', 'x', { 'if-none-match': ONE })).status).toBe(400);
+      expect((await get('/tree')).body.entries).toStrictEqual([]);
+    });
+
+    it('lets one of two writers win that are based on the same content', async () => {
+      const { put, get } = await newTenant();
+      await put('/memories/a', 'one', NEW);
+      const both = await Promise.all(
+        ['left', 'right'].map((text) => put('/memories/a', text, { 'if-match': ONE })),
+      );
+      expect(both.map(({ status }) => status).sort()).toStrictEqual([200, 412]);
+      const winner = both[0]?.status === 200 ? 'left' : 'right';
+      expect((await get('/file?path=/memories/a')).text).toBe(winner);
+    });
+
+    it('keeps the rules of requests', async () => {
+      const { id, put, get, remove } = await newTenant();
+      await new Tenants(service().database).set(id, { maxFileBytes: 10, maxFiles: 2, redact: 'mask' });
+      expect(problem(await put('/memories/a', 'x'.repeat(11), NEW))).toStrictEqual([
+        409,
+        'refused',
+        'File /memories/a exceeds the maximum memory file size of 10 bytes',
+      ]);
+      expect((await put('/memories/a', 'a\0b', NEW)).status).toBe(409);
+      expect((await put('/memories/a', Buffer.from([0xff]), NEW)).body.code).toBe('invalid_utf8');
+      expect((await put('/memories/a', '{}', NEW, 'application/json')).body.detail).toBe(
+        'Send the body as Content-Type: text/plain.',
+      );
+      expect((await put('/elsewhere', 'x', NEW)).status).toBe(400);
+      expect((await put('/memories/../etc', 'x', NEW)).status).toBe(400);
+      expect((await put('/memories', 'x', NEW)).status).toBe(412);
+      expect((await put('/memories/d/b', '\uFEFFx\r\n', NEW)).status).toBe(201);
+      expect(Buffer.from((await get('/file?path=/memories/d/b')).text)).toStrictEqual(
+        Buffer.from('\uFEFFx\r\n'),
+      );
+      expect((await put('/memories/d', 'x', NEW)).status).toBe(412);
+      expect((await put('/memories/d/b/c', 'x', NEW)).body.detail).toBe('/memories/d/b is not a directory');
+      expect(problem(await get('/file?path=/memories/d'))).toStrictEqual([
+        409,
+        'refused',
+        `/memories/d is a directory. List it with: memory-service ls ${id} /memories/d`,
+      ]);
+      expect((await remove('path=/memories/d', ANY)).status).toBe(409);
+      expect((await remove('path=/memories&recursive=true', ANY)).body.code).toBe('refused');
+      expect((await remove('path=/memories/d&recursive=true', ANY)).status).toBe(200);
+      expect((await remove('path=/memories/d&recursive=true', ANY)).status).toBe(404);
+      await new Tenants(service().database).set(id, { maxFileBytes: null });
+      const masked = await put('/memories/s', 'key AKIAQYLPMN5HFIQR7XYA end', NEW);
+      const stored = await get('/file?path=/memories/s');
+      expect(stored.text).not.toContain('AKIAQYLPMN5HFIQR7XYA');
+      expect(stored.headers.etag).toBe(masked.headers.etag);
+    });
+
+    it('lists the tree now and at a time, a page at a time', async () => {
+      const { put, get, remove, id } = await newTenant();
+      await put('/memories/a/b', 'one', NEW);
+      await put('/memories/a-b', 'two2', NEW);
+      const then = (await get('/versions?limit=1')).body.versions as { created_at: string }[];
+      const at = String(then[0]?.created_at);
+      await remove('path=/memories/a/b', ANY);
+      const entry = (path: string, size: number | null) => ({
+        path,
+        kind: size === null ? 'directory' : 'file',
+        size_bytes: size,
+        modified_at: TIME,
+        version: null,
+        memory_id: null,
+      });
+      expect((await get('/tree')).body).toStrictEqual({
+        path: '/memories',
+        at: null,
+        entries: [entry('/memories/a', null), entry('/memories/a-b', 4)],
+        next: null,
+        redacted: null,
+      });
+      const ID = expect.stringMatching(/^[0-9a-f-]{36}$/);
+      const past = [entry('/memories/a', null), entry('/memories/a-b', 4), entry('/memories/a/b', 3)].map(
+        (each) => (each.kind === 'file' ? { ...each, version: ID, memory_id: ID } : each),
+      );
+      expect((await get(`/tree?at=${at}`)).body).toStrictEqual({
+        ...{ path: '/memories', at, entries: past, next: null, redacted: 0 },
+      });
+      const paths: unknown[] = [];
+      for (let after = ''; ; ) {
+        const { body } = await get(`/tree?at=${at}&limit=1${after}`);
+        paths.push(...(body.entries as { path: string }[]).map(({ path }) => path));
+        if (body.next === null) break;
+        after = `&after=${body.next}`;
+      }
+      expect(paths).toStrictEqual(['/memories/a', '/memories/a-b', '/memories/a/b']);
+      expect((await get(`/file?path=/memories/a/b&at=${at}`)).text).toBe('one');
+      expect(problem(await get('/tree?path=/memories/none'))).toStrictEqual([
+        404,
+        'not_found',
+        `There is nothing at /memories/none. See: memory-service ls ${id}`,
+      ]);
+      expect((await get('/tree?at=2020-01-01')).body.code).toBe('history_incomplete');
+      expect((await get('/tree?at=yesterday')).status).toBe(400);
+      expect((await get('/tree?path=/etc')).body.detail).toBe(
+        'The query parameter path is not valid: Path must start with /memories, got: /etc',
+      );
+    });
+
+    it('searches paths and contents', async () => {
+      const { put, get } = await newTenant();
+      await put('/memories/a.md', 'first\nThe Quick brown fox\nlast', NEW);
+      await put('/memories/quick.md', '100% _other_', NEW);
+      await put('/memories/z.md', 'nothing', NEW);
+      const found = async (query: string) => (await get(`/search?${query}`)).body;
+      const match = (path: string, size: number, rest: object) => ({
+        ...{ path, size_bytes: size, modified_at: TIME, in: 'content', line: 1 },
+        ...rest,
+      });
+      const inContent = match('/memories/a.md', 30, { line: 2, excerpt: 'The Quick brown fox' });
+      const inPath = match('/memories/quick.md', 12, { in: 'path', line: null, excerpt: null });
+      expect(await found('query=QUICK')).toStrictEqual({ matches: [inContent, inPath], next: null });
+      expect(await found('query=quick&in=path')).toStrictEqual({ matches: [inPath], next: null });
+      expect(await found('query=quick&in=content')).toStrictEqual({ matches: [inContent], next: null });
+      expect(await found('query=%25')).toMatchObject({ matches: [{ path: '/memories/quick.md' }] });
+      expect(await found('query=_t')).toStrictEqual({ matches: [], next: null });
+      const page = await found('query=e&limit=1');
+      expect(page).toMatchObject({ matches: [{ path: '/memories/a.md' }], next: expect.any(String) });
+      expect(await found(`query=e&limit=1&after=${page.next}`)).toMatchObject({
+        matches: [{ path: '/memories/quick.md' }],
+      });
+      for (const query of ['', 'query=', `query=${'x'.repeat(201)}`, 'query=%00', 'query=a&in=all']) {
+        expect([query, (await get(`/search?${query}`)).status]).toStrictEqual([query, 400]);
+      }
+    });
+  },
+  { AUTH: 'keys' },
+);

@@ -1,0 +1,75 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fastify from 'fastify';
+import { expect, it } from 'vitest';
+import { consoleRoutes } from '../../src/admin/routes/console.ts';
+import { securityHeaders } from '../../src/admin/security-headers.ts';
+import { useAdmin } from '../support/admin.ts';
+import { describeService } from '../support/service.ts';
+
+const PAGE =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types dompurify";
+const DATA = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
+
+it('serves the page with its policy, and its assets for good', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'console-'));
+  mkdirSync(join(folder, 'assets'));
+  writeFileSync(join(folder, 'index.html'), '<!doctype html><script src="/assets/a-1.js"></script>');
+  writeFileSync(join(folder, 'assets', 'a-1.js'), 'x');
+  const app = fastify();
+  await app.register(securityHeaders);
+  await app.register(consoleRoutes, { folder });
+  const page = await app.inject('/');
+  expect([
+    page.statusCode,
+    page.headers['content-security-policy'],
+    page.headers['cache-control'],
+  ]).toStrictEqual([200, PAGE, 'no-cache']);
+  expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
+  const asset = await app.inject('/assets/a-1.js');
+  expect([asset.headers['cache-control'], asset.headers['content-security-policy']]).toStrictEqual([
+    'public, max-age=31536000, immutable',
+    PAGE,
+  ]);
+  expect((await app.inject('/assets/../../../etc/passwd')).statusCode).toBe(404);
+  expect((await app.inject('/other')).statusCode).toBe(404);
+  await app.close();
+  rmSync(folder, { recursive: true });
+});
+
+describeService(
+  'the admin listener',
+  (service) => {
+    const admin = useAdmin(service);
+
+    it('lets nothing that it answers run', async () => {
+      for (const url of ['/v1/session', '/v1/none', '/healthz', '/openapi.json']) {
+        const { headers } = await admin().app.inject(url);
+        expect([url, headers['content-security-policy']]).toStrictEqual([url, DATA]);
+        expect(headers).toMatchObject({
+          'x-content-type-options': 'nosniff',
+          'cache-control': 'no-store',
+          'referrer-policy': 'no-referrer',
+          'cross-origin-resource-policy': 'same-origin',
+        });
+      }
+      const docs = await admin().app.inject('/docs/');
+      expect([docs.statusCode, docs.headers['content-security-policy']]).toStrictEqual([
+        200,
+        expect.stringContaining("script-src 'self'"),
+      ]);
+    });
+
+    it('answers 404 for unknown routes and 405 for unknown methods', async () => {
+      const ask = async (method: 'GET' | 'PUT', url: string) => {
+        const { statusCode, headers } = await admin().app.inject({ method, url });
+        return [statusCode, headers.allow];
+      };
+      expect(await ask('GET', '/v2/tenants')).toStrictEqual([404, undefined]);
+      expect(await ask('PUT', '/v1/tenants/acme')).toStrictEqual([405, 'DELETE, GET, HEAD, PATCH']);
+      expect(await ask('GET', '/execute')).toStrictEqual([404, undefined]);
+    });
+  },
+  { AUTH: 'keys' },
+);

@@ -1,0 +1,296 @@
+import { expect, it } from 'vitest';
+import { problem, useAdmin } from '../support/admin.ts';
+import { describeServiceOnOwnDatabase } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+const NONE = {
+  max_file_bytes: null,
+  max_bytes: null,
+  max_files: null,
+  max_view_chars: null,
+  rate_per_minute: null,
+  max_body_bytes: null,
+  ttl_days: null,
+  redact: null,
+  create_existing: null,
+  history_days: null,
+  max_history_bytes: null,
+};
+const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,6}Z$/);
+
+// On a database of its own: these tests list all tenants and keys.
+describeServiceOnOwnDatabase(
+  'tenants and keys of the admin API',
+  (service) => {
+    const admin = useAdmin(service);
+    const call: ReturnType<typeof admin>['call'] = (...args) => admin().call(...args);
+
+    it('creates a tenant, changes its settings, suspends, resumes and erases it', async () => {
+      const created = await call('POST', '/tenants', {
+        body: { id: 'acme', settings: { max_files: 500, redact: 'mask' } },
+      });
+      expect([created.status, created.headers.location]).toStrictEqual([201, '/v1/tenants/acme']);
+      const tenant = {
+        id: 'acme',
+        status: 'active',
+        created_at: TIME,
+        suspended_at: null,
+        last_change_at: null,
+        files: 0,
+        bytes: 0,
+        history_versions: 0,
+        history_bytes: 0,
+        history_since: TIME,
+        used_percent: 0,
+        settings: { ...NONE, max_files: 500, redact: 'mask' },
+        effective: {
+          max_file_bytes: 1048576,
+          max_bytes: 104857600,
+          max_files: 500,
+          max_view_chars: 100000,
+          rate_per_minute: 6000,
+          max_body_bytes: 6356992,
+          ttl_days: 0,
+          redact: 'mask',
+          create_existing: 'error',
+          history_days: 30,
+          max_history_bytes: 1073741824,
+        },
+      };
+      expect(created.body).toStrictEqual(tenant);
+      expect((await call('GET', '/tenants/acme')).body).toStrictEqual(tenant);
+      expect(problem(await call('POST', '/tenants', { body: { id: 'acme' } }))).toStrictEqual([
+        409,
+        'tenant_exists',
+        'Tenant acme already exists.',
+      ]);
+
+      const changed = await call('PATCH', '/tenants/acme', {
+        body: { settings: { max_files: null, ttl_days: 90 } },
+      });
+      expect(changed.body.settings).toStrictEqual({ ...NONE, redact: 'mask', ttl_days: 90 });
+
+      const suspended = await call('POST', '/tenants/acme/suspend');
+      expect(suspended.body).toMatchObject({ status: 'suspended', suspended_at: TIME });
+      const resumed = await call('POST', '/tenants/acme/resume');
+      expect(resumed.body).toMatchObject({ status: 'active', suspended_at: null });
+
+      const erased = await call('DELETE', '/tenants/acme');
+      expect([erased.status, erased.body]).toStrictEqual([
+        200,
+        {
+          id: 'acme',
+          erased: { entries: 0, versions: 0, contents: 0, directories: 0, answers: 0, keys: 0 },
+        },
+      ]);
+      for (const [method, path] of [
+        ['GET', '/tenants/acme'],
+        ['DELETE', '/tenants/acme'],
+        ['POST', '/tenants/acme/suspend'],
+        ['GET', '/tenants/acme/usage'],
+        ['GET', '/tenants/acme/tree'],
+        ['GET', '/tenants/acme/file?path=/memories/a'],
+        ['GET', '/tenants/acme/versions'],
+        ['GET', '/tenants/acme/activity'],
+        ['GET', '/tenants/acme/search?query=a'],
+        ['GET', '/tenants/acme/export'],
+        ['GET', '/keys?tenant=acme'],
+      ] as const) {
+        expect([path, ...problem(await call(method, path))]).toStrictEqual([
+          path,
+          404,
+          'not_found',
+          'There is no tenant acme. See: memory-service tenants list',
+        ]);
+      }
+    });
+
+    it('refuses what is not valid, and names it', async () => {
+      const invalid = async (body: object) => problem(await call('POST', '/tenants', { body }));
+      expect(await invalid({ id: 'a b' })).toStrictEqual([
+        400,
+        'invalid_parameter',
+        'The field id is not valid: a tenant id has 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -',
+      ]);
+      expect((await invalid({ id: '-x' }))[2]).toBe(
+        'The field id is not valid: a new tenant id does not begin with "-", and is not . or ..',
+      );
+      expect(await invalid({ id: 'x', setings: {} })).toStrictEqual([
+        400,
+        'invalid_parameter',
+        'The body is not valid: Unrecognized key: "setings"',
+      ]);
+      expect((await invalid({ id: 'x', settings: { max_files: -1 } }))[2]).toBe(
+        'The field settings.max_files is not valid: Too small: expected number to be >=0',
+      );
+      expect((await invalid({ id: 'x', settings: { ttl_days: 99_999_999 } }))[0]).toBe(400);
+      expect((await call('GET', '/tenants/x')).status).toBe(404);
+      for (const query of [
+        'limit=0',
+        'limit=201',
+        'limit=x',
+        'sort=size',
+        'status=gone',
+        'after=x',
+        'foo=1',
+        'limit=1&limit=2',
+      ]) {
+        expect([query, (await call('GET', `/tenants?${query}`)).status]).toStrictEqual([query, 400]);
+      }
+      const beyond = Buffer.from('{"key":1e999,"id":"\\u0000"}').toString('base64url');
+      expect((await call('GET', `/tenants?sort=bytes&after=${beyond}`)).status).toBe(400);
+    });
+
+    it('lists tenants a page at a time, in each order, by search and status', async () => {
+      for (const [id, files] of [
+        ['p-1', 3],
+        ['p-2', 1],
+        ['P-3', 2],
+        ['p-4', 0],
+      ] as const) {
+        await call('POST', '/tenants', { body: { id, settings: { max_files: id === 'p-2' ? 1 : 100 } } });
+        for (let i = 0; i < files; i++) {
+          await call('PUT', `/tenants/${id}/file?path=/memories/${i}`, {
+            body: 'x'.repeat(10 - files),
+            type: 'text/plain',
+            headers: { 'if-none-match': '*' },
+          });
+        }
+      }
+      await call('POST', '/tenants/p-4/suspend');
+      const listed = async (query: string) => {
+        const ids: unknown[] = [];
+        for (let after: unknown; ; ) {
+          const page = await call(
+            'GET',
+            `/tenants?search=p-&limit=2&${query}${after ? `&after=${after}` : ''}`,
+          );
+          expect(page.status).toBe(200);
+          const tenants = page.body.tenants as { id: string }[];
+          expect(tenants.length).toBeLessThanOrEqual(2);
+          ids.push(...tenants.map(({ id }) => id));
+          after = page.body.next;
+          if (after === null) return ids;
+        }
+      };
+      expect(await listed('')).toStrictEqual(['P-3', 'p-1', 'p-2', 'p-4']);
+      expect(await listed('sort=files')).toStrictEqual(['p-1', 'P-3', 'p-2', 'p-4']);
+      // 3 × 7, 1 × 9, 2 × 8 bytes.
+      expect(await listed('sort=bytes')).toStrictEqual(['p-1', 'P-3', 'p-2', 'p-4']);
+      expect(await listed('sort=used')).toStrictEqual(['p-2', 'p-1', 'P-3', 'p-4']);
+      expect(await listed('sort=changed')).toStrictEqual(['P-3', 'p-2', 'p-1', 'p-4']);
+      expect(await listed('status=suspended')).toStrictEqual(['p-4']);
+      expect(await listed('status=active')).toStrictEqual(['P-3', 'p-1', 'p-2']);
+      expect((await call('GET', '/tenants?search=%25')).body).toStrictEqual({ tenants: [], next: null });
+      expect((await call('GET', '/tenants/p-2')).body).toMatchObject({
+        used_percent: 100,
+        last_change_at: TIME,
+      });
+    });
+
+    it('makes a key, which works at once, and revokes it', async () => {
+      await call('POST', '/tenants', { body: { id: 'keyed' } });
+      const made = await call('POST', '/keys', {
+        body: { kind: 'tenant', tenant: 'keyed', label: 'worker', expires_at: '2099-01-01T00:00:00Z' },
+      });
+      expect([made.status, made.body]).toStrictEqual([
+        201,
+        {
+          id: expect.stringMatching(/^key_[0-9a-f]{12}$/),
+          kind: 'tenant',
+          tenant: 'keyed',
+          access: 'read_write',
+          label: 'worker',
+          expires_at: '2099-01-01T00:00:00.000Z',
+          key: expect.stringMatching(/^mem_[A-Za-z0-9_-]{49}$/),
+        },
+      ]);
+      const headers = { authorization: `Bearer ${made.body.key}` };
+      const written = await service().execute(cmd.create('/memories/a', 'by the worker'), { headers });
+      expect(written.content).toBe('File created successfully at: /memories/a');
+      const listed = await call('GET', '/keys?tenant=keyed');
+      expect(listed.body).toStrictEqual({
+        keys: [
+          {
+            id: made.body.id,
+            kind: 'tenant',
+            tenant: 'keyed',
+            access: 'read_write',
+            label: 'worker',
+            created_at: TIME,
+            expires_at: '2099-01-01T00:00:00.000Z',
+            revoked_at: null,
+            last_used_at: expect.toSatisfy((at) => at === null || typeof at === 'string'),
+          },
+        ],
+        next: null,
+      });
+      const revoked = await call('DELETE', `/keys/${made.body.id}`);
+      expect([revoked.status, revoked.text]).toStrictEqual([204, '']);
+      expect(problem(await call('DELETE', `/keys/${made.body.id}`))).toStrictEqual([
+        404,
+        'not_found',
+        `There is no key ${made.body.id}, or it is already revoked. See: memory-service keys list`,
+      ]);
+      expect((await call('GET', '/keys?tenant=keyed')).body).toMatchObject({ keys: [{ revoked_at: TIME }] });
+    });
+
+    it('makes service and admin keys, and only keys that make sense', async () => {
+      const make = (body: object) => call('POST', '/keys', { body });
+      expect((await make({ kind: 'service', access: 'read_only' })).body).toMatchObject({
+        kind: 'service',
+        tenant: null,
+        access: 'read_only',
+      });
+      const { key } = (await make({ kind: 'admin', label: 'console' })).body;
+      expect((await call('GET', '/session', { key: String(key) })).body).toMatchObject({
+        actor: { label: 'console' },
+      });
+      for (const body of [
+        { kind: 'tenant' },
+        { kind: 'service', tenant: 'keyed' },
+        { kind: 'admin', tenant: 'keyed' },
+        { kind: 'service', expires_at: '2020-01-01T00:00:00Z' },
+        { kind: 'service', label: 'a\0b' },
+        { kind: 'service', hash: 'x' },
+        {},
+      ]) {
+        expect([body, (await make(body)).status]).toStrictEqual([body, 400]);
+      }
+      expect(problem(await make({ kind: 'tenant', tenant: 'nobody' }))[0]).toBe(404);
+    });
+
+    it('lists keys a page at a time, the newest first', async () => {
+      const all = (await call('GET', '/keys?limit=200')).body.keys as { id: string }[];
+      expect(all.length).toBeGreaterThan(3);
+      const ids: string[] = [];
+      for (let after = ''; ; ) {
+        const { body } = await call('GET', `/keys?limit=2${after}`);
+        ids.push(...(body.keys as { id: string }[]).map(({ id }) => id));
+        if (body.next === null) break;
+        after = `&after=${body.next}`;
+      }
+      expect(ids).toStrictEqual(all.map(({ id }) => id));
+    });
+
+    it('reads the usage of a tenant', async () => {
+      await call('POST', '/tenants', { body: { id: 'used', settings: { max_bytes: 0, max_files: 4 } } });
+      await service().execute(cmd.create('/memories/a', '12345'), {
+        headers: {
+          authorization: `Bearer ${(await call('POST', '/keys', { body: { kind: 'tenant', tenant: 'used' } })).body.key}`,
+          'idempotency-key': 'k',
+        },
+      });
+      expect((await call('GET', '/tenants/used/usage')).body).toStrictEqual({
+        id: 'used',
+        files: { used: 1, limit: 4 },
+        bytes: { used: 5, limit: null },
+        history_bytes: { used: 0, limit: 1073741824 },
+        history_versions: 0,
+        stored_answers: 1,
+        last_activity_at: TIME,
+      });
+    });
+  },
+  { AUTH: 'keys' },
+);
