@@ -1,0 +1,106 @@
+import { endSession, session, storedKey } from './session.ts';
+
+/** An error of the API, in its words. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly requestId: string | null;
+
+  constructor(status: number, problem: Problem) {
+    super(problem.detail ?? problem.title ?? `The service answered with status ${status}.`);
+    this.status = status;
+    this.code = problem.code ?? 'unknown';
+    this.requestId = problem.request_id ?? null;
+  }
+}
+
+export interface Problem {
+  title?: string;
+  detail?: string;
+  code?: string;
+  request_id?: string;
+}
+
+export type Query = Record<string, string | number | boolean | null | undefined>;
+
+export interface RequestOptions {
+  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  query?: Query;
+  headers?: Record<string, string>;
+  /** Sent as JSON. */
+  json?: unknown;
+  body?: string;
+  signal?: AbortSignal;
+}
+
+/** Relative to the page, so that it may be below the prefix of a proxy. */
+export function urlOf(path: string, query: Query = {}): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== null && value !== undefined && value !== '') parameters.set(name, String(value));
+  }
+  return parameters.size === 0 ? `v1/${path}` : `v1/${path}?${parameters}`;
+}
+
+export function authorization(): Record<string, string> {
+  const key = storedKey();
+  return key === null ? {} : { authorization: `Bearer ${key}` };
+}
+
+/**
+ * Sends a request with the key of the session.
+ *
+ * @throws ApiError when the answer is an error; a key that is no longer accepted also ends the session
+ * @throws TypeError when there is no answer
+ */
+export async function send(path: string, options: RequestOptions = {}): Promise<Response> {
+  const { method = 'GET', query, headers, json, body, signal } = options;
+  const response = await fetch(urlOf(path, query), {
+    method,
+    headers: {
+      ...authorization(),
+      ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+    ...(body === undefined ? {} : { body }),
+    ...(signal === undefined ? {} : { signal }),
+    cache: 'no-store',
+    credentials: 'omit',
+  });
+  if (response.ok) return response;
+  throw failed(new ApiError(response.status, await problemOf(response)));
+}
+
+export async function sendJson<T>(path: string, options: RequestOptions = {}): Promise<T> {
+  return (await send(path, options)).json();
+}
+
+/** Ends the session when its key is no longer accepted. */
+export function failed(error: ApiError): ApiError {
+  const refused = error.status === 401 || error.code === 'not_an_admin_key';
+  if (refused && session.value !== null) {
+    endSession('Your key is no longer accepted: it has expired or was revoked. Sign in with another one.');
+  }
+  return error;
+}
+
+async function problemOf(response: Response): Promise<Problem> {
+  try {
+    return await response.json();
+  } catch {
+    // Not from the service: a proxy in front of it answers in HTML.
+    return {};
+  }
+}
+
+export function isAborted(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'AbortError';
+}
+
+/** What to tell a person. */
+export function messageOf(error: unknown): string {
+  if (error instanceof ApiError) return error.message;
+  if (error instanceof TypeError) return 'The service cannot be reached. Check the connection and try again.';
+  return String(error);
+}

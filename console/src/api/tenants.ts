@@ -1,0 +1,49 @@
+import { send, sendJson } from './client.ts';
+import type { Access, Key, KeyKind, SessionInfo, Settings, Tenant, Usage } from './types.ts';
+
+export const getSession = () => sendJson<SessionInfo>('session');
+
+export interface TenantQuery {
+  search?: string;
+  status?: Tenant['status'] | undefined;
+  sort?: string;
+  after?: string | null;
+}
+
+export const listTenants = (query: TenantQuery, signal: AbortSignal) =>
+  sendJson<{ tenants: Tenant[]; next: string | null }>('tenants', { query: { ...query }, signal });
+
+export const createTenant = (id: string) => sendJson<Tenant>('tenants', { method: 'POST', json: { id } });
+
+/** The address of a tenant, below `v1/`. */
+export const tenantPath = (tenant: string, rest = '') => `tenants/${encodeURIComponent(tenant)}${rest}`;
+
+export const getTenant = (tenant: string, signal?: AbortSignal) =>
+  sendJson<Tenant>(tenantPath(tenant), signal ? { signal } : {});
+
+export const getUsage = (tenant: string, signal: AbortSignal) =>
+  sendJson<Usage>(tenantPath(tenant, '/usage'), { signal });
+
+export const changeSettings = (tenant: string, settings: Partial<Settings>) =>
+  sendJson<Tenant>(tenantPath(tenant), { method: 'PATCH', json: { settings } });
+
+export const setSuspended = (tenant: string, suspended: boolean) =>
+  sendJson<Tenant>(tenantPath(tenant, suspended ? '/suspend' : '/resume'), { method: 'POST' });
+
+export const deleteTenant = (tenant: string) => send(tenantPath(tenant), { method: 'DELETE' });
+
+export const listKeys = (tenant: string | undefined, after: string | null, signal: AbortSignal) =>
+  sendJson<{ keys: Key[]; next: string | null }>('keys', { query: { tenant, after, limit: 100 }, signal });
+
+export interface NewKey {
+  kind: KeyKind;
+  tenant?: string;
+  access: Access;
+  label: string;
+  expires_at: string | null;
+}
+
+export const createKey = (key: NewKey) =>
+  sendJson<Key & { key: string }>('keys', { method: 'POST', json: key });
+
+export const revokeKey = (id: string) => send(`keys/${encodeURIComponent(id)}`, { method: 'DELETE' });

@@ -1,0 +1,94 @@
+import { useEffect, useState } from 'preact/hooks';
+import { actorText } from '../../src/memory/origin.ts';
+import { ApiError } from './api/client.ts';
+import { endSession, session, storedKey } from './api/session.ts';
+import { getSession } from './api/tenants.ts';
+import { KeysPage } from './pages/keys-page.tsx';
+import { SignInPage } from './pages/sign-in-page.tsx';
+import { TenantPage } from './pages/tenant-page.tsx';
+import { TenantsPage } from './pages/tenants-page.tsx';
+import { hrefOf, route } from './router.ts';
+import { Badge } from './ui/inline.tsx';
+import { LoadError, Loading, Toasts } from './ui/messages.tsx';
+import { NavLink } from './ui/nav-link.tsx';
+
+/** The page: sign-in until there is a session, then what the address names. */
+export function App() {
+  const [error, setError] = useState<unknown>();
+  const [isStarting, setIsStarting] = useState(true);
+  const start = async () => {
+    setError(undefined);
+    try {
+      session.value = await getSession();
+    } catch (cause) {
+      if (!(cause instanceof ApiError) || cause.status >= 500) setError(cause);
+      else
+        endSession(storedKey() === null ? null : 'Your key is no longer accepted. Sign in with another one.');
+    }
+    setIsStarting(false);
+  };
+  useEffect(() => void start(), []);
+
+  if (isStarting) return <Loading what="the console" />;
+  if (error !== undefined) {
+    return (
+      <main class="narrow">
+        <LoadError error={error} onRetry={start} />
+      </main>
+    );
+  }
+  if (session.value === null) return <SignInPage />;
+  return (
+    <>
+      <TopBar />
+      <Page />
+      <Toasts />
+    </>
+  );
+}
+
+function Page() {
+  const { segments } = route.value;
+  const [section, tenant] = segments;
+  if (section === undefined || (section === 'tenants' && tenant === undefined)) return <TenantsPage />;
+  if (section === 'tenants' && tenant !== undefined) return <TenantPage key={tenant} tenant={tenant} />;
+  if (section === 'keys') return <KeysPage />;
+  return (
+    <main class="narrow">
+      <h1>There is no such page</h1>
+      <p>
+        Go to the <a href="#/">tenants</a>.
+      </p>
+    </main>
+  );
+}
+
+function TopBar() {
+  const info = session.value;
+  const section = route.value.segments[0] ?? 'tenants';
+  if (info === null) return null;
+  return (
+    <header class="topbar">
+      <a class="brand" href="#/">
+        <img src="./icon.svg" alt="" width="22" height="22" />
+        <span>Memory console</span>
+      </a>
+      <nav class="main-nav" aria-label="Main">
+        <NavLink href="#/" isCurrent={section === 'tenants'}>
+          Tenants
+        </NavLink>
+        <NavLink href={hrefOf(['keys'])} isCurrent={section === 'keys'}>
+          Keys
+        </NavLink>
+      </nav>
+      <span class="spacer" />
+      {info.read_only && <Badge kind="neutral">read only</Badge>}
+      <bdi class="muted small signed-in-as">{actorText(info.actor)}</bdi>
+      {storedKey() !== null && (
+        <button type="button" class="quiet" onClick={() => endSession(null)}>
+          Sign out
+        </button>
+      )}
+    </header>
+  );
+}

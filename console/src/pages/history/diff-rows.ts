@@ -1,0 +1,109 @@
+import { parsePatch, type StructuredPatchHunk, structuredPatch } from 'diff';
+import type { FileDiff } from '../../api/types.ts';
+
+export type Hunk = Pick<StructuredPatchHunk, 'oldStart' | 'newStart' | 'lines'>;
+
+/** What differs in one file. */
+export interface ShownDiff {
+  /** Null when there is only one file, which the page names elsewhere. */
+  title: { oldPath: string | null; path: string | null } | null;
+  hunks: Hunk[];
+  /** Why there are no lines to show. */
+  note: string | null;
+}
+
+export interface Side {
+  number: number;
+  text: string;
+}
+
+export type DiffRow =
+  | { kind: 'title'; file: number }
+  | { kind: 'note'; text: string }
+  | { kind: 'gap'; text: string }
+  /** A line on both sides, or on one. In the unified form, a changed line is two rows. */
+  | { kind: 'line'; old: Side | null; now: Side | null };
+
+/** Beyond as many added and removed lines, a diff replaces the whole text: the time to find it grows with their square. */
+const MAX_EDITS = 1000;
+
+export function shownDiff({ old_path, path, patch, no_patch_reason }: FileDiff): ShownDiff {
+  const hunks = patch === null ? [] : hunksOf(patch);
+  const isMoved = old_path !== null && path !== null && old_path !== path;
+  const nothing = isMoved ? 'Moved, with the same content.' : 'The content is empty or the same.';
+  const note =
+    hunks.length > 0
+      ? null
+      : patch === null
+        ? (no_patch_reason ?? 'There is nothing to compare with.')
+        : nothing;
+  return { title: { oldPath: old_path, path }, hunks, note };
+}
+
+/** The hunks of a patch of one file. Its header holds paths, which are hostile, and is not read. */
+function hunksOf(patch: string): Hunk[] {
+  const start = patch.search(/^@@ /m);
+  return start === -1 ? [] : (parsePatch(patch.slice(start))[0]?.hunks ?? []);
+}
+
+export function hunksBetween(old: string, now: string): Hunk[] {
+  const patch = structuredPatch('', '', old, now, undefined, undefined, { maxEditLength: MAX_EDITS });
+  if (patch) return patch.hunks;
+  const lines = [...old.split('\n').map((line) => `-${line}`), ...now.split('\n').map((line) => `+${line}`)];
+  return [{ oldStart: 1, newStart: 1, lines }];
+}
+
+/** The rows that show files, in the order of their lines. */
+export function diffRows(
+  files: readonly ShownDiff[],
+  isSplit: boolean,
+  isCollapsed: (file: number) => boolean,
+): DiffRow[] {
+  const rows: DiffRow[] = [];
+  files.forEach(({ title, hunks, note }, file) => {
+    if (title !== null) rows.push({ kind: 'title', file });
+    if (isCollapsed(file)) return;
+    if (note !== null) rows.push({ kind: 'note', text: note });
+    for (const hunk of hunks) addHunk(rows, hunk, isSplit);
+  });
+  return rows;
+}
+
+function addHunk(rows: DiffRow[], { oldStart, newStart, lines }: Hunk, isSplit: boolean): void {
+  if (oldStart > 1 || newStart > 1) rows.push({ kind: 'gap', text: `Line ${newStart}` });
+  let [oldNumber, newNumber] = [oldStart, newStart];
+  let removed: Side[] = [];
+  let added: Side[] = [];
+  const flush = () => {
+    addChange(rows, removed, added, isSplit);
+    [removed, added] = [[], []];
+  };
+  for (const line of lines) {
+    const text = line.slice(1);
+    if (line.startsWith('-')) removed.push({ number: oldNumber++, text });
+    else if (line.startsWith('+')) added.push({ number: newNumber++, text });
+    else if (line.startsWith('\\')) {
+      flush();
+      rows.push({ kind: 'note', text: 'No newline at the end' });
+    } else {
+      flush();
+      rows.push({
+        kind: 'line',
+        old: { number: oldNumber++, text },
+        now: { number: newNumber++, text },
+      });
+    }
+  }
+  flush();
+}
+
+function addChange(rows: DiffRow[], removed: Side[], added: Side[], isSplit: boolean): void {
+  if (!isSplit) {
+    for (const old of removed) rows.push({ kind: 'line', old, now: null });
+    for (const now of added) rows.push({ kind: 'line', old: null, now });
+    return;
+  }
+  for (let i = 0; i < Math.max(removed.length, added.length); i++) {
+    rows.push({ kind: 'line', old: removed[i] ?? null, now: added[i] ?? null });
+  }
+}

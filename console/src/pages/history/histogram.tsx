@@ -1,0 +1,57 @@
+import { useMemo } from 'preact/hooks';
+import type { Activity } from '../../api/types.ts';
+import { seriesOf } from './timeline.tsx';
+
+const HEIGHT = 100;
+const GAP = 0.15;
+
+/** A bar a bucket, stacked by actor. What comes after the moment is faded. */
+export function Histogram({ activity, at }: { activity: Activity; at: string | null }) {
+  const { buckets, actors, bucket_seconds } = activity;
+  const bars = useMemo(() => barsOf(activity), [activity]);
+  const last = at === null ? Number.POSITIVE_INFINITY : Date.parse(at);
+  return (
+    <svg
+      class="histogram"
+      viewBox={`0 0 ${buckets.length} ${HEIGHT}`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={`Changes over time, by ${actors.length} actors`}
+    >
+      {bars.map(({ x, parts, start }) => (
+        <g
+          key={x}
+          class={start > last ? 'later' : start + bucket_seconds * 1000 > last ? 'present' : undefined}
+        >
+          {parts.map(({ y, height, series }) => (
+            <rect key={y} class={series} x={x + GAP / 2} y={y} width={1 - GAP} height={height} />
+          ))}
+        </g>
+      ))}
+    </svg>
+  );
+}
+
+interface Bar {
+  x: number;
+  start: number;
+  parts: { y: number; height: number; series: string }[];
+}
+
+/** The heights are square roots: one change can still be seen beside a thousand. */
+function barsOf({ buckets }: Activity): Bar[] {
+  const totals = buckets.map(({ counts, others }) => counts.reduce((sum, n) => sum + n, others));
+  const highest = Math.sqrt(Math.max(1, ...totals));
+  return buckets.flatMap(({ start, counts, others }, x) => {
+    const total = totals[x] ?? 0;
+    if (total === 0) return [];
+    const scale = (Math.sqrt(total) / highest) * (HEIGHT / total);
+    let y = HEIGHT;
+    const parts = [...counts, others].flatMap((n, i) => {
+      if (n === 0) return [];
+      y -= n * scale;
+      return [{ y, height: n * scale, series: i === counts.length ? 'series-other' : seriesOf(i) }];
+    });
+    return [{ x, start: Date.parse(start), parts }];
+  });
+}

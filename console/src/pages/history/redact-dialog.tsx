@@ -1,0 +1,49 @@
+import { useState } from 'preact/hooks';
+import { changed } from '../../api/changes.ts';
+import { redactVersion } from '../../api/history.ts';
+import type { Version } from '../../api/types.ts';
+import { count } from '../../text/format.ts';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { Time } from '../../ui/inline.tsx';
+import { toast } from '../../ui/messages.tsx';
+import { useAction } from '../../ui/use-load.ts';
+
+export function RedactDialog(props: { tenant: string; version: Version; onClose: () => void }) {
+  const { tenant, version, onClose } = props;
+  const [isSure, setIsSure] = useState(false);
+  const action = useAction();
+  const apply = () =>
+    action.run(async () => {
+      const { versions } = await redactVersion(tenant, version.id);
+      changed();
+      toast(`Redacted ${count(versions, 'version')}.`);
+      onClose();
+    });
+  return (
+    <FormDialog
+      title="Redact this version?"
+      verb="Redact"
+      isDangerous
+      isReady={isSure}
+      {...{ action, onClose }}
+      onSubmit={apply}
+    >
+      <p>
+        The content and the path of{' '}
+        <bdi>
+          <code>{version.path}</code>
+        </bdi>{' '}
+        as of <Time value={version.created_at} /> are erased from the history, also where other versions have
+        the same content. That it existed, when, and by whom stays.
+      </p>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={isSure}
+          onChange={(event) => setIsSure(event.currentTarget.checked)}
+        />
+        I understand that this cannot be undone.
+      </label>
+    </FormDialog>
+  );
+}

@@ -1,0 +1,121 @@
+import { useEffect, useState } from 'preact/hooks';
+import { changed } from '../../api/changes.ts';
+import { ApiError } from '../../api/client.ts';
+import { type LoadedFile, readFile, writeFile } from '../../api/memory.ts';
+import { ErrorText, toast } from '../../ui/messages.tsx';
+import { useAction } from '../../ui/use-load.ts';
+import { EditConflict } from './edit-conflict.tsx';
+import { lineEndingOf, withLineEnding } from './line-endings.ts';
+
+interface Props {
+  tenant: string;
+  path: string;
+  file: LoadedFile;
+  onClose: () => void;
+}
+
+/** Edits a file. A save replaces the content that was read and no other: when somebody else changed it, both are shown. */
+export function FileEditor({ tenant, path, file, onClose }: Props) {
+  const [base, setBase] = useState(file);
+  const [text, setText] = useState(() => withLineEnding(file.content, '\n'));
+  // Null: the file is gone.
+  const [theirs, setTheirs] = useState<LoadedFile | null | undefined>();
+  const action = useAction();
+  const ending = lineEndingOf(file.content);
+  const isChanged = text !== withLineEnding(base.content, '\n');
+  useWarningBeforeUnload(isChanged);
+
+  const save = () =>
+    action.run(async (signal) => {
+      try {
+        await writeFile(
+          tenant,
+          path,
+          withLineEnding(text, ending ?? '\n'),
+          base.etag === '' ? null : base.etag,
+        );
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.status !== 412) throw error;
+        setTheirs(await readIfExists(tenant, path, signal));
+        return;
+      }
+      changed();
+      toast(`Saved ${path}.`);
+      onClose();
+    });
+  if (theirs !== undefined) {
+    const keepEditing = (kept: string) => {
+      setBase(theirs ?? { content: '', etag: '' });
+      setText(kept);
+      setTheirs(undefined);
+    };
+    const takeTheirs = () => {
+      changed();
+      onClose();
+    };
+    return (
+      <EditConflict
+        base={withLineEnding(base.content, '\n')}
+        mine={text}
+        {...{ theirs, keepEditing, takeTheirs }}
+      />
+    );
+  }
+  return (
+    <form
+      class="editor"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!action.isRunning) void save();
+      }}
+    >
+      {ending === null && (
+        <p class="notice warning flat">
+          The lines of this file end in different ways. Saving ends each with a line feed.
+        </p>
+      )}
+      <textarea
+        class="code"
+        aria-label="Content of the file"
+        spellcheck={false}
+        autofocus
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === 's' && (event.ctrlKey || event.metaKey)) {
+            event.preventDefault();
+            if (!action.isRunning) void save();
+          }
+        }}
+      />
+      <ErrorText message={action.error} />
+      <footer class="editor-foot">
+        <span class="muted small spacer">{isChanged ? 'Unsaved changes' : 'No changes'}</span>
+        <button type="button" onClick={onClose}>
+          Cancel
+        </button>
+        <button type="submit" class="primary" disabled={action.isRunning || !isChanged}>
+          Save
+        </button>
+      </footer>
+    </form>
+  );
+}
+
+async function readIfExists(tenant: string, path: string, signal: AbortSignal): Promise<LoadedFile | null> {
+  try {
+    return await readFile(tenant, path, null, signal);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return null;
+    throw error;
+  }
+}
+
+function useWarningBeforeUnload(isChanged: boolean): void {
+  useEffect(() => {
+    if (!isChanged) return;
+    const warn = (event: Event) => event.preventDefault();
+    addEventListener('beforeunload', warn);
+    return () => removeEventListener('beforeunload', warn);
+  }, [isChanged]);
+}

@@ -1,0 +1,156 @@
+import { useState } from 'preact/hooks';
+import { changesMade } from '../../api/changes.ts';
+import { ApiError } from '../../api/client.ts';
+import { type LoadedFile, readFile } from '../../api/memory.ts';
+import { canWrite } from '../../api/session.ts';
+import type { Entry } from '../../api/types.ts';
+import { hrefOf, replaceQuery } from '../../router.ts';
+import { formatBytes } from '../../text/format.ts';
+import { hasHidden, visible } from '../../text/visible.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { Time } from '../../ui/inline.tsx';
+import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
+import { save } from '../../ui/save.ts';
+import { Segmented } from '../../ui/segmented.tsx';
+import { useLoad } from '../../ui/use-load.ts';
+import { RestoreDialog } from '../history/restore-dialog.tsx';
+import { DeleteFileDialog } from './delete-file-dialog.tsx';
+import { FileEditor } from './file-editor.tsx';
+import { Lines } from './lines.tsx';
+import { MarkdownView } from './markdown-view.tsx';
+
+interface Props {
+  tenant: string;
+  path: string;
+  at: string | null;
+  line: number | null;
+  entry: Entry | undefined;
+}
+
+const VIEWS = [
+  ['text', 'Text'],
+  ['markdown', 'Markdown'],
+] as const;
+
+type Mode = 'text' | 'markdown' | 'edit';
+
+/** A file, now or at a time, and what can be done with it. */
+export function FilePane({ tenant, path, at, line, entry }: Props) {
+  const [mode, setMode] = useState<Mode>('text');
+  const { data, error, reload } = useLoad(
+    (signal) => readFile(tenant, path, at, signal),
+    [tenant, path, at, mode === 'edit' ? null : changesMade.value],
+  );
+  const isEditing = mode === 'edit' && at === null;
+  return (
+    <>
+      <div class="pane-head file-head">
+        <button type="button" class="icon-button only-narrow" onClick={() => replaceQuery({ path: null })}>
+          <Icon name="back" />
+          <span class="visually-hidden">Back to the files</span>
+        </button>
+        <div class="file-title">
+          <h2>
+            <bdi>{visible(path.replace('/memories/', ''))}</bdi>
+          </h2>
+          {entry && (
+            <p class="muted small">
+              {formatBytes(entry.size_bytes ?? 0)} · changed <Time value={entry.modified_at} isAge />
+            </p>
+          )}
+        </div>
+        {data && !isEditing && <FileActions {...{ tenant, path, at, mode, setMode }} file={data} />}
+      </div>
+      {error !== undefined && <FileError {...{ error, at }} onRetry={reload} />}
+      {data === undefined && error === undefined && <Loading what="the file" />}
+      {data && isEditing && <FileEditor {...{ tenant, path }} file={data} onClose={() => setMode('text')} />}
+      {data && !isEditing && <FileContent {...{ mode, line }} content={data.content} />}
+    </>
+  );
+}
+
+function FileError({ error, at, onRetry }: { error: unknown; at: string | null; onRetry: () => void }) {
+  if (!(error instanceof ApiError) || error.status !== 404) return <LoadError {...{ error, onRetry }} />;
+  return <Empty title={at === null ? 'This file does not exist' : 'This file did not exist at that time'} />;
+}
+
+interface ActionsProps {
+  tenant: string;
+  path: string;
+  at: string | null;
+  mode: Mode;
+  setMode: (mode: Mode) => void;
+  file: LoadedFile;
+}
+
+function FileActions({ tenant, path, at, mode, setMode, file }: ActionsProps) {
+  const [dialog, setDialog] = useState<'delete' | 'restore' | null>(null);
+  const close = () => setDialog(null);
+  return (
+    <div class="toolbar" role="toolbar" aria-label="File">
+      <Segmented
+        label="Show as"
+        options={VIEWS}
+        value={mode === 'markdown' ? 'markdown' : 'text'}
+        onChange={setMode}
+      />
+      <a
+        class="button"
+        href={hrefOf(['tenants', tenant, 'history'], { path })}
+        aria-label="History of the file"
+      >
+        <Icon name="clock" /> History
+      </a>
+      <button
+        type="button"
+        onClick={() => save(new Blob([file.content]), path.slice(path.lastIndexOf('/') + 1))}
+      >
+        <Icon name="download" /> Download
+      </button>
+      {canWrite.value && at === null && (
+        <>
+          <button type="button" onClick={() => setMode('edit')}>
+            <Icon name="edit" /> Edit
+          </button>
+          <button
+            type="button"
+            class="icon-button"
+            aria-label="Delete"
+            title="Delete"
+            onClick={() => setDialog('delete')}
+          >
+            <Icon name="trash" />
+          </button>
+        </>
+      )}
+      {at !== null && (
+        <a class="button" href={hrefOf(['tenants', tenant, 'compare'], { at, path })}>
+          <Icon name="compare" /> Compare
+        </a>
+      )}
+      {canWrite.value && at !== null && (
+        <button type="button" onClick={() => setDialog('restore')}>
+          <Icon name="restore" /> Restore…
+        </button>
+      )}
+      {dialog === 'delete' && <DeleteFileDialog {...{ tenant, path }} etag={file.etag} onClose={close} />}
+      {dialog === 'restore' && at !== null && (
+        <RestoreDialog tenant={tenant} target={{ at, path }} what={`${path} as it was`} onClose={close} />
+      )}
+    </div>
+  );
+}
+
+function FileContent({ content, mode, line }: { content: string; mode: Mode; line: number | null }) {
+  return (
+    <>
+      {hasHidden(content) && (
+        <p class="notice warning flat">
+          <Icon name="warning" /> This file has characters that are normally invisible. They are shown as{' '}
+          <span class="hidden-character">U+…</span>
+        </p>
+      )}
+      {mode === 'markdown' ? <MarkdownView content={content} /> : <Lines content={content} line={line} />}
+    </>
+  );
+}

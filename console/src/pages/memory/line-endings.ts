@@ -1,0 +1,14 @@
+export type LineEnding = '\n' | '\r\n';
+
+const ENDING = /\r\n|\r|\n/g;
+
+/** How the lines of a text end; null when not all end alike. A text field shows them all as line feeds. */
+export function lineEndingOf(text: string): LineEnding | null {
+  const endings = new Set(text.match(ENDING) ?? ['\n']);
+  const [first] = endings;
+  return endings.size === 1 && (first === '\n' || first === '\r\n') ? first : null;
+}
+
+export function withLineEnding(text: string, ending: LineEnding): string {
+  return text.replace(ENDING, ending);
+}

@@ -1,0 +1,40 @@
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { visible } from '../../text/visible.tsx';
+import { Empty } from '../../ui/messages.tsx';
+import { VirtualList, type VirtualListHandle } from '../../ui/virtual-list.tsx';
+
+const LINE_HEIGHT = 21;
+
+/** A text with the numbers of its lines. */
+export function Lines({ content, line }: { content: string; line: number | null }) {
+  const lines = useMemo(() => linesOf(content), [content]);
+  const list = useRef<VirtualListHandle>(null);
+  useEffect(() => {
+    if (line !== null) list.current?.scrollTo(line - 1);
+  }, [line]);
+  if (content === '') return <Empty title="This file is empty" />;
+  return (
+    <VirtualList
+      handle={list}
+      class="lines code"
+      kind="list"
+      label="Content"
+      count={lines.length}
+      rowHeight={LINE_HEIGHT}
+    >
+      {(index) => (
+        <div class={index + 1 === line ? 'line current' : 'line'}>
+          <span class="line-number" data-number={index + 1} />
+          <span class="line-text">{visible(lines[index] ?? '')}</span>
+        </div>
+      )}
+    </VirtualList>
+  );
+}
+
+/** A newline at the end begins no further line. */
+function linesOf(content: string): string[] {
+  const lines = content.split('\n');
+  if (lines.at(-1) === '') lines.pop();
+  return lines;
+}

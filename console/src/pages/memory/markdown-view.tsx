@@ -1,0 +1,14 @@
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import { LoadError } from '../../ui/messages.tsx';
+import { useLoad } from '../../ui/use-load.ts';
+
+/** A content as Markdown. What renders it is loaded with the first use. */
+export function MarkdownView({ content }: { content: string }) {
+  const article = useRef<HTMLElement>(null);
+  const { data, error } = useLoad(() => import('../../text/markdown.ts'), []);
+  useLayoutEffect(() => {
+    if (data) article.current?.replaceChildren(data.renderMarkdown(content));
+  }, [data, content]);
+  if (error !== undefined) return <LoadError error={error} />;
+  return <article ref={article} class="markdown" />;
+}

@@ -1,0 +1,44 @@
+import { useState } from 'preact/hooks';
+import { changed } from '../../api/changes.ts';
+import { writeFile } from '../../api/memory.ts';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { toast } from '../../ui/messages.tsx';
+import { useAction } from '../../ui/use-load.ts';
+import { ROOT } from './tree.ts';
+
+interface Props {
+  tenant: string;
+  onCreated: (path: string) => void;
+  onClose: () => void;
+}
+
+export function NewFileDialog({ tenant, onCreated, onClose }: Props) {
+  const [path, setPath] = useState(`${ROOT}/`);
+  const [content, setContent] = useState('');
+  const action = useAction();
+  const create = () =>
+    action.run(async () => {
+      await writeFile(tenant, path, content, null);
+      changed();
+      toast(`Created ${path}.`);
+      onCreated(path);
+      onClose();
+    });
+  return (
+    <FormDialog title="New file" verb="Create" isWide {...{ action, onClose }} onSubmit={create}>
+      <label>
+        Path
+        <input required autofocus value={path} onInput={(event) => setPath(event.currentTarget.value)} />
+      </label>
+      <label>
+        Content
+        <textarea
+          class="code"
+          rows={12}
+          value={content}
+          onInput={(event) => setContent(event.currentTarget.value)}
+        />
+      </label>
+    </FormDialog>
+  );
+}

@@ -1,0 +1,74 @@
+import { useState } from 'preact/hooks';
+import { changed } from '../../api/changes.ts';
+import { deleteTenant, setSuspended } from '../../api/tenants.ts';
+import type { Tenant } from '../../api/types.ts';
+import { goTo } from '../../router.ts';
+import { count } from '../../text/format.ts';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { ErrorText, toast } from '../../ui/messages.tsx';
+import { useAction } from '../../ui/use-load.ts';
+
+/** Suspending and deleting a tenant. */
+export function DangerZone({ tenant }: { tenant: Tenant }) {
+  const [isDeleting, setIsDeleting] = useState(false);
+  const action = useAction();
+  const isActive = tenant.status === 'active';
+  const toggle = () =>
+    action.run(async () => {
+      await setSuspended(tenant.id, isActive);
+      changed();
+      toast(isActive ? `Suspended ${tenant.id}.` : `Resumed ${tenant.id}.`);
+    });
+  return (
+    <>
+      <h2>{isActive ? 'Suspend or delete' : 'Resume or delete'}</h2>
+      <p class="muted small">
+        While a tenant is suspended, its requests are refused and its files stay. Deleting erases its files,
+        history, and keys.
+      </p>
+      <ErrorText message={action.error} />
+      <div class="buttons">
+        <button type="button" disabled={action.isRunning} onClick={toggle}>
+          {isActive ? 'Suspend' : 'Resume'}
+        </button>
+        <button type="button" class="danger-quiet" onClick={() => setIsDeleting(true)}>
+          Delete tenant…
+        </button>
+      </div>
+      {isDeleting && <DeleteTenantDialog {...{ tenant }} onClose={() => setIsDeleting(false)} />}
+    </>
+  );
+}
+
+function DeleteTenantDialog({ tenant, onClose }: { tenant: Tenant; onClose: () => void }) {
+  const [typed, setTyped] = useState('');
+  const action = useAction();
+  const remove = () =>
+    action.run(async () => {
+      await deleteTenant(tenant.id);
+      goTo('#/');
+      toast(`Deleted ${tenant.id}.`);
+    });
+  return (
+    <FormDialog
+      title="Delete the tenant?"
+      verb="Delete tenant"
+      isDangerous
+      isReady={typed === tenant.id}
+      {...{ action, onClose }}
+      onSubmit={remove}
+    >
+      <p>
+        This erases {count(tenant.files, 'file')}, the history, and the keys of{' '}
+        <strong>
+          <bdi>{tenant.id}</bdi>
+        </strong>
+        . It cannot be undone.
+      </p>
+      <label>
+        Type the id of the tenant to confirm
+        <input autofocus value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
+      </label>
+    </FormDialog>
+  );
+}

@@ -1,0 +1,72 @@
+import { changesMade } from '../../api/changes.ts';
+import { canWrite } from '../../api/session.ts';
+import { getUsage } from '../../api/tenants.ts';
+import type { Tenant } from '../../api/types.ts';
+import { count, formatBytes, formatNumber } from '../../text/format.ts';
+import { Time } from '../../ui/inline.tsx';
+import { KeysSection } from '../../ui/keys-section.tsx';
+import { UsageBar } from '../../ui/usage-bar.tsx';
+import { useLoad } from '../../ui/use-load.ts';
+import { DangerZone } from './danger-zone.tsx';
+import { LimitsForm } from './limits-form.tsx';
+import { Transfer } from './transfer.tsx';
+
+export function SettingsPage({ tenant }: { tenant: Tenant }) {
+  return (
+    <div class="settings">
+      <section class="card">
+        <Usage tenant={tenant} />
+      </section>
+      <section class="card">
+        <KeysSection tenant={tenant.id} />
+      </section>
+      <section class="card">
+        <LimitsForm key={JSON.stringify(tenant.settings)} tenant={tenant} />
+      </section>
+      <section class="card">
+        <Transfer tenant={tenant.id} />
+      </section>
+      {canWrite.value && (
+        <section class="card">
+          <DangerZone tenant={tenant} />
+        </section>
+      )}
+    </div>
+  );
+}
+
+function Usage({ tenant }: { tenant: Tenant }) {
+  const { files, bytes, history_bytes, history_versions, effective, created_at } = tenant;
+  const { data } = useLoad((signal) => getUsage(tenant.id, signal), [tenant.id, changesMade.value]);
+  return (
+    <>
+      <h2>Usage</h2>
+      <dl class="facts">
+        <dt>Files</dt>
+        <dd>
+          <UsageBar label="Files" used={files} limit={effective.max_files} format={formatNumber} />
+        </dd>
+        <dt>Size</dt>
+        <dd>
+          <UsageBar label="Size" used={bytes} limit={effective.max_bytes} format={formatBytes} />
+        </dd>
+        <dt>History</dt>
+        <dd>
+          <UsageBar
+            label="History"
+            used={history_bytes}
+            limit={effective.max_history_bytes}
+            format={formatBytes}
+          />
+          <span class="muted small">{count(history_versions, 'version')}</span>
+        </dd>
+        <dt>Created</dt>
+        <dd>
+          <Time value={created_at} />
+        </dd>
+        <dt>Last activity</dt>
+        <dd>{data?.last_activity_at ? <Time value={data.last_activity_at} isAge /> : 'never'}</dd>
+      </dl>
+    </>
+  );
+}

@@ -1,0 +1,71 @@
+import { useState } from 'preact/hooks';
+import { ApiError } from '../api/client.ts';
+import { endSession, session, signedOutBecause, storeKey } from '../api/session.ts';
+import { getSession } from '../api/tenants.ts';
+import { ErrorText } from '../ui/messages.tsx';
+import { useAction } from '../ui/use-load.ts';
+
+export function SignInPage() {
+  const [key, setKey] = useState('');
+  const action = useAction();
+  const signIn = () =>
+    action.run(async () => {
+      storeKey(key.trim());
+      try {
+        session.value = await getSession();
+      } catch (error) {
+        endSession(null);
+        throw error instanceof ApiError ? reworded(error) : error;
+      }
+    });
+  return (
+    <main class="sign-in">
+      <form
+        class="card"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!action.isRunning) void signIn();
+        }}
+      >
+        <img src="./icon.svg" alt="" width="40" height="40" />
+        <h1>Memory console</h1>
+        {signedOutBecause.value !== null && action.error === null && (
+          <p class="notice warning" role="alert">
+            {signedOutBecause.value}
+          </p>
+        )}
+        <label>
+          Admin key
+          <input
+            type="password"
+            required
+            autoComplete="off"
+            spellcheck={false}
+            placeholder="mem_…"
+            value={key}
+            onInput={(event) => setKey(event.currentTarget.value)}
+          />
+        </label>
+        <ErrorText message={action.error} />
+        <button type="submit" class="primary" disabled={action.isRunning}>
+          Sign in
+        </button>
+        <p class="muted small">
+          Create a key with <code>memory-service keys create --admin</code>. It stays in this tab and is
+          forgotten when you close it.
+        </p>
+      </form>
+    </main>
+  );
+}
+
+function reworded(error: ApiError): Error {
+  if (error.status === 401)
+    return new ApiError(401, { detail: 'This key is not valid, expired, or was revoked.' });
+  if (error.code === 'not_an_admin_key') {
+    return new ApiError(403, {
+      detail: 'This is not an admin key. Keys of tenants and services do not work here.',
+    });
+  }
+  return error;
+}

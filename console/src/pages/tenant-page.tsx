@@ -1,0 +1,70 @@
+import { changesMade } from '../api/changes.ts';
+import { getTenant } from '../api/tenants.ts';
+import type { Tenant } from '../api/types.ts';
+import { hrefOf, route } from '../router.ts';
+import { count, formatBytes } from '../text/format.ts';
+import { LoadError, Loading } from '../ui/messages.tsx';
+import { NavLink } from '../ui/nav-link.tsx';
+import { useLoad } from '../ui/use-load.ts';
+import { ComparePage } from './history/compare-page.tsx';
+import { HistoryPage } from './history/history-page.tsx';
+import { MemoryPage } from './memory/memory-page.tsx';
+import { SettingsPage } from './settings/settings-page.tsx';
+import { StatusBadge } from './tenants-page.tsx';
+
+const TABS = [
+  ['', 'Memory'],
+  ['history', 'History'],
+  ['compare', 'Compare'],
+  ['settings', 'Settings'],
+] as const;
+
+export function TenantPage({ tenant }: { tenant: string }) {
+  const current = route.value.segments[2] ?? '';
+  const { data, error, reload } = useLoad((signal) => getTenant(tenant, signal), [tenant, changesMade.value]);
+  return (
+    <main class={current === '' ? 'tenant fills' : 'tenant'}>
+      <div class="tenant-head">
+        <h1>
+          <a href="#/">Tenants</a> <span aria-hidden="true">/</span> <bdi>{tenant}</bdi>
+        </h1>
+        {data && <TenantSummary tenant={data} />}
+        <nav class="tabs" aria-label="Tenant">
+          {TABS.map(([segment, title]) => (
+            <NavLink
+              key={segment}
+              href={hrefOf(['tenants', tenant, segment].filter(Boolean))}
+              isCurrent={current === segment}
+            >
+              {title}
+            </NavLink>
+          ))}
+        </nav>
+      </div>
+      {error !== undefined && <LoadError error={error} onRetry={reload} />}
+      {data === undefined && error === undefined && <Loading what="the tenant" />}
+      {data && <TenantTab tenant={data} tab={current} />}
+    </main>
+  );
+}
+
+function TenantSummary({ tenant }: { tenant: Tenant }) {
+  return (
+    <p class="summary muted small">
+      <StatusBadge status={tenant.status} /> {count(tenant.files, 'file')} · {formatBytes(tenant.bytes)}
+    </p>
+  );
+}
+
+function TenantTab({ tenant, tab }: { tenant: Tenant; tab: string }) {
+  switch (tab) {
+    case 'history':
+      return <HistoryPage tenant={tenant} />;
+    case 'compare':
+      return <ComparePage tenant={tenant} />;
+    case 'settings':
+      return <SettingsPage tenant={tenant} />;
+    default:
+      return <MemoryPage tenant={tenant} />;
+  }
+}

@@ -1,0 +1,165 @@
+import { useState } from 'preact/hooks';
+import { canWrite } from '../api/session.ts';
+import { createTenant, listTenants } from '../api/tenants.ts';
+import type { Tenant } from '../api/types.ts';
+import { goTo, hrefOf, replaceQuery, route } from '../router.ts';
+import { formatBytes, formatNumber } from '../text/format.ts';
+import { FormDialog } from '../ui/dialog.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { Badge, Time } from '../ui/inline.tsx';
+import { Empty, LoadError, Loading } from '../ui/messages.tsx';
+import { UsageBar } from '../ui/usage-bar.tsx';
+import { useDebounced } from '../ui/use-debounced.ts';
+import { useAction } from '../ui/use-load.ts';
+import { usePages } from '../ui/use-pages.ts';
+
+const SORTS = {
+  id: 'Name',
+  changed: 'Last change',
+  used: 'Fullest',
+  files: 'Most files',
+  bytes: 'Most bytes',
+};
+
+export function TenantsPage() {
+  const { query } = route.value;
+  const search = query.get('search') ?? '';
+  const sort = query.get('sort') ?? 'id';
+  const settledSearch = useDebounced(search, 200);
+  const pages = usePages(
+    async (after, signal) => {
+      const { tenants, next } = await listTenants({ search: settledSearch, sort, after }, signal);
+      return { items: tenants, next };
+    },
+    [settledSearch, sort],
+  );
+  const [isCreating, setIsCreating] = useState(false);
+  return (
+    <main>
+      <div class="page-head">
+        <h1>Tenants</h1>
+        {canWrite.value && (
+          <button type="button" class="primary" onClick={() => setIsCreating(true)}>
+            <Icon name="plus" /> New tenant
+          </button>
+        )}
+      </div>
+      <div class="filters">
+        <label class="search-field">
+          <span class="visually-hidden">Search tenants</span>
+          <Icon name="search" />
+          <input
+            type="search"
+            placeholder="Search tenants"
+            value={search}
+            onInput={(event) => replaceQuery({ search: event.currentTarget.value })}
+          />
+        </label>
+        <label class="inline">
+          Sort by
+          <select value={sort} onChange={(event) => replaceQuery({ sort: event.currentTarget.value })}>
+            {Object.entries(SORTS).map(([value, text]) => (
+              <option key={value} value={value}>
+                {text}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      {pages.error !== undefined && <LoadError error={pages.error} onRetry={pages.reload} />}
+      {pages.items !== undefined && <TenantTable tenants={pages.items} isFiltered={settledSearch !== ''} />}
+      {pages.isLoading && pages.items === undefined && <Loading what="tenants" />}
+      {pages.more && (
+        <button type="button" class="more" onClick={pages.more} disabled={pages.isLoading}>
+          Show more tenants
+        </button>
+      )}
+      {isCreating && <NewTenantDialog onClose={() => setIsCreating(false)} />}
+    </main>
+  );
+}
+
+function TenantTable({ tenants, isFiltered }: { tenants: Tenant[]; isFiltered: boolean }) {
+  if (tenants.length === 0) {
+    return isFiltered ? (
+      <Empty title="No tenant matches" />
+    ) : (
+      <Empty title="There are no tenants yet">
+        <p>A tenant is one isolated memory: of a customer, a user, or an agent.</p>
+      </Empty>
+    );
+  }
+  return (
+    <div class="table-scroll">
+      <table class="tenants">
+        <thead>
+          <tr>
+            <th scope="col">Tenant</th>
+            <th scope="col">Status</th>
+            <th scope="col">Files</th>
+            <th scope="col">Size</th>
+            <th scope="col">Last change</th>
+          </tr>
+        </thead>
+        <tbody>
+          {tenants.map((tenant) => (
+            <tr key={tenant.id}>
+              <th scope="row">
+                <a href={hrefOf(['tenants', tenant.id])}>
+                  <bdi>{tenant.id}</bdi>
+                </a>
+              </th>
+              <td>
+                <StatusBadge status={tenant.status} />
+              </td>
+              <td>
+                <UsageBar
+                  label="Files"
+                  used={tenant.files}
+                  limit={tenant.effective.max_files}
+                  format={formatNumber}
+                />
+              </td>
+              <td>
+                <UsageBar
+                  label="Size"
+                  used={tenant.bytes}
+                  limit={tenant.effective.max_bytes}
+                  format={formatBytes}
+                />
+              </td>
+              <td class="muted">
+                {tenant.last_change_at === null ? 'never' : <Time value={tenant.last_change_at} isAge />}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+export function StatusBadge({ status }: { status: Tenant['status'] }) {
+  return <Badge kind={status === 'active' ? 'good' : 'bad'}>{status}</Badge>;
+}
+
+function NewTenantDialog({ onClose }: { onClose: () => void }) {
+  const [id, setId] = useState('');
+  const action = useAction();
+  const create = () =>
+    action.run(async () => {
+      await createTenant(id);
+      goTo(hrefOf(['tenants', id, 'settings']));
+    });
+  return (
+    <FormDialog title="New tenant" verb="Create" {...{ onClose, action }} onSubmit={create}>
+      <label>
+        Id
+        <input required autofocus value={id} onInput={(event) => setId(event.currentTarget.value)} />
+        <span class="hint">
+          What requests and keys name it by. It can be renamed with the command line only.
+        </span>
+      </label>
+    </FormDialog>
+  );
+}

@@ -1,0 +1,50 @@
+import { useState } from 'preact/hooks';
+import { canWrite } from '../api/session.ts';
+import { listKeys } from '../api/tenants.ts';
+import { Icon } from './icon.tsx';
+import { KeysTable } from './keys-table.tsx';
+import { Empty, LoadError, Loading } from './messages.tsx';
+import { NewKeyDialog } from './new-key-dialog.tsx';
+import { usePages } from './use-pages.ts';
+
+/** The keys of a tenant, or all keys, with what can be done with them. */
+export function KeysSection({ tenant }: { tenant?: string }) {
+  const [isCreating, setIsCreating] = useState(false);
+  const pages = usePages(
+    async (after, signal) => {
+      const { keys, next } = await listKeys(tenant, after, signal);
+      return { items: keys, next };
+    },
+    [tenant],
+  );
+  return (
+    <>
+      <div class="page-head">
+        {tenant === undefined ? <h1>Keys</h1> : <h2>Keys</h2>}
+        {canWrite.value && (
+          <button type="button" onClick={() => setIsCreating(true)}>
+            <Icon name="plus" /> New key
+          </button>
+        )}
+      </div>
+      {pages.error !== undefined && <LoadError error={pages.error} onRetry={pages.reload} />}
+      {pages.items === undefined && pages.isLoading && <Loading what="keys" />}
+      {pages.items?.length === 0 && <Empty title="No keys yet" />}
+      {pages.items !== undefined && pages.items.length > 0 && (
+        <KeysTable keys={pages.items} hasTenants={tenant === undefined} onChange={pages.reload} />
+      )}
+      {pages.more && (
+        <button type="button" class="more" onClick={pages.more} disabled={pages.isLoading}>
+          Show more keys
+        </button>
+      )}
+      {isCreating && (
+        <NewKeyDialog
+          {...(tenant === undefined ? {} : { tenant })}
+          onClose={() => setIsCreating(false)}
+          onCreated={pages.reload}
+        />
+      )}
+    </>
+  );
+}

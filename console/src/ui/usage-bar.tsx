@@ -1,0 +1,28 @@
+import { useId } from 'preact/hooks';
+
+interface Props {
+  label: string;
+  used: number;
+  /** Null or 0 is no limit. */
+  limit: number | null;
+  format: (value: number) => string;
+}
+
+const NEARLY_FULL = 0.9;
+
+/** How much of a quota is used. */
+export function UsageBar({ label, used, limit, format }: Props) {
+  const id = useId();
+  const share = limit ? used / limit : 0;
+  const level = share >= 1 ? 'full' : share >= NEARLY_FULL ? 'nearly-full' : '';
+  return (
+    <div class={`usage ${level}`}>
+      <span id={id}>
+        <span class="visually-hidden">{label}: </span>
+        {format(used)}
+        <span class="muted"> {limit ? `of ${format(limit)}` : ''}</span>
+      </span>
+      {limit ? <meter aria-labelledby={id} value={Math.min(used, limit)} max={limit} /> : null}
+    </div>
+  );
+}

@@ -1,0 +1,67 @@
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { isAborted } from '../api/client.ts';
+
+export interface Page<T> {
+  items: T[];
+  next: string | null;
+}
+
+export interface Pages<T> {
+  items: T[] | undefined;
+  error: unknown;
+  isLoading: boolean;
+  /** Loads the next page; undefined when there is none. */
+  more: (() => void) | undefined;
+  reload: () => void;
+}
+
+interface State<T> {
+  items: T[] | undefined;
+  next: string | null;
+  error: unknown;
+  isLoading: boolean;
+}
+
+const START = { items: undefined, next: null, error: undefined, isLoading: true };
+
+/** A listing that is loaded page by page, and from its start when `dependencies` change. */
+export function usePages<T>(
+  load: (after: string | null, signal: AbortSignal) => Promise<Page<T>>,
+  dependencies: readonly unknown[],
+): Pages<T> {
+  const [state, setState] = useState<State<T>>(START);
+  const [round, setRound] = useState(0);
+  const controller = useRef<AbortController>(undefined);
+  const latestLoad = useRef(load);
+  latestLoad.current = load;
+
+  const loadPage = useCallback((after: string | null, previous: T[] | undefined) => {
+    controller.current = new AbortController();
+    const { signal } = controller.current;
+    setState((old) => ({ ...old, isLoading: true }));
+    latestLoad.current(after, signal).then(
+      ({ items, next }) => {
+        if (signal.aborted) return;
+        setState({ items: [...(previous ?? []), ...items], next, error: undefined, isLoading: false });
+      },
+      (error: unknown) => {
+        if (signal.aborted || isAborted(error)) return;
+        setState({ items: previous, next: null, error, isLoading: false });
+      },
+    );
+  }, []);
+  useEffect(() => {
+    loadPage(null, undefined);
+    return () => controller.current?.abort();
+  }, [...dependencies, round]);
+
+  const { items, next, error, isLoading } = state;
+  const more = useCallback(() => {
+    if (next !== null && !isLoading) loadPage(next, items);
+  }, [next, isLoading, items]);
+  return {
+    ...{ items, error, isLoading },
+    more: next === null ? undefined : more,
+    reload: useCallback(() => setRound((n) => n + 1), []),
+  };
+}

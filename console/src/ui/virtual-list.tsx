@@ -1,0 +1,92 @@
+import {
+  elementScroll,
+  measureElement,
+  observeElementOffset,
+  observeElementRect,
+  Virtualizer,
+} from '@tanstack/virtual-core';
+import type { ComponentChildren, HTMLAttributes, Ref } from 'preact';
+import { useEffect, useImperativeHandle, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks';
+
+export interface VirtualListHandle {
+  scrollTo: (index: number) => void;
+}
+
+/** The rows of a tree have roles of their own. */
+const ELEMENTS = {
+  list: { role: 'region', List: 'ul', Item: 'li' },
+  tree: { role: 'tree', List: 'div', Item: 'div' },
+} as const;
+
+interface Props extends Omit<HTMLAttributes<HTMLDivElement>, 'children' | 'ref'> {
+  kind: keyof typeof ELEMENTS;
+  label: string;
+  count: number;
+  /** In pixels. The real height is measured once a row is shown. */
+  rowHeight: number;
+  children: (index: number) => ComponentChildren;
+  /** Called when the last row comes into view. */
+  onEnd?: (() => void) | undefined;
+  handle?: Ref<VirtualListHandle>;
+}
+
+/** A scrolling list that has only the rows in view in the document, however many there are. */
+export function VirtualList({
+  kind,
+  label,
+  count,
+  rowHeight,
+  children,
+  onEnd,
+  handle,
+  ...attributes
+}: Props) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const [, rerender] = useReducer((n: number) => n + 1, 0);
+  const options = {
+    count,
+    estimateSize: () => rowHeight,
+    getScrollElement: () => scroller.current,
+    overscan: 12,
+    scrollToFn: elementScroll,
+    observeElementRect,
+    observeElementOffset,
+    measureElement,
+    onChange: () => rerender(undefined),
+  };
+  const [virtualizer] = useState(() => new Virtualizer<HTMLDivElement, HTMLElement>(options));
+  virtualizer.setOptions(options);
+  useLayoutEffect(() => virtualizer._didMount(), []);
+  useLayoutEffect(() => virtualizer._willUpdate());
+  useImperativeHandle(
+    handle ?? null,
+    () => ({ scrollTo: (index: number) => virtualizer.scrollToIndex(index, { align: 'auto' }) }),
+    [],
+  );
+
+  const items = virtualizer.getVirtualItems();
+  const isAtEnd = (items.at(-1)?.index ?? -1) === count - 1;
+  useEffect(() => {
+    if (isAtEnd) onEnd?.();
+  }, [isAtEnd, onEnd]);
+
+  const { role, List, Item } = ELEMENTS[kind];
+  const named = { role, 'aria-label': label, tabIndex: 0 };
+  return (
+    <div ref={scroller} {...named} {...attributes} class={`virtual-list ${attributes.class ?? ''}`}>
+      <List class="virtual-space" style={{ height: `${virtualizer.getTotalSize()}px` }}>
+        {items.map(({ index, key, start }) => (
+          <Item
+            key={key}
+            class="virtual-row"
+            data-index={index}
+            ref={virtualizer.measureElement}
+            style={{ transform: `translateY(${start}px)` }}
+          >
+            {children(index)}
+          </Item>
+        ))}
+      </List>
+    </div>
+  );
+}

@@ -1,0 +1,137 @@
+/** @module-tag long */
+import { readFile } from 'node:fs/promises';
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { createAgent } from '../support/console.ts';
+import { describeConsole } from '../support/console-suite.ts';
+
+const openFile = async (page: Page, name: string) => {
+  await page.getByRole('treeitem', { name }).click();
+  await page.getByRole('heading', { name, level: 2 }).waitFor();
+};
+const lines = (page: Page) => page.locator('.lines .line-text').allTextContents();
+
+describeConsole('the memory in the console', (fixture) => {
+  it('shows the tree and files, by mouse and by keyboard', async () => {
+    const page = await fixture().openSignedIn(`#/tenants/${await fixture().poisonedTenant()}`);
+    await openFile(page, 'taxes.md');
+    await expect
+      .poll(() => lines(page))
+      .toStrictEqual(['# Taxes', '', '- FR 20 %', '- DE 19 %', '- ES 21 %', '- PT 23 %']);
+
+    const tree = page.getByRole('tree');
+    await tree.focus();
+    await tree.press('Home');
+    await tree.press('ArrowLeft');
+    await expect.poll(() => page.getByRole('treeitem', { name: 'taxes.md' }).count()).toBe(0);
+    await tree.press('ArrowRight');
+    await tree.press('ArrowDown');
+    await tree.press('Enter');
+    await page.getByRole('heading', { name: 'billing/invoices.md' }).waitFor();
+  });
+
+  it('renders Markdown on request', async () => {
+    const page = await fixture().openSignedIn(`#/tenants/${await fixture().poisonedTenant()}`);
+    await openFile(page, 'refunds.md');
+    await page.getByRole('button', { name: 'Markdown' }).click();
+    await page.getByRole('heading', { name: 'Approvals' }).waitFor();
+    expect(await page.getByRole('cell', { name: 'team lead' }).count()).toBe(1);
+  });
+
+  it('finds names and contents, and opens the line', async () => {
+    const page = await fixture().openSignedIn(`#/tenants/${await fixture().poisonedTenant()}`);
+    const search = page.getByPlaceholder('Search names and contents');
+    await search.fill('okaf');
+    await page.getByRole('button', { name: 'customers/okafor.md' }).first().waitFor();
+    await search.fill('original payment');
+    await page.getByText('Nothing found').waitFor();
+    await search.fill('900 eur');
+    await page.getByRole('button', { name: /customers\/lee\.md/ }).click();
+    await expect
+      .poll(() => page.locator('.line.current .line-text').textContent())
+      .toBe('- Got a refund of 900 EUR');
+  });
+
+  it('creates, edits, downloads, and deletes a file', async () => {
+    const page = await fixture().openSignedIn(`#/tenants/${await fixture().poisonedTenant()}`);
+    await page.getByRole('button', { name: 'New file' }).click();
+    await page.getByLabel('Path').fill('/memories/notes/today.md');
+    await page.getByLabel('Content', { exact: true }).fill('one\n');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'notes/today.md' }).waitFor();
+
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.getByLabel('Content of the file').fill('one\ntwo\n');
+    await page.getByLabel('Content of the file').press('Control+s');
+    await expect.poll(() => lines(page)).toStrictEqual(['one', 'two']);
+
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download' }).click(),
+    ]);
+    expect(download.suggestedFilename()).toBe('today.md');
+    expect(await readFile(await download.path(), 'utf8')).toBe('one\ntwo\n');
+
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await expect.poll(() => page.getByRole('treeitem', { name: 'today.md' }).count()).toBe(0);
+  });
+
+  it('keeps the line endings and the byte order mark of a file', async () => {
+    const tenant = await fixture().poisonedTenant();
+    const { service } = fixture();
+    const agent = await createAgent(service.app, service.database, tenant, 'windows');
+    await agent({ command: 'create', path: '/memories/dos.txt', file_text: '\uFEFFone\r\ntwo\r\n' });
+    const page = await fixture().openSignedIn(`#/tenants/${tenant}`);
+    await openFile(page, 'dos.txt');
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.getByLabel('Content of the file').press('Control+End');
+    await page.keyboard.type('three');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved /memories/dos.txt.').waitFor();
+    const rows = await service.query('SELECT content FROM entries WHERE tenant_id = $1 AND path = $2', [
+      tenant,
+      '/memories/dos.txt',
+    ]);
+    expect(rows).toStrictEqual([{ content: '\uFEFFone\r\ntwo\r\nthree' }]);
+  });
+
+  it('shows a conflict when two tabs edit a file, and merges both', async () => {
+    const place = `#/tenants/${await fixture().poisonedTenant()}?path=/memories/billing/taxes.md`;
+    const [first, second] = [await fixture().openSignedIn(place), await fixture().openSignedIn(place)];
+    for (const page of [first, second]) await page.getByRole('button', { name: 'Edit' }).click();
+    const text = '# Taxes\n\n- FR 20 %\n- DE 19 %\n- ES 21 %\n- PT 23 %\n';
+    await first.getByLabel('Content of the file').fill(text.replace('FR 20', 'FR 21'));
+    await first.getByRole('button', { name: 'Save' }).click();
+    await first.getByText('Saved /memories/billing/taxes.md.').waitFor();
+
+    await second.getByLabel('Content of the file').fill(`${text}- IT 22 %\n`);
+    await second.getByRole('button', { name: 'Save' }).click();
+    await second.getByText('This file was changed while you edited it.').waitFor();
+    await second.getByRole('button', { name: 'Merge both' }).click();
+    expect(await second.getByLabel('Content of the file').inputValue()).toBe(
+      `${text.replace('FR 20', 'FR 21')}- IT 22 %\n`,
+    );
+    await second.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(() => lines(second)).toContain('- IT 22 %');
+    expect(await lines(second)).toContain('- FR 21 %');
+  });
+
+  it('offers no merge of edits of one line, and overwrites only when told to', async () => {
+    const place = `#/tenants/${await fixture().poisonedTenant()}?path=/memories/instructions.md`;
+    const [first, second] = [await fixture().openSignedIn(place), await fixture().openSignedIn(place)];
+    for (const page of [first, second]) await page.getByRole('button', { name: 'Edit' }).click();
+    await first.getByLabel('Content of the file').fill('first\n');
+    await first.getByRole('button', { name: 'Save' }).click();
+    await first.getByText('Saved /memories/instructions.md.').waitFor();
+    await second.getByLabel('Content of the file').fill('second\n');
+    await second.getByRole('button', { name: 'Save' }).click();
+    await second.getByRole('button', { name: 'Keep mine' }).waitFor();
+    expect(await second.getByRole('button', { name: 'Merge both' }).count()).toBe(0);
+    await first.reload();
+    await expect.poll(() => lines(first)).toStrictEqual(['first']);
+    await second.getByRole('button', { name: 'Keep mine' }).click();
+    await second.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(() => lines(second)).toStrictEqual(['second']);
+  });
+});

@@ -1,0 +1,103 @@
+// Takes the screenshots of docs/console.md: `npm run screenshots`. Needs Chromium, and the font Inter for the look of the others.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { buildApp } from '../../src/app.ts';
+import { loadConfig } from '../../src/config.ts';
+import { openDatabase } from '../../src/postgres/database.ts';
+import { migrate } from '../../src/postgres/migrate.ts';
+import { Tenants } from '../../src/tenants/tenants.ts';
+import { launchChromium } from '../support/chromium.ts';
+import { buildConsole, createAdminKey, startConsole } from '../support/console.ts';
+import { createPoisonedMemory } from './scenario.ts';
+import { spreadHistory } from './spread-history.ts';
+
+const FOLDER = process.argv[2] ?? 'docs/images';
+/** Those that the documents show. */
+const SHOWN = new Set([
+  ...['tenants-light', 'past-light', 'restore-light', 'compare-light', 'history-dark', 'past-narrow'],
+]);
+const WIDE = { width: 1280, height: 800 };
+const NARROW = { width: 400, height: 760 };
+
+const dataDirectory = await mkdtemp(join(tmpdir(), 'screenshots-'));
+const config = loadConfig({ AUTH: 'keys', DATA_DIR: dataDirectory, LOG_LEVEL: 'warn' });
+const database = await openDatabase(config);
+await migrate(database);
+const app = await buildApp({ config, database });
+await createPoisonedMemory(app, database, 'acme', { visits: 90 });
+const tenants = new Tenants(database);
+for (const id of ['globex', 'initech', 'umbrella']) {
+  await createPoisonedMemory(app, database, id);
+  await tenants.set(id, { maxFiles: id === 'globex' ? 10 : id === 'initech' ? 9 : 40, maxBytes: 4000 });
+}
+await tenants.set('acme', { maxFiles: 50, maxBytes: 4000 });
+await tenants.suspend('initech', true);
+await spreadHistory(database, 21);
+await buildConsole();
+const console_ = await startConsole(database);
+const { key } = await createAdminKey(database, { label: 'anna' });
+const browser = await launchChromium();
+
+for (const [scheme, size] of [
+  ['light', WIDE],
+  ['dark', WIDE],
+  ['light', NARROW],
+] as const) {
+  const suffix = size === NARROW ? 'narrow' : scheme;
+  const page = await browser.newPage({ locale: 'en-US', viewport: size, colorScheme: scheme });
+  const shoot = async (name: string) => {
+    if (!SHOWN.has(`${name}-${suffix}`)) return;
+    await page.screenshot({ path: join(FOLDER, `console-${name}-${suffix}.png`) });
+  };
+  await signIn(page);
+  await shoot('tenants');
+  await openMemory(page);
+  await slideToPast(page);
+  await shoot('past');
+  if (suffix === 'light') {
+    await page.getByRole('button', { name: 'Restore everything' }).click();
+    await page.getByText(/files? modified/).waitFor();
+    await shoot('restore');
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('link', { name: 'Compare with now' }).click();
+    await page.getByRole('slider', { name: 'Moment' }).fill('975');
+    await page.getByText('No approval is needed').waitFor();
+    await shoot('compare');
+  }
+  await openVersion(page);
+  await shoot('history');
+  await page.close();
+}
+await browser.close();
+await console_.close();
+await app.close();
+await database.close();
+await rm(dataDirectory, { recursive: true });
+
+async function signIn(page: Page): Promise<void> {
+  await page.goto(console_.url);
+  await page.getByLabel('Admin key').fill(key);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('link', { name: 'umbrella' }).waitFor();
+}
+
+async function openMemory(page: Page): Promise<void> {
+  await page.getByRole('link', { name: 'acme' }).click();
+  await page.getByRole('treeitem', { name: 'refunds.md' }).click();
+  await page.getByText('No approval is needed').waitFor();
+  await page.mouse.move(0, 0);
+}
+
+async function slideToPast(page: Page): Promise<void> {
+  await page.getByRole('slider', { name: 'Moment' }).fill('700');
+  await page.getByText('original payment method').waitFor();
+}
+
+async function openVersion(page: Page): Promise<void> {
+  await page.goto(`${console_.url}/#/tenants/acme/history`);
+  await page.getByRole('button', { name: /modified refunds.md/ }).click();
+  await page.getByText('No approval is needed').waitFor();
+  await page.mouse.move(0, 0);
+}

@@ -1,0 +1,35 @@
+import type { Database } from '../../src/postgres/database.ts';
+import { defineQuery } from '../../src/postgres/query.ts';
+
+const COLUMNS = {
+  tenants: ['created_at', 'history_since', 'last_change_at'],
+  entries: ['created_at', 'updated_at', 'changed_at'],
+  versions: ['created_at', 'superseded_at'],
+  past_directories: ['made_at', 'removed_at'],
+  api_keys: ['created_at'],
+};
+
+/**
+ * Stretches the history of each tenant over days, up to an hour ago, and keeps its order: a scenario takes seconds, which no timeline
+ * shows well.
+ */
+export async function spreadHistory(database: Database, days: number): Promise<void> {
+  await run(
+    database,
+    `CREATE TABLE spans AS SELECT id AS tenant_id, last_change_at AS last, now() - interval '1 hour' AS ends,
+       extract(epoch FROM last_change_at - created_at)::float8 AS seconds FROM tenants`,
+  );
+  for (const [table, columns] of Object.entries(COLUMNS)) {
+    const id = table === 'tenants' ? 'id' : 'tenant_id';
+    const stretched = columns.map(
+      (column) => `${column} = s.ends - (s.last - t.${column}) * (${days} * 86400 / s.seconds)`,
+    );
+    await run(
+      database,
+      `UPDATE ${table} AS t SET ${stretched.join(', ')} FROM spans AS s WHERE s.tenant_id = t.${id}`,
+    );
+  }
+  await run(database, 'DROP TABLE spans');
+}
+
+const run = (database: Database, text: string) => database.query(defineQuery(text, [], text), {});

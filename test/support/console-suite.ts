@@ -1,0 +1,94 @@
+import type { BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll } from 'vitest';
+import type { KeyPurpose } from '../../src/api-keys/api-keys.ts';
+import { createPoisonedMemory } from '../console/scenario.ts';
+import { describeInBrowser } from './browser.ts';
+import { buildConsole, type Console, createAdminKey, startConsole } from './console.ts';
+import { freshTenant, type Service, startSharedService } from './service.ts';
+
+export interface ConsoleFixture {
+  url: string;
+  service: Service;
+  /** Makes a tenant with the memory of `createPoisonedMemory`. */
+  poisonedTenant: () => Promise<string>;
+  createKey: (purpose?: Partial<KeyPurpose>) => Promise<{ id: string; key: string }>;
+  /** Opens a place of the console in a browser of its own, signed in with a new admin key. */
+  openSignedIn: (place: string, purpose?: Partial<KeyPurpose>) => Promise<Page>;
+  open: (context: BrowserContext, place?: string) => Promise<Page>;
+  newContext: () => Promise<BrowserContext>;
+}
+
+let built: Promise<void> | undefined;
+
+/**
+ * Runs a suite on the console in a browser. After each suite, nothing must have gone wrong in any page: no script failed, and the content
+ * security policy had nothing to refuse.
+ */
+export function describeConsole(name: string, suite: (fixture: () => ConsoleFixture) => void): void {
+  describeInBrowser(name, (browser) => {
+    let service: Service;
+    let server: Console;
+    const contexts: BrowserContext[] = [];
+    const faults: string[] = [];
+    beforeAll(async () => {
+      built ??= buildConsole();
+      await built;
+      service = await startSharedService('pglite', { AUTH: 'keys' });
+      server = await startConsole(service.database);
+    });
+    afterAll(async () => {
+      for (const context of contexts) await context.close();
+      await server.close();
+      await service.close();
+      if (faults.length > 0) throw new Error(`In the pages: ${faults.join('\n')}`);
+    });
+
+    async function newContext(): Promise<BrowserContext> {
+      const context = await browser().newContext({ locale: 'en-US', timezoneId: 'UTC' });
+      contexts.push(context);
+      context.on('weberror', (error) => faults.push(error.error().message));
+      context.on('console', (message) => {
+        // The browser logs each answer with an error, which the tests want.
+        if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) {
+          faults.push(message.text());
+        }
+      });
+      return context;
+    }
+    async function open(context: BrowserContext, place = ''): Promise<Page> {
+      const page = await context.newPage();
+      await page.goto(`${server.url}/${place}`);
+      return page;
+    }
+    const createKey = (purpose?: Partial<KeyPurpose>) => createAdminKey(service.database, purpose);
+    const fixture: ConsoleFixture = {
+      get url() {
+        return server.url;
+      },
+      get service() {
+        return service;
+      },
+      poisonedTenant: async () => {
+        const tenant = freshTenant();
+        await createPoisonedMemory(service.app, service.database, tenant);
+        return tenant;
+      },
+      createKey,
+      newContext,
+      open,
+      openSignedIn: async (place, purpose) => {
+        const { key } = await createKey(purpose);
+        const page = await open(await newContext(), place);
+        await signIn(page, key);
+        return page;
+      },
+    };
+    suite(() => fixture);
+  });
+}
+
+export async function signIn(page: Page, key: string): Promise<void> {
+  await page.getByLabel('Admin key').fill(key);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+}

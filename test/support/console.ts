@@ -1,0 +1,61 @@
+import { execFile } from 'node:child_process';
+import type { AddressInfo } from 'node:net';
+import { promisify } from 'node:util';
+import type { FastifyInstance } from 'fastify';
+import { buildAdminApp } from '../../src/admin/app.ts';
+import { type KeyPurpose, Keys } from '../../src/api-keys/api-keys.ts';
+import { loadConfig } from '../../src/config.ts';
+import type { Database } from '../../src/postgres/database.ts';
+
+/** The admin listener over a service's database, on a socket. */
+export interface Console {
+  url: string;
+  close: () => Promise<void>;
+}
+
+/** Builds the page as `npm run build` does. */
+export async function buildConsole(): Promise<void> {
+  await promisify(execFile)('npm', ['run', '--silent', 'build:console']);
+}
+
+/** Starts the admin listener with the page that `buildConsole` made. */
+export async function startConsole(database: Database): Promise<Console> {
+  const config = loadConfig({ AUTH: 'keys', AUTH_CACHE_SECONDS: '1', ADMIN_PORT: '0', LOG_LEVEL: 'silent' });
+  const app = await buildAdminApp({ config, database });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = app.server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, close: () => app.close() };
+}
+
+export async function createAdminKey(
+  database: Database,
+  purpose: Partial<KeyPurpose> = {},
+): Promise<{ id: string; key: string }> {
+  const keys = new Keys(database);
+  const { key, id } = await keys.issue({
+    ...{ tenant: null, isAdmin: true, access: 'read_write', label: 'console', expiresAt: null },
+    ...purpose,
+  });
+  return { id, key };
+}
+
+/** An agent with a key of its own. It fails when a command does. */
+export async function createAgent(
+  app: FastifyInstance,
+  database: Database,
+  tenant: string,
+  label: string,
+): Promise<(command: object) => Promise<void>> {
+  const { key } = await createAdminKey(database, { tenant, isAdmin: false, label });
+  return async (command) => {
+    const answer = await app.inject({
+      method: 'POST',
+      url: '/execute',
+      headers: { authorization: `Bearer ${key}` },
+      payload: command,
+    });
+    const { content, is_error } = answer.json();
+    if (answer.statusCode !== 200 || is_error)
+      throw new Error(`The agent ${label} failed: ${content ?? answer.body}`);
+  };
+}
