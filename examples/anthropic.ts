@@ -17,7 +17,6 @@ const memory = new MemoryClient({
 const runner = new Anthropic().beta.messages.toolRunner({
   model: 'claude-sonnet-5-5',
   max_tokens: 2048,
-  betas: ['context-management-2025-06-27'],
   tools: [memoryTool(memory)],
   messages: [{ role: 'user', content: process.argv[2] ?? 'I live in Lyon. Please remember that.' }],
 });

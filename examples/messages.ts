@@ -21,7 +21,6 @@ for (;;) {
   const answer = await anthropic.beta.messages.create({
     model: 'claude-sonnet-5-5',
     max_tokens: 2048,
-    betas: ['context-management-2025-06-27'],
     tools: [{ type: 'memory_20250818', name: 'memory' }],
     messages,
   });

@@ -167,7 +167,7 @@ def test_nobody_there(execute: Execute, time: FakeTime, timing: Timing) -> None:
     error = caught.value
     assert (error.status, error.code, error.retryable) == (None, "network_error", True)
     assert str(error) == (
-        f"The memory service at {url} cannot be reached: ConnectError. Check the url, and that it runs. "
+        f"The memory service at {url} cannot be reached: ConnectError. Check the URL and that the service runs. "
         f"(2 tries, request {error.request_id})"
     )
     assert len(time.sleeps) == 1

@@ -46,7 +46,6 @@ def converse(request: pytest.FixtureRequest, api: MessagesApi) -> Converse:
             "model": MODEL,
             "max_tokens": 1024,
             "messages": [{"role": "user", "content": "Help me respond to this customer service ticket."}],
-            "betas": ["context-management-2025-06-27"],
             **params,
         }
         options: Any = {"api_key": "mem_SECRET", "tenant": tenant, "max_retries": 0}

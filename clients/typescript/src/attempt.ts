@@ -1,5 +1,6 @@
 import { parseRetryAfter } from './backoff.ts';
 import type { Fault } from './errors.ts';
+import { injectTrace } from './tracing.ts';
 import type { MemoryResult } from './types.ts';
 
 /** One HTTP request of a call. */
@@ -19,6 +20,7 @@ export async function attempt(options: Attempt): Promise<{ result: MemoryResult 
   const requestId = crypto.randomUUID();
   const headers = new Headers(options.headers);
   headers.set('X-Request-Id', requestId);
+  injectTrace(headers);
 
   const controller = new AbortController();
   const abort = () => controller.abort(signal?.reason);
@@ -61,7 +63,7 @@ function networkFault({ origin }: URL, cause: unknown): Fault {
   // Only the code: whose `fetch` it is, and so what its message holds, is not known here.
   const code = codeOf(cause) ?? (cause instanceof Error ? codeOf(cause.cause) : undefined);
   const why = code === undefined ? '' : `: ${code}`;
-  const message = `The memory service at ${origin} cannot be reached${why}. Check the url, and that it runs.`;
+  const message = `The memory service at ${origin} cannot be reached${why}. Check the URL and that the service runs.`;
   return { code: 'network_error', message, retryable: true };
 }
 
@@ -84,7 +86,7 @@ function readAnswer(
     if (typeof content === 'string' && typeof is_error === 'boolean') {
       return { result: { content, is_error } };
     }
-    const message = 'The answer is not that of a memory service. Check the url.';
+    const message = 'The answer is not that of a memory service. Check the URL.';
     return { fault: { status, code: 'invalid_answer', message, requestId, retryable: false } };
   }
   // Anything else than a problem may be a gateway's page, which may show what it was sent.

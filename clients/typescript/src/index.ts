@@ -1,4 +1,5 @@
 /** The client of the memory service: `memory-service-client`. Imports no package. */
+export { inOrder } from './adapters/in-order.ts';
 export { type AssistantMessage, runMemoryTools } from './adapters/messages.ts';
 export { type ExecuteOptions, MemoryClient } from './client.ts';
 export { MemoryServiceError } from './errors.ts';

@@ -6,7 +6,7 @@ useScriptedTime();
 
 const denied = () => problem(401, 'unauthorized', 'The API key is not valid.');
 const UNREACHABLE =
-  'The memory service at http://memory.test:8080 cannot be reached: ECONNREFUSED. Check the url, and that it runs.';
+  'The memory service at http://memory.test:8080 cannot be reached: ECONNREFUSED. Check the URL and that the service runs.';
 const ONCE = 'The agent runs without its memory; further failures are not logged until a call succeeds.';
 
 const recorder = () => ({

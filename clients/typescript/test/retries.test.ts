@@ -146,7 +146,7 @@ describe('gives up', () => {
   it('on what is no answer of a memory service, without showing it', async () => {
     const page = new Response('<html>secret</html>', { headers: { 'x-request-id': 'request-2' } });
     expect(await errorOf(scripted([page]).client)).toMatchObject({
-      message: 'The answer is not that of a memory service. Check the url. (request request-2)',
+      message: 'The answer is not that of a memory service. Check the URL. (request request-2)',
       status: 200,
       code: 'invalid_answer',
       retryable: false,
@@ -174,7 +174,7 @@ describe('gives up', () => {
     const { client, sent } = scripted([network()], { maxRetries: 0 });
     const error = await errorOf(client);
     expect(error.message).toBe(
-      `The memory service at http://memory.test:8080 cannot be reached: ECONNREFUSED. Check the url, and that it runs. (request ${sent[0]?.headers['x-request-id']})`,
+      `The memory service at http://memory.test:8080 cannot be reached: ECONNREFUSED. Check the URL and that the service runs. (request ${sent[0]?.headers['x-request-id']})`,
     );
     expect([error.code, error.retryable]).toStrictEqual(['network_error', true]);
     expect(error.cause).toBeInstanceOf(TypeError);

@@ -144,7 +144,7 @@ def read_answer(
     request_id = response.headers.get("X-Request-Id", request_id)
     if status == 200:
         return _result(call, answer) or Fault(
-            "The answer is not that of a memory service. Check the url.",
+            "The answer is not that of a memory service. Check the URL.",
             status=status,
             code="invalid_answer",
             retryable=False,
@@ -209,7 +209,8 @@ def transport_fault(error: httpx2.RequestError, service: Endpoint, request_id: s
     kind = type(error).__name__
     if isinstance(error, (httpx2.NetworkError, httpx2.RemoteProtocolError, httpx2.ProxyError)):
         return Fault(
-            f"The memory service at {service.origin} cannot be reached: {kind}. Check the url, and that it runs.",
+            f"The memory service at {service.origin} cannot be reached: {kind}. "
+            "Check the URL and that the service runs.",
             code="network_error",
             retryable=True,
             request_id=request_id,

@@ -13,6 +13,7 @@ from typing_extensions import Self
 
 from ._protocol import Call, Fault, Result, endpoint, prepare, read_answer, timeout_fault, transport_fault
 from ._retry import Limits, Outage, Timing, Tries
+from ._tracing import trace_headers
 from .types import MemoryResult, ToolUse
 
 _log = logging.getLogger(__name__)
@@ -69,7 +70,7 @@ class _BaseClient(Generic[_HttpClient]):
             "method": "POST",
             "url": self._service.url,
             "content": call.body,
-            "headers": {**call.headers, "X-Request-Id": request_id},
+            "headers": {**call.headers, **trace_headers(), "X-Request-Id": request_id},
             "timeout": time_limit,
             # A redirect would send the memory's contents to an address that nobody configured.
             "follow_redirects": False,

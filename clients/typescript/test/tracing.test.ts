@@ -1,0 +1,43 @@
+/** In an application that traces with OpenTelemetry, the client sends `traceparent`. */
+import { context, propagation, ROOT_CONTEXT, TraceFlags, trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import { afterEach, expect, it, vi } from 'vitest';
+import { busy, ok, scripted, useScriptedTime, VIEW } from './scripted-fetch.ts';
+
+useScriptedTime();
+afterEach(() => {
+  context.disable();
+  propagation.disable();
+});
+
+const span = trace.wrapSpanContext({
+  traceId: '0af7651916cd43dd8448eb211c80319c',
+  spanId: 'b7ad6b7169203331',
+  traceFlags: TraceFlags.SAMPLED,
+});
+const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+
+/** What an application's OpenTelemetry SDK does at its start. */
+function setUpTracing(): void {
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+}
+
+it('names the active span in each try', async () => {
+  setUpTracing();
+  const { client, sent } = scripted([busy({ 'retry-after': '0' }), ok()]);
+  const answer = context.with(trace.setSpan(ROOT_CONTEXT, span), () => client.execute(VIEW));
+  await vi.runAllTimersAsync();
+  await answer;
+  expect(sent.map(({ headers }) => headers.traceparent)).toStrictEqual([TRACEPARENT, TRACEPARENT]);
+});
+
+it('names none outside of a span, and none without an SDK', async () => {
+  const { client, sent } = scripted([ok()]);
+  await client.execute(VIEW);
+  await context.with(trace.setSpan(ROOT_CONTEXT, span), () => client.execute(VIEW));
+  setUpTracing();
+  await client.execute(VIEW);
+  expect(sent.map(({ headers }) => headers.traceparent)).toStrictEqual([undefined, undefined, undefined]);
+});

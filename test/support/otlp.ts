@@ -1,0 +1,87 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+type Value = { stringValue?: string; intValue?: number; arrayValue?: { values: Value[] } };
+type Attributes = { key: string; value: Value }[];
+
+/** A span as OTLP/JSON has it. */
+interface OtlpSpan {
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  name: string;
+  kind: number;
+  attributes: Attributes;
+  links: { traceId: string; spanId: string }[];
+  status: { code: number; message?: string };
+}
+
+export interface Span extends Omit<OtlpSpan, 'attributes'> {
+  attributes: Record<string, unknown>;
+}
+
+/** Export requests that a collector got. */
+export interface Collector {
+  url: string;
+  received: { path: string; headers: IncomingHttpHeaders; body: string }[];
+  /** How the next export requests are answered: by a status, or not at all. */
+  answer: number | 'hang';
+  /** The spans of all export requests (http/json). */
+  spans(): Span[];
+  /** The attributes of the first export request's resource. */
+  resource(): Record<string, unknown>;
+  close(): Promise<void>;
+}
+
+/** Starts a collector of traces (OTLP over HTTP). */
+export async function startCollector(): Promise<Collector> {
+  const collector: Collector = {
+    url: '',
+    received: [],
+    answer: 200,
+    spans: () =>
+      resourceSpans().flatMap(({ scopeSpans }) =>
+        scopeSpans.flatMap(({ spans }) =>
+          spans.map((span) => ({ ...span, attributes: readAttributes(span.attributes) })),
+        ),
+      ),
+    resource: () => readAttributes(resourceSpans()[0]?.resource.attributes ?? []),
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+  const server = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray()).toString();
+    collector.received.push({ path: request.url ?? '', headers: request.headers, body });
+    if (collector.answer === 'hang') return;
+    response.writeHead(collector.answer, { 'content-type': 'application/json' }).end('{}');
+  });
+  function resourceSpans() {
+    return collector.received.flatMap(({ body }) => {
+      const { resourceSpans } = JSON.parse(body) as {
+        resourceSpans: { resource: { attributes: Attributes }; scopeSpans: { spans: OtlpSpan[] }[] }[];
+      };
+      return resourceSpans;
+    });
+  }
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  collector.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return collector;
+}
+
+function readAttributes(attributes: Attributes): Record<string, unknown> {
+  const read = ({ stringValue, intValue, arrayValue }: Value): unknown =>
+    stringValue ?? intValue ?? arrayValue?.values.map(read);
+  return Object.fromEntries(attributes.map(({ key, value }) => [key, read(value)]));
+}
+
+/** The spans below a parent, each on a line, indented by its depth. */
+export function showTree(spans: Span[], parentSpanId: string, depth = 0): string[] {
+  return spans
+    .filter((span) => span.parentSpanId === parentSpanId)
+    .flatMap((span) => [`${'  '.repeat(depth)}${span.name}`, ...showTree(spans, span.spanId, depth + 1)]);
+}
