@@ -12,6 +12,7 @@ DECLARE
   opened record := memory_open_write(p_tenant, NULL, p_key_hash, p_request_hash, p_wait);
   parent CONSTANT text := memory_parent(p_path);
   made_tenant boolean := false;
+  is_made boolean := false;
   exceeded jsonb;
   file_above text;
 BEGIN
@@ -31,13 +32,15 @@ BEGIN
     opened.bytes, COALESCE(opened.max_bytes, p_max_bytes), octet_length(p_content)
   );
   IF exceeded IS NULL THEN
-    -- Does nothing when the parent is no directory or something is at the path. So the usual case is one statement.
-    INSERT INTO entries AS e (tenant_id, path, parent_path, kind, content, version, changed_at, origin)
-    SELECT p_tenant, p_path, parent, 'file', p_content, p_version, opened.at, p_origin
-    FROM entries AS above WHERE above.tenant_id = p_tenant AND above.path = parent AND above.kind = 'dir'
-    ON CONFLICT (tenant_id, path) DO NOTHING;
+    PERFORM FROM entries AS e WHERE e.tenant_id = p_tenant AND e.path = parent AND e.kind = 'dir';
+    IF FOUND THEN
+      INSERT INTO entries (tenant_id, path, parent_path, kind, content, version, changed_at, origin)
+      VALUES (p_tenant, p_path, parent, 'file', p_content, p_version, opened.at, p_origin)
+      ON CONFLICT (tenant_id, path) DO NOTHING;
+      is_made := FOUND;
+    END IF;
   END IF;
-  IF exceeded IS NOT NULL OR NOT FOUND THEN
+  IF NOT is_made THEN
     PERFORM FROM entries AS e WHERE e.tenant_id = p_tenant AND e.path = p_path;
     IF FOUND THEN
       outcome := 'exists';

@@ -76,6 +76,13 @@ export interface MemoryStore {
   /** Deletes a file, or a directory and everything below it. Not for the root. */
   delete(path: MemoryPath, answer: MemoryResult): Promise<Deleted>;
 
+  /** Deletes a file unless its content is another than expected. A directory counts as missing. */
+  deleteIf(
+    path: MemoryPath,
+    isExpected: (content: string) => boolean,
+    answer: MemoryResult,
+  ): Promise<Deleted | { kind: 'changed' }>;
+
   /** Moves a file, or a directory and everything below it, and creates the missing directories above `to`. */
   rename(from: MemoryPath, to: MemoryPath, answer: MemoryResult): Promise<Renamed>;
 

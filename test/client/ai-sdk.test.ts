@@ -3,12 +3,12 @@ import { generateText, stepCountIs } from 'ai';
 import { memoryExecute } from 'memory-service-client/ai-sdk';
 import { expect, it } from 'vitest';
 import { resultsSent } from '../support/messages-api.ts';
-import { failure, result, text, use, useWorld } from './world.ts';
+import { failure, result, text, use, useAgentFixture } from './agent-fixture.ts';
 
-const world = useWorld();
+const fixture = useAgentFixture();
 
 /** Plays a conversation with `generateText`. */
-async function play(url: string, memory: ReturnType<typeof world.client>) {
+async function play(url: string, memory: ReturnType<typeof fixture.client>) {
   const anthropic = createAnthropic({ baseURL: `${url}/v1`, apiKey: 'test' });
   return generateText({
     model: anthropic('claude-sonnet-5-5'),
@@ -20,7 +20,7 @@ async function play(url: string, memory: ReturnType<typeof world.client>) {
 }
 
 it('the model reads the documented strings, failures with is_error', async () => {
-  const api = await world.messagesApi([
+  const api = await fixture.messagesApi([
     [
       use('toolu_1', { command: 'create', path: '/memories/f', file_text: 'one\ntwo\n' }),
       use('toolu_2', { command: 'create', path: '/memories/f', file_text: '' }),
@@ -30,7 +30,7 @@ it('the model reads the documented strings, failures with is_error', async () =>
     [use('toolu_5', { command: 'delete', path: '/memories/f' })],
     [text('Done.')],
   ]);
-  const answer = await play(api.url, world.client());
+  const answer = await play(api.url, fixture.client());
   expect(answer.text).toBe('Done.');
   expect(resultsSent(api)).toStrictEqual([
     [],
@@ -45,9 +45,9 @@ it('the model reads the documented strings, failures with is_error', async () =>
 });
 
 it('the id of the call is carried through: a conversation sent again writes once', async () => {
-  const memory = world.client();
+  const memory = fixture.client();
   for (let times = 0; times < 2; times++) {
-    const api = await world.messagesApi([
+    const api = await fixture.messagesApi([
       [use('toolu_1', { command: 'create', path: '/memories/f', file_text: 'x' })],
       [text('Done.')],
     ]);
@@ -59,11 +59,11 @@ it('the id of the call is carried through: a conversation sent again writes once
 });
 
 it('a service that gives no result: the model reads why', async () => {
-  const api = await world.messagesApi([
+  const api = await fixture.messagesApi([
     [use('toolu_1', { command: 'view', path: '/memories' })],
     [text('My memory is away.')],
   ]);
-  await play(api.url, world.client({ apiKey: 'mem_wrong' }));
+  await play(api.url, fixture.client({ apiKey: 'mem_wrong' }));
   const [sent] = resultsSent(api)[1] ?? [];
   expect(sent).toMatchObject({ is_error: true });
   expect(sent?.content).toMatch(
@@ -72,11 +72,11 @@ it('a service that gives no result: the model reads why', async () => {
 });
 
 it("an input that the AI SDK's own schema refuses: the model reads why, and the conversation goes on", async () => {
-  const api = await world.messagesApi([
+  const api = await fixture.messagesApi([
     [use('toolu_1', { command: 'str_replace', path: '/memories/f', old_str: 'x' })],
     [text('Done.')],
   ]);
-  expect((await play(api.url, world.client())).text).toBe('Done.');
+  expect((await play(api.url, fixture.client())).text).toBe('Done.');
   const [sent] = resultsSent(api)[1] ?? [];
   expect(sent).toMatchObject({ tool_use_id: 'toolu_1', is_error: true });
   expect(sent?.content).toMatch(/^Invalid input for tool memory: /);

@@ -4,9 +4,9 @@ import { ToolError } from '@anthropic-ai/sdk/lib/tools/ToolError';
 import { memoryTool } from 'memory-service-client/anthropic';
 import { expect, it } from 'vitest';
 import { resultsSent } from '../support/messages-api.ts';
-import { result, text, use, useWorld } from './world.ts';
+import { result, text, use, useAgentFixture } from './agent-fixture.ts';
 
-const world = useWorld();
+const fixture = useAgentFixture();
 const VIEW = { command: 'view', path: '/memories' } as const;
 
 const run = (url: string, tool: ReturnType<typeof memoryTool>, options = {}) =>
@@ -14,7 +14,6 @@ const run = (url: string, tool: ReturnType<typeof memoryTool>, options = {}) =>
     {
       model: 'claude-sonnet-5-5',
       max_tokens: 2048,
-      betas: ['context-management-2025-06-27'],
       messages: [{ role: 'user', content: 'Hello' }],
       tools: [tool],
     },
@@ -22,17 +21,17 @@ const run = (url: string, tool: ReturnType<typeof memoryTool>, options = {}) =>
   );
 
 it("the rest of the tool's definition reaches the API", async () => {
-  const api = await world.messagesApi([[text('Hello.')]]);
-  await run(api.url, memoryTool(world.client(), { cache_control: { type: 'ephemeral' } }));
+  const api = await fixture.messagesApi([[text('Hello.')]]);
+  await run(api.url, memoryTool(fixture.client(), { cache_control: { type: 'ephemeral' } }));
   expect(api.requests[0]?.body.tools).toStrictEqual([
     { type: 'memory_20250818', name: 'memory', cache_control: { type: 'ephemeral' } },
   ]);
 });
 
 it('a service that gives no result: the model reads why, onError is told, and the conversation goes on', async () => {
-  const api = await world.messagesApi([[use('toolu_1', VIEW)], [text('My memory is away.')]]);
+  const api = await fixture.messagesApi([[use('toolu_1', VIEW)], [text('My memory is away.')]]);
   const told: string[] = [];
-  const memory = world.client({ apiKey: 'mem_wrong', onError: ({ code }) => told.push(code) });
+  const memory = fixture.client({ apiKey: 'mem_wrong', onError: ({ code }) => told.push(code) });
   const answer = await run(api.url, memoryTool(memory));
   expect(answer.content).toMatchObject([{ text: 'My memory is away.' }]);
   expect(told).toStrictEqual(['unauthorized']);
@@ -44,7 +43,7 @@ it('a service that gives no result: the model reads why, onError is told, and th
 });
 
 it('a conversation that is sent again from its start: each write happens once', async () => {
-  const memory = world.client();
+  const memory = fixture.client();
   await memory.execute({ command: 'create', path: '/memories/log', file_text: 'start' });
   const replies = [
     [use('toolu_1', { command: 'insert', path: '/memories/log', insert_line: 1, insert_text: 'step 1' })],
@@ -52,7 +51,7 @@ it('a conversation that is sent again from its start: each write happens once', 
     [text('Done.')],
   ];
   for (let times = 0; times < 2; times++) {
-    const api = await world.messagesApi(replies);
+    const api = await fixture.messagesApi(replies);
     await run(api.url, memoryTool(memory));
     expect(resultsSent(api)).toStrictEqual([
       [],
@@ -67,21 +66,21 @@ it('a conversation that is sent again from its start: each write happens once', 
 
 it("the runner's signal ends the call", async () => {
   const controller = new AbortController();
-  const memory = world.client({
+  const memory = fixture.client({
     fetch: (_url, init) =>
       new Promise((_, reject) => {
         init?.signal?.addEventListener('abort', () => reject(init.signal?.reason));
         controller.abort();
       }),
   });
-  const api = await world.messagesApi([[use('toolu_1', VIEW)], [text('never')]]);
+  const api = await fixture.messagesApi([[use('toolu_1', VIEW)], [text('never')]]);
   const runner = run(api.url, memoryTool(memory), { signal: controller.signal });
   await expect(runner.runUntilDone()).rejects.toThrow('Request was aborted.');
   expect(api.requests).toHaveLength(1);
 });
 
 it('without a context, as in a call of one’s own, there is no id and no block', async () => {
-  const tool = memoryTool(world.client());
+  const tool = memoryTool(fixture.client());
   expect(await tool.run(VIEW)).toBe(
     "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:\n4.0K\t/memories",
   );

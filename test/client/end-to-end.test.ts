@@ -7,15 +7,15 @@ import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableT
 import { memoryTool } from 'memory-service-client/anthropic';
 import { expect, it } from 'vitest';
 import { resultsSent } from '../support/messages-api.ts';
-import { result, text, use, useWorld } from './world.ts';
+import { result, text, use, useAgentFixture } from './agent-fixture.ts';
 
-const world = useWorld();
+const fixture = useAgentFixture();
 
-const request = { model: 'claude-sonnet-5-5', max_tokens: 2048, betas: ['context-management-2025-06-27'] };
+const request = { model: 'claude-sonnet-5-5', max_tokens: 2048 };
 const anthropic = (url: string) => new Anthropic({ baseURL: url, apiKey: 'test', maxRetries: 0 });
 
 it('the customer-service ticket', async () => {
-  const memory = world.client();
+  const memory = fixture.client();
   // As large as in the documentation's listing: 1536 and 2048 bytes.
   const guidelines = `<guidelines>\n<addressing_customers>\n- Always address customers by their first name\n- Use empathetic language\n<!-- ${'.'.repeat(1389)} -->\n</addressing_customers>\n</guidelines>`;
   for (const [path, file_text] of [
@@ -24,7 +24,7 @@ it('the customer-service ticket', async () => {
   ] as const) {
     await memory.execute({ command: 'create', path, file_text });
   }
-  const api = await world.messagesApi([
+  const api = await fixture.messagesApi([
     [
       text(
         "I'll help you respond to the customer service ticket. Let me check my memory for any previous context.",
@@ -86,7 +86,7 @@ it('the refactoring, with context editing', async () => {
   };
   const progress = '/memories/refactoring_progress.xml';
   const edit = (id: string, path: string) => use(id, { path }, 'edit_file');
-  const api = await world.messagesApi([
+  const api = await fixture.messagesApi([
     [use('toolu_1', { command: 'view', path: '/memories' })],
     [edit('toolu_2', 'a.py'), edit('toolu_3', 'b.py')],
     // The API has warned that the context is nearly full.
@@ -120,9 +120,10 @@ it('the refactoring, with context editing', async () => {
 
   await anthropic(api.url).beta.messages.toolRunner({
     ...request,
+    betas: ['context-management-2025-06-27'],
     max_tokens: 4096,
     messages: [{ role: 'user', content: 'Refactor this project.' }],
-    tools: [memoryTool(world.client()), editFile],
+    tools: [memoryTool(fixture.client()), editFile],
     context_management: {
       edits: [
         {

@@ -4,12 +4,12 @@ import { MemoryServiceError } from 'memory-service-client';
 import { memoryExecute } from 'memory-service-client/langchain';
 import { expect, it } from 'vitest';
 import { resultsSent } from '../support/messages-api.ts';
-import { result, text, use, useWorld } from './world.ts';
+import { result, text, use, useAgentFixture } from './agent-fixture.ts';
 
-const world = useWorld();
+const fixture = useAgentFixture();
 
 /** Plays a conversation; like LangChain's agents, it starts all calls of a turn at once. */
-async function play(url: string, client: ReturnType<typeof world.client>): Promise<BaseMessage[]> {
+async function play(url: string, client: ReturnType<typeof fixture.client>): Promise<BaseMessage[]> {
   const memory = tools.memory_20250818({ execute: memoryExecute(client) });
   const options = { model: 'claude-sonnet-5-5', apiKey: 'test', anthropicApiUrl: url, maxRetries: 0 };
   const model = new ChatAnthropic(options).bindTools([memory]);
@@ -23,7 +23,7 @@ async function play(url: string, client: ReturnType<typeof world.client>): Promi
 }
 
 it('the model reads the documented strings; failures have the status, which LangChain does not send', async () => {
-  const api = await world.messagesApi([
+  const api = await fixture.messagesApi([
     [
       use('toolu_1', { command: 'create', path: '/memories/f', file_text: 'one\ntwo\n' }),
       use('toolu_2', { command: 'create', path: '/memories/f', file_text: '' }),
@@ -34,7 +34,7 @@ it('the model reads the documented strings; failures have the status, which Lang
     [use('toolu_5', { command: 'delete', path: '/memories/f' })],
     [text('Done.')],
   ]);
-  const messages = await play(api.url, world.client());
+  const messages = await play(api.url, fixture.client());
   expect(resultsSent(api)).toStrictEqual([
     [],
     [
@@ -57,9 +57,9 @@ it('the model reads the documented strings; failures have the status, which Lang
 });
 
 it('the id of the call is carried through: a conversation sent again writes once', async () => {
-  const client = world.client();
+  const client = fixture.client();
   for (let times = 0; times < 2; times++) {
-    const api = await world.messagesApi([
+    const api = await fixture.messagesApi([
       [use('toolu_1', { command: 'create', path: '/memories/f', file_text: 'x' })],
       [text('Done.')],
     ]);
@@ -71,20 +71,20 @@ it('the id of the call is carried through: a conversation sent again writes once
 });
 
 it('invoked with an input alone it gives the content', async () => {
-  const memory = tools.memory_20250818({ execute: memoryExecute(world.client()) });
+  const memory = tools.memory_20250818({ execute: memoryExecute(fixture.client()) });
   expect(await memory.invoke({ command: 'delete', path: '/memories/f' })).toBe(
     'Error: The path /memories/f does not exist',
   );
 });
 
 it('a service that gives no result: the call throws', async () => {
-  const api = await world.messagesApi([[use('toolu_1', { command: 'view', path: '/memories' })]]);
-  const conversation = play(api.url, world.client({ apiKey: 'mem_wrong' }));
+  const api = await fixture.messagesApi([[use('toolu_1', { command: 'view', path: '/memories' })]]);
+  const conversation = play(api.url, fixture.client({ apiKey: 'mem_wrong' }));
   await expect(conversation).rejects.toBeInstanceOf(MemoryServiceError);
 });
 
 it("an input that LangChain's own schema refuses: invoke throws", async () => {
-  const memory = tools.memory_20250818({ execute: memoryExecute(world.client()) });
+  const memory = tools.memory_20250818({ execute: memoryExecute(fixture.client()) });
   const args = { command: 'str_replace', path: '/memories/f', old_str: 'x' };
   const call = { type: 'tool_call', id: 'toolu_1', name: 'memory', args } as const;
   await expect(memory.invoke(call)).rejects.toThrow('Received tool input did not match expected schema');

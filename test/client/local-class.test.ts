@@ -11,9 +11,9 @@ import { memoryTool } from 'memory-service-client/anthropic';
 import { expect, inject, it } from 'vitest';
 import { resultsSent } from '../support/messages-api.ts';
 import { cmd } from '../support/table.ts';
-import { text, use, useWorld } from './world.ts';
+import { text, use, useAgentFixture } from './agent-fixture.ts';
 
-const world = useWorld();
+const fixture = useAgentFixture();
 
 /** Where they differ, and the words of the contract that say so. */
 interface Difference {
@@ -136,11 +136,10 @@ const STEPS: Step[] = [
 /** The results of the conversation that the SDK's tool runner sends. */
 async function converse(tool: BetaRunnableTool): Promise<string[]> {
   const turns = STEPS.map(([input], i) => [use(`toolu_${i}`, input)]);
-  const api = await world.messagesApi([...turns, [text('Done.')]]);
+  const api = await fixture.messagesApi([...turns, [text('Done.')]]);
   await new Anthropic({ baseURL: api.url, apiKey: 'test', maxRetries: 0 }).beta.messages.toolRunner({
     model: 'claude-sonnet-5-5',
     max_tokens: 2048,
-    betas: ['context-management-2025-06-27'],
     messages: [{ role: 'user', content: 'Show what you can do.' }],
     tools: [tool],
   });
@@ -161,7 +160,7 @@ function withUsualSizes(content: string): string {
 it('has the same results but for the documented differences', async () => {
   const folder = await mkdtemp(join(inject('scratch'), 'local-'));
   const local = await converse(betaMemoryTool(await BetaLocalFilesystemMemoryTool.init(folder)));
-  const remote = await converse(memoryTool(world.client()));
+  const remote = await converse(memoryTool(fixture.client()));
   const diff = STEPS.flatMap(([input], i) => {
     const [before, after] = [withUsualSizes(local[i] ?? ''), remote[i]];
     return before === after ? [] : [{ input, local: before, service: after }];

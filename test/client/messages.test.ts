@@ -2,12 +2,12 @@ import Anthropic from '@anthropic-ai/sdk';
 import { runMemoryTools } from 'memory-service-client';
 import { expect, it } from 'vitest';
 import { resultsSent } from '../support/messages-api.ts';
-import { text, use, useWorld } from './world.ts';
+import { text, use, useAgentFixture } from './agent-fixture.ts';
 
-const world = useWorld();
+const fixture = useAgentFixture();
 
 it('answers every memory call of a message in order, and leaves the others', async () => {
-  const api = await world.messagesApi([
+  const api = await fixture.messagesApi([
     [
       text('Let me see.'),
       use('toolu_1', { command: 'create', path: '/memories/f', file_text: 'x' }),
@@ -21,13 +21,12 @@ it('answers every memory call of a message in order, and leaves the others', asy
   const request = {
     model: 'claude-sonnet-5-5',
     max_tokens: 2048,
-    betas: ['context-management-2025-06-27'],
     tools: [{ type: 'memory_20250818', name: 'memory' } as const],
   };
   const messages: Anthropic.Beta.BetaMessageParam[] = [{ role: 'user', content: 'Hello' }];
   const answer = await anthropic.beta.messages.create({ ...request, messages });
 
-  const results = await runMemoryTools(world.client(), answer);
+  const results = await runMemoryTools(fixture.client(), answer);
   const block = (tool_use_id: string, content: string, is_error: boolean) => ({
     type: 'tool_result',
     tool_use_id,
@@ -49,7 +48,7 @@ it('answers every memory call of a message in order, and leaves the others', asy
 });
 
 it('a message without calls of memory has no results', async () => {
-  const memory = world.client();
+  const memory = fixture.client();
   expect(await runMemoryTools(memory, { content: 'Hello' })).toStrictEqual([]);
   expect(
     await runMemoryTools(memory, { content: [text('Hello'), use('toolu_1', {}, 'bash')] }),
@@ -65,7 +64,7 @@ it('a message that is run again after a fault: what was done is not done twice',
     ],
   };
   let calls = 0;
-  const failing = world.client({
+  const failing = fixture.client({
     tenant,
     maxRetries: 0,
     fetch: async (url, init) => {
@@ -74,7 +73,7 @@ it('a message that is run again after a fault: what was done is not done twice',
     },
   });
   await expect(runMemoryTools(failing, message)).rejects.toMatchObject({ code: 'network_error' });
-  const results = await runMemoryTools(world.client({ tenant }), message);
+  const results = await runMemoryTools(fixture.client({ tenant }), message);
   expect(results.map(({ content, is_error }) => [content, is_error])).toStrictEqual([
     ['File created successfully at: /memories/f', false],
     ["Here's the content of /memories/f with line numbers:\n     1\tx", false],

@@ -1,18 +1,22 @@
-/** The packed client in a project of its own, and every TypeScript snippet of the documents in such a project. */
+/**
+ * The packed client in a project of its own, and every TypeScript snippet of the documents in such a project.
+ *
+ * @module-tag long
+ */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MemoryClient } from 'memory-service-client';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { freshTenant } from '../support/service.ts';
-import { compile, installClient, type Packed, packClient, run, withSdks } from './packed-client.ts';
-import { text, use, useWorld } from './world.ts';
+import { text, use, useAgentFixture } from './agent-fixture.ts';
+import { compile, install, type Packed, pack, run, withSdks } from './packed-client.ts';
 
-const world = useWorld();
+const fixture = useAgentFixture();
 let packed: Packed;
-let project: Awaited<ReturnType<typeof installClient>>;
+let project: Awaited<ReturnType<typeof install>>;
 beforeAll(async () => {
-  packed = await packClient();
-  project = await installClient(packed.archive);
+  packed = await pack('memory-service-client');
+  project = await install([packed.archive], 'offline');
 });
 
 describe('installed alone', () => {
@@ -116,11 +120,11 @@ describe('the snippets of the documents, as they stand', () => {
   );
   it.concurrent.each(cases)('$name', async ({ name, prints, isAgent }) => {
     const tenant = freshTenant();
-    const api = await world.messagesApi(REPLIES);
+    const api = await fixture.messagesApi(REPLIES);
     const env = {
       PATH: process.env.PATH,
-      MEMORY_SERVICE_URL: world.url,
-      MEMORY_SERVICE_API_KEY: world.serviceKey,
+      MEMORY_SERVICE_URL: fixture.url,
+      MEMORY_SERVICE_API_KEY: fixture.serviceKey,
       MEMORY_SERVICE_TENANT: tenant,
       ANTHROPIC_BASE_URL: api.url,
       ANTHROPIC_API_KEY: 'test',
@@ -128,7 +132,7 @@ describe('the snippets of the documents, as they stand', () => {
     const ran = await run(process.execPath, [`out/${name}.js`], { cwd: folder, env });
     expect(ran).toStrictEqual({ stdout: prints, stderr: '' });
     expect(api.requests).toHaveLength(isAgent ? 2 : 0);
-    const memory = new MemoryClient({ url: world.url, apiKey: world.serviceKey, tenant });
+    const memory = new MemoryClient({ url: fixture.url, apiKey: fixture.serviceKey, tenant });
     const { content } = await memory.execute({ command: 'view', path: '/memories/user.md' });
     expect(content.endsWith('\tLives in Lyon.')).toBe(isAgent);
   });

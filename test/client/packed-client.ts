@@ -1,4 +1,4 @@
-/** The client as a user has it: packed, and installed from the archive into a folder outside the repository. */
+/** A package as a user has it: packed, and installed from the archive into a folder outside the repository. */
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -27,12 +27,12 @@ export interface Packed {
   files: string[];
 }
 
-/** Packs the client, as the README says. */
-export async function packClient(): Promise<Packed> {
+/** Packs a workspace, as its README says. */
+export async function pack(workspace: string): Promise<Packed> {
   const folder = await mkdtemp(join(inject('scratch'), 'packed-'));
   // Silent, or what `prepack` prints comes before the JSON.
   const options = ['--pack-destination', folder, '--json', '--silent'];
-  const args = ['pack', '--workspace', 'memory-service-client', ...options];
+  const args = ['pack', '--workspace', workspace, ...options];
   const { stdout } = await run('npm', args, { cwd: root });
   const answer = JSON.parse(stdout);
   // npm 12 gives an object by package, the ones before it an array.
@@ -45,11 +45,18 @@ export async function packClient(): Promise<Packed> {
   };
 }
 
-/** An empty project with the client from the archive, without a registry. */
-export async function installClient(archive: string): Promise<{ folder: string; packages: string[] }> {
+/**
+ * An empty project with packages: archives, or names of the registry; also options of `npm install`.
+ *
+ * @param from `offline` for packages without dependencies, which need no registry
+ */
+export async function install(
+  packages: string[],
+  from: 'offline' | 'prefer-offline',
+): Promise<{ folder: string; packages: string[] }> {
   const folder = await mkdtemp(join(inject('scratch'), 'project-'));
   await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
-  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', archive], { cwd: folder });
+  await run('npm', ['install', `--${from}`, '--no-audit', '--no-fund', ...packages], { cwd: folder });
   const listed = await run('npm', ['ls', '--all', '--parseable'], { cwd: folder });
   return { folder, packages: listed.stdout.trim().split('\n').slice(1) };
 }

@@ -3,11 +3,11 @@ import Anthropic from '@anthropic-ai/sdk';
 import { memoryTool } from 'memory-service-client/anthropic';
 import { expect, it, vi } from 'vitest';
 import { resultsSent } from '../support/messages-api.ts';
-import { failure, result, text, use, useWorld } from './world.ts';
+import { failure, result, text, use, useAgentFixture } from './agent-fixture.ts';
 
-const world = useWorld();
+const fixture = useAgentFixture();
 
-const request = { model: 'claude-sonnet-5-5', max_tokens: 2048, betas: ['context-management-2025-06-27'] };
+const request = { model: 'claude-sonnet-5-5', max_tokens: 2048 };
 const anthropic = (url: string) => new Anthropic({ baseURL: url, apiKey: 'test', maxRetries: 0 });
 
 /** Several calls in one turn: later ones build on earlier ones, some fail, none stops the others. */
@@ -74,12 +74,12 @@ it.each([
   ['streamed', { stream: true }],
   ['started while the reply streams', { stream: true, runToolsEagerly: true }],
 ] as const)('parallel tool calls, %s', async (_, mode) => {
-  const api = await world.messagesApi(PARALLEL);
+  const api = await fixture.messagesApi(PARALLEL);
   const runner = anthropic(api.url).beta.messages.toolRunner({
     ...request,
     ...mode,
     messages: [{ role: 'user', content: 'Set up your notes.' }],
-    tools: [memoryTool(world.client())],
+    tools: [memoryTool(fixture.client())],
   });
   await runner.runUntilDone();
   expect(resultsSent(api)).toStrictEqual(PARALLEL_RESULTS);
@@ -89,7 +89,7 @@ it('parallel tool calls, the first answer to each lost on the way', async () => 
   vi.spyOn(Math, 'random').mockReturnValue(0);
   const seen = new Map<string, number>();
   const replayed: string[] = [];
-  const memory = world.client({
+  const memory = fixture.client({
     fetch: async (url, init) => {
       const response = await fetch(url, init);
       const { id } = JSON.parse(String(init?.body)) as { id: string };
@@ -99,7 +99,7 @@ it('parallel tool calls, the first answer to each lost on the way', async () => 
       return response;
     },
   });
-  const api = await world.messagesApi(PARALLEL);
+  const api = await fixture.messagesApi(PARALLEL);
   await anthropic(api.url).beta.messages.toolRunner({
     ...request,
     messages: [{ role: 'user', content: 'Set up your notes.' }],

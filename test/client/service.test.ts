@@ -4,9 +4,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { MemoryClient, type MemoryServiceError } from 'memory-service-client';
 import { expect, it, vi } from 'vitest';
-import { useWorld } from './world.ts';
+import { useAgentFixture } from './agent-fixture.ts';
 
-const world = useWorld();
+const fixture = useAgentFixture();
 
 const create = { command: 'create', path: '/memories/f', file_text: 'x' } as const;
 const insert = { command: 'insert', path: '/memories/f', insert_line: 0, insert_text: 'y' } as const;
@@ -19,7 +19,7 @@ const errorOf = (call: Promise<unknown>) =>
   );
 
 it('executes inputs and blocks, and tells failures by is_error', async () => {
-  const memory = world.client();
+  const memory = fixture.client();
   expect(await memory.execute(create)).toStrictEqual({
     content: 'File created successfully at: /memories/f',
     is_error: false,
@@ -37,7 +37,7 @@ it('executes inputs and blocks, and tells failures by is_error', async () => {
 it('an answer that is lost on the way: the write happens once, and its answer comes with the next try', async () => {
   vi.spyOn(Math, 'random').mockReturnValue(0);
   let lost = 0;
-  const memory = world.client({
+  const memory = fixture.client({
     fetch: async (url, init) => {
       const response = await fetch(url, init);
       lost++;
@@ -56,8 +56,8 @@ it('an answer that is lost on the way: the write happens once, and its answer co
 
 it("after giving up, the error's key makes the same call safe to send again", async () => {
   const tenant = 'gave-up';
-  await world.client({ tenant }).execute(create);
-  const dropping = world.client({
+  await fixture.client({ tenant }).execute(create);
+  const dropping = fixture.client({
     tenant,
     maxRetries: 0,
     fetch: async (url, init) => {
@@ -67,7 +67,7 @@ it("after giving up, the error's key makes the same call safe to send again", as
   });
   const error = await errorOf(dropping.execute(insert));
   expect(error).toMatchObject({ code: 'network_error', retryable: true });
-  const memory = world.client({ tenant });
+  const memory = fixture.client({ tenant });
   const idempotencyKey = error?.idempotencyKey;
   expect((await memory.execute(insert, { idempotencyKey })).content).toBe(
     'The file /memories/f has been edited.',
@@ -79,11 +79,11 @@ it("after giving up, the error's key makes the same call safe to send again", as
 
 it('tells the problems of the service with status, code and request id', async () => {
   const problems = await Promise.all([
-    errorOf(world.client({ apiKey: 'mem_wrong' }).execute(view)),
-    errorOf(world.client({ tenant: 'not-a-tenant!' }).execute(view)),
-    errorOf(world.client({ tenant: undefined }).execute(view)),
-    errorOf(new MemoryClient({ url: `${world.url}/execute` }).execute(view)),
-    errorOf(world.client().execute({ type: 'tool_use', id: 'toolu_1', name: 'bash', input: {} })),
+    errorOf(fixture.client({ apiKey: 'mem_wrong' }).execute(view)),
+    errorOf(fixture.client({ tenant: 'not-a-tenant!' }).execute(view)),
+    errorOf(fixture.client({ tenant: undefined }).execute(view)),
+    errorOf(new MemoryClient({ url: `${fixture.url}/execute` }).execute(view)),
+    errorOf(fixture.client().execute({ type: 'tool_use', id: 'toolu_1', name: 'bash', input: {} })),
   ]);
   expect(problems.map((error) => [error?.status, error?.code, error?.retryable])).toStrictEqual([
     [401, 'unauthorized', false],
@@ -96,7 +96,7 @@ it('tells the problems of the service with status, code and request id', async (
 });
 
 it('the same key with another input is refused', async () => {
-  const memory = world.client();
+  const memory = fixture.client();
   await memory.execute(create, { idempotencyKey: 'one' });
   const error = await errorOf(memory.execute(insert, { idempotencyKey: 'one' }));
   expect([error?.status, error?.code]).toStrictEqual([422, 'idempotency_key_reused']);
@@ -112,7 +112,7 @@ it('a port where nobody listens: says so', async () => {
     new MemoryClient({ url: `http://127.0.0.1:${port}`, maxRetries: 0 }).execute(view),
   );
   expect(error?.message).toBe(
-    `The memory service at http://127.0.0.1:${port} cannot be reached: ECONNREFUSED. Check the url, and that it runs. (request ${error?.requestId})`,
+    `The memory service at http://127.0.0.1:${port} cannot be reached: ECONNREFUSED. Check the URL and that the service runs. (request ${error?.requestId})`,
   );
 });
 
@@ -124,7 +124,7 @@ it('a redirect is not followed: what is written goes nowhere else', async () => 
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const error = await errorOf(world.client({ url: `http://127.0.0.1:${port}` }).execute(create));
+  const error = await errorOf(fixture.client({ url: `http://127.0.0.1:${port}` }).execute(create));
   expect([error?.status, error?.code, error?.retryable]).toStrictEqual([307, 'http_307', false]);
   expect(visits).toStrictEqual(['/execute']);
   server.close();
@@ -132,7 +132,7 @@ it('a redirect is not followed: what is written goes nowhere else', async () => 
 });
 
 it('a read-only key: what the model reads', async () => {
-  const memory = new MemoryClient({ url: world.url, apiKey: await world.tenantKey('read_only') });
+  const memory = new MemoryClient({ url: fixture.url, apiKey: await fixture.tenantKey('read_only') });
   expect(await memory.execute(create)).toStrictEqual({
     content: 'Error: This memory is read-only',
     is_error: true,

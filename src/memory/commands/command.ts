@@ -18,6 +18,8 @@ export interface MemoryContext {
   access: 'read_write' | 'read_only';
   /** How secrets in written text are handled; undefined: not at all. */
   redaction: { mode: 'mask' | 'reject'; scanner: SecretScanner } | undefined;
+  /** What `create` does with a file that exists. */
+  createExisting: 'error' | 'overwrite';
   /** Language of the headers of `view`. */
   language: Language;
 }

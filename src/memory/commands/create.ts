@@ -1,15 +1,17 @@
 import { z } from 'zod';
 import { alreadyExists, created, notADirectory } from '../messages.ts';
-import { parsePath, ROOT } from '../path.ts';
-import { failure } from '../result.ts';
-import { defineCommand, pathField, textField } from './command.ts';
+import { type MemoryPath, parsePath, ROOT } from '../path.ts';
+import { failure, type MemoryResult } from '../result.ts';
+import type { Created } from '../store.ts';
+import { defineCommand, type MemoryContext, pathField, textField } from './command.ts';
 import { applyWritePolicy } from './edit.ts';
 import { overQuota } from './quota.ts';
 import { refuseSecretPath } from './redaction.ts';
 
 export const create = defineCommand({
   name: 'create',
-  description: 'Makes a new file; nothing may be at its path yet.',
+  description:
+    'Creates a file. Nothing may be at its path, unless the service or its tenant overwrites existing files.',
   access: 'write',
   schema: z.object({
     command: z.literal('create'),
@@ -22,23 +24,52 @@ export const create = defineCommand({
   async execute({ path: given, file_text: text }, context) {
     const parsed = parsePath(given);
     if (!parsed.ok) return failure(parsed.refusal);
-    const { path } = parsed;
-    const refusal = await refuseSecretPath(path, context);
-    if (refusal) return refusal;
-    const change = { content: text, start: 0, end: text.length };
-    const { content, result } = await applyWritePolicy(path, undefined, change, () => created(path), context);
-    if (content === undefined) return result;
-    if (path === ROOT) return failure(alreadyExists(path));
-    const outcome = await context.store.create(path, content, result);
-    switch (outcome.kind) {
-      case 'created':
-        return result;
-      case 'exists':
-        return failure(alreadyExists(path));
-      case 'not_a_directory':
-        return failure(notADirectory(outcome.path));
-      case 'over_quota':
-        return overQuota(outcome);
-    }
+    return (await createFile(parsed.path, text, context)).result;
   },
 });
+
+/** What came of a new file: its content as it was written, whether something was there already, and what the model reads. */
+export type NewFile = { result: MemoryResult } & (
+  | { kind: 'created'; content: string }
+  | { kind: 'exists' | 'refused' }
+);
+
+export async function createFile(path: MemoryPath, text: string, context: MemoryContext): Promise<NewFile> {
+  const refusal = await refuseSecretPath(path, context);
+  if (refusal) return { kind: 'refused', result: refusal };
+  const change = { content: text, start: 0, end: text.length };
+  const { content, result } = await applyWritePolicy(path, undefined, change, () => created(path), context);
+  if (content === undefined) return { kind: 'refused', result };
+  const exists = { kind: 'exists', result: failure(alreadyExists(path)) } as const;
+  if (path === ROOT) return exists;
+  const outcome = await write(path, content, result, context);
+  switch (outcome.kind) {
+    case 'created':
+      return { kind: 'created', content, result };
+    case 'exists':
+      return exists;
+    case 'not_a_directory':
+      return { kind: 'refused', result: failure(notADirectory(outcome.path)) };
+    case 'over_quota':
+      return { kind: 'refused', result: overQuota(outcome) };
+  }
+}
+
+/** Creates a file, or replaces the content of an existing one where that is allowed. `exists` remains the outcome for a directory. */
+async function write(
+  path: MemoryPath,
+  content: string,
+  result: MemoryResult,
+  { store, createExisting }: MemoryContext,
+): Promise<Created> {
+  const replaceAll = () => ({ content, start: 0, end: content.length, result });
+  for (;;) {
+    const created = await store.create(path, content, result);
+    if (created.kind !== 'exists' || createExisting === 'error') return created;
+    const edited = await store.edit(path, replaceAll);
+    if (edited.kind === 'over_quota') return edited;
+    if (edited.kind !== 'missing') return { kind: 'created' };
+    if ((await store.lookup(path, 0)).kind === 'dir') return { kind: 'exists' };
+    // Another request deleted or replaced the file in between, so the next round starts from what is there now.
+  }
+}

@@ -14,7 +14,7 @@ import {
 import { freshTenant, type Service, startSharedService } from '../support/service.ts';
 
 /** What an agent needs: the service on a socket with keys and real Postgres, and the Messages API. */
-export interface World {
+export interface AgentFixture {
   /** The service's URL. */
   readonly url: string;
   /** A key for any tenant. */
@@ -29,8 +29,8 @@ export interface World {
 
 const SILENT = { warn: () => {}, debug: () => {} };
 
-/** Makes a world for the tests of a file. */
-export function useWorld(): World {
+/** Makes a fixture for the tests of a file. */
+export function useAgentFixture(): AgentFixture {
   let service: Service | undefined;
   const apis: MessagesApi[] = [];
 
@@ -40,7 +40,7 @@ export function useWorld(): World {
     await new Keys(service.database).create({ hash, id, tenant, access, label: '', expiresAt: null });
     return key;
   };
-  const world = {
+  const fixture = {
     url: '',
     serviceKey: '',
     messagesApi: async (replies: readonly Reply[]) => {
@@ -50,8 +50,8 @@ export function useWorld(): World {
     },
     client: (options: Partial<MemoryClientOptions> = {}) =>
       new MemoryClient({
-        url: world.url,
-        apiKey: world.serviceKey,
+        url: fixture.url,
+        apiKey: fixture.serviceKey,
         tenant: freshTenant(),
         logger: SILENT,
         ...options,
@@ -65,14 +65,14 @@ export function useWorld(): World {
   beforeAll(async () => {
     service = await startSharedService('postgres', { AUTH: 'keys', AUTH_FAILURES_PER_MINUTE: '0' });
     await service.app.listen({ host: '127.0.0.1', port: 0 });
-    world.url = `http://127.0.0.1:${(service.app.server.address() as AddressInfo).port}`;
-    world.serviceKey = await makeKey(null, 'read_write');
+    fixture.url = `http://127.0.0.1:${(service.app.server.address() as AddressInfo).port}`;
+    fixture.serviceKey = await makeKey(null, 'read_write');
   });
   afterAll(async () => {
     for (const api of apis) await api.close();
     await service?.close();
   });
-  return world;
+  return fixture;
 }
 
 export const text = (words: string): Block => ({ type: 'text', text: words });

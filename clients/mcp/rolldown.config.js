@@ -1,0 +1,13 @@
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'rolldown';
+
+/** One file with the client inside, because the package has to install without its workspace. */
+export default defineConfig({
+  input: 'src/cli.ts',
+  platform: 'node',
+  external: /^@modelcontextprotocol\/sdk\//,
+  resolve: {
+    alias: { 'memory-service-client': fileURLToPath(new URL('../typescript/src/index.ts', import.meta.url)) },
+  },
+  output: { file: 'dist/cli.js', format: 'esm', cleanDir: true },
+});

@@ -1,0 +1,41 @@
+#!/usr/bin/env node
+/** The command `memory-service-mcp`. Standard output belongs to the protocol, so messages for people go to standard error. */
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { MemoryClient } from 'memory-service-client';
+import packageJson from '../package.json' with { type: 'json' };
+import { createHttpServer } from './http.ts';
+import { createMemoryServer } from './server.ts';
+import { readSettings, type Settings, USAGE, UsageError } from './settings.ts';
+
+try {
+  const settings = readSettings(process.argv.slice(2), process.env);
+  if (settings === 'help') process.stdout.write(USAGE);
+  else if (settings === 'version') process.stdout.write(`${packageJson.version}\n`);
+  else await serve(settings);
+} catch (error) {
+  // The client's own `TypeError`s say which option is wrong, and never show the key.
+  const isUsage = error instanceof UsageError || error instanceof TypeError;
+  if (!isUsage && !isSystemError(error)) throw error;
+  process.stderr.write(`memory-service-mcp: ${error.message}\n`);
+  process.exitCode = isUsage ? 2 : 1;
+}
+
+/** Such as a port that is taken. */
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'syscall' in error;
+}
+
+async function serve({ client, http }: Settings): Promise<void> {
+  const memory = new MemoryClient(client);
+  if (http === undefined) return createMemoryServer(memory).connect(new StdioServerTransport());
+
+  const server = createHttpServer({ client, allowedHosts: http.allowedHosts });
+  server.listen(http.port, http.host);
+  await once(server, 'listening');
+  const { address, family, port } = server.address() as AddressInfo;
+  const host = family === 'IPv6' ? `[${address}]` : address;
+  process.stderr.write(`Serving MCP on http://${host}:${port}/mcp\n`);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => server.close());
+}

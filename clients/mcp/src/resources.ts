@@ -1,0 +1,64 @@
+import type { Resource } from '@modelcontextprotocol/sdk/types.js';
+import { McpError } from '@modelcontextprotocol/sdk/types.js';
+import type { MemoryClient } from 'memory-service-client';
+
+/** The code that the MCP specification has for a resource that does not exist. */
+const RESOURCE_NOT_FOUND = -32002;
+
+const HEADER = "Here's the content of ";
+const NUMBER = /^ *\d+\t/;
+const LISTED_FILE = /^\S+\t(\/.*[^/])$/;
+/** The service cuts long results at a line (docs/contract.md, section 2). */
+const CUT = /^\[Truncated: showing lines \d+ to (\d+) of \d+\./;
+
+/** The files that a view of `/memories` lists: two levels, without hidden ones. */
+export async function listFiles(client: MemoryClient): Promise<Resource[]> {
+  const { content } = await client.execute({ command: 'view', path: '/memories' });
+  return content.split('\n').flatMap((line) => {
+    const path = LISTED_FILE.exec(line)?.[1];
+    if (path === undefined || path === '/memories') return [];
+    return [{ uri: uriOf(path), name: path, mimeType: 'text/plain' }];
+  });
+}
+
+/**
+ * The content of a file, read as views without their line numbers. A file that is too long for one view is read in several, and may change
+ * between them.
+ *
+ * @throws McpError when there is no such file, or it has a line that is longer than a view
+ */
+export async function readFile(client: MemoryClient, uri: URL): Promise<string> {
+  const path = pathOf(uri);
+  const lines: string[] = [];
+  for (;;) {
+    const { content, is_error } = await client.execute({
+      command: 'view',
+      path,
+      view_range: [lines.length + 1, -1],
+    });
+    if (is_error) throw new McpError(RESOURCE_NOT_FOUND, content);
+    if (!content.startsWith(HEADER)) throw new McpError(RESOURCE_NOT_FOUND, `${path} is a directory.`);
+    const shown = content.split('\n').slice(1);
+    const last = shown.at(-1) ?? '';
+    const isWhole = NUMBER.test(last);
+    if (!isWhole) {
+      shown.pop();
+      if (!CUT.test(last))
+        throw new McpError(RESOURCE_NOT_FOUND, `${path} has a line that is too long to read.`);
+    }
+    lines.push(...shown.map((line) => line.replace(NUMBER, '')));
+    if (isWhole) return lines.join('\n');
+  }
+}
+
+function uriOf(path: string): string {
+  return `memory://${path.split('/').map(encodeURIComponent).join('/')}`;
+}
+
+function pathOf({ pathname }: URL): string {
+  try {
+    return decodeURIComponent(pathname);
+  } catch {
+    throw new McpError(RESOURCE_NOT_FOUND, 'The URI has a wrong percent encoding.');
+  }
+}

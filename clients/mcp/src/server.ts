@@ -1,0 +1,53 @@
+import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js';
+import {
+  CallToolRequestSchema,
+  ErrorCode,
+  ListToolsRequestSchema,
+  McpError,
+} from '@modelcontextprotocol/sdk/types.js';
+import { inOrder, type MemoryClient } from 'memory-service-client';
+import packageJson from '../package.json' with { type: 'json' };
+import { callMemory } from './call.ts';
+import { MEMORY_PROTOCOL, TIDINESS } from './instructions.ts';
+import { listFiles, readFile } from './resources.ts';
+import { MEMORY_TOOL } from './tool.ts';
+
+/** An MCP server for the memory of one client, not yet connected. */
+export function createMemoryServer(client: MemoryClient): McpServer {
+  const server = new McpServer(
+    { name: packageJson.name, title: 'Memory', version: packageJson.version },
+    { capabilities: { tools: {} }, instructions: MEMORY_PROTOCOL },
+  );
+  registerTool(server, client);
+  server.registerPrompt(
+    'memory-protocol',
+    { title: 'Memory protocol', description: 'Asks the model to use its memory, and to keep it tidy.' },
+    () => ({
+      messages: [{ role: 'user', content: { type: 'text', text: `${MEMORY_PROTOCOL}\n\n${TIDINESS}` } }],
+    }),
+  );
+  server.registerResource(
+    'file',
+    new ResourceTemplate('memory:///memories/{+path}', {
+      list: async () => ({ resources: await listFiles(client) }),
+    }),
+    { title: 'File in memory', description: 'A file of the memory, as text.', mimeType: 'text/plain' },
+    async (uri) => ({
+      contents: [{ uri: uri.href, mimeType: 'text/plain', text: await readFile(client, uri) }],
+    }),
+  );
+  return server;
+}
+
+/** Not `registerTool`, whose own check of the input would answer in the place of the service. */
+function registerTool({ server }: McpServer, client: MemoryClient): void {
+  // Hosts start the calls of one turn at once, and a later one may view what an earlier one creates.
+  const enqueue = inOrder();
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [MEMORY_TOOL] }));
+  server.setRequestHandler(CallToolRequestSchema, ({ params }, { signal }) => {
+    if (params.name !== MEMORY_TOOL.name) {
+      throw new McpError(ErrorCode.InvalidParams, `There is no tool ${params.name}. The tool is memory.`);
+    }
+    return enqueue(() => callMemory(client, { input: params.arguments, meta: params._meta, signal }));
+  });
+}

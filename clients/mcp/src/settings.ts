@@ -1,0 +1,77 @@
+import { parseArgs } from 'node:util';
+
+export const USAGE = `Usage: memory-service-mcp [--http PORT [--host HOST] [--allowed-host NAME]...]
+
+Serves the memory of a memory service over MCP: on standard input and output, or with --http over streamable HTTP at /mcp.
+
+  --http PORT          listen on this port; each caller sends its own API key as a bearer token
+  --host HOST          listen on this address (default 127.0.0.1)
+  --allowed-host NAME  a name under which callers reach this server; needed with an address other than loopback
+  --version, --help
+
+Environment:
+  MEMORY_SERVICE_URL      where the service is (default http://localhost:8080)
+  MEMORY_SERVICE_API_KEY  an API key or a JWT; not with --http
+  MEMORY_SERVICE_TENANT   whose memory it is: with a service key, or a service without authentication
+`;
+
+/** Arguments or variables that cannot be used. The message is for the user, and never holds the key. */
+export class UsageError extends Error {}
+
+export interface Settings {
+  client: { url: string; apiKey: string | undefined; tenant: string | undefined };
+  /** Undefined: standard input and output. */
+  http: { port: number; host: string; allowedHosts: string[] } | undefined;
+}
+
+/** @throws UsageError */
+export function readSettings(args: string[], env: NodeJS.ProcessEnv): Settings | 'help' | 'version' {
+  const values = parse(args);
+  if (values.help) return 'help';
+  if (values.version) return 'version';
+  const client = {
+    url: env.MEMORY_SERVICE_URL || 'http://localhost:8080',
+    apiKey: env.MEMORY_SERVICE_API_KEY || undefined,
+    tenant: env.MEMORY_SERVICE_TENANT || undefined,
+  };
+  const { http, host = '127.0.0.1', 'allowed-host': allowedHosts = [] } = values;
+  if (http === undefined) {
+    if (values.host !== undefined || allowedHosts.length > 0) {
+      throw new UsageError('--host and --allowed-host need --http');
+    }
+    return { client, http: undefined };
+  }
+  const port = Number(http);
+  if (!/^\d+$/.test(http) || port > 65_535) throw new UsageError('--http needs a port from 0 to 65535');
+  // Whoever reaches the port would use it.
+  if (client.apiKey !== undefined) {
+    throw new UsageError(
+      'Unset MEMORY_SERVICE_API_KEY: with --http, each caller sends its own API key as a bearer token',
+    );
+  }
+  if (!isLoopback(host) && allowedHosts.length === 0) {
+    throw new UsageError(`--host ${host} needs --allowed-host with the name under which callers reach it`);
+  }
+  return { client, http: { port, host, allowedHosts } };
+}
+
+function parse(args: string[]) {
+  try {
+    return parseArgs({
+      args,
+      options: {
+        http: { type: 'string' },
+        host: { type: 'string' },
+        'allowed-host': { type: 'string', multiple: true },
+        help: { type: 'boolean', short: 'h' },
+        version: { type: 'boolean' },
+      },
+    }).values;
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
+}

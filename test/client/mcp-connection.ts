@@ -1,0 +1,43 @@
+/** An MCP host: the official client, connected to `memory-service-mcp` from source. */
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { onTestFinished } from 'vitest';
+import { type CliProcess, startProcess } from '../support/process.ts';
+
+const COMMAND = ['--import', 'tsx', 'clients/mcp/src/cli.ts'];
+const root = new URL('../..', import.meta.url);
+
+/** Starts a server of its own. */
+export async function connectStdio(url: string, key: string): Promise<Client> {
+  const env = { PATH: process.env.PATH ?? '', MEMORY_SERVICE_URL: url, MEMORY_SERVICE_API_KEY: key };
+  return connect(
+    new StdioClientTransport({ command: process.execPath, args: COMMAND, env, cwd: root.pathname }),
+  );
+}
+
+/** Connects to a server that serves HTTP. */
+export async function connectHttp(url: string, key: string): Promise<Client> {
+  const headers = { Authorization: `Bearer ${key}` };
+  return connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
+}
+
+async function connect(transport: Transport): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' });
+  onTestFinished(() => client.close());
+  await client.connect(transport);
+  return client;
+}
+
+/** Runs the command until it ends. */
+export function runMcp(args: string[], env: Record<string, string> = {}): CliProcess {
+  return startProcess(process.execPath, [...COMMAND, ...args], env);
+}
+
+/** Serves MCP on a free port. */
+export async function startHttp(env: Record<string, string>): Promise<CliProcess & { url: string }> {
+  const server = runMcp(['--http', '0', '--allowed-host', 'mcp.example'], env);
+  const [, url = ''] = await server.line(/Serving MCP on (\S+)/);
+  return { ...server, url };
+}
