@@ -1,19 +1,20 @@
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
+COPY console/package.json console/
 # Nothing that the build runs needs its package's install scripts.
 RUN npm ci --ignore-scripts
 COPY . .
 RUN npm run build
 # A checkout made under a strict umask must stay readable for the service's user.
-RUN find dist -name '*.d.ts' -delete && chmod -R a+rX bin dist migrations package.json
+RUN find dist -name '*.d.ts' -delete && chmod -R a+rX bin console/dist dist migrations package.json
 
 FROM node:24-bookworm-slim AS dependencies
 # npm names the SBOM after the folder.
 WORKDIR /memory-service
 COPY package.json package-lock.json ./
 # The image needs a DATABASE_URL, so it leaves out the embedded database. `npm sbom` wants everything that package.json names.
-RUN npm ci --omit=dev --ignore-scripts \
+RUN npm ci --omit=dev --ignore-scripts --workspaces=false \
  && npm uninstall --omit=dev --ignore-scripts @electric-sql/pglite \
  && npm pkg delete devDependencies \
  && npm sbom --omit=dev --sbom-format=cyclonedx >sbom.cdx.json
@@ -39,6 +40,7 @@ COPY --from=build /app/package.json ./
 COPY --from=build /app/bin ./bin
 COPY --from=build /app/migrations ./migrations
 COPY --from=build /app/dist ./dist
+COPY --from=build /app/console/dist ./console/dist
 RUN ln -s /app/bin/memory-service /usr/local/bin/memory-service
 # The image's user `node`, as numbers so that Kubernetes can check runAsNonRoot. It owns nothing here.
 USER 1000:1000

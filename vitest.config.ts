@@ -4,14 +4,17 @@ import { LongestFirst } from './test/support/sequencer.ts';
 /** What needs no database. */
 const unit = ['test/unit/**/*.test.ts', 'clients/typescript/test/*.test.ts'];
 
-/** Takes long to compute, and changes with the expressions only. */
-const analysis = ['test/unit/regular-expressions.test.ts'];
+/** Installs the SDKs from the registry: `npm run test:sdks`. */
+const sdks = ['test/sdks/*.test.ts'];
 
-/** Random tests, which `npm run test:long` runs at length. */
-const random = [
-  'test/conformance/{differential,paging,reference}.test.ts',
-  'test/integration/{fuzz-http,isolation,linearizability}.test.ts',
+/** What `npm run test:citus` runs. */
+const onCitus = [
+  'test/conformance/*.test.ts',
+  'test/integration/{citus,history,restore,transfer}*.test.ts',
+  'test/integration/{concurrency,edits,idempotency,isolation,linearizability,revert}.test.ts',
 ];
+
+const INCLUDED: Partial<Record<string, string[]>> = { sdks, citus: onCitus };
 
 export default defineConfig(({ mode }) => ({
   // For the client, which tests import by its package's name.
@@ -20,30 +23,35 @@ export default defineConfig(({ mode }) => ({
     maxWorkers: 2,
     // The files of a worker share its modules and databases: to load and start them for each file takes most of the time.
     isolate: false,
+    // PGlite's WebAssembly is compiled but not optimized: to optimize it takes longer than what it saves.
+    execArgv: ['--liftoff-only'],
     sequence: { sequencer: LongestFirst },
     // Ceilings for a stuck test, not measurements: nothing here asserts on time.
     testTimeout: 240_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
+    tags: [
+      {
+        name: 'long',
+        description: 'Runs in `npm run test:long` only: slow by nature, or a process of its own.',
+      },
+      { name: 'random', description: 'Runs in `npm test` and, with more runs, in `npm run test:long`.' },
+    ],
+    env: mode === 'long' ? { TEST_LONG: 'true' } : {},
     coverage: { include: ['src/**/*.ts'], reporter: ['text', 'html'] },
     projects: [
       {
         extends: true,
         test: {
           name: 'service',
-          include: mode === 'long' ? random : ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...unit],
+          include: INCLUDED[mode] ?? ['test/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, ...unit, ...(mode === 'sdks' ? [] : sdks)],
           globalSetup: ['test/support/global-setup.ts'],
-          env: mode === 'long' ? { TEST_LONG: 'true' } : {},
+          // On Citus, the other suites need not run on PGlite too.
+          env: mode === 'citus' ? { TEST_BACKENDS: 'postgres' } : {},
         },
       },
-      {
-        extends: true,
-        test: {
-          name: 'unit',
-          include: mode === 'long' ? analysis : unit,
-          exclude: [...configDefaults.exclude, ...(mode === 'long' ? [] : analysis)],
-        },
-      },
+      { extends: true, test: { name: 'unit', include: mode === 'sdks' ? [] : unit } },
     ],
   },
 }));

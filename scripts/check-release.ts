@@ -8,6 +8,7 @@ const version = process.argv[2]?.replace(/^v/, '');
 const found = {
   'package.json': JSON.parse(read('package.json')).version,
   'clients/typescript/package.json': JSON.parse(read('clients/typescript/package.json')).version,
+  'clients/mcp/package.json': JSON.parse(read('clients/mcp/package.json')).version,
   'clients/python/src/memory_service_client/_version.py': versionOf(
     'clients/python/src/memory_service_client/_version.py',
     /__version__ = "(.*)"/,

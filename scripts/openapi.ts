@@ -1,5 +1,7 @@
-/** Writes openapi.yaml from the routes: `npm run openapi`. A test fails while the file is not what this writes. */
+/** Writes the OpenAPI documents from the routes: `npm run openapi`. A test fails while a file is not what this writes. */
 import { writeFileSync } from 'node:fs';
-import { openApiYaml } from '../test/support/openapi.ts';
+import { DOCUMENTS, openApiYaml } from '../test/support/openapi.ts';
 
-writeFileSync(new URL('../openapi.yaml', import.meta.url), await openApiYaml());
+for (const [name, build] of Object.entries(DOCUMENTS)) {
+  writeFileSync(new URL(`../${name}`, import.meta.url), await openApiYaml(build));
+}

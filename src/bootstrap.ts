@@ -8,14 +8,14 @@ import { TENANT_ID } from './tenants/tenant-id.ts';
 import { Tenants } from './tenants/tenants.ts';
 
 /*
- * Tenants and keys that a service makes when it starts, so that a deployment needs no command afterwards. What is there is left as it
- * is: what an operator has changed or revoked since stays changed or revoked.
+ * Tenants and keys that the service creates when it starts, so that a deployment needs no command afterwards. Existing ones are left
+ * alone: what an operator has changed or revoked stays changed or revoked.
  */
 
 const tenantId = z
   .string()
   .regex(TENANT_ID, 'is not a tenant id')
-  .refine((id) => !id.startsWith('-'), 'begins with "-"');
+  .refine((id) => !id.startsWith('-'), 'starts with "-"');
 const limit = z.int().min(0).optional();
 
 const tenantSchema = z.strictObject({
@@ -30,18 +30,19 @@ const tenantSchema = z.strictObject({
   historyDays: z.int().min(0).max(MAX_HISTORY_DAYS).optional(),
   maxHistoryBytes: limit,
   redact: z.enum(['off', 'mask', 'reject']).optional(),
+  createExisting: z.enum(['error', 'overwrite']).optional(),
 });
 
 const keySchema = z
   .strictObject({
-    key: z.string().refine(isApiKey, 'is not a key as `memory-service keys generate` makes it'),
+    key: z.string().refine(isApiKey, 'is not a key: create one with `memory-service keys generate`'),
     tenant: tenantId.optional(),
     service: z.literal(true).optional(),
     access: z.enum(['read_write', 'read_only']).default('read_write'),
     label: z.string().default('bootstrap'),
   })
   .refine(({ tenant, service }) => (tenant === undefined) !== (service === undefined), {
-    error: 'needs "tenant", or "service": true; not both',
+    error: 'needs either "tenant" or "service": true',
   });
 
 const bootstrapSchema = z.strictObject({
@@ -54,7 +55,7 @@ export type Bootstrap = z.output<typeof bootstrapSchema>;
 /**
  * Reads `BOOTSTRAP` or the file that `BOOTSTRAP_FILE` names.
  *
- * @throws ConfigError saying where it is wrong, and never what it says: it holds keys.
+ * @throws ConfigError that says where it is invalid, without its values, because it contains keys
  */
 export function loadBootstrap({ BOOTSTRAP, BOOTSTRAP_FILE }: Config): Bootstrap {
   if (BOOTSTRAP !== undefined && BOOTSTRAP_FILE !== undefined) {
@@ -85,11 +86,11 @@ function parseJson(name: string, text: string): unknown {
     return JSON.parse(text);
   } catch {
     // The parser's message quotes the text.
-    throw new ConfigError(`${name} is not valid: it is no JSON.`);
+    throw new ConfigError(`${name} is not valid JSON.`);
   }
 }
 
-/** Makes the tenants and keys that are missing; several replicas may do it at the same time. Throws `DatabaseError`. */
+/** Creates the missing tenants and keys. Several replicas may do it at the same time. Throws `DatabaseError`. */
 export async function applyBootstrap(
   database: Database,
   { tenants, keys }: Bootstrap,

@@ -1,13 +1,16 @@
 #!/usr/bin/env node
+import { printLine } from './cli/output.ts';
 import { runProgram } from './cli/program.ts';
 import { serve } from './server.ts';
 import { openSession } from './startup.ts';
 import { version } from './version.ts';
 
+const notify = (line: string) => printLine(process.stderr, line);
+
 const code = await runProgram(process.argv.slice(2), {
   version,
-  open: () => openSession(process.env),
-  openMigrated: () => openSession(process.env, { migrate: true }),
+  open: () => openSession(process.env, { notify }),
+  openMigrated: () => openSession(process.env, { notify, migrate: true }),
   serve: () => serve(process.env),
   io: process,
 });

@@ -24,6 +24,10 @@ const httpUrl = z
   .string()
   .refine((value) => /^https?:\/\//.test(value) && URL.canParse(value), { error: 'must be an http(s) URL' });
 
+const otlpProtocol = z.enum(['http/protobuf', 'http/json'], {
+  error: 'must be http/protobuf or http/json: traces are not sent by gRPC',
+});
+
 const publicKey = z.string().refine(
   (value) => {
     try {
@@ -35,7 +39,7 @@ const publicKey = z.string().refine(
   { error: 'must be a public key as PEM' },
 );
 
-// Asymmetric ones: with HMAC whoever can verify a token can also make one.
+// Asymmetric algorithms only: with HMAC, whoever can verify a token can also create one.
 const ALGORITHMS = /^(RS|PS|ES)(256|384|512)$|^EdDSA$/;
 const algorithms = z
   .string()
@@ -55,6 +59,8 @@ export const MAX_HISTORY_DAYS = 36_500;
 const environment = z.object({
   HOST: z.string().default('127.0.0.1'),
   PORT: integer(0, 65535).default(8080),
+  ADMIN_HOST: z.string().default('127.0.0.1'),
+  ADMIN_PORT: integer(0, 65535).optional(),
   DATABASE_URL: z
     .string()
     .refine((value) => /^postgres(ql)?:\/\//.test(value) && URL.canParse(value), {
@@ -91,6 +97,7 @@ const environment = z.object({
   HISTORY_DAYS: integer(0, MAX_HISTORY_DAYS).default(30),
   MAX_TENANT_HISTORY_BYTES: integer(0).default(1024 * MEBIBYTE),
   REDACT: z.enum(['off', 'mask', 'reject'], { error: 'must be off, mask or reject' }).default('off'),
+  CREATE_EXISTING: z.enum(['error', 'overwrite'], { error: 'must be error or overwrite' }).default('error'),
   MAX_BODY_BYTES: integer(1024, MAX_TEXT_BYTES).optional(),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
@@ -111,6 +118,11 @@ const environment = z.object({
   MAX_IN_FLIGHT_BYTES: integer(0).default(128 * MEBIBYTE),
   MAX_QUEUE_MS: integer(0, 60_000).default(1000),
   TRANSFER_TIMEOUT_MS: integer(1).default(5000),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: httpUrl.optional(),
+  OTEL_EXPORTER_OTLP_PROTOCOL: otlpProtocol.default('http/protobuf'),
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: otlpProtocol.optional(),
+  OTEL_SDK_DISABLED: flag.default(false),
   SHUTDOWN_DELAY_MS: integer(0).default(0),
   SHUTDOWN_TIMEOUT_MS: integer(1).default(10_000),
 });
@@ -139,6 +151,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>) {
       `AUTH none gives everyone who can reach ${values.HOST} every tenant's memory: set HOST to a loopback address, or ALLOW_UNAUTHENTICATED=true if something in front authenticates`,
     );
   }
+  if (values.ADMIN_PORT !== undefined) problems.push(...adminProblems({ ...values, AUTH }));
   if (problems.length > 0) throw new ConfigError(formatProblems(problems));
   return { ...values, AUTH, MAX_BODY_BYTES: values.MAX_BODY_BYTES ?? bodyLimitFor(values.MAX_FILE_BYTES) };
 }
@@ -153,6 +166,20 @@ function jwtProblems(values: Values): string[] {
   }
   for (const name of ['JWT_ISSUER', 'JWT_AUDIENCE'] as const) {
     if (values[name] === undefined) problems.push(`${name} is needed with AUTH=jwt`);
+  }
+  return problems;
+}
+
+/** `ALLOW_UNAUTHENTICATED` is for what agents call: nothing in front of that is known to authenticate administrators. */
+function adminProblems({ AUTH, ADMIN_HOST, ADMIN_PORT, HOST, PORT }: Values): string[] {
+  const problems: string[] = [];
+  if (AUTH === 'none' && !isLoopback(ADMIN_HOST)) {
+    problems.push(
+      `AUTH none lets everyone who can reach ${ADMIN_HOST} administer the service: set ADMIN_HOST to a loopback address, or AUTH to keys or jwt`,
+    );
+  }
+  if (ADMIN_PORT === PORT && ADMIN_HOST === HOST && PORT !== 0) {
+    problems.push('ADMIN_PORT is that of the service: set it to another');
   }
   return problems;
 }

@@ -17,8 +17,8 @@ export interface ErrorDefinition<Values extends unknown[]> {
 }
 
 /**
- * Every error that a caller or an operator has to deal with, by its code. Codes are for programs, so they are stable. What is thrown and
- * what the API's description shows both come from here.
+ * Every error that a caller or an operator has to handle, by its code. Codes are for programs, so they are stable. Both the thrown errors and
+ * the examples in OpenAPI come from here.
  */
 export const ERROR_CATALOG = {
   invalid_json: {
@@ -30,7 +30,7 @@ export const ERROR_CATALOG = {
   },
   invalid_utf8: {
     description: 'The body is not UTF-8.',
-    problem: () => ({ status: 400, message: 'The body is not valid UTF-8, as JSON has to be.' }),
+    problem: () => ({ status: 400, message: 'The body is not valid UTF-8, which JSON requires.' }),
   },
   invalid_body: {
     description: 'The body is shorter or longer than its `Content-Length`.',
@@ -42,7 +42,7 @@ export const ERROR_CATALOG = {
       status: 400,
       message:
         excess === 'levels'
-          ? `The body nests arrays and objects deeper than ${limit} levels, the limit of this service. Send a memory tool input or tool_use blocks without what is nested in other fields.`
+          ? `The body nests arrays and objects deeper than ${limit} levels, the limit of this service. Send only a memory tool input or tool_use blocks, without other nested fields.`
           : `The body holds more than ${limit} fields and array items, the limit of this service. Send a memory tool input or at most 32 tool_use blocks without other fields.`,
     }),
   },
@@ -53,25 +53,29 @@ export const ERROR_CATALOG = {
       message: `The body is not a memory tool input: ${why}. Send {"command": "view", "path": "/memories"} or a whole tool_use block.`,
     }),
   },
+  invalid_parameter: {
+    description: 'A parameter or a field of the body is missing, unknown or not valid.',
+    problem: (detail: string) => ({ status: 400, message: detail }),
+  },
   invalid_idempotency_key: {
     description: '`Idempotency-Key` is malformed.',
     problem: () => ({
       status: 400,
-      message: 'Idempotency-Key has to be 1 to 255 printable ASCII characters without spaces.',
+      message: 'Idempotency-Key must be 1 to 255 printable ASCII characters without spaces.',
     }),
   },
   tenant_required: {
     description: 'The credential is for many tenants, and the request names none.',
     problem: () => ({
       status: 400,
-      message: 'This key serves many tenants: say which with the header X-Tenant-Id.',
+      message: 'This credential is for many tenants: name one in the header X-Tenant-Id.',
     }),
   },
   invalid_tenant: {
     description: '`X-Tenant-Id` is not a tenant id.',
     problem: (rule: string) => ({
       status: 400,
-      message: `X-Tenant-Id is not a tenant id: it has to be ${rule}`,
+      message: `X-Tenant-Id must be ${rule}`,
     }),
   },
   invalid_url: {
@@ -83,7 +87,7 @@ export const ERROR_CATALOG = {
     problem: (status: number) => ({ status, message: 'The request is not valid HTTP for this service.' }),
   },
   unauthorized: {
-    // Which it was is not the caller's to know.
+    // The caller must not learn which of these it was.
     description: 'The credential is missing, unknown, expired or revoked.',
     problem: () => ({
       status: 401,
@@ -96,7 +100,7 @@ export const ERROR_CATALOG = {
     problem: () => ({
       status: 403,
       message:
-        "X-Tenant-Id names another tenant than the credential is for: leave the header out, or use that tenant's credential.",
+        'X-Tenant-Id names a tenant that the credential is not for. Omit the header, or use a credential of that tenant.',
     }),
   },
   tenant_suspended: {
@@ -108,6 +112,28 @@ export const ERROR_CATALOG = {
     problem: (tenant: string) => ({
       status: 403,
       message: `There is no tenant ${tenant}. Create it with: memory-service tenants create ${tenant}`,
+    }),
+  },
+  is_admin_key: {
+    description: 'The credential is an admin key, which is for the admin API only.',
+    problem: () => ({
+      status: 403,
+      message:
+        "An admin key is for the admin API only (ADMIN_PORT). Use a tenant's key or a service key here: memory-service keys create --tenant <tenant>",
+    }),
+  },
+  not_an_admin_key: {
+    description: 'The credential is not an admin key.',
+    problem: () => ({
+      status: 403,
+      message: 'The admin API needs an admin key. Create one with: memory-service keys create --admin',
+    }),
+  },
+  read_only_key: {
+    description: 'The admin key may only read.',
+    problem: () => ({
+      status: 403,
+      message: 'This admin key is read-only, and the request would change something.',
     }),
   },
   host_not_allowed: {
@@ -124,9 +150,13 @@ export const ERROR_CATALOG = {
       message: 'There is no such route. Memory commands go to POST /execute; GET /docs describes it.',
     }),
   },
+  not_found: {
+    description: 'What the request names is not there.',
+    problem: (detail: string) => ({ status: 404, message: detail }),
+  },
   method_not_allowed: {
     description: 'The route has no such method; `Allow` names those that it has.',
-    problem: (allowed: string) => ({ status: 405, message: `This route has only: ${allowed}.` }),
+    problem: (allowed: string) => ({ status: 405, message: `This route supports only: ${allowed}.` }),
   },
   body_timeout: {
     description: 'The body arrives too slowly.',
@@ -139,6 +169,26 @@ export const ERROR_CATALOG = {
     description: 'The request did not arrive in time.',
     problem: () => ({ status: 408, message: 'The request did not arrive in time.' }),
   },
+  tenant_exists: {
+    description: 'There is a tenant with this id already.',
+    problem: (tenant: string) => ({ status: 409, message: `Tenant ${tenant} already exists.` }),
+  },
+  refused: {
+    description: 'The operation cannot be done; `detail` says why. Nothing was changed.',
+    problem: (detail: string) => ({ status: 409, message: detail }),
+  },
+  history_incomplete: {
+    description: 'The history does not go back so far.',
+    problem: (detail: string) => ({ status: 409, message: detail }),
+  },
+  over_quota: {
+    description: "The result would exceed the tenant's quota.",
+    problem: (detail: string) => ({ status: 409, message: detail }),
+  },
+  precondition_failed: {
+    description: 'The file is not what `If-Match` or `If-None-Match` says.',
+    problem: (detail: string) => ({ status: 412, message: detail }),
+  },
   body_too_large: {
     description: "The body exceeds `MAX_BODY_BYTES` or the tenant's own limit.",
     problem: (limitBytes: number, limitOf: 'service' | 'tenant') => ({
@@ -147,25 +197,28 @@ export const ERROR_CATALOG = {
     }),
   },
   unsupported_media_type: {
-    description: 'The body is not `application/json`.',
-    problem: () => ({ status: 415, message: 'Send the body as Content-Type: application/json.' }),
+    description: 'The body is of a type that the route does not take.',
+    problem: (type = 'application/json') => ({
+      status: 415,
+      message: `Send the body as Content-Type: ${type}.`,
+    }),
   },
   unsupported_charset: {
     description: "The body's charset is not UTF-8.",
     problem: () => ({
       status: 415,
-      message: 'JSON is UTF-8: send it so, with charset=utf-8 or without charset.',
+      message: 'Send JSON as UTF-8, with charset=utf-8 or without charset.',
     }),
   },
   unsupported_content_encoding: {
     description: 'The body is compressed.',
     problem: () => ({
       status: 415,
-      message: 'Content-Encoding is not supported: send the body as it is.',
+      message: 'Content-Encoding is not supported: send the body uncompressed.',
     }),
   },
   expectation_failed: {
-    description: '`Expect` asks for something else than `100-continue`.',
+    description: '`Expect` asks for something other than `100-continue`.',
     problem: () => ({ status: 417, message: 'Only Expect: 100-continue is supported.' }),
   },
   idempotency_key_reused: {
@@ -173,14 +226,22 @@ export const ERROR_CATALOG = {
     problem: () => ({
       status: 422,
       message:
-        'The idempotency key (a tool_use block’s id, or Idempotency-Key) came with another write before: use a new one for each call.',
+        'The idempotency key (the id of a tool_use block, or Idempotency-Key) was used for another write. Use a new key for each call.',
+    }),
+  },
+  precondition_required: {
+    description: 'The change needs `If-Match` or `If-None-Match`.',
+    problem: () => ({
+      status: 428,
+      message:
+        'Say what the change is based on: If-Match with the ETag of the file that you read, If-Match: * for whatever is there, or If-None-Match: * for a new file.',
     }),
   },
   rate_limited: {
     description: 'The tenant has sent too many requests in this minute.',
     problem: (requestsPerMinute: number, retryAfter: number) => ({
       status: 429,
-      message: `The tenant has used its ${requestsPerMinute} requests a minute. Retry-After says when there are more.`,
+      message: `The tenant has used its ${requestsPerMinute} requests per minute. Retry-After says when to try again.`,
       retryAfter,
     }),
   },
@@ -188,7 +249,7 @@ export const ERROR_CATALOG = {
     description: 'The tenant has too many requests in flight.',
     problem: () => ({
       status: 429,
-      message: 'The tenant has as many requests in flight as it may. Wait for their answers.',
+      message: 'The tenant has too many requests in flight. Wait for their responses.',
       retryAfter: 1,
     }),
   },
@@ -204,7 +265,7 @@ export const ERROR_CATALOG = {
     description: 'The connection has too many unanswered requests.',
     problem: (limit: number) => ({
       status: 429,
-      message: `The connection has ${limit} unanswered requests. Wait for their answers, or use more connections.`,
+      message: `The connection has ${limit} unanswered requests. Wait for their responses, or use more connections.`,
       retryAfter: 1,
     }),
   },
@@ -278,7 +339,7 @@ export const ERROR_CATALOG = {
     problem: () => ({
       status: 503,
       message:
-        'The request took too long. A write may still have been done: send it again under the same idempotency key.',
+        'The request took too long. A write may still have been done: send it again with the same idempotency key.',
       retryAfter: 1,
     }),
   },

@@ -24,13 +24,28 @@ export class ServiceError<C extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
-/** What a command cannot do, in words for the person who ran it; the CLI prints them and exits with `exitCode`. */
+/** What kind of obstacle an `OperatorError` is; the admin API answers with this code. */
+export type OperatorErrorCode =
+  | 'invalid_parameter'
+  | 'not_found'
+  | 'refused'
+  | 'history_incomplete'
+  | 'over_quota'
+  | 'precondition_failed';
+
+/** What an operation cannot do, in words for the operator. The CLI prints them and exits with `exitCode`. */
 export class OperatorError extends Error {
   override name = 'OperatorError';
   readonly exitCode: number;
+  /** Not `code`, which is that of a system error. */
+  readonly problemCode: OperatorErrorCode;
 
-  constructor(message: string, { exitCode = 1 }: { exitCode?: number } = {}) {
+  constructor(
+    message: string,
+    { exitCode = 1, code = 'refused' }: { exitCode?: number; code?: OperatorErrorCode } = {},
+  ) {
     super(message);
     this.exitCode = exitCode;
+    this.problemCode = code;
   }
 }

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import closeWithGrace from 'close-with-grace';
+import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
+import { buildAdminApp } from './admin/app.ts';
 import { buildApp } from './app.ts';
 import { applyBootstrap, loadBootstrap } from './bootstrap.ts';
 import { type Config, loadConfig } from './config.ts';
@@ -8,11 +10,12 @@ import { expireFiles } from './expiration/expiration.ts';
 import { pruneHistory } from './history/pruning.ts';
 import { pruneAnswers } from './idempotency/pruning.ts';
 import { closeLog, createLogger } from './logger.ts';
-import type { Database } from './postgres/database.ts';
+import type { Database, EmbeddedEvents } from './postgres/database.ts';
 import { asDatabaseError } from './postgres/errors.ts';
 import { serveLocalSocket } from './postgres/local-socket.ts';
 import { describeListenFault } from './start-faults.ts';
 import { configured, openMigrated, StartError } from './startup.ts';
+import { startTracing } from './tracing/tracing.ts';
 import { schedule } from './util/schedule.ts';
 
 /**
@@ -25,7 +28,7 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   const config = configured(() => loadConfig(env));
   const bootstrap = configured(() => loadBootstrap(config));
   const log = createLogger(config.LOG_LEVEL);
-  // What has been started so far; a signal may come at any time.
+  // Everything that has been started, because a signal can come at any time.
   const started: (() => Promise<void>)[] = [];
   const stop = async () => {
     for (let end = started.pop(); end !== undefined; end = started.pop()) await end();
@@ -43,7 +46,10 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
     },
   );
 
-  const database = await openMigrated(config, {
+  const tracing = await startTracing(config, log);
+  // Comes to an end last, when all spans have ended.
+  if (tracing) started.push(() => tracing.stop());
+  const events: EmbeddedEvents = {
     stopped(reason) {
       failed = true;
       log.fatal(
@@ -53,33 +59,54 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
       void shutdown.close();
     },
     readOnly: (isReadOnly) => logReadOnly(log, config, isReadOnly),
-  });
+  };
+  const database = await openMigrated(config, events, tracing?.statements);
   started.push(() => database.close());
   const created = await applyBootstrap(database, bootstrap);
   if (created.tenants > 0 || created.keys > 0) log.info(created, 'created the initial tenants and keys');
   if (database.kind === 'pglite') started.push(await takeCommands(config, database, log));
   started.push(startJobs(config, database, log));
-  const app = await buildApp({ config, database, log });
+  const listeners = await buildListeners({ config, database, log, tracing });
   started.push(async () => {
-    app.drain();
+    for (const { app } of listeners) app.drain();
     await delay(config.SHUTDOWN_DELAY_MS);
-    await app.close();
+    await Promise.all(listeners.map(({ app }) => app.close()));
   });
-  try {
-    await app.listen({ host: config.HOST, port: config.PORT });
-  } catch (error) {
-    await stop();
-    throw new StartError(describeListenFault(config, error));
+  for (const { app, ...address } of listeners) {
+    try {
+      await app.listen(address);
+    } catch (error) {
+      await stop();
+      throw new StartError(describeListenFault(address, error));
+    }
   }
   if (database.kind === 'pglite') {
     log.warn(
       { dataDir: config.DATA_DIR },
-      'embedded database: for trying out and for one small worker. It is one process and one connection, long statements hold up all others, and a power cut can lose the latest writes. Set DATABASE_URL for production.',
+      'embedded database, for evaluation and for one small worker: it has one connection, a long statement delays all others, and a power cut can lose the latest writes. Set DATABASE_URL for production.',
     );
   }
 }
 
-/** Lets commands reach the database while this process has it. The service also runs without. */
+interface Listener {
+  app: FastifyInstance;
+  host: string;
+  port: number;
+  /** What the names of the variables for its address begin with. */
+  variables: '' | 'ADMIN_';
+}
+
+/** What agents call, and with `ADMIN_PORT` the admin API. */
+async function buildListeners(options: Parameters<typeof buildApp>[0]): Promise<Listener[]> {
+  const { HOST, PORT, ADMIN_HOST, ADMIN_PORT } = options.config;
+  const agents = await buildApp(options);
+  const service: Listener = { app: agents, host: HOST, port: PORT, variables: '' };
+  if (ADMIN_PORT === undefined) return [service];
+  const app = await buildAdminApp({ ...options, metrics: agents.metrics });
+  return [service, { app, host: ADMIN_HOST, port: ADMIN_PORT, variables: 'ADMIN_' }];
+}
+
+/** Lets commands reach the embedded database while this process uses it. The service also works without this. */
 async function takeCommands(config: Config, database: Database, log: Logger): Promise<() => Promise<void>> {
   try {
     if (process.platform === 'win32') throw Object.assign(new Error(), { code: 'no Unix domain sockets' });
@@ -88,7 +115,7 @@ async function takeCommands(config: Config, database: Database, log: Logger): Pr
     });
   } catch (error) {
     const { code: reason } = error as NodeJS.ErrnoException;
-    log.warn({ reason }, 'commands have to wait until this process stops: no socket in DATA_DIR');
+    log.warn({ reason }, 'commands cannot run until this process stops: no socket in DATA_DIR');
     return async () => {};
   }
 }

@@ -4,14 +4,14 @@ import { describeDatabase } from './postgres/database.ts';
 import { asDatabaseError, describe } from './postgres/errors.ts';
 
 const UNKNOWN_HOST =
-  'the name does not resolve to an address; set HOST to an address of this machine, such as 127.0.0.1';
+  'the name does not resolve to an address; set $HOST to an address of this machine, such as 127.0.0.1';
 const LISTEN_FAULTS: Partial<Record<string, string>> = {
-  EADDRINUSE: 'the port is in use; set PORT to another',
-  EACCES: 'this user may not use the port; set PORT to one above 1023',
+  EADDRINUSE: 'the port is in use; set $PORT to another',
+  EACCES: 'this user may not use the port; set $PORT to one above 1023',
   EADDRNOTAVAIL:
-    'no network interface of this machine has the address; set HOST to one that has, such as 127.0.0.1',
+    'no network interface of this machine has the address; set $HOST to one that has, such as 127.0.0.1',
   EAFNOSUPPORT:
-    'this machine does not have that kind of address; set HOST to one that it has, such as 127.0.0.1',
+    'this machine does not have that kind of address; set $HOST to one that it has, such as 127.0.0.1',
   ENOTFOUND: UNKNOWN_HOST,
   EAI_AGAIN: UNKNOWN_HOST,
 };
@@ -33,10 +33,18 @@ const DATABASE_FAULTS: Partial<Record<string, string>> = {
   25006: 'it is read-only; check that DATABASE_URL names the primary',
 };
 
-/** One line on why the service cannot listen, and what to do. */
-export function describeListenFault({ HOST, PORT }: Config, error: unknown): string {
+/**
+ * One line on why the service cannot listen, and what to do.
+ *
+ * @param address.variables what the names of the variables for the address begin with
+ */
+export function describeListenFault(
+  { host, port, variables }: { host: string; port: number; variables: '' | 'ADMIN_' },
+  error: unknown,
+): string {
   const { code = '' } = error as NodeJS.ErrnoException;
-  return `Cannot listen on ${HOST}:${PORT}: ${LISTEN_FAULTS[code] ?? code}.`;
+  const reason = (LISTEN_FAULTS[code] ?? code).replace(/\$(?=HOST|PORT)/, variables);
+  return `Cannot listen on ${host}:${port}: ${reason}.`;
 }
 
 /** One line on why the database cannot be used, and what to do. It holds neither the user nor the password. */

@@ -5,12 +5,13 @@ import { type Database, describeDatabase, type EmbeddedEvents, openDatabase } fr
 import { asDatabaseError } from './postgres/errors.ts';
 import { openExistingDatabase } from './postgres/existing-database.ts';
 import { isMigrated, migrate } from './postgres/migrate.ts';
+import type { StatementTracer } from './postgres/statement-tracer.ts';
 import { describeStartFault, describeUnmigrated } from './start-faults.ts';
 
-/** A start that failed for a reason an operator can deal with; the message is all there is to show. */
+/** A start failed for a reason that an operator can fix. Only the message is shown. */
 export class StartError extends Error {}
 
-/** Runs what may find the configuration invalid. @throws StartError when it does */
+/** Reads the configuration. @throws StartError when it is invalid */
 export function configured<T>(read: () => T): T {
   try {
     return read();
@@ -20,63 +21,72 @@ export function configured<T>(read: () => T): T {
 }
 
 /**
- * Opens the database of a service, which is created if it is an embedded one, and brings it up to date.
+ * Opens the database of the service and migrates it. Creates an embedded one that does not exist.
  *
  * @throws StartError, OperatorError when it cannot be used
  */
-export async function openMigrated(config: Config, events: EmbeddedEvents): Promise<Database> {
-  const database = await openDatabase(config, events).catch((error) => {
-    throw asStartError(error);
-  });
-  await whenReachable(config, database, () => migrate(database));
-  return database;
+export async function openMigrated(
+  config: Config,
+  events: EmbeddedEvents,
+  tracer: StatementTracer | undefined,
+): Promise<Database> {
+  return whenReachable(config, () => openDatabase(config, events, tracer), migrate);
 }
 
 /**
- * Opens the configured database for a command, and says on standard error which one it is.
+ * Opens the configured database for a command.
  *
- * @param options.migrate brings it up to date; otherwise it has to be
+ * @param options.notify receives a line that names the database, and one whenever its disk is nearly full
+ * @param options.migrate migrates the database; otherwise it must be up to date
  * @throws StartError, OperatorError when it cannot be used
  */
 export async function openSession(
   env: NodeJS.ProcessEnv,
-  options: { migrate: boolean } = { migrate: false },
+  options: { notify: (line: string) => void; migrate?: boolean },
 ): Promise<{ config: Config; database: Database }> {
   const config = configured(() => loadConfig(env));
   const events = {
     stopped: () => {},
     readOnly: (isReadOnly: boolean) => {
-      if (isReadOnly) console.error(`The disk with ${config.DATA_DIR} is nearly full: nothing is written.`);
+      if (isReadOnly) options.notify(`The disk with ${config.DATA_DIR} is nearly full: writes are refused.`);
     },
   };
-  const database = await openExistingDatabase(config, events).catch((error) => {
-    throw asStartError(error);
-  });
-  console.error(`Using ${describeDatabase(config)}.`);
-  await whenReachable(config, database, async () => {
-    if (options.migrate) await migrate(database);
-    else if (!(await isMigrated(database))) throw new OperatorError(describeUnmigrated(config));
+  const open = async () => {
+    const opened = await openExistingDatabase(config, events);
+    options.notify(`Using ${describeDatabase(config)}.`);
+    return opened;
+  };
+  const database = await whenReachable(config, open, async (opened) => {
+    if (options.migrate) await migrate(opened);
+    else if (!(await isMigrated(opened))) throw new OperatorError(describeUnmigrated(config));
   });
   return { config, database };
 }
 
 /**
- * Under Docker Compose and the like the database may come up after the service: tries for a while. Closes the database when the work
- * fails.
+ * Opens a database and works on it. Retries both for a while, because the database may start after the service, for example with Docker
+ * Compose. Closes the database when the work fails.
  */
-async function whenReachable(config: Config, database: Database, work: () => Promise<void>): Promise<void> {
+async function whenReachable(
+  config: Config,
+  open: () => Promise<Database>,
+  work: (database: Database) => Promise<void>,
+): Promise<Database> {
   const deadline = Date.now() + config.DB_START_TIMEOUT_MS;
+  let database: Database | undefined;
   for (;;) {
     try {
-      return await work();
+      database ??= await open();
+      await work(database);
+      return database;
     } catch (error) {
-      const isExplained = error instanceof OperatorError;
+      const isExplained = error instanceof OperatorError || error instanceof ConfigError;
       if (!isExplained && asDatabaseError(error).status === 503 && Date.now() < deadline) {
         await delay(500);
         continue;
       }
-      await database.close().catch(() => {});
-      throw isExplained ? error : new StartError(describeStartFault(config, error));
+      await database?.close().catch(() => {});
+      throw isExplained ? asStartError(error) : new StartError(describeStartFault(config, error));
     }
   }
 }

@@ -30,13 +30,13 @@ export function markdown(results: Results): string {
     `# Bench of ${results.date}`,
     `${results.machine}. ${results.postgres}. ${described.join(', ')}.`,
     names.join('\n'),
-    'Medians over alternating rounds; S ÷ it is the median of the rounds’ ratios of requests a second. CPU µs: processor time of the server’s process for a request (Postgres not counted). Each connection goes round tenants of its own; `npm run bench:compare` has one tenant and one file for all. Every answer is checked; failures are all that were not 2xx with `is_error: false`. S, I, N and P run with the default configuration and RATE_LIMIT_PER_MINUTE=0, their log goes to a file. A turn in which the hypervisor took more than MAX_STEAL of the processors’ time is taken again, until there were MAX_ATTEMPTS; one with failures counts.',
+    'Medians over alternating rounds. S ÷ it is the median of the ratios of requests per second in each round. CPU µs is the processor time of the server process per request, without Postgres. Each connection cycles through its own tenants; `npm run bench:compare` uses one tenant and one file for all. Every response is checked, and any that is not 2xx with `is_error: false` is a failure. S, I, N, and P run with the default configuration, RATE_LIMIT_PER_MINUTE=0, and a log file. A turn in which the hypervisor took more than MAX_STEAL of the processor time is repeated, up to MAX_ATTEMPTS times, unless it had failures.',
     table(
       ['Workload', 'Contestant', 'Requests/s', 'p50 ms', 'p99 ms', 'CPU µs', 'S ÷ it', 'Failures'],
       measured.map((line) => line.map(String)),
     ),
     table(
-      ['Aim', 'Wanted', 'Reached', ''],
+      ['Target', 'Required', 'Measured', ''],
       targets.map(({ name, aim, reached, met }) => [name, aim, number(reached, 2), met ? 'yes' : '**no**']),
     ),
   ];
@@ -48,7 +48,7 @@ function leanTable(lean: Lean): string {
   const megabytes = (bytes: number | undefined) =>
     bytes === undefined ? 'unknown' : `${number(bytes / 2 ** 20, 1)} MiB`;
   return table(
-    ['Lean', 'Aim', 'Measured'],
+    ['Footprint', 'Target', 'Measured'],
     [
       ['Process start to ready, on Postgres', '< 1 s', `${number(lean.startOnPostgresMs)} ms`],
       ['Process start to ready, on an existing PGlite folder', '< 2 s', `${number(lean.startOnPgliteMs)} ms`],

@@ -27,7 +27,7 @@ export function scaleMarkdown({ date, postgres, files, rows, moves, starts }: Sc
   const largest = count(files / 10);
   return `# Scale, ${date}
 
-${postgres}. Medians of single calls of the store in milliseconds, without HTTP. Aim: at most ${RATIO} times.
+${postgres}. Medians of single calls of the store, in milliseconds, without HTTP. Target: at most ${RATIO} times.
 
 | Call | 1,000 files | ${count(files)} files | times | tenant with ${largest} | times |
 | --- | ---: | ---: | ---: | ---: | ---: |
@@ -39,7 +39,7 @@ ${rows
   .join('\n')}
 | start until ready | ${count(starts.small)} | ${count(starts.large)} | ${against(starts.large, starts.small)} | | |
 
-Files a second. Aim: at least ${count(FILES_PER_SECOND)}, whatever the size.
+Files per second. Target: at least ${count(FILES_PER_SECOND)}, at any size.
 
 | Directory of | rename | delete |
 | --- | ---: | ---: |

@@ -18,6 +18,7 @@ DECLARE
   last_change_at timestamptz;
   answered record;
 BEGIN
+  PERFORM memory_hold_shard(p_tenant);
   IF p_wait THEN
     SELECT t.file_count, t.max_files, t.byte_count, t.max_bytes, t.history_days, t.last_change_at
     INTO files, max_files, bytes, max_bytes, history_days, last_change_at

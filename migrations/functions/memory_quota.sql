@@ -20,14 +20,15 @@ CREATE OR REPLACE FUNCTION memory_reserve(
   p_tenant text, p_files bigint, p_directories bigint, p_bytes bigint, p_max_files bigint, p_max_bytes bigint
 ) RETURNS jsonb LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
+  tenant record;
   exceeded jsonb;
 BEGIN
-  SELECT COALESCE(
-    memory_exceeded_quota(
-      t.file_count, COALESCE(t.max_files, p_max_files), p_files, t.byte_count, COALESCE(t.max_bytes, p_max_bytes), p_bytes
-    ),
-    memory_exceeded_directories(p_tenant, p_directories, COALESCE(t.max_files, p_max_files))
-  ) INTO exceeded FROM tenants AS t WHERE t.id = p_tenant;
+  SELECT t.file_count, COALESCE(t.max_files, p_max_files) AS max_files, t.byte_count, COALESCE(t.max_bytes, p_max_bytes) AS max_bytes
+  INTO tenant FROM tenants AS t WHERE t.id = p_tenant;
+  exceeded := COALESCE(
+    memory_exceeded_quota(tenant.file_count, tenant.max_files, p_files, tenant.byte_count, tenant.max_bytes, p_bytes),
+    memory_exceeded_directories(p_tenant, p_directories, tenant.max_files)
+  );
   IF exceeded IS NULL THEN
     UPDATE tenants AS t SET file_count = t.file_count + p_files, byte_count = t.byte_count + p_bytes WHERE t.id = p_tenant;
   END IF;

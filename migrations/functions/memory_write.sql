@@ -56,10 +56,7 @@ BEGIN
       FROM memory_keep_versions(p_tenant, p_path, opened.at, true) AS k;
     END IF;
     UPDATE entries AS e SET
-      content = convert_from(
-        overlay(convert_to(e.content, 'UTF8') PLACING convert_to(p_text, 'UTF8') FROM p_start + 1 FOR p_removed), 'UTF8'
-      ),
-      version = p_version, updated_at = now(),
+      content = memory_splice(e.content, p_start, p_removed, p_text), version = p_version, updated_at = now(),
       memory_id = COALESCE(e.memory_id, e.version), content_id = NULL, operation = 'modified',
       changed_at = opened.at, origin = p_origin
     WHERE e.tenant_id = p_tenant AND e.path = p_path;

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { storedOrigin } from '../history/origin.ts';
 import { databaseTime } from '../postgres/clock.ts';
 import type { Database } from '../postgres/database.ts';
-import { countExpiredQuery, expireQuery, tenantsWithTtlQuery } from './queries.ts';
+import { readPages } from '../util/pages.ts';
+import { countExpiredQuery, expireQuery, type TenantWithTtl, tenantsWithTtlQuery } from './queries.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const TENANTS_A_PAGE = 500;
@@ -57,19 +58,11 @@ export async function expireFiles(
   return ran ? total : undefined;
 }
 
-async function* tenantsWithTtl(database: Database, defaultTtlDays: number) {
-  let after = '';
-  for (;;) {
-    const { rows } = await database.query(tenantsWithTtlQuery, {
-      after,
-      defaultTtlDays,
-      limit: TENANTS_A_PAGE,
-    });
-    yield* rows;
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < TENANTS_A_PAGE) return;
-    after = last.id;
-  }
+function tenantsWithTtl(database: Database, defaultTtlDays: number) {
+  return readPages<TenantWithTtl>(async (last) => {
+    const params = { after: last?.id ?? '', defaultTtlDays, limit: TENANTS_A_PAGE };
+    return (await database.query(tenantsWithTtlQuery, params)).rows;
+  }, TENANTS_A_PAGE);
 }
 
 async function countIn(database: Database, tenant: string, before: string) {

@@ -1,9 +1,14 @@
 import { defineQuery } from '../postgres/query.ts';
 
+export interface TenantWithTtl {
+  id: string;
+  ttlDays: number;
+}
+
 /** The tenants whose files expire, in the order of their ids, a page at a time. */
 export const tenantsWithTtlQuery = defineQuery<
   { after: string; defaultTtlDays: number; limit: number },
-  { id: string; ttlDays: number }
+  TenantWithTtl
 >(
   'tenants_with_ttl',
   ['after', 'defaultTtlDays', 'limit'],

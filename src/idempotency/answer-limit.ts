@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Database } from '../postgres/database.ts';
 import { forgetAnswersOver } from './pruning.ts';
 
-/** A tenant may have so many answers more than its limit, for each replica, before the oldest are forgotten. */
+/** How many answers beyond its limit a tenant may have, for each replica, before the oldest are deleted. */
 const CHECKED_EVERY = 1000;
 const COUNTED_TENANTS = 10_000;
 
@@ -31,7 +31,7 @@ export class AnswerLimit {
     if (isDue) this.#forget(tenant);
   }
 
-  /** Waits for what is being forgotten. */
+  /** Waits for running deletions. */
   async close(): Promise<void> {
     await Promise.all(this.#forgetting.values());
   }

@@ -6,7 +6,7 @@ import type { RequestKey } from '../memory/store.ts';
  * The key of a request.
  *
  * @param key what the caller gave: any text
- * @param input what it asks for; the order of its fields does not matter
+ * @param input the input of the call; the order of its fields does not matter
  */
 export function requestKey(key: string, input: Record<string, unknown>): RequestKey {
   const fields = Object.entries(input).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -16,7 +16,7 @@ export function requestKey(key: string, input: Record<string, unknown>): Request
 /** In UTF-16 units. Answers are short, except snippets of long lines, and those that quote long texts or paths. */
 const MAX_STORED_CHARACTERS = 1024;
 
-/** An answer as it is kept for requests that are sent again: bounded, since quotas do not count it (see `AnswerLimit`). */
+/** Returns an answer as it is stored for retries: truncated, because no quota counts it (see `AnswerLimit`). */
 export function storedAnswer(content: string): string {
   if (content.length <= MAX_STORED_CHARACTERS) return content;
   return `${prefix(content, MAX_STORED_CHARACTERS)}\n${answerNotKept}`;

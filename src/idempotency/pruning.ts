@@ -1,5 +1,6 @@
 import { databaseTime } from '../postgres/clock.ts';
 import type { Database } from '../postgres/database.ts';
+import { readPages } from '../util/pages.ts';
 import { nextTenantWithAnswersQuery, oldestAnswerKeptQuery, pruneAnswersQuery } from './queries.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
@@ -25,7 +26,7 @@ export async function pruneAnswers(
   const ran = await database.withJobLock(PRUNING_LOCK, async () => {
     const now = options.now ?? (await databaseTime(database));
     const before = new Date(now.getTime() - options.hours * HOUR_MS).toISOString();
-    for await (const tenant of tenantsWithAnswers(database)) {
+    for await (const { tenant } of tenantsWithAnswers(database)) {
       try {
         pruned += await forgetAnswers(database, tenant, before);
         if (options.maxAnswers > 0) pruned += await forgetAnswersOver(database, tenant, options.maxAnswers);
@@ -60,12 +61,8 @@ async function forgetAnswers(database: Database, tenant: string, before: string)
   return forgotten;
 }
 
-async function* tenantsWithAnswers(database: Database): AsyncGenerator<string> {
-  let after = '';
-  for (;;) {
-    const next = (await database.query(nextTenantWithAnswersQuery, { after })).rows[0];
-    if (next === undefined) return;
-    yield next.tenant;
-    after = next.tenant;
-  }
+function tenantsWithAnswers(database: Database): AsyncGenerator<{ tenant: string }> {
+  return readPages<{ tenant: string }>(
+    async (last) => (await database.query(nextTenantWithAnswersQuery, { after: last?.tenant ?? '' })).rows,
+  );
 }

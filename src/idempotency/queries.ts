@@ -38,7 +38,7 @@ DELETE FROM idempotency_keys WHERE tenant_id = $1 AND key_hash = ANY (ARRAY(
 `,
 );
 
-/** Erases up to so many answers under a tenant's idempotency keys. */
+/** Deletes at most `limit` stored answers of a tenant. */
 export const eraseAnswersQuery = defineQuery<{ tenant: string; limit: number }>(
   'erase_answers',
   ['tenant', 'limit'],

@@ -18,7 +18,7 @@ const ICON =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#333"/><path d="M4 5h8M4 8h8M4 11h5" stroke="#fff" stroke-width="1.5"/></svg>';
 
 /** Serves the document at `/openapi.json`, and Swagger UI, which needs nothing from elsewhere, at `/docs`. */
-export async function docsRoutes(app: FastifyInstance): Promise<void> {
+export async function docsRoutes(app: FastifyInstance, { title }: { title: string }): Promise<void> {
   let prepared: { body: Buffer; etag: string } | undefined;
   app.get('/openapi.json', { schema: { hide: true } }, async (request, reply) => {
     prepared ??= prepare(app.swagger());
@@ -30,7 +30,7 @@ export async function docsRoutes(app: FastifyInstance): Promise<void> {
     routePrefix: '/docs',
     staticCSP: CONTENT_SECURITY_POLICY,
     theme: {
-      title: 'Memory service API',
+      title,
       favicon: [{ filename: 'icon.svg', rel: 'icon', type: 'image/svg+xml', sizes: 'any', content: ICON }],
     },
     // The base layout has no top bar, which is for a logo and other documents.

@@ -87,7 +87,7 @@ export const examples: Record<string, Example> = {
     response: ok('Successfully deleted /memories/people'),
   },
   failure: {
-    summary: 'A failure that the model can read and put right',
+    summary: 'An error that the model can read and correct',
     request: { command: 'view', path: '/memories/missing.txt' },
     response: {
       content: 'The path /memories/missing.txt does not exist. Please provide a valid path.',

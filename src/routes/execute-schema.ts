@@ -19,8 +19,7 @@ const [first, ...rest] = commands.map(({ schema }) => schema);
 if (first === undefined) throw new Error('There are no memory commands.');
 
 const commandSchema = z
-  // biome-ignore lint/suspicious/noExplicitAny: zod wants the literal type of each `command`, which a list does not keep
-  .discriminatedUnion('command', [first, ...rest] as any)
+  .discriminatedUnion('command', [first, ...rest])
   .meta({ id: 'MemoryCommand', description: 'An input of the memory tool, as the model wrote it.' });
 
 const toolUseSchema = z
@@ -83,6 +82,7 @@ const errors = [
   new ServiceError('invalid_request', 400),
   new ServiceError('unauthorized'),
   new ServiceError('tenant_mismatch'),
+  new ServiceError('is_admin_key'),
   new ServiceError('tenant_suspended', 'acme'),
   new ServiceError('unknown_tenant', 'acme'),
   new ServiceError('host_not_allowed', 'Host'),
@@ -114,7 +114,7 @@ export const executeSchema: FastifySchema = {
   summary: 'Execute a memory tool call',
   description: [
     'Takes an input of the memory tool (`memory_20250818`), or the whole `tool_use` block, and answers the `tool_result` string.',
-    'What the model can put right comes back with status 200 and `is_error: true`, what the caller or operator must put right as a problem.',
+    'Errors that the model can correct come back with status 200 and `is_error: true`. Those that the caller or operator must correct are problems.',
     'With `Accept: text/plain` the body is the content alone, and the header `X-Memory-Is-Error` carries the flag.',
   ].join('\n\n'),
   tags: ['memory'],

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '../errors.ts';
 import { requestKey } from '../idempotency/idempotency.ts';
+import type { MemoryContext } from '../memory/commands/command.ts';
 import { type Executed, executeCommand, findCommand } from '../memory/commands/index.ts';
 import { type Language, languages } from '../memory/messages.ts';
 import type { SecretScanner } from '../memory/redactor.ts';
@@ -29,7 +30,7 @@ interface Answer {
 const REUSED_ID =
   'Error: This call was not run: the id of its tool_use block was used for another write before. Send it again under a new id.';
 
-/** Once the results of several calls are as long as so many of the longest views, the rest are not run. */
+/** Once the results of an array are this many times `MAX_VIEW_CHARS` long, the remaining calls are not run. */
 const MAX_ANSWER_VIEWS = 4;
 const ANSWER_FULL =
   'Error: This call was not run: the results before it are as long as those of one request may be. Send it again in another request.';
@@ -65,7 +66,7 @@ async function answer(request: FastifyRequest, options: ExecuteOptions): Promise
   return { body };
 }
 
-/** Runs one call of several. A reused id is its own failure: the calls before it may be done, and none stops the others. */
+/** Runs one call of an array. A reused id fails only this call, because earlier ones may have been executed and none stops the others. */
 async function executeInTurn(
   request: FastifyRequest,
   call: ToolCall,
@@ -106,10 +107,11 @@ async function execute(
   noteCommand(request, command);
 
   const key = toolUseId ?? idempotencyKey(request);
+  const trace = request.trace?.startCommand({ command, tenant: principal.tenant, toolUseId });
   const started = performance.now();
   let outcome: 'ok' | 'error' | 'fault' = 'fault';
   try {
-    const result = await executeCommand(input, {
+    const context: MemoryContext = {
       store: memory.forTenant(principal.tenant, {
         autoCreate: principal.autoCreate,
         origin: { actor: principal.actor, requestId: request.id, toolUseId },
@@ -117,15 +119,19 @@ async function execute(
       }),
       limits: policy.limits,
       access: principal.access,
+      createExisting: policy.createExisting,
       redaction: policy.redact === 'off' ? undefined : { mode: policy.redact, scanner },
       language: languageOf(request),
-    });
+    };
+    const result = await (trace === undefined
+      ? executeCommand(input, context)
+      : trace.run(() => executeCommand(input, context)));
     outcome = result.isError ? 'error' : 'ok';
     // Of several calls in one request the log's line names a failure, if there was one.
     if (request.logEntry.outcome !== 'error') request.logEntry.outcome = outcome;
     return result;
   } finally {
-    metrics.observeCommand(command, outcome, (performance.now() - started) / 1000);
+    metrics.observeCommand(command, outcome, (performance.now() - started) / 1000, trace?.exemplar);
   }
 }
 

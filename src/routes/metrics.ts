@@ -1,12 +1,9 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Metrics } from '../plugins/metrics.ts';
 
 /** `GET /metrics`: what Prometheus scrapes. */
-export async function metricsRoute(
-  app: FastifyInstance,
-  { metrics: { registry } }: { metrics: Metrics },
-): Promise<void> {
+export async function metricsRoute(app: FastifyInstance, { metrics }: { metrics: Metrics }): Promise<void> {
   app.get(
     '/metrics',
     {
@@ -20,6 +17,15 @@ export async function metricsRoute(
         },
       },
     },
-    async (_request, reply) => reply.type(registry.contentType).send(await registry.metrics()),
+    async (request, reply) => {
+      const { registry, openMetrics } = metrics;
+      const chosen = openMetrics && wantsOpenMetrics(request) ? openMetrics : registry;
+      return reply.type(chosen.contentType).send(await chosen.metrics());
+    },
   );
+}
+
+/** Prometheus asks for it, with parameters by which no negotiator finds it. Others get the older format, which has no exemplars. */
+function wantsOpenMetrics({ headers }: FastifyRequest): boolean {
+  return headers.accept?.includes('application/openmetrics-text') ?? false;
 }

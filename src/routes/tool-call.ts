@@ -13,10 +13,10 @@ export const MAX_CALLS = 32;
 export const MAX_ID_LENGTH = 255;
 
 /**
- * Takes a body apart: a bare input, a whole `tool_use` block, or an array of such blocks.
+ * Parses a body: a bare input, a whole `tool_use` block, or an array of such blocks.
  *
  * @returns one call, or an array of calls for an array
- * @throws ServiceError 400 for anything else: that is the caller's mistake, not one that a model could put right.
+ * @throws ServiceError 400 for anything else, which is a mistake of the caller and not of the model
  */
 export function readToolCalls(body: unknown): ToolCall | ToolCall[] {
   if (!Array.isArray(body)) return readToolCall(body);

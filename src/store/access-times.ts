@@ -4,9 +4,9 @@ import { LOCK_TENANT } from '../tenants/queries.ts';
 import { WriteBehindBuffer } from '../util/write-behind-buffer.ts';
 import type { WriteQueue } from './write-queue.ts';
 
-/** An access is noted when the last note is older than this, so a file costs at most one such write a day. */
+/** Access times are updated when they are older than this, so a file costs at most one such write a day. */
 const RESOLUTION_MS = 24 * 60 * 60 * 1000;
-/** More than this are not gathered: the next access of the file is noted instead. */
+/** Maximum number of buffered accesses. Further ones are dropped; the next access of the file is recorded instead. */
 const MAX_GATHERED = 50_000;
 
 interface Access {
@@ -19,14 +19,14 @@ let bound = { madeAt: Number.NEGATIVE_INFINITY, text: '' };
 /** The time before which a file's access time counts as old, to the second. */
 export function accessedBefore(): string {
   const now = Date.now();
-  // Every view asks for it, and writing a time out costs more than the rest of asking.
+  // Cached, because every view needs it and formatting a time is expensive.
   if (Math.abs(now - bound.madeAt) >= 1000) {
     bound = { madeAt: now, text: new Date(now - RESOLUTION_MS).toISOString() };
   }
   return bound.text;
 }
 
-/** Notes that files were read, where the last such note is old enough. */
+/** Updates the access times of files, unless they are recent. */
 export const touchQuery = defineQuery<{
   tenant: string;
   paths: string[];
@@ -42,7 +42,7 @@ WHERE e.tenant_id = $1 AND e.path = ANY ($2::text[]) AND e.kind = 'file' AND e.a
 `,
 );
 
-/** Writes down which files were read: in the background, in batches, to the day. */
+/** Records in the background, in batches, on which day files were last read. */
 export class AccessTimes {
   readonly #database: Database;
   readonly #writes: WriteQueue;
@@ -53,13 +53,13 @@ export class AccessTimes {
     this.#writes = writes;
   }
 
-  /** A file with an old access time was read. */
+  /** Records a read of a file whose access time is old. */
   note(tenant: string, path: string): void {
-    // A tenant's id has no slash, a path begins with one.
+    // A tenant ID has no slash, and a path starts with one.
     this.#notes.add(tenant + path, { tenant, path });
   }
 
-  /** Writes what was gathered. */
+  /** Writes the buffered accesses. */
   close(): Promise<void> {
     return this.#notes.flush();
   }
@@ -77,7 +77,7 @@ export class AccessTimes {
       try {
         await this.#writes.exclusively(tenant, () => this.#database.query(touchQuery, params));
       } catch {
-        // Not worth an error, and the other tenants' are written: the next reader of these files notes them again.
+        // Not worth an error: the next read of these files records them again.
       }
     }
   }

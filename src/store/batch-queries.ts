@@ -2,12 +2,12 @@ import { defineBatchQuery, MAX_BYTES } from '../postgres/batch-query.ts';
 import { findTenantsBatchQuery } from '../tenants/queries.ts';
 import { DEPTH_FIRST, LINE, VISIBLE } from './listing.ts';
 
-/* What single statements do, for many calls at once. */
+/* The batch forms of single queries. */
 
-/** What is looked at is no entry, a directory, or a file that may be read with others. */
+/** Excludes files that are too large for a batch. */
 const NOT_LARGE = `(e.kind IS DISTINCT FROM 'file' OR e.size_bytes <= ${MAX_BYTES})`;
 
-/** Where there is no entry, its row has no kind. */
+/** For a path without an entry, `kind` is null. */
 export const lookupFilesBatchQuery = defineBatchQuery(
   'lookup_files',
   { tenant: 'text', path: 'text', accessedBefore: 'text' },
@@ -18,10 +18,10 @@ WHERE ${NOT_LARGE}
 `,
 );
 
-/** A listing that looks at more goes alone, so that the others do not wait for it. */
+/** A listing that reads more entries is left to the single query, so that other calls do not wait for it. */
 const MAX_LISTED = 200;
 
-/** Entries and, of directories, listings that are shown whole. Where there is no entry, its row has no kind. */
+/** Entries, with the listings of directories that fit `maxEntries`. For a path without an entry, `kind` is null. */
 export const lookupBatchQuery = defineBatchQuery(
   'lookup_batch',
   { tenant: 'text', path: 'text', maxEntries: 'bigint', accessedBefore: 'text' },
@@ -32,12 +32,14 @@ CROSS JOIN LATERAL (
   WITH children AS MATERIALIZED (
     SELECT path, kind, size_bytes, ${VISIBLE} AS is_visible FROM entries
     WHERE tenant_id = c.tenant AND parent_path = c.path LIMIT ${MAX_LISTED + 1}
-  ), grandchildren AS (
-    SELECT path, size_bytes, ${VISIBLE} AS is_visible FROM entries
-    WHERE tenant_id = c.tenant
-      AND parent_path = ANY (ARRAY(SELECT path FROM children WHERE kind = 'dir' AND is_visible)) LIMIT ${MAX_LISTED + 1}
   ), listed AS (
-    SELECT path, size_bytes, is_visible FROM children UNION ALL SELECT path, size_bytes, is_visible FROM grandchildren
+    SELECT path, size_bytes, is_visible FROM children
+    UNION ALL
+    (SELECT grandchildren.* FROM children CROSS JOIN LATERAL (
+      SELECT path, size_bytes, ${VISIBLE} AS is_visible FROM entries
+      WHERE tenant_id = c.tenant AND parent_path = children.path OFFSET 0
+    ) AS grandchildren
+    WHERE children.kind = 'dir' AND children.is_visible LIMIT ${MAX_LISTED + 1})
   )
   SELECT string_agg(${LINE}, E'\\n' ORDER BY ${DEPTH_FIRST}) FILTER (WHERE is_visible) AS entries,
     (count(*) FILTER (WHERE is_visible))::integer AS total, count(*) AS looked_at

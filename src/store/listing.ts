@@ -1,10 +1,10 @@
-/* What the statements that list a directory are made of, in terms of an entry's columns. */
+/* SQL fragments of the queries that list a directory, in terms of an entry's columns. */
 
 export const VISIBLE =
   "NOT starts_with(path, parent_path || '/.') AND path <> parent_path || '/node_modules'";
 
-/** A `/` sorts before every character that a name can hold once it is written as U+0001. */
+/** Sort key for depth-first order: as U+0001, `/` sorts before every character that a name can contain. */
 export const DEPTH_FIRST = `replace(path, '/', E'\\x01') COLLATE "C"`;
 
-/** The path and, of a file, a tab and its bytes. */
+/** An entry as text: the path and, for a file, a tab and its size in bytes. */
 export const LINE = "concat_ws(E'\\t', path, size_bytes)";

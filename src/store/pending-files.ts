@@ -1,15 +1,15 @@
 import { SerialQueue } from '../util/serial-queue.ts';
 
-/** A file's content, as read or as it will be once a write succeeds. */
+/** The content of a file, as read or as it will be when a write has succeeded. */
 export interface FileVersion {
   content: string;
   version: string;
-  /** Of a content that is being written: whether that succeeded. Never rejects. */
+  /** For content that is being written: resolves with whether that succeeded. Never rejects. */
   isWritten?: Promise<boolean>;
 }
 
 /**
- * The contents that this process is writing. An edit starts from the newest one instead of reading the file, so edits of a busy
+ * The file contents that this process is writing. An edit starts from the newest one instead of reading the file, so edits of a busy
  * file queue up behind one another and share a statement.
  */
 export class PendingFiles {
@@ -26,7 +26,7 @@ export class PendingFiles {
   }
 
   /**
-   * Makes a content the newest one of its file until it is written or has failed.
+   * Makes this the newest content of a file until the write has succeeded or failed.
    *
    * @param written resolves with true when it is written
    */
@@ -40,7 +40,7 @@ export class PendingFiles {
     const isWritten = written
       .catch(() => false)
       .then((succeeded) => {
-        // When a write fails, so do those that build on it.
+        // When a write fails, the writes that are based on it fail, too.
         if (!succeeded || this.#newest.get(key) === pending) this.#newest.delete(key);
         return succeeded;
       });
@@ -49,7 +49,7 @@ export class PendingFiles {
   }
 }
 
-/** A tenant's id has no slash, a path begins with one. */
+/** Unambiguous: a tenant ID has no slash, and a path starts with one. */
 function keyOf(tenant: string, path: string): string {
   return tenant + path;
 }

@@ -5,21 +5,21 @@ import { DEPTH_FIRST, LINE, VISIBLE } from './listing.ts';
 /* The statements that read memory. They take no lock. */
 
 export interface LookupRow {
-  /** null, as no row at all: there is no entry. */
+  /** Null, like a missing row, means that there is no entry. */
   kind: 'file' | 'dir' | null;
   content: string | null;
-  /** Of a file: whether its access time is older than asked. */
+  /** For a file: whether its access time is older than `accessedBefore`. */
   stale: boolean | null;
   /**
-   * Of a directory that is not empty: a line for each entry, its path and, of a file, a tab and its bytes (no path holds a
-   * control character). As rows they would take the driver five times as long to read.
+   * For a directory that is not empty: one line per entry, with its path and, for a file, a tab and its size in bytes. No path contains
+   * a control character. One text, because the driver reads many rows much more slowly.
    */
   entries: string | null;
-  /** How many entries there are, shown or not. */
+  /** The number of entries, including those beyond `maxEntries`. */
   total: number | null;
 }
 
-/** The entry at a path and, below a directory, what a listing shows: two levels, in depth-first order. */
+/** The entry at a path and, for a directory, its listing: two levels, in depth-first order. */
 export const lookupQuery = defineQuery<
   { tenant: string; path: string; maxEntries: number; accessedBefore: string },
   LookupRow
@@ -30,13 +30,14 @@ export const lookupQuery = defineQuery<
 WITH children AS (
   SELECT path, kind, size_bytes FROM entries WHERE tenant_id = $1 AND parent_path = $2 AND ${VISIBLE}
 ), listed AS (
-  SELECT path, kind, size_bytes FROM children
+  SELECT path, size_bytes FROM children
   UNION ALL
-  SELECT path, kind, size_bytes FROM entries
-  WHERE tenant_id = $1 AND parent_path = ANY (ARRAY(SELECT path FROM children WHERE kind = 'dir')) AND ${VISIBLE}
+  SELECT grandchildren.* FROM children CROSS JOIN LATERAL (
+    SELECT path, size_bytes FROM entries WHERE tenant_id = $1 AND parent_path = children.path AND ${VISIBLE} OFFSET 0
+  ) AS grandchildren
+  WHERE children.kind = 'dir'
 ), shown AS (
-  SELECT path, size_bytes, count(*) OVER () AS total FROM listed
-  ORDER BY ${DEPTH_FIRST} LIMIT $3
+  SELECT path, size_bytes, count(*) OVER () AS total FROM listed ORDER BY ${DEPTH_FIRST} LIMIT $3
 )
 SELECT e.kind, e.content, e.accessed_at < $4::timestamptz AS stale, s.entries, s.total
 FROM entries AS e, (
@@ -47,7 +48,7 @@ WHERE e.tenant_id = $1 AND e.path = $2
   lookupBatchQuery,
 );
 
-/** The entry at a path, without what is below it: half the work of `look`. */
+/** The entry at a path, without a listing: cheaper than `lookupQuery`. */
 export const lookupFileQuery = defineQuery<
   { tenant: string; path: string; accessedBefore: string },
   Pick<LookupRow, 'kind' | 'content' | 'stale'>

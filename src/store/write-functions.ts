@@ -1,19 +1,26 @@
 import type { MemoryPath } from '../memory/path.ts';
 import type { MemoryResult } from '../memory/result.ts';
 import type { Created, OverQuota, Quotas, Renamed } from '../memory/store.ts';
-import { defineQuery, type Query, type QueryExecutor, type Scalar, type Value } from '../postgres/query.ts';
+import {
+  defineQuery,
+  type Query,
+  type QueryExecutor,
+  type Scalar,
+  type TracedRequest,
+  type Value,
+} from '../postgres/query.ts';
 
 /*
- * The database functions that change memory, one for each writing command (migrations/functions). They hold every rule of the
- * tree, the quota and idempotency, and answer what came of a call. Each is called by one statement, for one call or for many.
+ * The database functions that change memory, one for each writing command (migrations/functions). They enforce the rules of the tree,
+ * quotas, and idempotency, and return the outcome of each call. One statement calls a function once or many times.
  */
 
-/** What any write may come to. `skipped` never leaves the write queue. */
+/** The outcomes that every write can have. `skipped` never leaves the write queue. */
 export type CommonOutcome =
   | { kind: 'skipped' | 'key_reused' | 'unknown_tenant' }
   | ({ kind: 'replayed' } & MemoryResult);
 
-/** What each write says beside its own parameters. The key is null when the request has none. */
+/** The parameters that all writes have in common. The key is null when the request has none. */
 export type RequestParams = {
   tenant: string;
   keyHash: string | null;
@@ -22,13 +29,13 @@ export type RequestParams = {
   answer: string;
 };
 
-/** Who makes a change, and on what request: `storedOrigin`. */
+/** Who makes a change, in which request (`storedOrigin`). */
 type OriginParams = { origin: string };
 
-/** For how many days versions that are superseded are kept, unless the tenant has a setting of its own; 0: they are not. */
+/** How many days superseded versions are kept (0: not at all), unless the tenant has its own setting. */
 type HistoryParams = { historyDays: number } & OriginParams;
 
-/** `change` is a new id, for a change that may be of many files. */
+/** `change` is a new ID, for a change that can affect many files. */
 type ChangeParams = { change: string } & HistoryParams;
 
 /** `item` is the number of the call, from 1. */
@@ -37,9 +44,11 @@ type OutcomeRow = { item: number; outcome: string; data: Record<string, unknown>
 export interface WriteFunction {
   readonly name: string;
   readonly parameters: readonly string[];
-  /** Takes an array for each parameter, and whether to wait for a tenant that another session has locked. */
-  readonly statement: Query<Record<string, Value>, OutcomeRow>;
-  /** Whether calls of several tenants may share a statement. A call that can take long holds up no other tenant. */
+  /** One call. Citus runs it on the node that has the tenant, which it does with no other form. */
+  readonly single: Query<Record<string, Value>, OutcomeRow>;
+  /** Many calls: an array for each parameter, and whether to wait for a tenant that another session has locked. */
+  readonly batch: Query<Record<string, Value>, OutcomeRow>;
+  /** Whether calls of several tenants may share a statement. Not for calls that can take long, so that they delay no other tenant. */
   readonly mixesTenants: boolean;
 }
 
@@ -49,9 +58,9 @@ export interface TypedWriteFunction<Params, Outcome> extends WriteFunction {
 }
 
 /**
- * Calls a write function once. Rejects with what the driver throws.
+ * Calls a write function once. Rejects with the error of the driver.
  *
- * @param size in characters, of what the call makes the database handle, where that is more than its parameters
+ * @param size characters that the database handles for the call, if more than its parameters
  */
 export type CallFunction = <Params extends RequestParams, Outcome extends { kind: string }>(
   fn: TypedWriteFunction<Params, Outcome>,
@@ -60,23 +69,33 @@ export type CallFunction = <Params extends RequestParams, Outcome extends { kind
 ) => Promise<Exclude<Outcome, { kind: 'skipped' }>>;
 
 /**
- * Calls a write function many times in one statement.
+ * Calls a write function once or many times in one statement.
  *
- * @param wait for a tenant that another session has locked; otherwise its calls are `skipped`
+ * @param options.wait whether to wait for tenants that another session has locked; otherwise their calls are `skipped`
+ * @param options.requests the traced requests that make the calls
  * @returns the outcomes in the order of the calls
  */
 export async function callAll(
   query: QueryExecutor,
   fn: WriteFunction,
   calls: readonly Record<string, Value>[],
-  { wait }: { wait: boolean },
+  { wait, requests }: { wait: boolean; requests?: readonly TracedRequest[] | undefined },
 ): Promise<{ kind: string }[]> {
-  const params: Record<string, Value> = { wait };
-  for (const name of fn.parameters) params[name] = calls.map((call) => (call[name] ?? null) as Scalar);
-  const { rows } = await query(fn.statement, params);
+  const { rows } = await (calls.length === 1
+    ? query(fn.single, { ...calls[0], wait }, requests)
+    : query(fn.batch, { ...asArrays(fn, calls), wait }, requests));
   const outcomes: { kind: string }[] = [];
   for (const { item, outcome, data } of rows) outcomes[item - 1] = { kind: outcome, ...data };
   return outcomes;
+}
+
+function asArrays(
+  { parameters }: WriteFunction,
+  calls: readonly Record<string, Value>[],
+): Record<string, Value> {
+  return Object.fromEntries(
+    parameters.map((name) => [name, calls.map((call) => (call[name] ?? null) as Scalar)]),
+  );
 }
 
 /** Calls write functions on a session, in its transaction. */
@@ -84,13 +103,13 @@ export function callOn(query: QueryExecutor): CallFunction {
   return async (fn, params) => (await callAll(query, fn, [params], { wait: true }))[0] as never;
 }
 
-/** Types whose values are strings here. */
+/** SQL types whose values are strings in TypeScript. */
 const AS_TEXT: ReadonlySet<string> = new Set(['uuid', 'jsonb']);
 
 /**
- * Declares a function. Its calls are made in the order of the arrays, and each sees what the ones before it changed.
+ * Declares a function. Its calls run in the order of the arrays, and each sees the changes of those before it.
  *
- * @param types of the function's own parameters, in its order; those of `RequestParams` follow, as they do in SQL
+ * @param types of the function's own parameters, in order; those of `RequestParams` follow, as in SQL
  */
 function writeFunction<Params extends Record<string, Value>, Outcome extends { kind: string }>(
   name: string,
@@ -99,19 +118,25 @@ function writeFunction<Params extends Record<string, Value>, Outcome extends { k
 ): TypedWriteFunction<Params & RequestParams, Outcome | CommonOutcome> {
   const all = { tenant: 'text', ...types, keyHash: 'text', requestHash: 'text', answer: 'text' };
   const names = Object.keys(all);
-  // Strings go as `text`, whatever the function wants: see `runnerOn` in postgres.ts.
+  const values = Object.values(all).map((type, i) =>
+    AS_TEXT.has(type) ? `$${i + 1}::text::${type}` : `$${i + 1}::${type}`,
+  );
+  const wait = `$${names.length + 1}::boolean`;
+  const single = `SELECT 1 AS item, f.outcome, f.data FROM ${name}(${values.join(', ')}, ${wait}) AS f`;
+  // Strings are sent as `text`, whatever the type of the parameter (docs/decisions/0002-binary-arrays.md).
   const arrays = Object.values(all).map((type, i) =>
     AS_TEXT.has(type) ? `$${i + 1}::text[]::${type}[]` : `$${i + 1}::${type}[]`,
   );
   const columns = names.map((_, i) => `p${i + 1}`);
-  const text = `
+  const batch = `
 SELECT c.item::integer, f.outcome, f.data
 FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS c (${columns.join(', ')}, item),
-  LATERAL ${name}(${columns.map((column) => `c.${column}`).join(', ')}, $${names.length + 1}::boolean) AS f`;
+  LATERAL ${name}(${columns.map((column) => `c.${column}`).join(', ')}, ${wait}) AS f`;
   return {
     name,
     parameters: names,
-    statement: defineQuery<Record<string, Value>, OutcomeRow>(name, [...names, 'wait'], text),
+    single: defineQuery<Record<string, Value>, OutcomeRow>(name, [...names, 'wait'], single),
+    batch: defineQuery<Record<string, Value>, OutcomeRow>(`${name}_batch`, [...names, 'wait'], batch),
     mixesTenants,
   };
 }
@@ -128,7 +153,7 @@ export const createFunction = writeFunction<
   { mixesTenants: true },
 );
 
-/** `conflict`: the file is not at the version that was read. */
+/** `conflict`: the version of the file is not the one that was read. */
 export const writeFileFunction = writeFunction<
   {
     path: MemoryPath;
@@ -183,9 +208,17 @@ export const renameFunction = writeFunction<
   { mixesTenants: false },
 );
 
-/** Stores the answer of a write that failed under its key. */
+/** Stores the answer of a failed write under its idempotency key. */
 export const recordFailureFunction = writeFunction<Record<never, never>, { kind: 'recorded' }>(
   'memory_record_failure',
   {},
   { mixesTenants: true },
 );
+
+export const writeFunctions: readonly WriteFunction[] = [
+  createFunction,
+  writeFileFunction,
+  deleteFunction,
+  renameFunction,
+  recordFailureFunction,
+];

@@ -1,18 +1,24 @@
+import { AsyncResource } from 'node:async_hooks';
 import { isWorthSending } from '../postgres/batch-queue.ts';
 import { DatabaseError, LOCK_NOT_AVAILABLE } from '../postgres/errors.ts';
-import { countCharacters, type QueryExecutor, type Value } from '../postgres/query.ts';
+import { countCharacters, type QueryExecutor, type TracedRequest, type Value } from '../postgres/query.ts';
+import { type StatementTracer, tracedRequests } from '../postgres/statement-tracer.ts';
 import { type CallFunction, type CommonOutcome, callAll, type WriteFunction } from './write-functions.ts';
 
-/** In characters. A larger call is not sent with those of other tenants, which would wait for it. */
+/** In characters. A larger call does not share a statement with other tenants, which would wait for it. */
 const MAX_SHARED_CHARACTERS = 32 * 1024;
+/** A tenant with as many calls waiting fills a statement of its own, so that no other tenant waits for all of them. */
+const MIN_OWN_CALLS = 4;
 /** In characters, of all calls in a statement. */
 const MAX_BATCH_CHARACTERS = 1024 * 1024;
 
 interface QueuedWrite {
   readonly tenant: string;
-  /** Writes of one lane may share a statement, and a lane has one statement at a time. */
+  /** Writes of one lane may share a statement. A lane has one statement at a time. */
   lane: string;
   readonly characters: number;
+  /** The traced request that writes. */
+  readonly request: TracedRequest | undefined;
   readonly work: FunctionCall | (() => Promise<unknown>);
   resolve(outcome: unknown): void;
   reject(error: unknown): void;
@@ -24,56 +30,63 @@ interface FunctionCall {
 }
 
 /**
- * The way by which this process writes. Writes that come at about the same time share a statement and so a commit, also those of
- * one tenant, in the order in which they came. Nobody waits for others to come: while one statement is at work, the next one
- * gathers.
+ * Combines concurrent writes of this process into statements, which saves commits. Writes of one tenant may share a statement, too, in
+ * arrival order. Nothing waits for a batch to fill: while one statement runs, the next one collects.
  *
- * - A tenant has one statement at a time, so a busy tenant waits here without a connection.
- * - A statement for several tenants waits for no lock. It skips a tenant that another session has locked; that tenant's calls then go
- *   in a statement of their own, which waits. So no two statements can wait for each other.
+ * - A tenant has one statement at a time, so a busy tenant waits here and holds no connection.
+ * - A statement for several tenants never waits for a lock. It skips a tenant that another session has locked; the calls of that tenant
+ *   then go in a statement of their own, which waits. So no two statements wait for each other.
  */
 export class WriteQueue {
   readonly #batched: QueryExecutor;
   readonly #single: QueryExecutor;
   readonly #size: number;
+  readonly #tracer: StatementTracer | undefined;
   #waiting: QueuedWrite[] = [];
-  /** Tenants and lanes that have a statement at work. */
+  /** Tenants and lanes with a running statement. */
   readonly #busyTenants = new Set<string>();
   readonly #busyLanes = new Set<string>();
   #isScheduled = false;
   #names = 0;
 
   /**
-   * @param executors.batched for statements that wait for no lock; `single` for the others
-   * @param size how many calls may share a statement; 1: each goes alone
+   * @param executors.batched runs statements that never wait for a lock; `single` runs the others
+   * @param size maximum number of calls in a statement; 1 disables batching
    */
-  constructor(executors: { batched: QueryExecutor; single: QueryExecutor }, size: number) {
+  constructor(
+    executors: { batched: QueryExecutor; single: QueryExecutor },
+    size: number,
+    tracer?: StatementTracer,
+  ) {
     this.#batched = executors.batched;
     this.#single = executors.single;
     this.#size = size;
+    this.#tracer = tracer;
   }
 
   readonly call: CallFunction = (fn, params, size = 0) => {
     const { tenant } = params;
     const characters = Math.max(size, countCharacters(params));
-    const isShared = fn.mixesTenants && this.#size > 1 && characters <= MAX_SHARED_CHARACTERS;
-    const lane = isShared ? fn.name : laneOfTenant(fn, tenant);
+    const mayShare = fn.mixesTenants && this.#size > 1 && characters <= MAX_SHARED_CHARACTERS;
+    const lane = mayShare ? fn.name : laneOfTenant(fn, tenant);
     return this.#enqueue({ tenant, lane, characters, work: { fn, params } });
   };
 
-  /** Does other work on a tenant while none of this process's writes of the tenant is under way. */
+  /** Runs other work on a tenant while this queue writes nothing for it. */
   exclusively<T>(tenant: string, work: () => Promise<T>): Promise<T> {
-    return this.#enqueue({ tenant, lane: this.#newLane(), characters: 0, work });
+    // Its statements are part of the caller's trace, although the queue starts it.
+    return this.#enqueue({ tenant, lane: this.#newLane(), characters: 0, work: AsyncResource.bind(work) });
   }
 
   #enqueue<T>(write: Pick<QueuedWrite, 'tenant' | 'lane' | 'characters' | 'work'>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.push({ ...write, resolve: resolve as QueuedWrite['resolve'], reject });
+      const request = this.#tracer?.current();
+      this.#waiting.push({ ...write, request, resolve: resolve as QueuedWrite['resolve'], reject });
       this.#schedule();
     });
   }
 
-  /** Sends what waits once all requests that have arrived are read. */
+  /** Sends the waiting writes after the requests that have already arrived are read. */
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -83,10 +96,11 @@ export class WriteQueue {
   #dispatch(): void {
     this.#isScheduled = false;
     const batches = new Map<string, QueuedWrite[]>();
-    /** Which lane a tenant's writes go by this time. */
+    /** The lane that a tenant's writes take this time. */
     const lanes = new Map<string, string>();
     const full = new Set<string>();
     const waiting: QueuedWrite[] = [];
+    this.#separateBusyTenants();
     for (const write of this.#waiting) {
       const { tenant, lane } = write;
       const batch = batches.get(lane) ?? [];
@@ -94,7 +108,7 @@ export class WriteQueue {
       if (!isTenantFree || this.#busyLanes.has(lane) || full.has(lane)) {
         waiting.push(write);
       } else if (!this.#hasRoom(batch, write)) {
-        // What comes after it in its lane waits too, so that a tenant's calls keep their order.
+        // Later writes in its lane wait as well, so that a tenant's calls keep their order.
         full.add(lane);
         waiting.push(write);
       } else {
@@ -105,6 +119,21 @@ export class WriteQueue {
     }
     this.#waiting = waiting;
     for (const [lane, writes] of batches) void this.#send(lane, writes);
+  }
+
+  /** Takes the tenants that have many calls of a function waiting out of the lane that tenants share. */
+  #separateBusyTenants(): void {
+    const shared = new Map<string, QueuedWrite[]>();
+    for (const write of this.#waiting) {
+      if (typeof write.work === 'function' || !isShared(write.lane, write.work.fn)) continue;
+      const own = laneOfTenant(write.work.fn, write.tenant);
+      const writes = shared.get(own);
+      if (writes) writes.push(write);
+      else shared.set(own, [write]);
+    }
+    for (const [own, writes] of shared) {
+      if (writes.length >= MIN_OWN_CALLS) for (const write of writes) write.lane = own;
+    }
   }
 
   #hasRoom(batch: QueuedWrite[], { characters }: QueuedWrite): boolean {
@@ -128,7 +157,7 @@ export class WriteQueue {
     }
   }
 
-  /** Returns the writes that are to be sent again, by other lanes, and what settles the rest. */
+  /** Returns the writes to send again in other lanes, and a function that settles the others. */
   async #execute(lane: string, writes: QueuedWrite[]): Promise<{ again: QueuedWrite[]; settle: () => void }> {
     const [first] = writes as [QueuedWrite, ...QueuedWrite[]];
     try {
@@ -138,9 +167,11 @@ export class WriteQueue {
       }
       const { fn } = first.work;
       const calls = writes.map(({ work }) => (work as FunctionCall).params);
-      const isShared = lane === fn.name;
-      const query = isShared ? this.#batched : this.#single;
-      const outcomes = await callAll(query, fn, calls, { wait: !isShared });
+      const query = isShared(lane, fn) ? this.#batched : this.#single;
+      const outcomes = await callAll(query, fn, calls, {
+        wait: !isShared(lane, fn),
+        requests: this.#tracer && tracedRequests(writes),
+      });
       const again = writes.filter((_, i) => isSkipped(outcomes[i]));
       for (const write of again) write.lane = laneOfTenant(fn, write.tenant);
       const settle = () => {
@@ -150,7 +181,7 @@ export class WriteQueue {
     } catch (error) {
       const isUndone =
         error instanceof DatabaseError && !error.outcomeUnknown && error.sqlState !== LOCK_NOT_AVAILABLE;
-      // Which call is at fault shows when each goes alone; a lock is not waited for once for each.
+      // Sent one by one, only the faulty call fails. After a lock timeout, each of them would wait for the lock again.
       if (writes.length > 1 && isUndone) {
         for (const write of writes) write.lane = this.#newLane();
         return { again: writes, settle: () => {} };
@@ -167,9 +198,13 @@ export class WriteQueue {
   }
 }
 
-/** A skipped write goes by the lane of its tenant, which waits for the lock. */
+/** A skipped write takes the lane of its tenant, which waits for the lock. */
 function isSkipped(outcome: { kind: string } | undefined): boolean {
   return outcome?.kind === ('skipped' satisfies CommonOutcome['kind']);
+}
+
+function isShared(lane: string, fn: WriteFunction): boolean {
+  return lane === fn.name;
 }
 
 /** Neither the name of a function nor that of another lane has a space. */

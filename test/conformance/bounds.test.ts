@@ -48,7 +48,7 @@ describeService('overlong input', (service) => {
     [
       'deep',
       `{"command":${'['.repeat(20_000)}${']'.repeat(20_000)}}`,
-      'The body nests arrays and objects deeper than 32 levels, the limit of this service. Send a memory tool input or tool_use blocks without what is nested in other fields.',
+      'The body nests arrays and objects deeper than 32 levels, the limit of this service. Send only a memory tool input or tool_use blocks, without other nested fields.',
     ],
     [
       'wide',

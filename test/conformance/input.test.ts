@@ -215,7 +215,7 @@ describeService('request and response', (service) => {
       'invalid UTF-8',
       Buffer.from([0x22, 0xff, 0x22]),
       {},
-      problem(400, 'invalid_utf8', 'The body is not valid UTF-8, as JSON has to be.'),
+      problem(400, 'invalid_utf8', 'The body is not valid UTF-8, which JSON requires.'),
     ],
     [
       'an array',
@@ -277,11 +277,7 @@ describeService('request and response', (service) => {
       'an unsupported charset',
       '{}',
       { 'content-type': 'application/json; charset=latin1' },
-      problem(
-        415,
-        'unsupported_charset',
-        'JSON is UTF-8: send it so, with charset=utf-8 or without charset.',
-      ),
+      problem(415, 'unsupported_charset', 'Send JSON as UTF-8, with charset=utf-8 or without charset.'),
     ],
     [
       'a compressed body',
@@ -290,28 +286,20 @@ describeService('request and response', (service) => {
       problem(
         415,
         'unsupported_content_encoding',
-        'Content-Encoding is not supported: send the body as it is.',
+        'Content-Encoding is not supported: send the body uncompressed.',
       ),
     ],
     [
       'an invalid tenant id',
       { command: 'view', path: '/memories' },
       { 'x-tenant-id': 'a/b' },
-      problem(
-        400,
-        'invalid_tenant',
-        'X-Tenant-Id is not a tenant id: it has to be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -',
-      ),
+      problem(400, 'invalid_tenant', 'X-Tenant-Id must be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -'),
     ],
     [
       'a tenant id that is too long',
       { command: 'view', path: '/memories' },
       { 'x-tenant-id': 'a'.repeat(129) },
-      problem(
-        400,
-        'invalid_tenant',
-        'X-Tenant-Id is not a tenant id: it has to be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -',
-      ),
+      problem(400, 'invalid_tenant', 'X-Tenant-Id must be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -'),
     ],
     [
       'a body over the limit',

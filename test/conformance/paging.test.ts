@@ -22,7 +22,7 @@ const NUMBERED = /^ {0,5}(\d+)\t(.*)$/s;
 describeService(
   'a view longer than MAX_VIEW_CHARS',
   (service) => {
-    it('returns the rest of a file when the hints are followed', async () => {
+    it('returns the rest of a file when the hints are followed', { tags: 'random' }, async () => {
       await fc.assert(
         fc.asyncProperty(content, async (file_text) => {
           const tenant = freshTenant();
@@ -76,7 +76,7 @@ describeService(
       );
     });
 
-    it('truncates a directory listing between entries', async () => {
+    it('truncates a directory listing between entries', { tags: 'random' }, async () => {
       const names = fc.uniqueArray(fc.constantFrom(...'abcdefghijklmnop'), { maxLength: 16 });
       await fc.assert(
         fc.asyncProperty(names, names, async (top, below) => {

@@ -12,7 +12,7 @@ import {
   type Value,
 } from '../../src/postgres/query.ts';
 import { batchQueries } from '../../src/store/batch-queries.ts';
-import { connectTo, createTestDatabase, openPool } from '../support/database.ts';
+import { connectTo, createTestDatabase, openPool, skipOnCitus } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { genericPlan, tableScans } from '../support/plan.ts';
 import { describeService, freshTenant, type Service, startService } from '../support/service.ts';
@@ -373,12 +373,19 @@ it('lets two replicas write for the same tenants without lost edits or deadlocks
 });
 
 describe('the plan of every batch', () => {
+  skipOnCitus('there are no batches on Citus');
   let database: Awaited<ReturnType<typeof createTestDatabase>>;
   let client: pg.Client;
   beforeAll(async () => {
-    // With the planner options of the service and tables without statistics.
+    // With the planner options of the service and statistics of small tenants: autovacuum may have replaced those of the template.
     database = await createTestDatabase();
     client = await connectTo(database.url, { options: plannerOptions });
+    await client.query(`
+      INSERT INTO tenants (id) SELECT 't' || t FROM generate_series(1, 100) AS t;
+      INSERT INTO entries (tenant_id, path, parent_path, kind) SELECT id, '/memories', NULL, 'dir' FROM tenants;
+      INSERT INTO entries (tenant_id, path, parent_path, kind, content, version)
+      SELECT id, '/memories/f' || f, '/memories', 'file', 'x', gen_random_uuid() FROM tenants, generate_series(1, 20) AS f;
+      ANALYZE tenants, entries`);
   });
   afterAll(async () => {
     await client.end();
@@ -388,6 +395,7 @@ describe('the plan of every batch', () => {
   it.each(batchQueries.map((each) => [each.name, each] as const))(
     '%s finds each row by the tenant of its call, in an index',
     async (_, statement) => {
+      // Versions before 16 show a column of the query around a CTE as $0.
       const scans = [...tableScans(await genericPlan(client, statement))];
       expect(scans.length).toBeGreaterThan(0);
       for (const scan of scans) {
@@ -396,7 +404,7 @@ describe('the plan of every batch', () => {
           'Node Type': expect.stringMatching(/^(Index|Index Only|Bitmap Heap) Scan$/),
           [scan['Node Type'] === 'Bitmap Heap Scan' ? 'Recheck Cond' : 'Index Cond']: expect.stringMatching(
             new RegExp(
-              `\\b${column} = \\(?(c|c_\\d)\\.tenant\\b|\\bid = e\\.tenant_id\\b|\\btenant_id = t\\.id\\b`,
+              `\\b${column} = \\(?((c|c_\\d)\\.tenant\\b|\\$\\d)|\\bid = e\\.tenant_id\\b|\\btenant_id = t\\.id\\b`,
             ),
           ),
         });

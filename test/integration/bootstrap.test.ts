@@ -52,14 +52,14 @@ describeServiceOnOwnDatabase('bootstrap', (service) => {
 describe('a bootstrap that is wrong', () => {
   const { key } = newApiKey();
   it.each([
-    ['not json', 'BOOTSTRAP is not valid: it is no JSON.'],
-    [{ tenants: [{ id: '-x' }] }, 'BOOTSTRAP is not valid:\n  tenants.0.id: begins with "-"'],
+    ['not json', 'BOOTSTRAP is not valid JSON.'],
+    [{ tenants: [{ id: '-x' }] }, 'BOOTSTRAP is not valid:\n  tenants.0.id: starts with "-"'],
     [{ tenants: [{ id: 'a', maxFiles: -1 }] }, 'tenants.0.maxFiles: '],
-    [{ keys: [{ key, tenant: 'a', service: true }] }, 'needs "tenant", or "service": true; not both'],
-    [{ keys: [{ key }] }, 'needs "tenant", or "service": true; not both'],
+    [{ keys: [{ key, tenant: 'a', service: true }] }, 'needs either "tenant" or "service": true'],
+    [{ keys: [{ key }] }, 'needs either "tenant" or "service": true'],
     [
       { keys: [{ key: 'hunter2', tenant: 'a' }] },
-      'keys.0.key: is not a key as `memory-service keys generate`',
+      'keys.0.key: is not a key: create one with `memory-service keys generate`',
     ],
     [{ keys: [{ [key]: 'a' }] }, 'keys.0: has an unknown field'],
   ])('%j', (bootstrap, message) => {
@@ -81,7 +81,7 @@ describe('a bootstrap that is wrong', () => {
   });
 });
 
-describe('serve', () => {
+describe('serve', { tags: 'long' }, () => {
   it('takes requests under the key of a file, which it does not log', async () => {
     const own = await createTestDatabase({ migrated: false });
     const { key } = newApiKey();
@@ -104,7 +104,7 @@ describe('serve', () => {
     const cli = startCli(['serve'], { AUTH: 'none', BOOTSTRAP: '{"keys":[{"key":"hunter2","tenant":"a"}]}' });
     expect(await cli.exit).toBe(1);
     expect(cli.output()).toBe(
-      'memory-service: BOOTSTRAP is not valid:\n  keys.0.key: is not a key as `memory-service keys generate` makes it',
+      'memory-service: BOOTSTRAP is not valid:\n  keys.0.key: is not a key: create one with `memory-service keys generate`',
     );
   });
 });

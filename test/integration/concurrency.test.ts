@@ -1,12 +1,13 @@
 /** Races on real Postgres between two replicas of the service on one database. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fuzzParameters } from '../support/arbitraries.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { type Answer, freshTenant, type Service, startService } from '../support/service.ts';
 
-const ROUNDS = 25;
+const ROUNDS = fuzzParameters(20).numRuns;
 
-describe('two replicas on one database', () => {
+describe('two replicas on one database', { tags: 'random' }, () => {
   let database: Awaited<ReturnType<typeof createTestDatabase>>;
   let replicas: Service[] = [];
 

@@ -1,3 +1,4 @@
+/** @module-tag long */
 import { execFile, execFileSync } from 'node:child_process';
 import { access, cp, mkdir, mkdtemp, rm, statfs, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -121,7 +122,7 @@ it('refuses to create a database on a disk without enough room and leaves no fil
     const cli = startCli(['serve'], { DATA_DIR: join(disk, 'data') });
     expect(await cli.exit).toBe(1);
     expect(cli.output()).toMatch(
-      /^memory-service: The embedded database in \S+ needs 128 MiB of free disk space, and there are \d+ MiB\. Make room, or set DATA_DIR to a folder on another disk\.$/,
+      /^memory-service: The embedded database in \S+ needs 128 MiB of free disk space, but only \d+ MiB are free\. Make room, or set DATA_DIR to a folder on another disk\.$/,
     );
     expect(await run('find', [disk, '-type', 'f'])).toMatchObject({ stdout: '' });
   } finally {

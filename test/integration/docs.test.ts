@@ -95,6 +95,9 @@ describe('GET /', () => {
     const answer = await service.app.inject('/execute');
     expect(answer.statusCode).toBe(405);
     expect(answer.headers.allow).toBe('POST');
-    expect(answer.json()).toMatchObject({ code: 'method_not_allowed', detail: 'This route has only: POST.' });
+    expect(answer.json()).toMatchObject({
+      code: 'method_not_allowed',
+      detail: 'This route supports only: POST.',
+    });
   });
 });

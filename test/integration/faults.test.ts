@@ -46,7 +46,7 @@ describe('on Postgres', () => {
     await database.drop();
   });
 
-  it('loses and doubles no write when the service is killed', async () => {
+  it('loses and doubles no write when the service is killed', { tags: 'long' }, async () => {
     let server = await startServer({ DATABASE_URL: database.url, ...OFTEN });
     for (let kill = 0; kill < 2; kill++) {
       const workload = workloadOn(() => server.url, { mayBreak: true });
@@ -104,7 +104,7 @@ describe('on Postgres', () => {
   });
 });
 
-it('loses and doubles no write on PGlite when the service is killed', async () => {
+it('loses and doubles no write on PGlite when the service is killed', { tags: 'long' }, async () => {
   const folder = await copyPgliteTemplate();
   let server = await startServer({ DATA_DIR: folder, ...OFTEN });
   const workload = workloadOn(() => server.url, { mayBreak: true });
@@ -263,7 +263,7 @@ describe('slow and broken clients', () => {
     await waitUntilIdle();
   });
 
-  it('answers requests while 2,000 idle connections are open', async () => {
+  it('answers requests while 2,000 idle connections are open', { tags: 'long' }, async () => {
     const sockets: Socket[] = [];
     while (sockets.length < 2000)
       sockets.push(...(await Promise.all(Array.from({ length: 200 }, () => open()))));

@@ -42,7 +42,9 @@ describeService('random requests', (service, kind) => {
     console.log(`fuzz of POST /execute on ${kind}: ${counts.join(', ')}`);
   });
 
-  it('to POST /execute are answered with a result or a problem and keep the invariants', async () => {
+  it('to POST /execute are answered with a result or a problem and keep the invariants', {
+    tags: 'random',
+  }, async () => {
     await fc.assert(
       fc.asyncProperty(rawRequest, async ({ body, headers }) => {
         const response = await service().app.inject({
@@ -59,7 +61,7 @@ describeService('random requests', (service, kind) => {
     await assertInvariants(service());
   });
 
-  it('to other routes are never answered with a 5xx', async () => {
+  it('to other routes are never answered with a 5xx', { tags: 'random' }, async () => {
     const method = fc.constantFrom('GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'POST', 'TRACE');
     const url = fc.oneof(
       fc.constantFrom(
@@ -118,7 +120,7 @@ describeService('random bytes on the socket', (service) => {
     `POST /execute HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n\r\n${body}`;
   const json = 'Content-Type: application/json\r\n';
 
-  it('are never answered with a 500 and do not stop the service', async () => {
+  it('are never answered with a 500 and do not stop the service', { tags: 'random' }, async () => {
     const broken = fc.constantFrom(
       post(`${json}Content-Length: 500`, '{"command":"view"'),
       post(`${json}Content-Length: 99999`, '{}'),

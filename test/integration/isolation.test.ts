@@ -5,24 +5,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newApiKey } from '../../src/api-keys/api-key.ts';
 import { Keys } from '../../src/api-keys/api-keys.ts';
 import { apiKeyQueries } from '../../src/api-keys/queries.ts';
-import { expirationQueries } from '../../src/expiration/queries.ts';
-import { pruningQueries } from '../../src/history/pruning-queries.ts';
-import { historyQueries } from '../../src/history/queries.ts';
-import { redactQueries } from '../../src/history/redact-queries.ts';
-import { restoreQueries } from '../../src/history/restore-queries.ts';
-import { idempotencyQueries } from '../../src/idempotency/queries.ts';
 import { plannerOptions } from '../../src/postgres/pg.ts';
-import { touchQuery } from '../../src/store/access-times.ts';
-import { readQueries } from '../../src/store/read-queries.ts';
-import { tenantQueries } from '../../src/tenants/queries.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
-import { transferQueries } from '../../src/transfer/queries.ts';
 import { fuzzParameters } from '../support/arbitraries.ts';
-import { connectTo, createTestDatabase } from '../support/database.ts';
+import { connectTo, createTestDatabase, skipOnCitus } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { Model } from '../support/model.ts';
 import { genericPlan, nestedPlans, tableScans } from '../support/plan.ts';
 import { describeServiceOnOwnDatabase } from '../support/service.ts';
+import { functionCalls, overAllTenants, statements } from '../support/statements.ts';
 import { cmd } from '../support/table.ts';
 
 // Prefixes of each other, different case, adjacent sort keys, and wildcards and separators of SQL and of our own formats.
@@ -98,7 +89,7 @@ describeServiceOnOwnDatabase(
       ),
     );
 
-    it('gives every tenant the answers it would get alone', async () => {
+    it('gives every tenant the answers it would get alone', { tags: 'random' }, async () => {
       const models = new Map(TENANTS.map((tenant) => [tenant, new Model()]));
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 30, maxLength: 60, size: 'max' }), async (all) => {
@@ -156,29 +147,12 @@ describeServiceOnOwnDatabase(
 
 const OF_ONE_TENANT = new Set(['entries', 'versions', 'version_contents', 'past_directories']);
 
+const OTHER_PLANS = 'the plans are those of a plain server; citus-plans.test.ts has those of Citus';
+
 describe('the plan of every statement', () => {
-  const statements = [
-    ...readQueries,
-    ...tenantQueries,
-    ...apiKeyQueries,
-    ...expirationQueries,
-    ...idempotencyQueries,
-    touchQuery,
-    ...transferQueries,
-    ...historyQueries,
-    ...redactQueries,
-    ...pruningQueries,
-    ...restoreQueries,
-  ];
+  skipOnCitus(OTHER_PLANS);
   // A key is found by its hash before its tenant is known. Operators list and revoke keys.
   const withoutTenant = new Set(apiKeyQueries.map(({ name }) => name as string));
-  // Operators and background jobs page through all tenants but read no entries.
-  const overAllTenants = new Set([
-    'list_tenants',
-    'tenants_with_ttl',
-    'tenants_with_history',
-    'next_tenant_with_answers',
-  ]);
   let own: Awaited<ReturnType<typeof createTestDatabase>>;
   let client: pg.Client;
 
@@ -226,6 +200,7 @@ describe('the plan of every statement', () => {
 });
 
 describe('the plan of every statement in a database function', () => {
+  skipOnCitus(OTHER_PLANS);
   let own: Awaited<ReturnType<typeof createTestDatabase>>;
   let client: pg.Client;
 
@@ -238,31 +213,8 @@ describe('the plan of every statement in a database function', () => {
     await own.drop();
   });
 
-  const version = '00000000-0000-4000-8000-000000000000';
-  it.each([
-    ["memory_create('t', '/memories/a/b/f', 'x', $1, true, 9, 9, '{}', 'k1', 'r', 'answer', true)"],
-    ["memory_create('t', '/memories/a/b/f/g', 'x', $1, true, 9, 9, '{}', 'k2', 'r', 'answer', false)"],
-    [
-      "memory_write('t', '/memories/a/b/f', $1, 0, 1, 'xy', md5('2')::uuid, 9, 9, 30, '{}', 'k3', 'r', 'answer', true)",
-    ],
-    [
-      "memory_write('t', '/memories/a/b/f', $1, 0, 0, 'too much', md5('3')::uuid, 1, 1, 30, '{}', 'k4', 'r', 'answer', false)",
-    ],
-    [
-      "memory_rename('t', '/memories/a', '/memories/c/d', 1024, 20, 9, md5('4')::uuid, 30, '{}', 'k5', 'r', 'answer', true)",
-    ],
-    ["memory_record_failure('t', 'k6', 'r', 'answer', true)"],
-    [
-      "memory_restore('t', '{/memories/c/d/x}', '{/memories/c/e}', '{/memories/g}', '{/memories/c/d/b/f}', '{/memories/g/f}', ARRAY[$1]::uuid[], '{}', '{}', '{}', 9, 9, md5('7')::uuid, 30, '{}')",
-    ],
-    ["memory_expire('t', now(), 10, md5('5')::uuid, 30, '{}')"],
-    ["memory_delete('t', '/memories/c', md5('6')::uuid, 30, '{}', 'k7', 'r', 'answer', true)"],
-    ["memory_redact('t', (SELECT id FROM versions WHERE tenant_id = 't' ORDER BY created_at LIMIT 1), '{}')"],
-    ["memory_prune_old('t', now(), 10, '-infinity', md5('')::uuid, 1)"],
-    ["memory_prune_excess('t', 300, 10)"],
-  ])('%s finds each row by its tenant, in an index', async (call) => {
-    const values = call.includes('$1') ? [version] : [];
-    const scans = (await nestedPlans(client, `SELECT * FROM ${call}`, values)).flatMap((plan) => [
+  it.each(functionCalls)('%s finds each row by its tenant, in an index', async (call) => {
+    const scans = (await nestedPlans(client, `SELECT * FROM ${call}`, [])).flatMap((plan) => [
       ...tableScans(plan),
     ]);
     expect(scans.length).toBeGreaterThan(0);

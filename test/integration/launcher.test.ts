@@ -44,7 +44,7 @@ describe('bin/memory-service', () => {
   // 1000 MiB of old objects, and three semi-spaces of 8 MiB.
   const tuned = { flags, heapMiB: 1024 };
 
-  it('passes the flags however it is started', async () => {
+  it('passes the flags however it is started', { tags: 'long' }, async () => {
     const link = join(await mkdtemp(join(inject('scratch'), 'launcher-')), 'memory-service');
     await symlink(launcher, link);
     expect(await startInVain(launcher, ['serve'])).toMatchObject(tuned);
@@ -54,7 +54,7 @@ describe('bin/memory-service', () => {
     expect(await startInVain('npx', ['--no-install', 'memory-service', 'serve'])).toMatchObject(tuned);
   });
 
-  it('lets NODE_OPTIONS change the size of the heap', async () => {
+  it('lets NODE_OPTIONS change the size of the heap', { tags: 'long' }, async () => {
     const { heapMiB } = await startInVain(launcher, ['serve'], '--max-old-space-size=300');
     expect(heapMiB).toBe(324);
   });
@@ -74,7 +74,9 @@ describe('bin/memory-service', () => {
       await database.drop();
     });
 
-    it('becomes the service: it keeps the process id, so that signals reach it', async () => {
+    it('becomes the service: it keeps the process id, so that signals reach it', {
+      tags: 'long',
+    }, async () => {
       const env = { PORT: '0', DATABASE_URL: database.url, NODE_OPTIONS: reportOption };
       const server = startProcess(launcher, ['serve'], env);
       const { pid } = await readReport(server.line(/^started (.*)/));

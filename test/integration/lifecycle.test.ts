@@ -8,7 +8,7 @@ import { cmd } from '../support/table.ts';
 let database: Awaited<ReturnType<typeof createTestDatabase>>;
 
 beforeAll(async () => {
-  database = await createTestDatabase({ migrated: false });
+  database = await createTestDatabase();
 });
 afterAll(async () => {
   await database.drop();
@@ -32,7 +32,7 @@ describe('start', () => {
     );
   });
 
-  it('names an unreachable database without its password and exits with 1', async () => {
+  it('names an unreachable database without its password and exits with 1', { tags: 'long' }, async () => {
     const cli = startCli(['serve'], {
       AUTH: 'none',
       DATABASE_URL: 'postgres://ada:secret@127.0.0.1:1/memory',
@@ -44,7 +44,9 @@ describe('start', () => {
     );
   });
 
-  it('says in one line what to do about an unknown host, a missing database or an unavailable address', async () => {
+  it('says in one line what to do about an unknown host, a missing database or an unavailable address', {
+    tags: 'long',
+  }, async () => {
     const missing = new URL(database.url);
     missing.pathname = '/missing';
     const [host, absent, address] = await Promise.all(
@@ -69,13 +71,15 @@ describe('start', () => {
     );
   });
 
-  it('migrates a database, and does nothing the second time', async () => {
-    const env = { AUTH: 'none', DATABASE_URL: database.url };
+  it('migrates a database, and does nothing the second time', { tags: 'long' }, async () => {
+    const empty = await createTestDatabase({ migrated: false });
+    const env = { AUTH: 'none', DATABASE_URL: empty.url };
     const both = [startCli(['migrate'], env), startCli(['migrate'], env)];
     expect(await Promise.all(both.map((cli) => cli.exit))).toStrictEqual([0, 0]);
     for (const cli of both) {
       expect(cli.output()).toMatch(/^Using the database at .*\.\nThe database is up to date\.$/);
     }
+    await empty.drop();
   });
 
   it('compresses contents with LZ4 if the server supports it', async () => {
@@ -90,10 +94,12 @@ describe('start', () => {
 });
 
 describe('embedded database', () => {
-  it('warns at startup, keeps data after kill -9 and admits one process at a time', async () => {
+  it('warns at startup, keeps data after kill -9 and admits one process at a time', {
+    tags: 'long',
+  }, async () => {
     const env = { DATA_DIR: await copyPgliteTemplate() };
     const first = await startServer(env);
-    await first.line(/embedded database: for trying out and for one small worker/);
+    await first.line(/embedded database, for evaluation and for one small worker/);
     expect((await post(first.url, cmd.create('/memories/kept', 'text'))).content).toBe(
       'File created successfully at: /memories/kept',
     );
@@ -172,7 +178,9 @@ describe('stop', () => {
     agent.destroy();
   });
 
-  it('aborts a request that does not end within SHUTDOWN_TIMEOUT_MS and exits with 1', async () => {
+  it('aborts a request that does not end within SHUTDOWN_TIMEOUT_MS and exits with 1', {
+    tags: 'long',
+  }, async () => {
     const server = await startServer({
       DATABASE_URL: database.url,
       SHUTDOWN_TIMEOUT_MS: '200',
@@ -212,7 +220,9 @@ describe('log', () => {
     expect(server.output().match(/log-tenant/g)).toHaveLength(2);
   });
 
-  it('has a whole line for each of many requests, even if the service exits right after them', async () => {
+  it('has a whole line for each of many requests, even if the service exits right after them', {
+    tags: 'long',
+  }, async () => {
     const server = await startServer({
       DATABASE_URL: database.url,
       MAX_IN_FLIGHT: '0',
@@ -229,7 +239,7 @@ describe('log', () => {
     expect(lines.map((line) => JSON.parse(line).reqId).sort()).toEqual(ids.sort());
   });
 
-  it('has neither contents nor paths at debug level', async () => {
+  it('has neither contents nor paths at debug level', { tags: 'long' }, async () => {
     const server = await startServer({ DATABASE_URL: database.url, LOG_LEVEL: 'debug' });
     await post(server.url, cmd.create('/memories/private-path', 'private-content'), {
       'x-request-id': 'log-2',

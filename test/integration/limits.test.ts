@@ -130,7 +130,7 @@ describeService(
       expect(answers[0]?.headers).toMatchObject({ 'ratelimit-limit': '3', 'ratelimit-remaining': '2' });
       expect(answers[3]?.body).toMatchObject({
         code: 'rate_limited',
-        detail: 'The tenant has used its 3 requests a minute. Retry-After says when there are more.',
+        detail: 'The tenant has used its 3 requests per minute. Retry-After says when to try again.',
       });
       expect(Number(answers[3]?.headers['retry-after'])).toBeGreaterThan(0);
       expect((await service().execute(cmd.view('/memories'), { tenant: freshTenant() })).status).toBe(200);
@@ -176,6 +176,19 @@ describeService('the size limit of request bodies', (service) => {
       expect(chunked.statusCode).toBe(status);
     }
     expect((await service().execute(cmd.create('/memories/f', 'x'), { tenant })).status).toBe(200);
+  });
+
+  it('cannot be higher for a tenant, and the error names the limit that holds', async () => {
+    const tenant = freshTenant();
+    const tenants = new Tenants(service().database);
+    await tenants.create(tenant);
+    await tenants.set(tenant, { maxBodyBytes: 7_000_000 });
+    const big = await service().execute(cmd.create('/memories/f', 'x'.repeat(7_100_000)), { tenant });
+    expect([big.status, big.body.code, big.body.detail]).toStrictEqual([
+      413,
+      'body_too_large',
+      'The body is larger than 6356992 bytes, the limit of this service (MAX_BODY_BYTES).',
+    ]);
   });
 });
 

@@ -96,7 +96,7 @@ describe.each(['postgres', 'pglite'] as const)('random concurrent histories, on 
     await database?.drop();
   });
 
-  it('are explained by a sequential order', async () => {
+  it('are explained by a sequential order', { tags: 'random' }, async () => {
     const { seed, numRuns } = fuzzParameters(kind === 'postgres' ? 300 : 60);
     const plans = fc.sample(plan, { seed, numRuns });
     const observer = replicas[0] as Service;

@@ -87,7 +87,7 @@ describe('a burst', () => {
     expect(answers).toStrictEqual(Array(400).fill(200));
   });
 
-  it('of 1,000 requests of 100 tenants is answered completely', async () => {
+  it('of 1,000 requests of 100 tenants is answered completely', { tags: 'long' }, async () => {
     const answers = await Promise.all(
       Array.from({ length: 1000 }, (_, i) => post(`of-many-${i % 100}`, cmd.create(`/memories/${i}`, 'x'))),
     );
@@ -121,7 +121,7 @@ describe('overload', () => {
     expect([tooMany.status, tooMany.body.code, tooMany.body.detail, tooMany.headers['retry-after']]).toEqual([
       429,
       'too_many_at_once',
-      'The tenant has as many requests in flight as it may. Wait for their answers.',
+      'The tenant has too many requests in flight. Wait for their responses.',
       '1',
     ]);
     accepted.push(write('b', '/memories/1'));
@@ -287,7 +287,9 @@ it('limits the concurrency of a tenant with large answers', async () => {
   await service.close();
 });
 
-it('holds the bytes but not the slot of an unread answer until its connection times out', async () => {
+it('holds the bytes but not the slot of an unread answer until its connection times out', {
+  tags: 'long',
+}, async () => {
   const service = await startService('postgres', {
     TRANSFER_TIMEOUT_MS: '20',
     MAX_VIEW_CHARS: '0',

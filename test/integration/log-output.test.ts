@@ -1,4 +1,8 @@
-/** The reader of the log cannot stop the service, whether it stops reading or runs out of disk space. */
+/**
+ * The reader of the log cannot stop the service, whether it stops reading or runs out of disk space.
+ *
+ * @module-tag long
+ */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, openSync } from 'node:fs';

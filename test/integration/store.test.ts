@@ -39,7 +39,9 @@ describeService('a directory of 10,000 files', (service) => {
       )[0]?.n,
     );
 
-  it('is renamed and deleted with all its files, and its listing is truncated', async () => {
+  it('is renamed and deleted with all its files, and its listing is truncated', {
+    tags: 'long',
+  }, async () => {
     const tenant = freshTenant();
     await seedDirectory(service(), tenant);
     const renamed = await service().execute(cmd.rename('/memories/big', '/memories/moved/here'), { tenant });

@@ -34,8 +34,13 @@ const divide: TypedWriteFunction<Params, { kind: 'divided'; by: number }> = {
   name: 'test_divide',
   parameters: ['tenant', 'answer'],
   mixesTenants: true,
-  statement: defineQuery<Record<string, Value>, { item: number; outcome: string; data: null }>(
+  single: defineQuery<Record<string, Value>, { item: number; outcome: string; data: null }>(
     'test_divide',
+    ['tenant', 'answer', 'wait'],
+    'SELECT 1 AS item, f.outcome, f.data FROM test_divide($1::text, $2::text, $3::boolean) AS f',
+  ),
+  batch: defineQuery<Record<string, Value>, { item: number; outcome: string; data: null }>(
+    'test_divide_batch',
     ['tenant', 'answer', 'wait'],
     `SELECT c.item::integer, f.outcome, f.data
      FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS c (tenant, answer, item),
@@ -53,8 +58,8 @@ describe('the write queue', () => {
   const queueOf = (size: number) => {
     const onPool = executorOn(pool);
     const counted: QueryExecutor = (each, params) => {
-      const { tenant, wait } = params as unknown as { tenant: string[]; wait: boolean };
-      sent.push({ calls: tenant.length, wait });
+      const { tenant, wait } = params as unknown as { tenant: string | string[]; wait: boolean };
+      sent.push({ calls: Array.isArray(tenant) ? tenant.length : 1, wait });
       return onPool(each, params);
     };
     return new WriteQueue({ batched: counted, single: counted }, size);

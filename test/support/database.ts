@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { cp, mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
-import { inject } from 'vitest';
+import { beforeEach, inject } from 'vitest';
+import { createDatabase, dropDatabase } from './postgres/cluster.ts';
 import { databaseUrl } from './postgres/server.ts';
 
 /**
@@ -24,13 +25,12 @@ export function openPool(url: string, options: pg.PoolConfig = {}): pg.Pool {
   return pool;
 }
 
-async function onServer(sql: string): Promise<void> {
-  const client = await connectTo(inject('postgres').url);
-  try {
-    await client.query(sql);
-  } finally {
-    await client.end();
-  }
+/** The databases of this run are on a Citus cluster. */
+export const isCitus = () => inject('postgres').cluster.isCitus;
+
+/** Skips the tests of the suite around it on Citus. The report shows the reason. */
+export function skipOnCitus(reason: string): void {
+  beforeEach(({ skip }) => skip(isCitus(), reason));
 }
 
 /**
@@ -42,10 +42,10 @@ async function onServer(sql: string): Promise<void> {
 export async function createTestDatabase(
   options: { migrated?: boolean } = {},
 ): Promise<{ url: string; drop(): Promise<void> }> {
-  const { url, template, prefix } = inject('postgres');
+  const { url, template, empty, prefix, cluster } = inject('postgres');
   const name = `${prefix}_${randomBytes(6).toString('hex')}`;
-  await onServer(`CREATE DATABASE ${name} TEMPLATE ${(options.migrated ?? true) ? template : 'template0'}`);
-  return { url: databaseUrl(url, name), drop: () => onServer(`DROP DATABASE ${name} WITH (FORCE)`) };
+  await createDatabase(cluster, name, (options.migrated ?? true) ? template : empty);
+  return { url: databaseUrl(url, name), drop: () => dropDatabase(cluster, name) };
 }
 
 /** Creates a DATA_DIR with an empty, migrated PGlite database and returns its path. */

@@ -6,18 +6,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import pg from 'pg';
+import { setFlagsFromString } from 'node:v8';
 import type { TestProject } from 'vitest/node';
 import { loadConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/postgres/database.ts';
 import { migrate } from '../../src/postgres/migrate.ts';
+import { type Cluster, createDatabase, findCluster, seal } from './postgres/cluster.ts';
 import { databaseUrl } from './postgres/server.ts';
 import type { Supervised } from './postgres/supervisor.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** The server of this run, its migrated template database, and the prefix of every database that the run creates. */
-    postgres: { url: string; template: string; prefix: string };
+    /** The server of this run, its template databases (migrated and empty), and the prefix of every database that the run creates. */
+    postgres: { url: string; cluster: Cluster; template: string; empty: string; prefix: string };
     /** A DATA_DIR with an empty, migrated database. Tests copy it because PGlite takes seconds to create one. */
     pglite: { template: string };
     /** A folder for temporary files, removed after the run. */
@@ -61,12 +62,17 @@ async function migrateDatabase(env: Record<string, string>): Promise<void> {
   }
 }
 
-async function createPostgresTemplate(url: string, template: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  client.on('error', () => {});
-  await client.connect();
-  await client.query(`CREATE DATABASE ${template} TEMPLATE template0`).finally(() => client.end());
-  await migrateDatabase({ DATABASE_URL: databaseUrl(url, template) });
+/** Creates a database, does the work on it, and closes it to connections, so that tests can copy it. */
+async function createTemplate(
+  cluster: Cluster,
+  name: string,
+  template: string,
+  work: () => Promise<void> = async () => {},
+): Promise<string> {
+  await createDatabase(cluster, name, template);
+  await work();
+  await seal(cluster, name);
+  return name;
 }
 
 /** Whether any file of this run starts the compiled service. */
@@ -101,12 +107,17 @@ export default async function setup(project: TestProject): Promise<() => Promise
 async function preparePostgres(project: TestProject, supervised: Promise<Supervised>): Promise<void> {
   const { url, prefix, description } = await supervised;
   console.log(description);
-  const template = `${prefix}_template`;
-  await createPostgresTemplate(url, template);
-  project.provide('postgres', { url, template, prefix });
+  const cluster = await findCluster(url);
+  const empty = await createTemplate(cluster, `${prefix}_empty`, 'template0');
+  const template = await createTemplate(cluster, `${prefix}_template`, empty, () =>
+    migrateDatabase({ DATABASE_URL: databaseUrl(url, `${prefix}_template`) }),
+  );
+  project.provide('postgres', { url, cluster, template, empty, prefix });
 }
 
 async function preparePglite(project: TestProject, scratch: string): Promise<void> {
+  // To optimize WebAssembly takes longer than what it saves while PGlite creates a database.
+  setFlagsFromString('--liftoff-only');
   const template = join(scratch, 'pglite-template');
   await mkdir(template);
   await migrateDatabase({ DATA_DIR: template });

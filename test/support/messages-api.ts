@@ -1,6 +1,6 @@
 /**
  * A fake Messages API that plays a scripted conversation. It answers each request with the next reply and records the request for
- * the test. Like the real API, it rejects the memory tool without its beta header and a turn that does not answer all tool calls.
+ * the test. Like the real API, it rejects context editing without its beta header and a turn that does not answer all tool calls.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -117,7 +117,7 @@ function contentOf(reply: Reply | undefined): Block[] {
  */
 function refuse(
   { url, headers }: IncomingMessage,
-  { messages, thread, tools = [] }: MessagesRequest['body'],
+  { messages, thread, context_management }: MessagesRequest['body'],
   last: { id: string; content: Block[] },
 ): string | undefined {
   // Only the Vercel AI SDK's base URL ends in /v1.
@@ -126,8 +126,8 @@ function refuse(
   if (headers['x-api-key'] === undefined && headers.authorization === undefined) {
     return 'x-api-key: Field required';
   }
-  if (tools.some(({ type }) => type === 'memory_20250818') && !betasOf(headers).includes(BETA)) {
-    return "tools.0: Input tag 'memory_20250818' found using 'type' does not match any of the expected tags";
+  if (context_management !== undefined && !betasOf(headers).includes(BETA)) {
+    return 'context_management: Extra inputs are not permitted';
   }
   if (thread?.type === 'continue' && thread.previous_message_id !== last.id) {
     return `thread: there is no message ${thread.previous_message_id} to continue from`;

@@ -1,28 +1,13 @@
-import { PassThrough, Readable, Writable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { runProgram } from '../../src/cli/program.ts';
 import { type Config, loadConfig } from '../../src/config.ts';
+import { CollectedOutput } from './collected-output.ts';
 import type { Service } from './service.ts';
 
 export interface ProgramRun {
   code: number;
   stdout: string;
   stderr: string;
-}
-
-class Collected extends Writable {
-  readonly isTTY: boolean;
-  #chunks: Buffer[] = [];
-  constructor(isTTY = false) {
-    super();
-    this.isTTY = isTTY;
-  }
-  override _write(chunk: Buffer, _encoding: BufferEncoding, callback: () => void): void {
-    this.#chunks.push(chunk);
-    callback();
-  }
-  get text(): string {
-    return Buffer.concat(this.#chunks).toString();
-  }
 }
 
 /**
@@ -36,8 +21,8 @@ export async function runOn(
   options: { env?: Record<string, string>; stdin?: string | Buffer; typed?: string } = {},
 ): Promise<ProgramRun> {
   const { env = {}, stdin, typed } = options;
-  const stdout = new Collected();
-  const stderr = new Collected(typed !== undefined);
+  const stdout = new CollectedOutput();
+  const stderr = new CollectedOutput(typed !== undefined);
   const terminal = Object.assign(new PassThrough(), { isTTY: true });
   if (typed !== undefined) terminal.write(typed);
   const config: Config = loadConfig({ AUTH: 'none', ...env });

@@ -2,18 +2,17 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The slowest files, slowest first. The others follow in vitest's order. */
 const LONGEST = [
-  'integration/lifecycle',
   'integration/faults',
-  'integration/concurrency',
+  'integration/log-output',
+  'integration/damaged-data',
+  'integration/history',
+  'client/package',
+  'integration/isolation',
+  'integration/load',
   'integration/linearizability',
   'conformance/differential',
-  'integration/isolation',
-  'integration/batches',
-  'client/package',
-  'client/examples',
-  'integration/fuzz-http',
-  'conformance/paging',
-  'conformance/reference',
+  'integration/restore',
+  'integration/limits',
 ];
 
 /** Starts slow files early, so that no worker is left alone with one at the end, and keeps the files of a project together. */

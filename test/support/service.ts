@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { type Database, openDatabase } from '../../src/postgres/database.ts';
-import { migrate } from '../../src/postgres/migrate.ts';
+import { isMigrated, migrate } from '../../src/postgres/migrate.ts';
 import { defineQuery, type Value } from '../../src/postgres/query.ts';
 import { copyPgliteTemplate, createTestDatabase, openPool } from './database.ts';
 
@@ -111,14 +111,34 @@ async function sharedBackend(kind: Backend): Promise<OpenBackend> {
   return { ...(await opened), end: async () => {} };
 }
 
+/** Databases on PGlite that no suite uses any more, empty again, because PGlite takes seconds to start. */
+const unused: OpenBackend[] = [];
+
+async function ownPglite(): Promise<OpenBackend> {
+  const opened = unused.pop() ?? (await openBackend('pglite'));
+  const end = async () => {
+    // A suite may have damaged the schema.
+    if (!(await isMigrated(opened.database))) return opened.end();
+    await opened.query(opened.database, TRUNCATE_ALL, []);
+    unused.push(opened);
+  };
+  return { ...opened, end };
+}
+
+const TRUNCATE_ALL = `DO $$ BEGIN
+  EXECUTE (SELECT 'TRUNCATE ' || string_agg(quote_ident(tablename), ', ') FROM pg_tables WHERE schemaname = 'public');
+END $$`;
+
 /**
- * Starts the whole service in this process, without a socket, on a new database.
+ * Starts the whole service in this process, without a socket, on a database that is empty and no one else's.
  *
  * @param env settings that override the test defaults. With DATABASE_URL or DATA_DIR the service uses that database and keeps it,
  *   so that a test can open it twice.
  */
 export async function startService(kind: Backend, env: Record<string, string> = {}): Promise<Service> {
-  return serviceOn(await openBackend(kind, env), env);
+  const hasOwnSettings = Object.keys(env).some((name) => /^(DATA_DIR$|DB_)/.test(name));
+  const reusable = kind === 'pglite' && !hasOwnSettings;
+  return serviceOn(await (reusable ? ownPglite() : openBackend(kind, env)), env);
 }
 
 /** Like `startService`, but on the worker's shared database: for tests that only see their own tenants. */
@@ -168,7 +188,10 @@ async function execute(
   };
 }
 
-export const backends: Backend[] = ['postgres', 'pglite'];
+/** Both, unless TEST_BACKENDS names one. */
+const backends = (['postgres', 'pglite'] as const).filter(
+  (kind) => (process.env.TEST_BACKENDS ?? kind) === kind,
+);
 
 type Suite = (service: () => Service, kind: Backend) => void;
 type Start = (kind: Backend, env: Record<string, string>) => Promise<Service>;

@@ -10,7 +10,21 @@ it('requires a new FUNCTIONS_VERSION when the database functions change', () => 
   const hash = createHash('sha256');
   for (const file of readdirSync(folder).sort()) hash.update(readFileSync(join(folder, file)));
   expect({ version: FUNCTIONS_VERSION, sha256: hash.digest('hex') }).toStrictEqual({
-    version: 2,
-    sha256: '2fe8c85d97a7b8038c5f281110a8835c283d79bd865db7f1401487dfc02d70c9',
+    version: 3,
+    sha256: 'b50ac44eff32f95ac8ced88a16b12efe5c27b8341775667224cb82bef410b524',
   });
+});
+
+/** drizzle-kit writes the table before the column; the shards of a distributed table have other names. */
+it('names columns in the checks of a later migration without their table', () => {
+  const later = readdirSync(MIGRATIONS_FOLDER).filter(
+    (file) => /^\d{4}_.*\.sql$/.test(file) && file > '0009',
+  );
+  expect(later.length).toBeGreaterThan(0);
+  for (const file of later) {
+    expect([file, readFileSync(join(MIGRATIONS_FOLDER, file), 'utf8')]).toStrictEqual([
+      file,
+      expect.not.stringMatching(/ADD CONSTRAINT .* CHECK \(.*"\w+"\."\w+"/),
+    ]);
+  }
 });

@@ -23,9 +23,13 @@ const LAYERS = [
   'store',
   'expiration',
   'transfer',
+  'operations',
   'auth',
+  'tracing',
   'plugins',
   'routes',
+  'http-server.ts',
+  'admin',
   'bootstrap.ts',
   'app.ts',
   'start-faults.ts',
@@ -79,6 +83,15 @@ describe('packages', () => {
     expect(own.length).toBeGreaterThan(0);
     expect(own.filter(({ from }) => forbidden.test(from))).toStrictEqual([]);
   });
+});
+
+it('only src/tracing imports OpenTelemetry, but for a type', () => {
+  const opentelemetry = imports.filter(({ from }) => from.startsWith('@opentelemetry'));
+  const [elsewhere, inside] = [false, true].map((isInside) =>
+    opentelemetry.filter(({ file }) => file.startsWith('tracing/') === isInside),
+  );
+  expect(elsewhere).toStrictEqual([{ file: 'postgres/query.ts', from: '@opentelemetry/api' }]);
+  expect(inside?.length).toBeGreaterThan(5);
 });
 
 it('the service does not use its clients', () => {

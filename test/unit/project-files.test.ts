@@ -24,6 +24,17 @@ describe('versions of Node', () => {
   });
 });
 
+it('docker-compose.observability.yml mounts files that exist', () => {
+  const { services } = parse(read('docker-compose.observability.yml')) as {
+    services: Record<string, { volumes?: string[] }>;
+  };
+  const mounted = Object.values(services).flatMap(({ volumes = [] }) =>
+    volumes.map((volume) => volume.split(':')[0] ?? ''),
+  );
+  expect(mounted.length).toBeGreaterThan(4);
+  expect(mounted.filter((path) => read(path) === '')).toStrictEqual([]);
+});
+
 it('.env.example names variables that something reads', () => {
   const names = [...read('.env.example').matchAll(/^#?([A-Z_]+)=/gm)].map(([, name = '']) => name);
   expect(names.length).toBeGreaterThan(3);

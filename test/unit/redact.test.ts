@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { mask, placeholder, type Secret } from '../../src/memory/redactor.ts';
 import { SECRET_KINDS } from '../../src/redaction/kinds.ts';
 import { createSecretScanner } from '../../src/redaction/scanner.ts';
+import { fuzzParameters } from '../support/arbitraries.ts';
 
 const scanner = createSecretScanner();
 const kindsIn = async (text: string) => (await scanner.scan(text)).map(({ kind }) => kind);
@@ -466,7 +467,7 @@ describe('properties', () => {
     fc.constantFrom(...SECRET_KINDS.map(placeholder)),
   );
 
-  it('masks every secret in any surroundings', async () => {
+  it('masks every secret in any surroundings', { tags: 'random' }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(noise, secret), { maxLength: 6 }), noise, async (pieces, last) => {
         const masked = await redact(
@@ -474,11 +475,11 @@ describe('properties', () => {
         );
         for (const [, { value }] of pieces) expect(masked).not.toContain(value);
       }),
-      { numRuns: 300 },
+      fuzzParameters(300),
     );
   });
 
-  it('finds nothing in masked text', async () => {
+  it('finds nothing in masked text', { tags: 'random' }, async () => {
     const piece = fc.oneof(
       noise,
       secret.map(({ value }) => value),
@@ -493,11 +494,13 @@ describe('properties', () => {
           expect(await scanner.scan(masked)).toStrictEqual([]);
         },
       ),
-      { numRuns: 1000 },
+      fuzzParameters(1000),
     );
   });
 
-  it('returns sorted, disjoint findings on character boundaries and keeps all other text', async () => {
+  it('returns sorted, disjoint findings on character boundaries and keeps all other text', {
+    tags: 'random',
+  }, async () => {
     const piece = fc.oneof(
       noise,
       secret.map(({ value }) => value),
@@ -523,7 +526,7 @@ describe('properties', () => {
           expect(mask(text, secrets)).toBe([...kept, text.slice(end)].join(''));
         },
       ),
-      { numRuns: 500 },
+      fuzzParameters(500),
     );
   });
 
@@ -539,9 +542,20 @@ function splitsCharacter(text: string, offset: number): boolean {
   return /[\ud800-\udbff]/.test(text[offset - 1] ?? '') && /[\udc00-\udfff]/.test(text[offset] ?? '');
 }
 
-// A pattern that backtracks takes minutes on one of these, and the test times out.
+/** A pattern that backtracks takes minutes on one of the texts, and the test times out. */
+const LINEAR = 'scans 1 MiB of %s in linear time';
+
+async function scanRepeated(_what: string, piece: string): Promise<void> {
+  const masked = await redact(piece.repeat(Math.ceil(2 ** 20 / piece.length)));
+  expect(masked.length).toBeGreaterThan(0);
+}
+
 it.each([
   ['letters', 'A'],
+  ['near-URLs', 'a://b:c/'],
+])(LINEAR, scanRepeated);
+
+it.each([
   ['digits', '4'],
   ['groups of digits', '4111 '],
   ['single digits', '1 '],
@@ -559,7 +573,6 @@ it.each([
   ['PEM headers with a body', `-----BEGIN PRIVATE KEY-----\n${made(BASE64, 160)}\n`],
   ['URL prefixes', '://'],
   ['URL prefixes with credentials', 'postgres://a:b'],
-  ['near-URLs', 'a://b:c/'],
   ['secret names', 'api_key: '],
   ['passwords', 'password='],
   ['upper case and underscores', 'A_'],
@@ -574,11 +587,7 @@ it.each([
   ['unterminated JWTs', `eyJabcdefgh.eyJ${'a'.repeat(2000)}.`],
   ['libpq connection strings', 'host=a password=x1y2z3 '],
   ['quoted passwords', 'password="'],
-])('scans 1 MiB of %s in linear time', async (_what, piece) => {
-  const text = piece.repeat(Math.ceil(2 ** 20 / piece.length));
-  const masked = await redact(text);
-  expect(masked.length).toBeGreaterThan(0);
-});
+])(LINEAR, { tags: 'long' }, scanRepeated);
 
 it.each([
   ['punctuation after a URL', 'https://u:pa55word1@h', ')', 'x'],
@@ -586,7 +595,7 @@ it.each([
   ['body fragments after a PEM header', '-----BEGIN PRIVATE KEY-----\n', 'aaaaaaaaaaaaaaaa ', '-'],
   ['whitespace after PEM header fields', '-----BEGIN PRIVATE KEY-----abc: '.repeat(100), ' ', ''],
   ['letters after a JWT prefix', 'eyJabcdefgh.eyJ', 'a', ''],
-])('scans 1 MiB of %s in linear time', async (_what, start, piece, end) => {
+])(LINEAR, { tags: 'long' }, async (_what, start, piece, end) => {
   const text = start + piece.repeat(2 ** 20 / piece.length) + end;
   expect((await redact(text)).length).toBeGreaterThan(0);
 });

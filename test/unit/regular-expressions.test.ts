@@ -1,4 +1,8 @@
-/** Regular expressions run in linear time: recheck analyzes each one in src/, in the client and in secretlint's rules. */
+/**
+ * Regular expressions run in linear time: recheck analyzes each one in src/, in the client and in secretlint's rules.
+ *
+ * @module-tag long
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,7 +20,9 @@ const REVIEWED: Readonly<Record<string, string>> = {
 };
 
 const src = fileURLToPath(new URL('../../src', import.meta.url));
-const client = fileURLToPath(new URL('../../clients/typescript/src', import.meta.url));
+const clients = ['typescript', 'mcp'].map((name) =>
+  fileURLToPath(new URL(`../../clients/${name}/src`, import.meta.url)),
+);
 const rules = dirname(fileURLToPath(import.meta.resolve('@secretlint/secretlint-rule-preset-recommend')));
 
 function sources(folder: string, extension: string): string[] {
@@ -34,7 +40,9 @@ function literalsIn(node: unknown): RegExp[] {
 
 const literals = new Map(
   [
-    ...[...sources(src, '.ts'), ...sources(client, '.ts')].map((source) => parseAst(source, { lang: 'ts' })),
+    ...[src, ...clients]
+      .flatMap((folder) => sources(folder, '.ts'))
+      .map((source) => parseAst(source, { lang: 'ts' })),
     ...sources(rules, '.js')
       // The other bundle holds a URL parser and character tables for rules that we do not use.
       .filter((source) => source.includes('secretlint-rule-slack'))

@@ -12,7 +12,7 @@ it.each([
   ['ENOTFOUND', 'set HOST to an address of this machine'],
   ['EAI_AGAIN', 'set HOST to an address of this machine'],
 ])('%s on listening: what to set', (code, advice) => {
-  const line = describeListenFault(loadConfig({ PORT: '80' }), failure(code));
+  const line = describeListenFault({ host: '127.0.0.1', port: 80, variables: '' }, failure(code));
   expect(line).toMatch(/^Cannot listen on 127\.0\.0\.1:80: .*\.$/);
   expect(line).toContain(advice);
 });

@@ -34,6 +34,7 @@ describe('a time', () => {
       new OperatorError(
         `${JSON.stringify(text)} is not a time. Give ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z, ` +
           '2026-11-22T09:30:00.123456+01:00; without an offset, it is UTC) or how long ago (90m, 2h, 3d, 1w).',
+        { code: 'invalid_parameter' },
       ),
     );
   });

@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto';
+import type { MemoryPath } from '../memory/path.ts';
+import type { MemoryResult } from '../memory/result.ts';
+import type { Edit, Edited, OverQuota } from '../memory/store.ts';
+import type { Change } from '../memory/text.ts';
+import { lockTenantQuery } from '../tenants/queries.ts';
+import type { FileVersion } from './pending-files.ts';
+import { type FileRow, readFileQuery } from './read-queries.ts';
+import type { TenantCalls } from './tenant-calls.ts';
+import { type CallFunction, callOn, writeFileFunction } from './write-functions.ts';
+
+/** How often an edit is tried before it locks out the tenant's other writers, after which it cannot lose a race. */
+const OPTIMISTIC_ATTEMPTS = 3;
+
+type ChangeContent = (content: string) => Edit | Promise<Edit>;
+
+/** Reads a file, changes its content, and writes it back so that no other edit is lost. */
+export async function editFile(calls: TenantCalls, path: MemoryPath, change: ChangeContent): Promise<Edited> {
+  calls.hasTried = true;
+  for (let attempt = 0; attempt < OPTIMISTIC_ATTEMPTS; attempt++) {
+    const edited = await editOptimistically(calls, path, change);
+    if (edited !== undefined) return edited;
+  }
+  return editExclusively(calls, path, change);
+}
+
+/** Undefined when another write of the file came first. */
+async function editOptimistically(
+  calls: TenantCalls,
+  path: MemoryPath,
+  change: ChangeContent,
+): Promise<Edited | undefined> {
+  const { tenant, pending } = calls.context;
+  const attempt = await pending.inTurn(tenant, path, async () => {
+    const base: FileVersion | undefined = pending.newest(tenant, path) ?? (await readFile(calls, path));
+    if (base === undefined) return undefined;
+    const edit = await change(base.content);
+    if (edit.content === undefined) return { base, result: edit.result };
+    // A write that leaves the content as it is makes no version.
+    const version = edit.content === base.content ? base.version : randomUUID();
+    const write = writeFile(calls, path, base, { ...edit, version });
+    const isWritten = write.then(({ kind }) => kind === 'written');
+    pending.add(tenant, path, { content: edit.content, version }, isWritten);
+    return { base, result: edit.result, write };
+  });
+  if (attempt === undefined) return { kind: 'missing' };
+  const { base, result, write } = attempt;
+  if (write !== undefined) return editedBy(await write, result);
+  // The content that was refused may never have been written.
+  return (await (base.isWritten ?? true)) ? { kind: 'refused', result } : undefined;
+}
+
+/** With the tenant locked, nothing comes between the read and the write. */
+function editExclusively(calls: TenantCalls, path: MemoryPath, change: ChangeContent): Promise<Edited> {
+  const { tenant, database, writes } = calls.context;
+  const work = () =>
+    database.transaction(async (query) => {
+      await query(lockTenantQuery, { tenant });
+      const base = (await query(readFileQuery, { tenant, path })).rows[0];
+      if (base === undefined) return { kind: 'missing' } as const;
+      const edit = await change(base.content);
+      if (edit.content === undefined) return { kind: 'refused', result: edit.result } as const;
+      const write = await writeFile(calls, path, base, { ...edit, version: randomUUID() }, callOn(query));
+      const edited = editedBy(write, edit.result);
+      if (edited === undefined) throw new Error('A file changed while its tenant was locked.');
+      return edited;
+    });
+  return writes.exclusively(tenant, work);
+}
+
+async function readFile(calls: TenantCalls, path: MemoryPath): Promise<FileRow | undefined> {
+  return (await calls.read(readFileQuery, { tenant: calls.context.tenant, path })).rows[0];
+}
+
+/** Writes the part of the content that differs. */
+function writeFile(
+  calls: TenantCalls,
+  path: MemoryPath,
+  base: FileVersion,
+  { content, start, end, version, result }: Change & { version: string; result: MemoryResult },
+  call: CallFunction = calls.context.writes.call,
+) {
+  const removed = base.content.length - (content.length - (end - start));
+  const params = {
+    ...{ path, readVersion: base.version, version, ...calls.context.quotas },
+    ...calls.history(),
+    start: Buffer.byteLength(base.content.slice(0, start)),
+    removed: Buffer.byteLength(base.content.slice(start, start + removed)),
+    text: content.slice(start, end),
+  };
+  return calls.write(writeFileFunction, params, result, (fn, all) => call(fn, all, content.length));
+}
+
+/** Undefined when another write of the file came first. */
+function editedBy(
+  write: { kind: 'written' | 'missing' | 'conflict' } | OverQuota,
+  result: MemoryResult,
+): Edited | undefined {
+  switch (write.kind) {
+    case 'written':
+      return { kind: 'edited', result };
+    case 'conflict':
+      return undefined;
+    case 'missing':
+      return { kind: 'missing' };
+    case 'over_quota':
+      return write;
+  }
+}
