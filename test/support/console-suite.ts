@@ -3,7 +3,7 @@ import { afterAll, beforeAll } from 'vitest';
 import type { KeyPurpose } from '../../src/api-keys/api-keys.ts';
 import { createPoisonedMemory } from '../console/scenario.ts';
 import { describeInBrowser } from './browser.ts';
-import { buildConsole, type Console, createAdminKey, startConsole } from './console.ts';
+import { type Console, createAdminKey, startConsole } from './console.ts';
 import { freshTenant, type Service, startSharedService } from './service.ts';
 
 export interface ConsoleFixture {
@@ -18,8 +18,6 @@ export interface ConsoleFixture {
   newContext: () => Promise<BrowserContext>;
 }
 
-let built: Promise<void> | undefined;
-
 /**
  * Runs a suite on the console in a browser. After each suite, nothing must have gone wrong in any page: no script failed, and the content
  * security policy had nothing to refuse.
@@ -31,8 +29,6 @@ export function describeConsole(name: string, suite: (fixture: () => ConsoleFixt
     const contexts: BrowserContext[] = [];
     const faults: string[] = [];
     beforeAll(async () => {
-      built ??= buildConsole();
-      await built;
       service = await startSharedService('pglite', { AUTH: 'keys' });
       server = await startConsole(service.database);
     });

@@ -18,7 +18,7 @@ export async function buildConsole(): Promise<void> {
   await promisify(execFile)('npm', ['run', '--silent', 'build:console']);
 }
 
-/** Starts the admin listener with the page that `buildConsole` made. */
+/** Starts the admin listener with the page that was built last. */
 export async function startConsole(database: Database): Promise<Console> {
   const config = loadConfig({ AUTH: 'keys', AUTH_CACHE_SECONDS: '1', ADMIN_PORT: '0', LOG_LEVEL: 'silent' });
   const app = await buildAdminApp({ config, database });

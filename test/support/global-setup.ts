@@ -75,25 +75,34 @@ async function createTemplate(
   return name;
 }
 
-/** Whether any file of this run starts the compiled service. */
-function needsBuild(project: TestProject): boolean {
-  return project.vitest.state
-    .getPaths()
-    .some((path) => readFileSync(path, 'utf8').includes("support/process.ts'"));
+/**
+ * What the tests of this run need built: the compiled service, because a start from source takes longer, and the console. They are built
+ * here, once: a build empties the folder that the tests of another worker read.
+ */
+function neededBuilds(project: TestProject): string[] {
+  const files = project.vitest.state.getPaths().map((path) => readFileSync(path, 'utf8'));
+  const isImported = (module: string) => files.some((file) => file.includes(`support/${module}'`));
+  const runsLongTests = !project.vitest.config.tagsFilter?.includes('!long');
+  const builds: string[] = [];
+  if (isImported('process.ts')) builds.push('build:service');
+  if (isImported('console-suite.ts') && runsLongTests) builds.push('build:console');
+  return builds;
 }
 
-/** Compiles the service for the tests that start it, because a start from source takes longer. */
-async function build(): Promise<void> {
-  const npm = spawn('npm', ['run', '--silent', 'build'], { cwd: root, stdio: 'inherit' });
+async function build(script: string): Promise<void> {
+  const npm = spawn('npm', ['run', '--silent', script], { cwd: root, stdio: 'inherit' });
   const [code] = await once(npm, 'close');
-  if (code !== 0) throw new Error('The service does not compile: see `npm run build`.');
+  if (code !== 0) throw new Error(`The tests need a build that fails: see \`npm run ${script}\`.`);
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const scratch = await mkdtemp(join(tmpdir(), 'memory-service-tests-'));
   const { supervised, release } = startSupervisor(scratch);
-  const preparations = [preparePostgres(project, supervised), preparePglite(project, scratch)];
-  if (needsBuild(project)) preparations.push(build());
+  const preparations = [
+    preparePostgres(project, supervised),
+    preparePglite(project, scratch),
+    ...neededBuilds(project).map(build),
+  ];
   project.provide('scratch', scratch);
   // Wait for all of them before cleaning up, even if one fails.
   const failed = (await Promise.allSettled(preparations)).find(({ status }) => status === 'rejected');
