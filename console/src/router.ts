@@ -13,7 +13,7 @@ addEventListener('hashchange', () => {
 
 export const route = computed(() => parseRoute(hash.value));
 
-export function parseRoute(fragment: string): Route {
+function parseRoute(fragment: string): Route {
   const [path = '', query = ''] = fragment.replace(/^#\/?/, '').split(/\?(.*)/s);
   return { segments: path.split('/').filter(Boolean).map(decoded), query: new URLSearchParams(query) };
 }

@@ -3,7 +3,7 @@
  * SDK's reference implementation (docs/contract.md). Tests repeat them as literals.
  */
 
-export const LINE_NUMBER_WIDTH = 6;
+const LINE_NUMBER_WIDTH = 6;
 
 const lineNumber = (number: number) => `${String(number).padStart(LINE_NUMBER_WIDTH)}\t`;
 /** Prefixes of the first lines, computed once. */

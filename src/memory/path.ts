@@ -14,7 +14,7 @@ export const ROOT = '/memories' as MemoryPath;
 
 /** Contract, section 1. The database repeats these as CHECK constraints, so a rename cannot exceed them either. */
 export const MAX_PATH_BYTES = 1024;
-export const MAX_SEGMENT_BYTES = 255;
+const MAX_SEGMENT_BYTES = 255;
 export const MAX_DEPTH = 20;
 
 /**
@@ -80,11 +80,6 @@ export function ancestorsOf(path: MemoryPath): MemoryPath[] {
   for (let parent = parentOf(path); parent !== undefined; parent = parentOf(parent))
     ancestors.unshift(parent);
   return ancestors;
-}
-
-/** Whether `path` is below `directory`, at any depth. */
-export function isBelow(path: MemoryPath, directory: MemoryPath): boolean {
-  return path.startsWith(`${directory}/`);
 }
 
 function refuse(refusal: string): ParsedPath {

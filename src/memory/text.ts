@@ -2,7 +2,7 @@
  * The line model: a file's lines are `content.split("\n")`, so a file that ends in a newline has an empty last
  * line, and CR is an ordinary character (contract, section 1). Everything here is pure.
  */
-export function splitLines(content: string): string[] {
+function splitLines(content: string): string[] {
   return content.split('\n');
 }
 
@@ -55,7 +55,7 @@ export function insertLines(content: string, after: number, text: string): Chang
 }
 
 /** Lines of context that a snippet shows above and below a change. */
-export const LINES_AROUND = 2;
+const LINES_AROUND = 2;
 
 /** Returns the changed lines with their context, and the number of the first. */
 export function snippetOf({ content, start, end }: Change): { lines: string[]; first: number } {
