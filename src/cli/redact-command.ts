@@ -32,7 +32,7 @@ Example:
         if (redacted.samePath > 0) {
           printLine(
             io.stdout,
-            `Other versions that still have the path: ${redacted.samePath}. Redact them too if it is a secret.`,
+            `Other versions that still have a redacted path: ${redacted.samePath}. Redact them too if it is a secret.`,
           );
         }
       }),

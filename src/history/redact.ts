@@ -12,7 +12,7 @@ const VERSION_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export interface Redacted {
   /** Versions that were redacted: the one asked for, and those with the same content. 0 when it was redacted before. */
   versions: number;
-  /** Superseded versions that still have the path. */
+  /** Superseded versions that still have a path that was redacted. */
   samePath: number;
   /** Stored answers that were redacted. */
   answers: number;

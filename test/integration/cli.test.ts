@@ -388,7 +388,7 @@ describeServiceOnOwnDatabase(
         ['past'],
       );
       expect((await run('redact', 'past', String(first?.id))).stdout).toBe(
-        'Redacted versions: 1, stored answers: 0.\nOther versions that still have the path: 1. Redact them too if it is a secret.\n',
+        'Redacted versions: 1, stored answers: 0.\nOther versions that still have a redacted path: 1. Redact them too if it is a secret.\n',
       );
       expect(await run('redact', 'past', 'none')).toMatchObject({
         code: 1,

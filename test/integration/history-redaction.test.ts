@@ -119,6 +119,27 @@ describeService('a redacted version', (service) => {
     await assertInvariants(service());
   });
 
+  it.each([0, 1])('leaves nothing of any path that its content had: version %i', async (chosen) => {
+    const tenant = freshTenant('redact');
+    const secret = `${SECRET}-${randomUUID()}`;
+    await run(
+      service(),
+      tenant,
+      cmd.create(`/memories/d-${secret}/e/f`, 'f'),
+      cmd.rename(`/memories/d-${secret}/e/f`, `/memories/f-${secret}`),
+      cmd.delete(`/memories/d-${secret}`),
+      cmd.delete(`/memories/f-${secret}`),
+    );
+    const versions = await versionsOf(service(), tenant);
+    const redact = (version: Version | undefined) =>
+      redactVersion(service().database, tenant, String(version?.id), origin);
+    expect(await redact(versions[chosen])).toStrictEqual({ versions: 2, samePath: 1, answers: 0 });
+    expect(await columnsWith(service(), secret)).toStrictEqual(['public.versions.path']);
+    expect(await redact(versions[2])).toStrictEqual({ versions: 1, samePath: 0, answers: 0 });
+    expect(await columnsWith(service(), secret)).toStrictEqual([]);
+    await assertInvariants(service());
+  });
+
   it('is not live, and shares no content with a live file', async () => {
     const tenant = freshTenant('redact');
     await run(service(), tenant, cmd.create('/memories/f', 'x'), cmd.rename('/memories/f', '/memories/g'));
