@@ -107,7 +107,8 @@ async function execute(
   noteCommand(request, command);
 
   const key = toolUseId ?? idempotencyKey(request);
-  const trace = request.trace?.startCommand({ command, tenant: principal.tenant, toolUseId });
+  const { createExisting } = policy;
+  const trace = request.trace?.startCommand({ command, createExisting, tenant: principal.tenant, toolUseId });
   const started = performance.now();
   let outcome: 'ok' | 'error' | 'fault' = 'fault';
   try {
@@ -119,7 +120,7 @@ async function execute(
       }),
       limits: policy.limits,
       access: principal.access,
-      createExisting: policy.createExisting,
+      createExisting,
       redaction: policy.redact === 'off' ? undefined : { mode: policy.redact, scanner },
       language: languageOf(request),
     };

@@ -20,7 +20,7 @@ export interface SpanSource {
 /** The tenant. GenAI conventions: what holds the memory that an operation is about. */
 const STORE_ID = 'gen_ai.memory.store.id';
 
-/** The operations of the GenAI conventions that the commands are. They have no other one that reads, and none that moves. */
+/** The commands as operations of the GenAI conventions, which have no other one that reads, and none that moves. */
 const OPERATIONS = new Map([
   ['view', 'search_memory'],
   ['create', 'create_memory'],
@@ -65,7 +65,7 @@ export function startRequest(source: SpanSource, request: RequestDetails, caller
  * They hold no record's id: that would be the path.
  */
 function startCommand({ tracer, contexts }: SpanSource, call: CommandDetails, parent: Context): CommandTrace {
-  const { command, tenant, toolUseId } = call;
+  const { command, createExisting, tenant, toolUseId } = call;
   const tool = tracer.startSpan(
     'execute_tool memory',
     {
@@ -82,7 +82,8 @@ function startCommand({ tracer, contexts }: SpanSource, call: CommandDetails, pa
   );
   const spans = [tool];
   let context = trace.setSpan(parent, tool);
-  const operation = OPERATIONS.get(command);
+  const isUpsert = command === 'create' && createExisting === 'overwrite';
+  const operation = isUpsert ? 'upsert_memory' : OPERATIONS.get(command);
   if (operation !== undefined) {
     const attributes: Attributes = { 'gen_ai.operation.name': operation, [STORE_ID]: tenant };
     const span = tracer.startSpan(operation, { attributes }, context);

@@ -31,6 +31,7 @@ export interface RequestTrace {
 
 export interface CommandDetails {
   command: string;
+  createExisting: 'error' | 'overwrite';
   tenant: string;
   toolUseId: string | undefined;
 }

@@ -177,6 +177,22 @@ describe('what spans hold', () => {
     expect(requests.filter(({ status }) => status.code === ERROR)).toStrictEqual([]);
   });
 
+  it('is an upsert for a create that may overwrite', async () => {
+    const server = await startTraced({ CREATE_EXISTING: 'overwrite' });
+    const create = cmd.create('/memories/upserted', 'x');
+    for (let i = 0; i < 2; i++) {
+      await post(server.url, create, { 'x-tenant-id': 'upserts', ...traceparent() });
+    }
+    const { spans } = await server.stop();
+    const operations = spans.filter(({ name }) => name.endsWith('_memory'));
+    expect(
+      operations.map(({ name, attributes }) => [name, attributes['gen_ai.operation.name']]),
+    ).toStrictEqual([
+      ['upsert_memory', 'upsert_memory'],
+      ['upsert_memory', 'upsert_memory'],
+    ]);
+  });
+
   it('names a fault by its code, on each span that it ended', async () => {
     const server = await startTraced({ DB_LOCK_TIMEOUT_MS: '50' });
     await post(server.url, cmd.create('/memories/before', 'x'), { 'x-tenant-id': 'locked' });
