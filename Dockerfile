@@ -13,11 +13,11 @@ FROM node:24-bookworm-slim AS dependencies
 # npm names the SBOM after the folder.
 WORKDIR /memory-service
 COPY package.json package-lock.json ./
-# The image needs a DATABASE_URL, so it leaves out the embedded database. `npm sbom` wants everything that package.json names.
-RUN npm ci --omit=dev --ignore-scripts --workspaces=false \
- && npm uninstall --omit=dev --ignore-scripts @electric-sql/pglite \
+# The image needs a DATABASE_URL, so it leaves out the embedded database, an optional dependency. `npm sbom` wants everything that
+# package.json names.
+RUN npm ci --omit=dev --omit=optional --ignore-scripts --workspaces=false \
  && npm pkg delete devDependencies \
- && npm sbom --omit=dev --sbom-format=cyclonedx >sbom.cdx.json
+ && npm sbom --omit=dev --omit=optional --sbom-format=cyclonedx >sbom.cdx.json
 # Types, source maps and manuals of the packages, which Node never loads.
 RUN find node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.cts' -o -name '*.mts' \
     -o -name '*.md' ! -iname 'licen[cs]e*' \) -delete

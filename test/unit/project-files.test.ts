@@ -24,6 +24,12 @@ describe('versions of Node', () => {
   });
 });
 
+it('the image leaves out the embedded database, and nothing else that is optional', () => {
+  const { optionalDependencies } = JSON.parse(read('package.json')) as { optionalDependencies: object };
+  expect(Object.keys(optionalDependencies)).toStrictEqual(['@electric-sql/pglite']);
+  expect(read('Dockerfile')).toContain('RUN npm ci --omit=dev --omit=optional ');
+});
+
 it('docker-compose.observability.yml mounts files that exist', () => {
   const { services } = parse(read('docker-compose.observability.yml')) as {
     services: Record<string, { volumes?: string[] }>;
