@@ -1,32 +1,37 @@
 import { defineQuery } from '../postgres/query.ts';
 import { time } from '../postgres/time.ts';
 
-/** The tenants that have a history, in the order of their ids, a page at a time; limits as they hold for each. */
+/** What a tenant keeps of its history, by limits of its own or the given ones, and how much it has. */
+export interface Retention {
+  id: string;
+  historyDays: number;
+  maxHistoryBytes: number;
+  historyBytes: number;
+}
+
+const RETENTION = `id, COALESCE(history_days, $2::bigint)::float8 AS "historyDays",
+  COALESCE(max_history_bytes, $3::bigint)::float8 AS "maxHistoryBytes", history_bytes::float8 AS "historyBytes"`;
+
+/** The tenants that have a history, in the order of their ids, a page at a time. */
 export const tenantsWithHistoryQuery = defineQuery<
   { after: string; historyDays: number; maxHistoryBytes: number; limit: number },
-  { id: string; historyDays: number; maxHistoryBytes: number }
+  Retention
 >(
   'tenants_with_history',
   ['after', 'historyDays', 'maxHistoryBytes', 'limit'],
   `
-SELECT id, COALESCE(history_days, $2::bigint)::float8 AS "historyDays",
-  COALESCE(max_history_bytes, $3::bigint)::float8 AS "maxHistoryBytes"
-FROM tenants WHERE id > $1 AND history_bytes > 0 ORDER BY id LIMIT $4
+SELECT ${RETENTION} FROM tenants WHERE id > $1 AND history_bytes > 0 ORDER BY id LIMIT $4
 `,
 );
 
 /** The same for one tenant, with a history or not. */
 export const tenantRetentionQuery = defineQuery<
   { tenant: string; historyDays: number; maxHistoryBytes: number },
-  { id: string; historyDays: number; maxHistoryBytes: number }
+  Retention
 >(
   'tenant_retention',
   ['tenant', 'historyDays', 'maxHistoryBytes'],
-  `
-SELECT id, COALESCE(history_days, $2::bigint)::float8 AS "historyDays",
-  COALESCE(max_history_bytes, $3::bigint)::float8 AS "maxHistoryBytes"
-FROM tenants WHERE id = $1
-`,
+  `SELECT ${RETENTION} FROM tenants WHERE id = $1`,
 );
 
 /** Prunes a batch by age, and says after which version to go on; null at the end. See migrations/functions/memory_prune_history.sql. */

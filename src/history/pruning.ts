@@ -4,6 +4,7 @@ import { readPages } from '../util/pages.ts';
 import {
   pruneExcessQuery,
   pruneOldQuery,
+  type Retention,
   tenantRetentionQuery,
   tenantsWithHistoryQuery,
 } from './pruning-queries.ts';
@@ -30,12 +31,6 @@ const sinceStart: Pruned = { versions: 0, bytes: 0 };
 /** What this process has pruned, for the metrics. */
 export function prunedSinceStart(): Readonly<Pruned> {
   return sinceStart;
-}
-
-interface Retention {
-  id: string;
-  historyDays: number;
-  maxHistoryBytes: number;
 }
 
 /**
@@ -117,10 +112,10 @@ async function pruneOld(
 
 async function pruneExcess(
   database: Database,
-  { id: tenant, maxHistoryBytes: maxBytes }: Retention,
+  { id: tenant, maxHistoryBytes: maxBytes, historyBytes }: Retention,
   count: (batch: Pruned) => void,
 ): Promise<void> {
-  if (maxBytes === 0) return;
+  if (maxBytes === 0 || historyBytes <= maxBytes) return;
   for (;;) {
     const params = { tenant, maxBytes, limit: VERSIONS_A_BATCH };
     const batch = (await database.query(pruneExcessQuery, params)).rows[0];

@@ -1,9 +1,10 @@
 import { databaseTime } from '../postgres/clock.ts';
 import type { Database } from '../postgres/database.ts';
 import { readPages } from '../util/pages.ts';
-import { nextTenantWithAnswersQuery, oldestAnswerKeptQuery, pruneAnswersQuery } from './queries.ts';
+import { oldestAnswerKeptQuery, pruneAnswersQuery, tenantsWithAnswersQuery } from './queries.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
+const TENANTS_A_PAGE = 500;
 /** Small, so that a statement takes far less than its time limit. */
 const ANSWERS_A_BATCH = 2000;
 /** Advisory lock key. Arbitrary, but every replica must use the same value: only one prunes at a time. */
@@ -26,7 +27,7 @@ export async function pruneAnswers(
   const ran = await database.withJobLock(PRUNING_LOCK, async () => {
     const now = options.now ?? (await databaseTime(database));
     const before = new Date(now.getTime() - options.hours * HOUR_MS).toISOString();
-    for await (const { tenant } of tenantsWithAnswers(database)) {
+    for await (const { id: tenant } of tenantsWithAnswers(database)) {
       try {
         pruned += await forgetAnswers(database, tenant, before);
         if (options.maxAnswers > 0) pruned += await forgetAnswersOver(database, tenant, options.maxAnswers);
@@ -61,8 +62,9 @@ async function forgetAnswers(database: Database, tenant: string, before: string)
   return forgotten;
 }
 
-function tenantsWithAnswers(database: Database): AsyncGenerator<{ tenant: string }> {
-  return readPages<{ tenant: string }>(
-    async (last) => (await database.query(nextTenantWithAnswersQuery, { after: last?.tenant ?? '' })).rows,
-  );
+function tenantsWithAnswers(database: Database): AsyncGenerator<{ id: string }> {
+  return readPages<{ id: string }>(async (last) => {
+    const params = { after: last?.id ?? '', limit: TENANTS_A_PAGE };
+    return (await database.query(tenantsWithAnswersQuery, params)).rows;
+  }, TENANTS_A_PAGE);
 }

@@ -1,10 +1,13 @@
 import { defineQuery } from '../postgres/query.ts';
 
-/** The next tenant that has answers under idempotency keys: one step along the primary key, not a scan of it. */
-export const nextTenantWithAnswersQuery = defineQuery<{ after: string }, { tenant: string }>(
-  'next_tenant_with_answers',
-  ['after'],
-  'SELECT tenant_id AS tenant FROM idempotency_keys WHERE tenant_id > $1 ORDER BY tenant_id LIMIT 1',
+/** The tenants that have answers under idempotency keys, in the order of their ids, a page at a time. */
+export const tenantsWithAnswersQuery = defineQuery<{ after: string; limit: number }, { id: string }>(
+  'tenants_with_answers',
+  ['after', 'limit'],
+  `
+SELECT id FROM tenants AS t
+WHERE id > $1 AND EXISTS (SELECT FROM idempotency_keys AS i WHERE i.tenant_id = t.id) ORDER BY id LIMIT $2
+`,
 );
 
 /** The time of the oldest of the `maxAnswers` newest answers of a tenant; no row for fewer answers. */
@@ -60,7 +63,7 @@ ON CONFLICT (tenant_id, key_hash) DO NOTHING
 );
 
 export const idempotencyQueries = [
-  nextTenantWithAnswersQuery,
+  tenantsWithAnswersQuery,
   oldestAnswerKeptQuery,
   countAnswersQuery,
   pruneAnswersQuery,

@@ -166,6 +166,7 @@ describeService('a redacted version', (service) => {
   it('takes the answers of its tenant only, however many', async () => {
     const [tenant, other] = [freshTenant('redact'), freshTenant('redact')];
     await run(service(), tenant, cmd.create('/memories/f', 'x'), cmd.delete('/memories/f'));
+    await run(service(), other, cmd.create('/memories/f', 'x'));
     for (const [of, many] of [
       [tenant, 4500],
       [other, 1],

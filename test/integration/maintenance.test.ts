@@ -14,13 +14,15 @@ describeServiceOnOwnDatabase('maintenance of many rows', (service, kind) => {
       (await service().query(`SELECT count(*) AS n FROM ${table} WHERE tenant_id = $1::text`, [tenant]))[0]
         ?.n,
     );
-  const seedAnswers = (tenant: string, many: number, age: string) =>
-    service().query(
+  const seedAnswers = async (tenant: string, many: number, age: string) => {
+    await service().query('INSERT INTO tenants (id) VALUES ($1) ON CONFLICT DO NOTHING', [tenant]);
+    await service().query(
       `INSERT INTO idempotency_keys (tenant_id, key_hash, request_hash, content, is_error, created_at)
        SELECT $1::text, $2::text || n, 'r', 'answer', false, now() - $2::text::interval
        FROM generate_series(1, ${many}) AS n`,
       [tenant, age],
     );
+  };
 
   it('deletes all rows of a deleted tenant', async () => {
     const tenant = freshTenant();
@@ -51,6 +53,18 @@ describeServiceOnOwnDatabase('maintenance of many rows', (service, kind) => {
     await seedAnswers(tenant, 10, '2 hours');
     expect(await pruneAnswers(service().database, { hours: 24, maxAnswers: 0 })).toBeGreaterThanOrEqual(4500);
     expect(await count('idempotency_keys', tenant)).toBe(10);
+  });
+
+  it('prunes more tenants than one page has', async () => {
+    const many = 501;
+    await service().query(
+      `INSERT INTO tenants (id) SELECT 'page-' || n FROM generate_series(1, ${many}) AS n`,
+    );
+    await service().query(
+      `INSERT INTO idempotency_keys (tenant_id, key_hash, request_hash, content, is_error, created_at)
+       SELECT 'page-' || n, 'k', 'r', 'answer', false, now() - interval '30 hours' FROM generate_series(1, ${many}) AS n`,
+    );
+    expect(await pruneAnswers(service().database, { hours: 24, maxAnswers: 0 })).toBe(many);
   });
 
   // PGlite shares the clock of this process.
@@ -90,6 +104,7 @@ it('prunes the other tenants when one fails', async () => {
   const database = Object.create(service.database) as Service['database'];
   const [broken, other] = ['prune-a', 'prune-b'];
   for (const tenant of [broken, other]) {
+    await service.query('INSERT INTO tenants (id) VALUES ($1)', [tenant]);
     await service.query(
       `INSERT INTO idempotency_keys (tenant_id, key_hash, request_hash, content, is_error, created_at)
        VALUES ($1, 'k', 'r', 'answer', false, now() - interval '30 hours')`,

@@ -39,6 +39,8 @@ const VIOLATIONS = {
       ) AS rows GROUP BY tenant_id
     ) h ON h.tenant_id = t.id
     WHERE t.id IS NULL OR t.history_versions <> coalesce(h.versions, 0) OR t.history_bytes <> coalesce(h.bytes, 0)`,
+  'an answer of a tenant that does not exist': `
+    SELECT tenant_id FROM idempotency_keys AS i WHERE NOT EXISTS (SELECT FROM tenants AS t WHERE t.id = i.tenant_id)`,
   'a version without its content': `
     SELECT tenant_id, content_id FROM versions WHERE operation <> 'deleted' AND redacted_at IS NULL
     EXCEPT (SELECT tenant_id, id FROM version_contents UNION ALL SELECT tenant_id, content_id FROM memory_heads)`,

@@ -44,7 +44,7 @@ export const overAllTenants: ReadonlySet<string> = new Set([
   'list_tenants_by_key',
   'tenants_with_ttl',
   'tenants_with_history',
-  'next_tenant_with_answers',
+  'tenants_with_answers',
 ]);
 
 /** Calls of the write functions, one after the other for one tenant, that run nearly all of their statements. */
