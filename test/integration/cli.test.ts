@@ -3,12 +3,14 @@ import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
 import { History } from '../../src/history/history.ts';
 import type { Version } from '../../src/history/version.ts';
 import { renameTenant } from '../../src/transfer/copy.ts';
+import { lockWait } from '../support/database.ts';
 import { assertInvariants } from '../support/invariants.ts';
+import { databaseUrl } from '../support/postgres/server.ts';
 import { runOn } from '../support/program.ts';
 import { describeServiceOnOwnDatabase, type Service } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
@@ -330,19 +332,13 @@ describeServiceOnOwnDatabase(
       await create('w-1', { '/memories/a': 'a' });
       const { key } = await json('keys', 'create', '--tenant', 'w-1');
       let write: ReturnType<Service['execute']> | undefined;
-      const isWaiting = async () => {
-        const locks = await service().query('SELECT 1 AS one FROM pg_locks WHERE NOT granted');
-        return locks.length > 0;
-      };
+      const [row] = await service().query('SELECT current_database() AS name');
+      const url = databaseUrl(inject('postgres').url, String(row?.name));
       const meanwhile = async () => {
-        let isDone = false;
         write = service().execute(cmd.create('/memories/late', 'x'), {
           headers: { authorization: `Bearer ${key}` },
         });
-        void write.then(() => {
-          isDone = true;
-        });
-        while (!isDone && !(await isWaiting())) await new Promise(setImmediate);
+        await Promise.race([write, lockWait(url)]);
       };
       const { database } = service();
       const renamed = await renameTenant(

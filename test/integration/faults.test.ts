@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { copyPgliteTemplate, createTestDatabase, openPool } from '../support/database.ts';
+import { copyPgliteTemplate, createTestDatabase, lockWait, openPool } from '../support/database.ts';
 import { TcpProxy } from '../support/faults/proxies.ts';
 import { type Query, Workload, type WorkloadOptions } from '../support/faults/workload.ts';
 import { assertInvariants } from '../support/invariants.ts';
@@ -124,10 +124,13 @@ it('loses and doubles no write on PGlite when the service is killed', { tags: 'l
 });
 
 describe('slow and broken clients', () => {
+  let database: Awaited<ReturnType<typeof createTestDatabase>>;
   let service: Service;
   let port: number;
   beforeAll(async () => {
+    database = await createTestDatabase();
     service = await startService('postgres', {
+      DATABASE_URL: database.url,
       REQUEST_TIMEOUT_MS: '200',
       DB_POOL_MAX: '3',
       RATE_LIMIT_PER_MINUTE: '0',
@@ -135,7 +138,10 @@ describe('slow and broken clients', () => {
     await service.app.listen({ host: '127.0.0.1', port: 0 });
     port = (service.app.server.address() as AddressInfo).port;
   });
-  afterAll(() => service.close());
+  afterAll(async () => {
+    await service.close();
+    await database.drop();
+  });
 
   /** Opens a connection. `all` resolves with everything received until the service closes it. */
   async function open(options: { allowHalfOpen?: boolean } = {}): Promise<Socket & { all: Promise<string> }> {
@@ -248,8 +254,7 @@ describe('slow and broken clients', () => {
     const socket = await open();
     socket.write(http(input, { 'X-Tenant-Id': tenant }));
     while ((await bytesInFlight()) === 0);
-    const waiting = `SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))`;
-    while ((await service.query(waiting)).length === 0);
+    await lockWait(database.url);
     socket.resetAndDestroy();
     const retry = service.execute(input, { tenant });
     await service.query('COMMIT');

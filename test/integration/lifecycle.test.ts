@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { connectTo, copyPgliteTemplate, createTestDatabase } from '../support/database.ts';
+import { connectTo, copyPgliteTemplate, createTestDatabase, lockWait } from '../support/database.ts';
 import { post, startCli, startServer } from '../support/process.ts';
 import { cmd } from '../support/table.ts';
 
@@ -141,16 +141,7 @@ describe('stop', () => {
     await client.query(`INSERT INTO tenants (id) VALUES ('default') ON CONFLICT DO NOTHING`);
     await client.query('BEGIN');
     await client.query(`SELECT 1 FROM tenants WHERE id = 'default' FOR UPDATE`);
-    const waiting = async () => {
-      for (;;) {
-        const { rows } = await client.query(
-          // Unlike pg_stat_activity, pg_locks is not a snapshot that stays the same for the whole transaction.
-          'SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))',
-        );
-        if (rows.length > 0) return;
-      }
-    };
-    return { waiting, release: () => client.end() };
+    return { waiting: () => lockWait(database.url), release: () => client.end() };
   }
 
   it('becomes unready on SIGTERM, finishes the request in flight and exits with 0', async () => {

@@ -1,6 +1,6 @@
 /** Restores beside writers, on two replicas, and one whose process is killed. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestDatabase, isCitus } from '../support/database.ts';
+import { createTestDatabase, lockWait } from '../support/database.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { startCli } from '../support/process.ts';
 import { moment, restore, run } from '../support/restore.ts';
@@ -18,7 +18,13 @@ describe('a restore', () => {
   beforeAll(async () => {
     own = await createTestDatabase();
     replicas = await Promise.all(
-      [1, 2].map(() => startService('postgres', { DATABASE_URL: own.url, MAX_TENANT_FILES: '0' })),
+      [1, 2].map(() =>
+        startService('postgres', {
+          DATABASE_URL: own.url,
+          MAX_TENANT_FILES: '0',
+          DB_IDLE_IN_TRANSACTION_TIMEOUT_MS: '0',
+        }),
+      ),
     );
   });
   afterAll(async () => {
@@ -82,8 +88,7 @@ describe('a restore', () => {
 
   it('of many files whose process is killed in the middle leaves nothing, and is whole when it is done again', {
     tags: 'long',
-  }, async ({ skip }) => {
-    skip(isCitus(), 'pg_stat_activity of the coordinator does not show who waits on a worker');
+  }, async () => {
     const tenant = freshTenant();
     await run(replica(0), tenant, cmd.create('/memories/d/f', 'x'));
     await replica(0).query(
@@ -124,9 +129,7 @@ describe('a restore', () => {
         DB_LOCK_TIMEOUT_MS: '60000',
         DB_STATEMENT_TIMEOUT_MS: '120000',
       });
-      const waiting = `SELECT pid FROM pg_stat_activity
-        WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%memory_restore%'`;
-      for (;;) if ((await replica(1).query(waiting)).length > 0) break;
+      await lockWait(own.url);
       child.child.kill('SIGKILL');
       return child.exit;
     });

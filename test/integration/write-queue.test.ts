@@ -5,7 +5,7 @@ import { executorOn } from '../../src/postgres/pg.ts';
 import { defineQuery, type QueryExecutor, type Value } from '../../src/postgres/query.ts';
 import type { CallFunction, TypedWriteFunction } from '../../src/store/write-functions.ts';
 import { WriteQueue } from '../../src/store/write-queue.ts';
-import { connectTo, createTestDatabase, openPool } from '../support/database.ts';
+import { connectTo, createTestDatabase, lockWait, openPool, skipOnCitus } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { describeService, freshTenant, startService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
@@ -49,6 +49,7 @@ const divide: TypedWriteFunction<Params, { kind: 'divided'; by: number }> = {
 };
 
 describe('the write queue', () => {
+  skipOnCitus('there are no batches on Citus');
   let database: Awaited<ReturnType<typeof createTestDatabase>>;
   let pool: pg.Pool;
   /** For each statement: the number of its calls and whether it waits for locks. */
@@ -157,9 +158,7 @@ describe('the write queue', () => {
         ['a', 'xx'],
       ]);
       expect(await callAll([['b', 'x']])).toStrictEqual([divided(100)]);
-      const waiting =
-        "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
-      while ((await other.query(waiting)).rows.length === 0);
+      await lockWait(database.url);
       expect(sent).toStrictEqual([
         { calls: 3, wait: false },
         { calls: 2, wait: true },
@@ -226,9 +225,7 @@ it('sees the effect of two renames that commit while a delete waits for its tena
     await other.query('BEGIN');
     await other.query('SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenant]);
     const deleted = service.execute(cmd.delete('/memories/a'), { tenant });
-    const waiting =
-      "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
-    while ((await other.query(waiting)).rows.length === 0);
+    await lockWait(database.url);
     const rename = (from: string, to: string) =>
       other.query('SELECT outcome FROM memory_rename($1, $2, $3, 1024, 20, 0, NULL, NULL, NULL, true)', [
         tenant,

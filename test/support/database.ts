@@ -33,6 +33,23 @@ export function skipOnCitus(reason: string): void {
   beforeEach(({ skip }) => skip(isCitus(), reason));
 }
 
+/** Resolves once a session of the database waits for a lock: on Citus, on any node. */
+export async function lockWait(url: string): Promise<void> {
+  const { nodes } = inject('postgres').cluster;
+  const name = new URL(url).pathname.slice(1);
+  const clients = await Promise.all(nodes.map((node) => connectTo(databaseUrl(node, name))));
+  const waiting =
+    "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+  try {
+    for (let count = 0; count === 0; ) {
+      const waits = await Promise.all(clients.map((client) => client.query(waiting)));
+      count = Math.max(...waits.map(({ rows }) => rows.length));
+    }
+  } finally {
+    await Promise.all(clients.map((client) => client.end()));
+  }
+}
+
 /**
  * Creates a database on the Postgres server of this run.
  *
