@@ -13,8 +13,6 @@ import { basename, join } from 'node:path';
 import { FaultyCluster } from '../test/support/faults/cluster.ts';
 import { post } from '../test/support/faults/post.ts';
 import { Replica } from '../test/support/faults/replica.ts';
-import { createDatabase } from '../test/support/postgres/cluster.ts';
-import { databaseUrl } from '../test/support/postgres/server.ts';
 import { cmd } from '../test/support/table.ts';
 import { median } from './support/statistics.ts';
 
@@ -103,8 +101,7 @@ const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY 
 const cluster = await FaultyCluster.start(join('/dev/shm', basename(scratch)), { CITUS_SHARDS: '32' });
 try {
   const url = await cluster.createDatabase('bench');
-  const plain = databaseUrl(url, 'plain');
-  await createDatabase({ isCitus: false, nodes: [url] }, 'plain');
+  const plain = await cluster.createPlainDatabase('plain');
   const variants = [
     await startVariant('plain Postgres', [plain]),
     await startVariant('Citus, through the coordinator', [url]),

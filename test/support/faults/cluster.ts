@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { CITUS_SCRIPT, citusPort } from '../postgres/citus.ts';
-import { query } from '../postgres/cluster.ts';
+import { createDatabase, query } from '../postgres/cluster.ts';
+import { databaseUrl } from '../postgres/server.ts';
 
 const run = promisify(execFile);
 
@@ -28,9 +29,16 @@ export class FaultyCluster {
     return cluster;
   }
 
-  /** Creates a database on all nodes and returns its URL on the coordinator. */
+  /** Creates a database on all nodes, or makes one that the coordinator has known to all, and returns its URL on the coordinator. */
   async createDatabase(name: string): Promise<string> {
     return (await this.#call('createdb', name, this.#folder)).trim().split('\n').at(-1) ?? '';
+  }
+
+  /** Creates a database without the extension, on the coordinator alone, and returns its URL. */
+  async createPlainDatabase(name: string): Promise<string> {
+    const url = (await this.#call('url', 'postgres', this.#folder)).trim();
+    await createDatabase({ isCitus: false, nodes: [url] }, name);
+    return databaseUrl(url, name);
   }
 
   /** The URLs of a database on the workers. */

@@ -1,0 +1,108 @@
+/** A service on a Citus cluster, with clients that write while an operator does something. */
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { FaultyCluster } from '../support/faults/cluster.ts';
+import { Replica } from '../support/faults/replica.ts';
+import { Workload } from '../support/faults/workload.ts';
+import { query } from '../support/postgres/cluster.ts';
+import { checkPostgres } from './environment.ts';
+import { Row } from './report.ts';
+
+export const run = promisify(execFile);
+export const root = fileURLToPath(new URL('../..', import.meta.url));
+
+export const TENANTS = Array.from({ length: 12 }, (_, i) => `tenant-${i}`);
+export const LIMITS = { DB_CONNECT_TIMEOUT_MS: '2000', DB_POOL_MAX: '12' };
+const LIMIT_MS = 30_000;
+
+/** The tables in an order in which their foreign keys hold. */
+export const TABLES = [
+  'tenants',
+  'api_keys',
+  'entries',
+  'versions',
+  'version_contents',
+  'past_directories',
+  'idempotency_keys',
+];
+
+export interface Scene {
+  cluster: FaultyCluster;
+  /** The database on the coordinator. */
+  url: string;
+  replicas: Replica[];
+  workload: Workload;
+  /** Further workloads that `work` stopped. They are checked once nobody writes: on Citus, a query of several shards does not see one moment. */
+  others: Workload[];
+  row: Row;
+}
+
+let databases = 0;
+
+/**
+ * Runs `work` while clients write through replicas, and checks the ledger.
+ *
+ * @param options.create creates the migrated database; by default it is distributed and empty
+ * @param options.nodes the nodes that have a replica; by default the coordinator
+ */
+export async function during(
+  cluster: FaultyCluster,
+  name: string,
+  work: (scene: Scene) => Promise<void>,
+  options: { create?: (name: string) => Promise<string>; nodes?: (url: string) => Promise<string[]> } = {},
+): Promise<Row> {
+  const row = new Row(name);
+  row.times = 1;
+  const create = options.create ?? ((database) => createDistributed(cluster, database));
+  const url = await create(`operations_${++databases}`);
+  const nodes = (await options.nodes?.(url)) ?? [url];
+  const replicas = await Promise.all(nodes.map((node) => Replica.create({ DATABASE_URL: node, ...LIMITS })));
+  await Promise.all(replicas.map((replica) => replica.start()));
+  const workload = workloadOn(replicas, TENANTS);
+  workload.start();
+  await workload.acknowledge(200);
+  const others: Workload[] = [];
+  await work({ cluster, url, replicas, workload, others, row });
+  await workload.acknowledge(200);
+  await workload.stop();
+  for (const each of [workload, ...others]) await checkPostgres(url, each, row);
+  await Promise.all(replicas.map((replica) => replica.end()));
+  return row;
+}
+
+/** Clients whose requests go to the replicas in turn. */
+export function workloadOn(replicas: Replica[], tenants: string[]): Workload {
+  let turn = 0;
+  const url = () => (replicas[turn++ % replicas.length] as Replica).url;
+  return new Workload({ url, tenants, clientsPerTenant: 1, limitMs: LIMIT_MS });
+}
+
+async function createDistributed(cluster: FaultyCluster, name: string): Promise<string> {
+  const url = await cluster.createDatabase(name);
+  await migrate(url);
+  return url;
+}
+
+export async function migrate(url: string, cli = 'dist/cli.js'): Promise<void> {
+  await run(process.execPath, [cli, 'migrate'], { cwd: root, env: { ...process.env, DATABASE_URL: url } });
+}
+
+export async function timed(row: Row, what: string, work: () => Promise<unknown>): Promise<void> {
+  const started = performance.now();
+  await work();
+  row.notes.push(`${what}: ${((performance.now() - started) / 1000).toFixed(1)} s`);
+}
+
+/** The number of rows of each table, and a hash of all that is in them. */
+export async function contentsOf(url: string): Promise<Record<string, string>> {
+  const contents: Record<string, string> = {};
+  for (const table of TABLES) {
+    const [row] = await query(
+      url,
+      `SELECT count(*) || ' ' || coalesce(sum(hashtextextended(t::text, 0)::numeric), 0) AS contents FROM ${table} AS t`,
+    );
+    contents[table] = String(row?.contents);
+  }
+  return contents;
+}
