@@ -6,6 +6,7 @@ const SERIALIZATION_FAILURE = '40001';
 /** `lock_timeout` expired. */
 export const LOCK_NOT_AVAILABLE = '55P03';
 const DEADLOCK_DETECTED = '40P01';
+const ADMIN_SHUTDOWN = '57P01';
 const UNDEFINED_TABLE = '42P01';
 const UNDEFINED_FUNCTION = '42883';
 const INVALID_SCHEMA_NAME = '3F000';
@@ -40,7 +41,7 @@ const UNAVAILABLE: ReadonlySet<string> = new Set([
   '53100', // disk_full
   '53200', // out_of_memory
   '53300', // too_many_connections
-  '57P01', // admin_shutdown
+  ADMIN_SHUTDOWN,
   '57P02', // crash_shutdown
   '57P03', // cannot_connect_now
   '57P05', // idle_session_timeout
@@ -121,12 +122,18 @@ export function throwDatabaseError(error: unknown): never {
   throw asDatabaseError(error);
 }
 
-// Citus rolls back what comes to a shard while that is being moved or split, with the SQLSTATE of a bug (XX000) and these words.
-const SHARD_MOVED = /^could not find valid entry for shard \d+$/;
+/** Faults that Citus reports with the SQLSTATE of a bug (XX000), by their words, and the SQLSTATEs that they are. */
+const CITUS_FAULTS: readonly [RegExp, string][] = [
+  // It rolls back what comes to a shard while that is being moved or split.
+  [/^could not find valid entry for shard \d+$/, SERIALIZATION_FAILURE],
+  // A session that waits for a worker finds out that its own server is gone.
+  [/^postmaster was shut down, exiting$/, ADMIN_SHUTDOWN],
+];
 
 function sqlStateOf(error: unknown): string | undefined {
   for (const { code, message } of causeChain(error)) {
-    if (typeof message === 'string' && SHARD_MOVED.test(message)) return SERIALIZATION_FAILURE;
+    const citusFault = CITUS_FAULTS.find(([words]) => typeof message === 'string' && words.test(message));
+    if (citusFault !== undefined) return citusFault[1];
     if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) return code;
   }
   return undefined;

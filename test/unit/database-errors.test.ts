@@ -10,6 +10,12 @@ it('says to try again when Citus moved the shard', () => {
   expect(error.retryAfter).toBeGreaterThan(0);
 });
 
+it('says to try again when the server of Citus stops', () => {
+  const error = errorOf('XX000', 'postmaster was shut down, exiting');
+  expect(error).toMatchObject({ status: 503, code: 'database_unavailable', outcomeUnknown: true });
+  expect(error.retryAfter).toBeGreaterThan(0);
+});
+
 it('leaves other internal errors of the server as they are', () => {
   expect(errorOf('XX000', 'unexpected data beyond EOF')).toMatchObject({
     status: 500,
