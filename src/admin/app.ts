@@ -23,14 +23,16 @@ import { adminAuthentication } from './authentication.ts';
 import { logSubject } from './log-subject.ts';
 import { changeRoutes } from './routes/changes.ts';
 import { consoleRoutes } from './routes/console.ts';
+import { diffRoutes } from './routes/diffs.ts';
 import { exportRoutes } from './routes/export.ts';
-import { historyRoutes } from './routes/history.ts';
 import { importRoutes } from './routes/import.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { memoryRoutes } from './routes/memory.ts';
+import { redactRoutes } from './routes/redact.ts';
 import { searchRoutes } from './routes/search.ts';
 import { sessionRoutes } from './routes/session.ts';
 import { tenantRoutes } from './routes/tenants.ts';
+import { versionRoutes } from './routes/versions.ts';
 import { writeFileRoutes } from './routes/write-file.ts';
 import { securityHeaders } from './security-headers.ts';
 import { transfers } from './transfers.ts';
@@ -44,7 +46,9 @@ const ROUTES = [
   searchRoutes,
   exportRoutes,
   importRoutes,
-  historyRoutes,
+  versionRoutes,
+  diffRoutes,
+  redactRoutes,
   changeRoutes,
 ];
 

@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { ServiceError } from '../../errors.ts';
+import { redactVersion } from '../../history/redact.ts';
+import { existingTenant, Tenants } from '../../tenants/tenants.ts';
+import { originOf } from '../authentication.ts';
+import { adminRoutes } from '../context.ts';
+import { errorResponses, json, noSuchTenant } from '../responses.ts';
+import { noSuchVersion, versionParams } from '../version-schemas.ts';
+
+const counted = z.int().min(0);
+const redactedSchema = z.object({
+  versions: counted.meta({ description: 'The version, and those with the same content.' }),
+  same_path: counted.meta({ description: 'Versions that still have the path.' }),
+  answers: counted.meta({ description: 'Stored answers of idempotent requests.' }),
+});
+
+/** `POST …/redact`: a version without its path and content. */
+export const redactRoutes = adminRoutes((app, { database }) => {
+  const tenants = new Tenants(database);
+
+  app.post(
+    '/tenants/:tenant/versions/:version/redact',
+    {
+      schema: {
+        operationId: 'redactVersion',
+        summary: 'Remove path and content of a superseded version for good',
+        description:
+          'Versions with the same content are redacted with it, and all stored answers of the tenant. Backups keep the text until they are deleted.',
+        tags: ['history'],
+        params: versionParams,
+        response: {
+          200: json('What was redacted.', redactedSchema),
+          ...errorResponses('changes', [
+            ...[noSuchTenant, noSuchVersion],
+            new ServiceError(
+              'refused',
+              'The version 0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52 is the live file. Edit or delete the file first, then redact this version.',
+            ),
+          ]),
+        },
+      },
+    },
+    async (request) => {
+      const { tenant, version } = request.params;
+      await existingTenant(tenants, tenant);
+      const redacted = await redactVersion(database, tenant, version, originOf(request));
+      return { versions: redacted.versions, same_path: redacted.samePath, answers: redacted.answers };
+    },
+  );
+});

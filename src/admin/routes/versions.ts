@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import { History } from '../../history/history.ts';
+import { type LogEntry, logPage, withChanges } from '../../history/log.ts';
+import { versionRecord } from '../../history/version.ts';
+import { existingTenant, Tenants } from '../../tenants/tenants.ts';
+import { adminRoutes } from '../context.ts';
+import { readCursor, writeCursor } from '../cursor.ts';
+import { givenTime, memoryPath, next, pageFields, tenantParams, text } from '../fields.ts';
+import { readTimes } from '../instants.ts';
+import { errorResponses, json, noSuchTenant } from '../responses.ts';
+import {
+  id,
+  noSuchVersion,
+  versionParams,
+  versionSchema,
+  versionWithContentSchema,
+} from '../version-schemas.ts';
+
+const versionPosition = z.strictObject({ createdAt: z.iso.datetime({ precision: 6 }), id });
+
+/** The versions of a tenant's files. */
+export const versionRoutes = adminRoutes((app, { database }) => {
+  const tenants = new Tenants(database);
+  const history = new History(database);
+
+  app.get(
+    '/tenants/:tenant/versions',
+    {
+      schema: {
+        operationId: 'listVersions',
+        summary: 'List the versions of files, the newest first, a page at a time',
+        tags: ['history'],
+        params: tenantParams,
+        querystring: z.strictObject({
+          path: memoryPath.optional().meta({
+            description: 'Of a file: its versions wherever it was. Of a directory: those of all below it.',
+          }),
+          since: givenTime.optional(),
+          until: givenTime.optional(),
+          by: text(255).optional().meta({
+            description:
+              "A key's id or label, a token's subject, an operator's or a job's name, `operator`, or `anonymous`.",
+          }),
+          operation: z.enum(['created', 'modified', 'deleted']).optional(),
+          ...pageFields(200, 50),
+        }),
+        response: {
+          200: json('A page.', z.object({ versions: z.array(versionSchema), next })),
+          ...errorResponses('reads', [noSuchTenant]),
+        },
+      },
+    },
+    async ({ params: { tenant }, query: { path, by, operation, limit, ...query } }) => {
+      await existingTenant(tenants, tenant);
+      const before = readCursor(versionPosition, query.after);
+      const { since, until } = await readTimes(database, { since: query.since, until: query.until });
+      const filter = {
+        ...(path !== undefined && { path }),
+        ...(since !== undefined && { since }),
+        ...(until !== undefined && { until }),
+        ...(by !== undefined && { by }),
+        ...(operation !== undefined && { operation }),
+      };
+      const entries = await logPage(history, tenant, filter, before, limit + 1);
+      const shown = entries.slice(0, limit);
+      const last = shown.at(-1)?.version;
+      const more = entries.length > limit && last !== undefined;
+      return {
+        versions: shown.map(entryRecord),
+        next: more ? writeCursor({ createdAt: last.createdAt, id: last.id }) : null,
+      };
+    },
+  );
+
+  app.get(
+    '/tenants/:tenant/versions/:version',
+    {
+      schema: {
+        operationId: 'getVersion',
+        summary: 'Get a version with its content',
+        tags: ['history'],
+        params: versionParams,
+        response: {
+          200: json('The version.', versionWithContentSchema),
+          ...errorResponses('reads', [noSuchTenant, noSuchVersion]),
+        },
+      },
+    },
+    async ({ params: { tenant, version: given } }) => {
+      await existingTenant(tenants, tenant);
+      const { version, content } = await history.existing(tenant, given);
+      const [entry] = await withChanges(history, tenant, [version]);
+      if (entry === undefined) throw new Error('A version has no change.');
+      return { ...entryRecord(entry), content };
+    },
+  );
+});
+
+function entryRecord({ version, replaced, before }: LogEntry) {
+  return {
+    ...versionRecord(version),
+    previous_version: replaced,
+    previous_path: before.kind === 'file' ? before.path : null,
+  };
+}

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { ServiceError } from '../errors.ts';
+import { actor, tenantParams, time, versionId } from './fields.ts';
+
+export const id = z.guid();
+
+const versionFields = {
+  id,
+  memory_id: id.meta({ description: 'Of the file: the same across edits and renames.' }),
+  operation: z.enum(['created', 'modified', 'deleted']),
+  path: z
+    .string()
+    .nullable()
+    .meta({ description: 'After the change; of a deletion, the last. Null once redacted.' }),
+  content_sha256: z.string().nullable(),
+  content_size_bytes: z.int().nullable(),
+  created_at: time,
+  actor,
+  request_id: z.string().nullable(),
+  tool_use_id: z.string().nullable(),
+  redacted_at: time.nullable(),
+  redacted_by: actor.nullable(),
+  previous_version: id
+    .nullable()
+    .meta({ description: 'What it replaced; null when there was nothing, or it is not kept any more.' }),
+  previous_path: z.string().nullable(),
+};
+export const versionSchema = z
+  .object(versionFields)
+  .meta({ id: 'Version', description: 'A change of a file, which is never changed but for redaction.' });
+export const versionWithContentSchema = z
+  .object({ ...versionFields, content: z.string().nullable() })
+  .meta({ id: 'VersionWithContent' });
+
+export const versionParams = tenantParams.extend({ version: versionId });
+
+export const noSuchVersion = new ServiceError(
+  'not_found',
+  'There is no version 0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52 of acme. See: memory-service log acme',
+);
