@@ -6,7 +6,7 @@ import { mask, type SecretScanner } from '../memory/redactor.ts';
 import { effectiveSettings } from '../tenants/effective-settings.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 import { noRoom } from '../tenants/tenants.ts';
-import type { Imported } from '../transfer/import.ts';
+import type { ImportContext, Imported } from '../transfer/import.ts';
 import type { SourceEntry } from '../transfer/source/entry.ts';
 import { type ImportRules, type Inspected, prepareImport } from '../transfer/source/prepare.ts';
 import type { Transfer } from '../transfer/transfer.ts';
@@ -15,6 +15,8 @@ import { amount } from '../util/amount.ts';
 export interface ImportOptions extends Pick<ImportRules, 'into' | 'strip' | 'onChanged' | 'onProgress'> {
   origin: Origin;
   dryRun: boolean;
+  /** Called as the files are written, once the whole source has been checked. */
+  onWritten?: ImportContext['onWritten'];
 }
 
 /** What was imported, or would be. */
@@ -39,7 +41,7 @@ export interface ImportedArchive {
 export async function importEntries(
   { config, tenant, transfer }: { config: Config; tenant: TenantRow; transfer: Transfer },
   source: AsyncIterable<SourceEntry>,
-  { origin, dryRun, ...rules }: ImportOptions,
+  { origin, dryRun, onWritten, ...rules }: ImportOptions,
 ): Promise<ImportedArchive> {
   const { maxFileBytes, maxFiles, maxBytes, redact, historyDays } = effectiveSettings(tenant, config);
   const prepared = await prepareImport(source, {
@@ -48,7 +50,11 @@ export async function importEntries(
   });
   try {
     const history = historyDays === 0 ? undefined : prepared.history;
-    const imported = await transfer.importFrom(tenant.id, { ...prepared, history }, { origin, dryRun });
+    const imported = await transfer.importFrom(
+      tenant.id,
+      { ...prepared, history },
+      { origin, dryRun, onWritten },
+    );
     const { files, bytes, directories, versions } = successful(imported, tenant.id);
     const filePaths = [...prepared.entries].flatMap(([path, { kind }]) => (kind === 'file' ? [path] : []));
     const isLeftOut = prepared.history !== undefined && versions === null;

@@ -40,6 +40,14 @@ export type Imported =
   | { kind: 'exists'; paths: string[]; total: number }
   | OverQuota;
 
+export interface ImportContext {
+  quotas: Quotas;
+  /** Recorded in the history. */
+  origin: Origin;
+  /** Called after each batch: how many of the files are written. Nobody else sees them before the end. */
+  onWritten?: ((files: number, total: number) => void) | undefined;
+}
+
 /** How many of the existing paths are listed in the error. */
 const NAMED_PATHS = 5;
 
@@ -51,8 +59,7 @@ export async function importInto(
   query: QueryExecutor,
   tenant: string,
   source: ImportSource,
-  quotas: Quotas,
-  origin: Origin,
+  { quotas, origin, onWritten }: ImportContext,
 ): Promise<Imported> {
   const at = (await query(beginChangeQuery, { tenant })).rows[0]?.at;
   if (!at) throw new ServiceError('unknown_tenant', tenant);
@@ -85,6 +92,7 @@ export async function importInto(
     });
     files += batch.length;
     for (const { content } of batch) bytes += Buffer.byteLength(content);
+    onWritten?.(files, source.files);
   }
   const versions = isRecorded ? null : await importHistory(query, tenant, history);
   return { kind: 'imported', files, bytes, directories, versions };

@@ -1,5 +1,4 @@
 import { ServiceError } from '../errors.ts';
-import type { Origin } from '../memory/origin.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { Quotas } from '../memory/store.ts';
 import type { Database } from '../postgres/database.ts';
@@ -8,7 +7,7 @@ import type { QueryExecutor } from '../postgres/query.ts';
 import { findTenantQuery } from '../tenants/queries.ts';
 import { readPages } from '../util/pages.ts';
 import { type ExportedHistory, exportHistory } from './history-export.ts';
-import { BATCH, type Imported, type ImportSource, importInto } from './import.ts';
+import { BATCH, type ImportContext, type Imported, type ImportSource, importInto } from './import.ts';
 import {
   type ExportedDirectoryRow,
   type ExportedFileRow,
@@ -88,16 +87,15 @@ export class Transfer {
   /**
    * Imports files and directories into a tenant's memory, all or nothing. Writes to the tenant wait meanwhile.
    *
-   * @param options.origin recorded in the history
    * @param options.dryRun whether to roll back at the end
    */
   async importFrom(
     tenant: string,
     source: ImportSource,
-    { origin, dryRun = false }: { origin: Origin; dryRun?: boolean },
+    { dryRun = false, ...context }: Omit<ImportContext, 'quotas'> & { dryRun?: boolean },
   ): Promise<Imported> {
     return changeOrTry(this.#database, dryRun, (query) =>
-      importInto(query, tenant, source, this.#quotas, origin),
+      importInto(query, tenant, source, { ...context, quotas: this.#quotas }),
     );
   }
 }

@@ -7,6 +7,11 @@ import { describeConsole } from '../support/console-suite.ts';
 import { freshTenant } from '../support/service.ts';
 
 const FILES = 10_000;
+/** Tells of each state of the progress bar. */
+const WATCH_PROGRESS = `new MutationObserver(() => {
+  const bar = document.querySelector('progress');
+  if (bar !== null) noteProgress(bar.ariaLabel, bar.position);
+}).observe(document.body, { subtree: true, childList: true, attributes: true })`;
 const name = (i: number) => `file-${String(i).padStart(5, '0')}.md`;
 
 describeConsole('export and import in the console', (fixture) => {
@@ -19,10 +24,19 @@ describeConsole('export and import in the console', (fixture) => {
       entry({ name: `memories/${name(i)}`, content: `${i}\n` }),
     );
     const archive = Buffer.concat([...files, Buffer.alloc(1024)]);
+    const shown: { what: string; position: number }[] = [];
+    await page.exposeFunction('noteProgress', (what: string, position: number) =>
+      shown.push({ what, position }),
+    );
+    await page.evaluate(WATCH_PROGRESS);
     await page
       .getByLabel('Archive to import')
       .setInputFiles({ name: 'memory.tar', mimeType: 'application/x-tar', buffer: archive });
     await page.getByText(/^Imported 10,000 files/).waitFor({ timeout: 120_000 });
+    for (const { position } of shown) expect(position).toBeGreaterThanOrEqual(0);
+    const steps = [/^Uploading and checking [\d.]+ [KM]?B of 9.8 MB$/, /^Writing [\d,]+ of 10,000 files$/];
+    for (const step of steps)
+      expect(shown.map(({ what }) => what)).toContainEqual(expect.stringMatching(step));
 
     await page.getByRole('link', { name: 'Memory', exact: true }).click();
     await page.getByText('10,000 files', { exact: true }).waitFor();

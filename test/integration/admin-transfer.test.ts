@@ -71,7 +71,8 @@ describeService(
       const first = await upload(to, archive, '', headers);
       expect(first.headers['content-type']).toBe('application/x-ndjson');
       expect(lines(first)).toMatchObject([
-        { type: 'progress', files: 100, bytes: 100 },
+        { type: 'progress', step: 'check', files: 100, bytes: 100 },
+        { type: 'progress', step: 'write', files: 100, of: 100 },
         { type: 'result', dry_run: false, files: 100, bytes: 100 },
       ]);
       expect(lines(await upload(to, archive, '', headers)).at(-1)).toMatchObject({

@@ -1,14 +1,16 @@
-import { ApiError, authorization, failed, send, urlOf } from './client.ts';
+import { ApiError, authorization, failed, type Problem, send, urlOf } from './client.ts';
+import { lineReader } from './lines.ts';
 import { tenantPath } from './tenants.ts';
 import type { ImportResult } from './types.ts';
 
-/** From 0 to 1; null while it is not known. */
-export type OnProgress = (fraction: number | null) => void;
-
-/** Downloads a whole memory as a tar archive. */
+/**
+ * Downloads a whole memory as a tar archive.
+ *
+ * @param onProgress called with bytes of the archive
+ */
 export async function exportArchive(
   tenant: string,
-  onProgress: OnProgress,
+  onProgress: (done: number, of: number) => void,
   signal: AbortSignal,
 ): Promise<Blob> {
   const response = await send(tenantPath(tenant, '/export'), { signal });
@@ -17,32 +19,54 @@ export async function exportArchive(
   const counter = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
     transform(chunk, controller) {
       received += chunk.byteLength;
-      onProgress(total > 0 ? received / total : null);
+      onProgress(received, total);
       controller.enqueue(chunk);
     },
   });
   return new Response(response.body?.pipeThrough(counter) ?? null).blob();
 }
 
+/** How an import goes: bytes of the archive that are sent, then files that are written. */
+export type ImportProgress = { step: 'send' | 'write'; done: number; of: number };
+
+type ImportLine =
+  | { type: 'progress'; step: 'check' }
+  | { type: 'progress'; step: 'write'; files: number; of: number }
+  | ({ type: 'result' } & ImportResult)
+  | { type: 'error'; problem: Problem & { status: number } };
+
+const LINES = 'application/x-ndjson';
+
 /** Uploads a tar archive. By `XMLHttpRequest`, because `fetch` does not tell how much of a body it has sent. */
 export function importArchive(
   tenant: string,
   archive: Blob,
-  options: { into?: string | undefined; dry_run?: boolean },
-  onProgress: OnProgress,
+  onProgress: (progress: ImportProgress) => void,
   signal: AbortSignal,
 ): Promise<ImportResult> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    request.open('POST', urlOf(tenantPath(tenant, '/import'), options));
+    const fail = (status: number, problem: Problem) => reject(failed(new ApiError(status, problem)));
+    const read = lineReader<ImportLine>((line) => {
+      if (line.type === 'result') resolve(line);
+      else if (line.type === 'error') fail(line.problem.status, line.problem);
+      else if (line.step === 'write') onProgress({ step: 'write', done: line.files, of: line.of });
+    });
+    const readLines = () => {
+      const areLines = request.getResponseHeader('content-type') === LINES;
+      if (areLines) read(request.responseText);
+      return areLines;
+    };
+    request.open('POST', urlOf(tenantPath(tenant, '/import')));
     request.setRequestHeader('content-type', 'application/x-tar');
-    request.setRequestHeader('accept', 'application/json');
+    request.setRequestHeader('accept', LINES);
     for (const [name, value] of Object.entries(authorization())) request.setRequestHeader(name, value);
-    request.upload.onprogress = ({ loaded, total }) => onProgress(loaded < total ? loaded / total : null);
+    request.upload.onprogress = ({ loaded, total }) => onProgress({ step: 'send', done: loaded, of: total });
+    request.onprogress = readLines;
     request.onload = () => {
-      const body = parsed(request.responseText);
-      if (request.status < 300) resolve(body as ImportResult);
-      else reject(failed(new ApiError(request.status, body)));
+      if (!readLines()) fail(request.status, parsed(request.responseText));
+      // Without effect after a result or an error.
+      reject(new TypeError('The answer ended early.'));
     };
     request.onerror = () => reject(new TypeError('The connection was lost.'));
     request.onabort = () => reject(new DOMException('Aborted', 'AbortError'));

@@ -20,6 +20,12 @@ export function count(value: number, noun: string): string {
   return `${formatNumber(value)} ${noun}${value === 1 ? '' : 's'}`;
 }
 
+/** As `5 s` or `2 min 5 s`. */
+export function formatDuration(seconds: number): string {
+  const minutes = Math.floor(seconds / 60);
+  return minutes === 0 ? `${seconds} s` : `${formatNumber(minutes)} min ${seconds % 60} s`;
+}
+
 const times = new Intl.DateTimeFormat('en-GB', {
   ...{ year: 'numeric', month: 'short', day: 'numeric' },
   ...{ hour: '2-digit', minute: '2-digit', second: '2-digit' },

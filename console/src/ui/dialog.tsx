@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { ErrorText } from './messages.tsx';
 import type { Action } from './use-load.ts';
+import { WorkProgress } from './work-progress.tsx';
 
 interface Props {
   title: string;
@@ -36,12 +37,22 @@ interface FormProps extends Props {
   verb: string;
   isDangerous?: boolean;
   isReady?: boolean;
+  /** Says what goes on meanwhile, where it may take long. */
+  doing?: string;
   action: Action;
   onSubmit: () => void;
 }
 
 /** A dialog that does something: its form, the error when that fails, and the buttons. */
-export function FormDialog({ verb, isDangerous, isReady = true, action, onSubmit, ...props }: FormProps) {
+export function FormDialog({
+  verb,
+  isDangerous,
+  isReady = true,
+  doing,
+  action,
+  onSubmit,
+  ...props
+}: FormProps) {
   return (
     <Dialog {...props}>
       <form
@@ -53,7 +64,7 @@ export function FormDialog({ verb, isDangerous, isReady = true, action, onSubmit
         <div class="dialog-body">
           {props.children}
           <ErrorText message={action.error} />
-          {action.isRunning && <progress aria-label={`${verb}: in progress`} />}
+          {action.isRunning && <WorkProgress what={doing ?? `${verb}: in progress`} fraction={null} />}
         </div>
         <footer>
           <button type="button" onClick={props.onClose}>

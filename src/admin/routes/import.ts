@@ -1,20 +1,18 @@
 import type { IncomingMessage } from 'node:http';
-import { PassThrough, Readable } from 'node:stream';
-import type { FastifyRequest } from 'fastify';
+import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { ServiceError } from '../../errors.ts';
 import { importEntries } from '../../operations/archive-import.ts';
-import { logFault, problemFor, problemOf } from '../../plugins/problem-details.ts';
 import { existingTenant, Tenants } from '../../tenants/tenants.ts';
 import { readTar } from '../../transfer/tar.ts';
 import { Transfer } from '../../transfer/transfer.ts';
 import { originOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
 import { count, flag, memoryPath, tenantParams } from '../fields.ts';
+import { answerInLines, JSON_LINES, type WriteLine } from '../json-lines.ts';
 import { errorResponses, noSuchTenant } from '../responses.ts';
 
 const ARCHIVE = 'application/x-tar';
-const LINES = 'application/x-ndjson';
 /** Files between two lines of progress. */
 const PROGRESS_STEP = 100;
 
@@ -34,10 +32,8 @@ const importedSchema = z.object(resultFields).meta({ id: 'Imported' });
 const lines = z.any().meta({
   type: 'string',
   description:
-    'Lines of JSON: `{"type": "progress", "files", "bytes"}`, then `{"type": "result", …}` with the fields of the answer in JSON, or `{"type": "error", "problem"}`.',
+    'Lines of JSON: `{"type": "progress", "step": "check", "files", "bytes"}` while the archive arrives, `{"type": "progress", "step": "write", "files", "of"}` while its files are written, then `{"type": "result", …}` with the fields of the answer in JSON, or `{"type": "error", "problem"}`.',
 });
-
-type Progress = (files: number, bytes: number) => void;
 
 /** `POST …/import`: an archive into a tenant's memory. */
 export const importRoutes = adminRoutes((app, { config, database }) => {
@@ -54,7 +50,7 @@ export const importRoutes = adminRoutes((app, { config, database }) => {
       schema: {
         operationId: 'importMemory',
         summary: 'Put an archive into a memory: all of it, or nothing',
-        description: `A tar archive, not compressed. Nothing is imported if anything in it is not valid or exists already; the rules and limits of requests hold. With \`Accept: ${LINES}\`, the answer is a line of JSON now and then while the archive is read, and a last one with the result or the error.`,
+        description: `A tar archive, not compressed. Nothing is imported if anything in it is not valid or exists already; the rules and limits of requests hold. With \`Accept: ${JSON_LINES}\`, the answer is a line of JSON now and then, and a last one with the result or the error.`,
         tags: ['memory'],
         consumes: [ARCHIVE],
         params: tenantParams,
@@ -73,7 +69,7 @@ export const importRoutes = adminRoutes((app, { config, database }) => {
             description: 'What was imported, or would be.',
             content: {
               'application/json': { schema: importedSchema },
-              [LINES]: { schema: lines },
+              [JSON_LINES]: { schema: lines },
             },
           },
           ...errorResponses('takes an archive', [
@@ -93,10 +89,10 @@ export const importRoutes = adminRoutes((app, { config, database }) => {
     async (request, reply) => {
       const tenant = await existingTenant(tenants, request.params.tenant);
       const { into, strip, dry_run: dryRun } = request.query;
-      const work = async (onProgress: Progress) => {
+      const work = async (write?: WriteLine) => {
         const masked: { name: string; kinds: string[] }[] = [];
         const onChanged = (name: string, kinds: string[]) => masked.push({ name, kinds });
-        const options = { origin: originOf(request), dryRun, into, strip, onChanged, onProgress };
+        const options = { origin: originOf(request), dryRun, into, strip, onChanged, ...progressIn(write) };
         const { files, bytes, directories, versions, historyLeftOut } = await importEntries(
           { config, tenant, transfer },
           readTar(Readable.from(chunksOf(request.raw))),
@@ -105,8 +101,8 @@ export const importRoutes = adminRoutes((app, { config, database }) => {
         const history = { versions, history_left_out: historyLeftOut };
         return { dry_run: dryRun, files, bytes, directories, ...history, masked };
       };
-      if (!request.headers.accept?.includes(LINES)) return work(() => {});
-      return reply.type(LINES).send(asLines(work, request));
+      if (!request.headers.accept?.includes(JSON_LINES)) return work();
+      return answerInLines(request, reply, work);
     },
   );
 });
@@ -121,25 +117,11 @@ async function* chunksOf(body: IncomingMessage): AsyncGenerator<Buffer> {
   if (failure !== undefined) throw failure;
 }
 
-/** Runs an import, and says how it goes in lines of JSON. */
-function asLines(work: (onProgress: Progress) => Promise<object>, request: FastifyRequest): Readable {
-  const lines = new PassThrough();
-  const write = (line: object) => lines.write(`${JSON.stringify(line)}\n`);
-  const onProgress: Progress = (files, bytes) => {
-    if (files % PROGRESS_STEP === 0) write({ type: 'progress', files, bytes });
+function progressIn(write: WriteLine = () => {}) {
+  return {
+    onProgress: (files: number, bytes: number) => {
+      if (files % PROGRESS_STEP === 0) write({ type: 'progress', step: 'check', files, bytes });
+    },
+    onWritten: (files: number, of: number) => write({ type: 'progress', step: 'write', files, of }),
   };
-  work(onProgress)
-    .then(
-      (result) => write({ type: 'result', ...result }),
-      (error) => write({ type: 'error', problem: failed(error, request) }),
-    )
-    .finally(() => lines.end());
-  return lines;
-}
-
-function failed(error: unknown, request: FastifyRequest): object {
-  const problem = problemFor(error);
-  request.logEntry.outcome = problem.code;
-  if (problem.status >= 500) logFault(problem, request);
-  return problemOf(problem, request.id);
 }

@@ -1,4 +1,5 @@
 import type { Changes, FileChange } from '../../api/types.ts';
+import { count } from '../../text/format.ts';
 import { visible } from '../../text/visible.tsx';
 import { VirtualList } from '../../ui/virtual-list.tsx';
 
@@ -45,3 +46,10 @@ export function ChangesPreview({ changes }: { changes: Changes }) {
 }
 
 const pathsOf = ({ from, path }: FileChange) => (from === null ? path : `${from} → ${path}`);
+
+export const hasChanges = ({ files, directories_made, directories_removed }: Changes) =>
+  files.length + directories_made.length + directories_removed.length > 0;
+
+/** How much there is to change: files, or only directories. */
+export const amountOf = (changes: Changes | undefined) =>
+  changes?.files.length ? count(changes.files.length, 'file') : 'directories';

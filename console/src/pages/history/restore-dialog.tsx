@@ -4,7 +4,7 @@ import { replaceQuery } from '../../router.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { LoadError, Loading, toast } from '../../ui/messages.tsx';
 import { useAction, useLoad } from '../../ui/use-load.ts';
-import { ChangesPreview } from './changes-preview.tsx';
+import { amountOf, ChangesPreview, hasChanges } from './changes-preview.tsx';
 
 interface Props {
   tenant: string;
@@ -27,8 +27,15 @@ export function RestoreDialog({ tenant, target, what, onClose }: Props) {
       onClose();
     });
   const isReady = preview.data !== undefined && hasChanges(preview.data);
+  const doing = `Restoring ${amountOf(preview.data)}`;
   return (
-    <FormDialog title="Restore" verb="Restore" isWide {...{ action, isReady, onClose }} onSubmit={apply}>
+    <FormDialog
+      title="Restore"
+      verb="Restore"
+      isWide
+      {...{ action, isReady, doing, onClose }}
+      onSubmit={apply}
+    >
       <p>
         This makes <bdi>{what}</bdi> the present again. It can be undone by another restore.
       </p>
@@ -38,10 +45,3 @@ export function RestoreDialog({ tenant, target, what, onClose }: Props) {
     </FormDialog>
   );
 }
-
-export const hasChanges = ({
-  files,
-  directories_made,
-  directories_removed,
-}: Parameters<typeof ChangesPreview>[0]['changes']) =>
-  files.length + directories_made.length + directories_removed.length > 0;

@@ -6,8 +6,7 @@ import { FormDialog } from '../../ui/dialog.tsx';
 import { LoadError, Loading, toast } from '../../ui/messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { useAction, useLoad } from '../../ui/use-load.ts';
-import { ChangesPreview } from './changes-preview.tsx';
-import { hasChanges } from './restore-dialog.tsx';
+import { amountOf, ChangesPreview, hasChanges } from './changes-preview.tsx';
 
 interface Props {
   tenant: string;
@@ -38,6 +37,7 @@ export function RevertDialog({ tenant, by, name, since: initial, onClose }: Prop
       title="Revert an actor"
       verb="Revert"
       isWide
+      doing={`Reverting ${amountOf(preview.data)}`}
       {...{ action, isReady, onClose }}
       onSubmit={apply}
     >

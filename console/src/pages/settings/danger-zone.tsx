@@ -55,6 +55,7 @@ function DeleteTenantDialog({ tenant, onClose }: { tenant: Tenant; onClose: () =
       verb="Delete tenant"
       isDangerous
       isReady={typed === tenant.id}
+      doing={`Deleting ${count(tenant.files, 'file')}`}
       {...{ action, onClose }}
       onSubmit={remove}
     >

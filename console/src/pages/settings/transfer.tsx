@@ -1,29 +1,37 @@
 import { useRef, useState } from 'preact/hooks';
 import { changed } from '../../api/changes.ts';
 import { canWrite } from '../../api/session.ts';
-import { exportArchive, importArchive } from '../../api/transfer.ts';
-import { count, formatBytes } from '../../text/format.ts';
+import { exportArchive, type ImportProgress, importArchive } from '../../api/transfer.ts';
+import { count, formatBytes, formatNumber } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { ErrorText, toast } from '../../ui/messages.tsx';
 import { save } from '../../ui/save.ts';
 import { useAction } from '../../ui/use-load.ts';
+import { WorkProgress } from '../../ui/work-progress.tsx';
+
+interface Progress {
+  what: string;
+  fraction: number | null;
+}
 
 /** Export and import of a whole memory, with their progress. */
 export function Transfer({ tenant }: { tenant: string }) {
-  const [progress, setProgress] = useState<number | null>(null);
+  const [progress, setProgress] = useState<Progress>({ what: '', fraction: null });
   const picker = useRef<HTMLInputElement>(null);
   const action = useAction();
   const download = () =>
     action.run(async (signal) => {
-      setProgress(null);
-      const archive = await exportArchive(tenant, setProgress, signal);
+      setProgress({ what: 'Making the archive', fraction: null });
+      const onProgress = (done: number, of: number) => setProgress(amountOf('Downloading', done, of));
+      const archive = await exportArchive(tenant, onProgress, signal);
       save(archive, `${tenant}.tar`);
       toast(`Exported ${tenant}: ${formatBytes(archive.size)}.`);
     });
   const upload = (archive: Blob) =>
     action.run(async (signal) => {
-      setProgress(null);
-      const { files, bytes, masked } = await importArchive(tenant, archive, {}, setProgress, signal);
+      setProgress(amountOf(UPLOADING, 0, archive.size));
+      const onProgress = (progress: ImportProgress) => setProgress(importProgress(progress));
+      const { files, bytes, masked } = await importArchive(tenant, archive, onProgress, signal);
       changed();
       const note = masked.length === 0 ? '' : ` Secrets were masked in ${count(masked.length, 'file')}.`;
       toast(`Imported ${count(files, 'file')} (${formatBytes(bytes)}).${note}`);
@@ -58,10 +66,21 @@ export function Transfer({ tenant }: { tenant: string }) {
           if (archive !== undefined) void upload(archive);
         }}
       />
-      {action.isRunning && (
-        <progress aria-label="Progress" {...(progress === null ? {} : { value: progress, max: 1 })} />
-      )}
+      {action.isRunning && <WorkProgress {...progress} />}
       <ErrorText message={action.error} />
     </>
   );
+}
+
+const UPLOADING = 'Uploading and checking';
+
+function importProgress({ step, done, of }: ImportProgress): Progress {
+  if (step === 'send') return amountOf(UPLOADING, done, of);
+  return { what: `Writing ${formatNumber(done)} of ${count(of, 'file')}`, fraction: done / of };
+}
+
+function amountOf(doing: string, done: number, of: number): Progress {
+  // A proxy that compresses the archive does not tell its size.
+  if (of === 0) return { what: `${doing} ${formatBytes(done)}`, fraction: null };
+  return { what: `${doing} ${formatBytes(done)} of ${formatBytes(of)}`, fraction: done / of };
 }
