@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Config } from '../config.ts';
 import { effectiveSettings, fullness } from '../tenants/effective-settings.ts';
-import type { ListedTenant } from '../tenants/listing.ts';
+import type { ListedTenant } from '../tenants/listing-queries.ts';
 import { tenantId, time } from './fields.ts';
 import { effectiveSettingsSchema, ownSettingsSchema, settingsRecord } from './settings.ts';
 

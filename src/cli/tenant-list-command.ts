@@ -1,6 +1,8 @@
 import { type Command, Option } from 'commander';
 import type { Config } from '../config.ts';
+import type { Database } from '../postgres/database.ts';
 import { effectiveSettings, fullness } from '../tenants/effective-settings.ts';
+import type { ListedTenant } from '../tenants/listing-queries.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 import { Tenants } from '../tenants/tenants.ts';
 import { positiveInteger } from './arguments.ts';
@@ -10,7 +12,7 @@ import { type Open, withDatabase } from './session.ts';
 import { addSelectionOptions, type Selection, selectTenants } from './tenant-selection.ts';
 
 interface ListOptions extends Selection {
-  sort: keyof typeof ORDERS;
+  sort: (typeof ORDERS)[number];
   limit?: number;
   json?: boolean;
 }
@@ -21,16 +23,7 @@ interface Listed extends TenantRow {
   lastActivityAt: string | null;
 }
 
-type Order = (a: Listed, b: Listed) => number;
-
-/** Ascending by ID; the others are descending. */
-const ORDERS = {
-  id: () => 0,
-  files: (a, b) => b.files - a.files,
-  bytes: (a, b) => b.bytes - a.bytes,
-  used: (a, b) => (b.usedPercent ?? -1) - (a.usedPercent ?? -1),
-  activity: (a, b) => (b.lastActivityAt ?? '').localeCompare(a.lastActivityAt ?? ''),
-} as const satisfies Record<string, Order>;
+const ORDERS = ['id', 'files', 'bytes', 'used', 'activity'] as const;
 
 /** How many tenants are queried at the same time: at most as many as there are connections. */
 const AT_ONCE = 8;
@@ -44,7 +37,7 @@ export function registerTenantListCommand(tenants: Command, open: Open, io: Io):
         'List tenants with their usage. The last activity is the latest of: a file was written, a file was read (to the day), or a key of the tenant was used.',
       ),
   )
-    .addOption(new Option('--sort <by>', 'sort order').choices(Object.keys(ORDERS)).default('id'))
+    .addOption(new Option('--sort <by>', 'sort order').choices(ORDERS).default('id'))
     .option('--limit <n>', 'maximum number of tenants', positiveInteger)
     .option('--json', 'print JSON')
     .addHelpText(
@@ -57,9 +50,7 @@ Examples:
     )
     .action((options: ListOptions) =>
       withDatabase(open, async ({ config, database }) => {
-        const all = new Tenants(database);
-        const selected = await selectTenants(all, config, options);
-        const rows = await listed(all, config, selected, options);
+        const rows = await listed({ config, database }, options);
         if (options.json) return printJson(io.stdout, rows.map(asJson));
         printTable(
           io.stdout,
@@ -78,22 +69,26 @@ Examples:
 }
 
 async function listed(
-  tenants: Tenants,
-  config: Config,
-  selected: TenantRow[],
-  { sort, limit = selected.length }: ListOptions,
+  { config, database }: { config: Config; database: Database },
+  { sort, limit, ...selection }: ListOptions,
 ): Promise<Listed[]> {
-  const rows = selected.map((row): Listed => {
-    const most = fullness(row, effectiveSettings(row, config));
-    const used = most ? `${most.percent}% of ${most.of}` : null;
-    return { ...row, usedPercent: most?.percent ?? null, used, lastActivityAt: null };
-  });
-  // The query for the activity reads all files of a tenant, so it runs only for the tenants that are shown, if possible.
-  if (sort === 'activity') await addActivity(tenants, rows);
-  const shown = rows.sort(ORDERS[sort]).slice(0, limit);
-  if (sort !== 'activity') await addActivity(tenants, shown);
-  return shown;
+  const isByActivity = sort === 'activity';
+  const page = isByActivity ? {} : { order: sort, limit };
+  const selected = await selectTenants(database, config, selection, page);
+  const rows = selected.map((row) => withUsage(row, config));
+  await addActivity(new Tenants(database), rows);
+  // To find a tenant's activity takes a statement that reads all of its files, so none sorts by it.
+  return isByActivity ? rows.sort(byActivity).slice(0, limit) : rows;
 }
+
+function withUsage({ lastChangeAt: _, historySince: __, ...row }: ListedTenant, config: Config): Listed {
+  const most = fullness(row, effectiveSettings(row, config));
+  const used = most ? `${most.percent}% of ${most.of}` : null;
+  return { ...row, usedPercent: most?.percent ?? null, used, lastActivityAt: null };
+}
+
+/** The latest first. */
+const byActivity = (a: Listed, b: Listed) => (b.lastActivityAt ?? '').localeCompare(a.lastActivityAt ?? '');
 
 async function addActivity(tenants: Tenants, rows: Listed[]): Promise<void> {
   for (let from = 0; from < rows.length; from += AT_ONCE) {

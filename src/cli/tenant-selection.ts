@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Config } from '../config.ts';
-import { effectiveSettings, fullness } from '../tenants/effective-settings.ts';
-import type { TenantRow } from '../tenants/queries.ts';
-import type { Tenants } from '../tenants/tenants.ts';
+import type { Database } from '../postgres/database.ts';
+import { readTenants, type TenantFilter, type TenantOrder } from '../tenants/listing.ts';
+import type { ListedTenant } from '../tenants/listing-queries.ts';
 import { percentage } from './arguments.ts';
 
 /** Selects tenants that meet all of the conditions. */
@@ -29,28 +29,23 @@ export function isSelective({ prefix, search, nearLimit, suspended }: Selection)
   return [prefix, search, nearLimit, suspended].some((each) => each !== undefined);
 }
 
-/** Returns the selected tenants in the order of their IDs. */
+/** Returns the selected tenants, up to a limit. */
 export async function selectTenants(
-  tenants: Tenants,
+  database: Database,
   config: Config,
   selection: Selection,
-): Promise<TenantRow[]> {
-  const selected: TenantRow[] = [];
-  for await (const row of tenants.list()) if (matches(row, config, selection)) selected.push(row);
+  { order = 'id', limit }: { order?: TenantOrder; limit?: number | undefined } = {},
+): Promise<ListedTenant[]> {
+  const selected: ListedTenant[] = [];
+  for await (const tenant of readTenants(database, config, { ...filterOf(selection), order })) {
+    selected.push(tenant);
+    if (selected.length === limit) break;
+  }
   return selected;
 }
 
-function matches(
-  row: TenantRow,
-  config: Config,
-  { prefix = '', search = '', nearLimit, suspended }: Selection,
-): boolean {
-  if (!row.id.startsWith(prefix)) return false;
-  if (!row.id.toLowerCase().includes(search.toLowerCase())) return false;
-  if (suspended && row.suspendedAt === null) return false;
-  if (nearLimit === undefined) return true;
-  const used = fullness(row, effectiveSettings(row, config));
-  return used !== undefined && used.percent >= nearLimit;
+function filterOf({ prefix, search, nearLimit, suspended }: Selection): TenantFilter {
+  return { prefix, search, nearLimit, status: suspended ? 'suspended' : undefined };
 }
 
 function nonEmpty(value: string): string {

@@ -117,7 +117,7 @@ Examples:
         // Look all of them up before changing the first, so that a typo in the last ID changes nothing.
         const chosen = isNamed
           ? await Promise.all(ids.map((id) => existingTenant(all, id)))
-          : await selectTenants(all, config, options);
+          : await selectTenants(database, config, options);
         if (chosen.length === 0)
           throw new OperatorError('No tenant matches. See: memory-service tenants list');
         if (options.dryRun) {

@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
 import { percentOf } from '../tenants/effective-settings.ts';
+import { readTenants } from '../tenants/listing.ts';
+import type { TenantRow } from '../tenants/queries.ts';
 import { Tenants } from '../tenants/tenants.ts';
 import { tenantUsage, type Used } from '../tenants/usage.ts';
 import { tenantId } from './arguments.ts';
@@ -17,8 +19,10 @@ export function registerUsageCommand(program: Command, open: Open, io: Io = proc
     .addHelpText('after', '\nExamples:\n  memory-service usage\n  memory-service usage acme')
     .action((tenant: string | undefined, { json }: { json?: boolean }) =>
       withDatabase(open, async ({ config, database }) => {
+        if (tenant === undefined) {
+          return showTotal(readTenants(database, config, { order: 'id' }), json ?? false, io);
+        }
         const tenants = new Tenants(database);
-        if (tenant === undefined) return showTotal(tenants, json ?? false, io);
         const { files, bytes, historyBytes, historyVersions } = await tenantUsage(tenants, config, tenant);
         if (json) {
           return printJson(io.stdout, {
@@ -42,9 +46,9 @@ function line(what: string, { used, limit }: Used): (string | number)[] {
   return [what, used, String(limit), `${percentOf(used, limit)}%`];
 }
 
-async function showTotal(tenants: Tenants, json: boolean, io: Io): Promise<void> {
+async function showTotal(tenants: AsyncIterable<TenantRow>, json: boolean, io: Io): Promise<void> {
   const total = { tenants: 0, files: 0, bytes: 0, historyVersions: 0, historyBytes: 0 };
-  for await (const { files, bytes, historyVersions, historyBytes } of tenants.list()) {
+  for await (const { files, bytes, historyVersions, historyBytes } of tenants) {
     total.tenants++;
     total.files += files;
     total.bytes += bytes;

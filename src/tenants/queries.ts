@@ -65,13 +65,6 @@ export const findTenantQuery = defineQuery<{ tenant: string }, TenantRow>(
   findTenantsBatchQuery,
 );
 
-/** The tenants in the order of their ids, a page at a time. */
-export const listTenantsQuery = defineQuery<{ after: string; limit: number }, TenantRow>(
-  'list_tenants',
-  ['after', 'limit'],
-  `SELECT ${TENANT_COLUMNS} FROM tenants WHERE id > $1 ORDER BY id LIMIT $2`,
-);
-
 /** Creates a tenant. `count` is 0 when it exists already. */
 export const createTenantQuery = defineQuery<{ tenant: string }>(
   'create_tenant',
@@ -170,7 +163,6 @@ export const tenantQueries = [
   lastFileUseQuery,
   lastKeyUseQuery,
   findTenantQuery,
-  listTenantsQuery,
   createTenantQuery,
   setTenantQuery,
   suspendTenantQuery,

@@ -3,7 +3,6 @@ import { countAnswersQuery, eraseAnswersQuery } from '../idempotency/queries.ts'
 import type { OverQuota } from '../memory/store.ts';
 import type { Database } from '../postgres/database.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
-import { readPages } from '../util/pages.ts';
 import {
   createTenantQuery,
   deleteTenantKeysQuery,
@@ -13,7 +12,6 @@ import {
   findTenantQuery,
   lastFileUseQuery,
   lastKeyUseQuery,
-  listTenantsQuery,
   lockTenantQuery,
   setTenantQuery,
   suspendTenantQuery,
@@ -21,7 +19,6 @@ import {
   type TenantSettings,
 } from './queries.ts';
 
-const PAGE = 500;
 const ERASED_AT_ONCE = 2000;
 
 /** How many rows of each kind were deleted with a tenant. `versions`, `contents`, and `directories` are those of its history. */
@@ -49,14 +46,6 @@ export class Tenants {
   /** Counts the stored answers of a tenant. */
   async countAnswers(tenant: string): Promise<number> {
     return (await this.#database.query(countAnswersQuery, { tenant })).rows[0]?.answers ?? 0;
-  }
-
-  /** Lists all tenants in the order of their IDs. */
-  list(): AsyncGenerator<TenantRow> {
-    return readPages<TenantRow>(async (last) => {
-      const params = { after: last?.id ?? '', limit: PAGE };
-      return (await this.#database.query(listTenantsQuery, params)).rows;
-    }, PAGE);
   }
 
   /**

@@ -162,7 +162,12 @@ describeServiceOnOwnDatabase(
 
       const [small] = await json('tenants', 'list', '--prefix', 'l-small');
       expect(small).toMatchObject({ files: 1, bytes: 1, usedPercent: null });
-      expect(small).not.toHaveProperty('item');
+      expect(Object.keys(small).sort()).toStrictEqual(
+        ['bytes', 'createExisting', 'createdAt', 'files', 'historyBytes', 'historyDays', 'historyVersions']
+          .concat(['id', 'lastActivityAt', 'maxBodyBytes', 'maxBytes', 'maxFileBytes', 'maxFiles'])
+          .concat(['maxHistoryBytes', 'maxViewChars', 'ratePerMinute', 'redact', 'suspendedAt'])
+          .concat(['ttlDays', 'usedPercent']),
+      );
       await service().query(
         `UPDATE entries SET updated_at = '2031-01-02T03:04:05Z' WHERE tenant_id = 'l-large' AND kind = 'file'`,
       );

@@ -11,7 +11,7 @@ import { revertQueries } from '../../src/history/revert-queries.ts';
 import { idempotencyQueries } from '../../src/idempotency/queries.ts';
 import { touchQuery } from '../../src/store/access-times.ts';
 import { readQueries } from '../../src/store/read-queries.ts';
-import { tenantListingQueries } from '../../src/tenants/listing.ts';
+import { tenantListingQueries } from '../../src/tenants/listing-queries.ts';
 import { tenantQueries } from '../../src/tenants/queries.ts';
 import { transferQueries } from '../../src/transfer/queries.ts';
 import { searchQueries } from '../../src/transfer/search.ts';
@@ -39,7 +39,6 @@ export const statements = [
 
 /** Operators and background jobs page through all tenants but read no entries. */
 export const overAllTenants: ReadonlySet<string> = new Set([
-  'list_tenants',
   'list_tenants_by_id',
   'list_tenants_by_key',
   'tenants_with_ttl',

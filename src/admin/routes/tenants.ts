@@ -15,10 +15,10 @@ const position = z.strictObject({ key: z.number(), id: z.string() });
 const listQuery = z.strictObject({
   search: text(128).optional().meta({ description: 'A part of the id, in upper or lower case.' }),
   status: z.enum(['active', 'suspended']).optional(),
-  sort: z
-    .enum(['id', 'files', 'bytes', 'used', 'changed'])
-    .default('id')
-    .meta({ description: 'By id going up; the others begin with the most, or with the latest change.' }),
+  sort: z.enum(['id', 'files', 'bytes', 'used', 'changed']).default('id').meta({
+    description:
+      'By id going up; the others begin with the most (`used`: by `used_percent`), or with the latest change.',
+  }),
   ...pageFields(200, 50),
 });
 
