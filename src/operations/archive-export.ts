@@ -1,3 +1,4 @@
+import { createWriteStream } from 'node:fs';
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -67,7 +68,8 @@ export async function spoolArchive(
 ): Promise<SpooledArchive> {
   const handle = await openTemporary();
   try {
-    const output = handle.createWriteStream({ autoClose: false });
+    // By its number, because a stream of the handle that stays open keeps the handle open too.
+    const output = createWriteStream('', { fd: handle.fd, autoClose: false });
     await exportArchive(transfer, tenant, output, { end: true, history, onFile });
     const { size } = await handle.stat();
     return { bytes: size, content: handle.createReadStream({ start: 0 }) };
