@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { ServiceError } from '../errors.ts';
@@ -42,21 +43,30 @@ function stallCheck({ raw: body }: FastifyRequest, reply: FastifyReply): () => v
   const { raw } = reply;
   const { socket } = body;
   let before = { read: socket.bytesRead, written: socket.bytesWritten };
+  /** How much the client has had time for since it was last given something: Node does not tell what part of it is taken. */
+  let due = 0;
+  let isRefused = false;
   return () => {
     const now = { read: socket.bytesRead, written: socket.bytesWritten };
-    const isSending = !body.complete && body.readableLength === 0 && !body.isPaused();
+    // Who reads a body listens for its errors. Until then, the service is at work.
+    const isRead = body.listenerCount('error') > 0;
+    const isSending = isRead && !isRefused && !body.complete && body.readableLength === 0;
     const isTaking = raw.writableLength > 0;
-    const isStalled =
-      (isSending && now.read - before.read < MIN_TRANSFER_BYTES) ||
-      (isTaking && now.written - before.written < MIN_TRANSFER_BYTES);
-    before = now;
-    if (!isStalled) return;
-    if (reply.sent) raw.destroy();
-    else {
-      // What is left of the body must not be taken for the next request.
-      reply.header('Connection', 'close');
-      // To whoever reads the body, who answers with this error.
-      body.emit('error', new ServiceError('body_timeout'));
+    due = isTaking && now.written === before.written ? due + MIN_TRANSFER_BYTES : 0;
+    if (isTaking && due >= raw.writableLength) raw.destroy();
+    else if (isSending && now.read - before.read < MIN_TRANSFER_BYTES) {
+      isRefused = true;
+      refuseBody(body, reply);
     }
+    before = now;
   };
+}
+
+/** Ends the reading of a body with an error, which whoever reads it answers, and then the connection. */
+function refuseBody(body: IncomingMessage, reply: FastifyReply): void {
+  const { socket } = body;
+  // What is left of the body must not be taken for the next request.
+  if (!reply.raw.headersSent) reply.header('Connection', 'close');
+  reply.raw.once('finish', () => socket.destroySoon());
+  body.emit('error', new ServiceError('body_timeout'));
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Extract, extract, type Header, type Pack, pack } from 'tar-stream';
-import { OperatorError } from '../errors.ts';
+import { OperatorError, ServiceError } from '../errors.ts';
 import { asByte, cannotImport, notUtf8Name, type SourceEntry } from './source/entry.ts';
 import { Unclaimed } from './source/unclaimed.ts';
 import type { Exported } from './transfer.ts';
@@ -195,8 +195,8 @@ function isEnd(bytes: Buffer): boolean {
 }
 
 /** @param isArchive whether it was a valid archive up to the failure */
-function explained(failure: unknown, isArchive: boolean): OperatorError {
-  if (failure instanceof OperatorError) return failure;
+function explained(failure: unknown, isArchive: boolean): OperatorError | ServiceError {
+  if (failure instanceof OperatorError || failure instanceof ServiceError) return failure;
   const { code, message } = (failure ?? {}) as NodeJS.ErrnoException;
   if (code !== undefined) return new OperatorError(`Cannot read the archive (${code}).`);
   if (isArchive && (failure === undefined || message === 'Unexpected end of data')) {

@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import { END, entry } from '../support/archives.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { post, startServer } from '../support/process.ts';
+import { cmd } from '../support/table.ts';
+import { answerTo, openUpload } from '../support/uploads.ts';
+
+it('the admin listener finishes the request in flight on SIGTERM, and then the service exits with 0', async () => {
+  const database = await createTestDatabase();
+  const server = await startServer({ DATABASE_URL: database.url, ADMIN_PORT: '0' });
+  const [, url = ''] = await server.line(
+    new RegExp(`(http://127\\.0\\.0\\.1:(?!${new URL(server.url).port})\\d+)`),
+  );
+  await post(server.url, cmd.create('/memories/first', 'x'), { 'x-tenant-id': 'acme' });
+  const upload = await openUpload(url, { tenant: 'acme' });
+  server.child.kill('SIGTERM');
+  await server.line(/"msg":"stopping"/);
+  upload.end(Buffer.concat([entry({ name: 'memories/during-stop', content: 'x' }), END]));
+  const { status, lines } = await answerTo(upload);
+  expect([status, lines[0].files]).toStrictEqual([200, 1]);
+  expect(await server.exit).toBe(0);
+  await database.drop();
+});

@@ -1,0 +1,135 @@
+/** What the admin API bounds: requests in flight, and clients that move too little. */
+import { once } from 'node:events';
+import { readdir, readlink } from 'node:fs/promises';
+import { type ClientRequest, get, type IncomingMessage } from 'node:http';
+import { expect, it } from 'vitest';
+import { Tenants } from '../../src/tenants/tenants.ts';
+import { type Admin, makeKey, openAdmin, problem } from '../support/admin.ts';
+import { END, entry } from '../support/archives.ts';
+import { describeService, freshTenant } from '../support/service.ts';
+import { answerTo, openUpload } from '../support/uploads.ts';
+
+/** More than the buffers of a connection hold. */
+const LARGE = 12 * 1024 * 1024;
+
+describeService(
+  'the limits of the admin API',
+  (service) => {
+    async function listen(env: Record<string, string>) {
+      const admin = await openAdmin(service(), env);
+      const url = await admin.app.listen({ host: '127.0.0.1', port: 0 });
+      return { ...admin, url };
+    }
+    async function newTenant(): Promise<string> {
+      const id = freshTenant('limits');
+      await new Tenants(service().database).create(id);
+      return id;
+    }
+    /** A tenant with one large file. */
+    async function largeTenant(admin: Admin): Promise<string> {
+      const id = await newTenant();
+      await new Tenants(service().database).set(id, { maxFileBytes: 0 });
+      const body = Buffer.concat([entry({ name: 'memories/large', content: Buffer.alloc(LARGE, 'x') }), END]);
+      const imported = await admin.call('POST', `/tenants/${id}/import`, { body, type: 'application/x-tar' });
+      expect(imported.status).toBe(200);
+      return id;
+    }
+    /** Sends a request, and takes nothing of the answer but its headers. */
+    async function open(
+      { url, key }: { url: string; key: Admin['key'] },
+      path: string,
+    ): Promise<IncomingMessage> {
+      const sent = get(`${url}/v1${path}`, { agent: false, headers: { authorization: `Bearer ${key.key}` } });
+      const [response] = await once(sent, 'response');
+      return response;
+    }
+
+    it('has six requests of a key in flight, and eight of all', async () => {
+      const admin = await listen({ MAX_QUEUE_MS: '1' });
+      const tenant = await newTenant();
+      const [own, other] = [admin.key, await makeKey(service(), { isAdmin: true })];
+      const session = async ({ key }: { key: string }) =>
+        problem(await admin.call('GET', '/session', { key })).slice(0, 2);
+      const uploads: ClientRequest[] = [];
+      const fill = async ({ key }: { key: string }, count: number) => {
+        // A key that was looked up before is known at once.
+        expect(await session({ key })).toStrictEqual([200, undefined]);
+        for (let i = 0; i < count; i++) uploads.push(await openUpload(admin.url, { tenant, key }));
+      };
+      await fill(own, 6);
+      expect(await session(own)).toStrictEqual([429, 'too_many_at_once']);
+      await fill(other, 2);
+      expect(await session(other)).toStrictEqual([503, 'overloaded']);
+      for (const upload of uploads) upload.on('error', () => {}).destroy();
+      await expect.poll(() => session(own)).toStrictEqual([200, undefined]);
+      await admin.app.close();
+    });
+
+    it('answers 408 to an upload that stalls, and imports nothing', async () => {
+      const admin = await listen({ TRANSFER_TIMEOUT_MS: '50' });
+      const tenant = await newTenant();
+      const upload = await openUpload(admin.url, { tenant, key: admin.key.key });
+      upload.write(entry({ name: 'memories/a', content: 'x' }));
+      const { status, headers, lines } = await answerTo(upload);
+      expect([status, headers.connection, lines[0].code]).toStrictEqual([408, 'close', 'body_timeout']);
+      expect((await admin.call('GET', `/tenants/${tenant}/tree`)).body.entries).toStrictEqual([]);
+      await admin.app.close();
+    });
+
+    it('answers so in the last line to a client that asks for lines', async () => {
+      const admin = await listen({ TRANSFER_TIMEOUT_MS: '50' });
+      const tenant = await newTenant();
+      const upload = await openUpload(admin.url, {
+        tenant,
+        key: admin.key.key,
+        accept: 'application/x-ndjson',
+      });
+      const files = Array.from({ length: 100 }, (_, i) => entry({ name: `memories/${i}`, content: 'x' }));
+      upload.write(Buffer.concat(files));
+      const { status, lines } = await answerTo(upload);
+      expect(status).toBe(200);
+      expect(lines.at(-1)).toMatchObject({ type: 'error', problem: { status: 408, code: 'body_timeout' } });
+      await admin.app.close();
+    });
+
+    it('closes the connection of a download that stalls, and keeps nothing of the archive', async () => {
+      const admin = await listen({ TRANSFER_TIMEOUT_MS: '50' });
+      const tenant = await largeTenant(admin);
+      const connection = once(admin.app.server, 'connection');
+      const download = await open(admin, `/tenants/${tenant}/export`);
+      const [socket] = await connection;
+      if (!socket.destroyed) await once(socket, 'close');
+      await expect(download.toArray()).rejects.toThrow('aborted');
+      await expect.poll(openArchives).toStrictEqual([]);
+      await admin.app.close();
+    });
+
+    it('gives a client the time that a large answer takes', async () => {
+      const admin = await listen({ TRANSFER_TIMEOUT_MS: '50' });
+      const tenant = await largeTenant(admin);
+      const file = await open(admin, `/tenants/${tenant}/file?path=/memories/large`);
+      // Another client stalls meanwhile, so more than one period has passed.
+      for (const _ of [1, 2, 3]) await answerTo(await openUpload(admin.url, { tenant, key: admin.key.key }));
+      expect(Buffer.concat(await file.toArray()).length).toBe(LARGE);
+      await admin.app.close();
+    });
+
+    it('closes the temporary file of an archive that was downloaded', async () => {
+      const admin = await listen({});
+      const download = await open(admin, `/tenants/${await newTenant()}/export`);
+      await download.toArray();
+      await expect.poll(openArchives).toStrictEqual([]);
+      await admin.app.close();
+    });
+  },
+  { AUTH: 'keys' },
+);
+
+/** The temporary files of exports that this process has open; on Linux only. */
+async function openArchives(): Promise<string[]> {
+  if (process.platform !== 'linux') return [];
+  const links = await Promise.all(
+    (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
+  );
+  return links.filter((link) => /memory-service-\w+\/export/.test(link));
+}
