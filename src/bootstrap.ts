@@ -38,11 +38,12 @@ const keySchema = z
     key: z.string().refine(isApiKey, 'is not a key: create one with `memory-service keys generate`'),
     tenant: tenantId.optional(),
     service: z.literal(true).optional(),
+    admin: z.literal(true).optional(),
     access: z.enum(['read_write', 'read_only']).default('read_write'),
     label: z.string().default('bootstrap'),
   })
-  .refine(({ tenant, service }) => (tenant === undefined) !== (service === undefined), {
-    error: 'needs either "tenant" or "service": true',
+  .refine(({ tenant, service, admin }) => [tenant, service, admin].filter(Boolean).length === 1, {
+    error: 'needs one of "tenant", "service": true, and "admin": true',
   });
 
 const bootstrapSchema = z.strictObject({
@@ -104,9 +105,9 @@ export async function applyBootstrap(
     await allTenants.set(id, settings);
     made.tenants++;
   }
-  for (const { key, tenant = null, access, label } of keys) {
-    const hash = hashOf(key);
-    const isNew = await allKeys.createOnce({ hash, id: keyId(), tenant, access, label, expiresAt: null });
+  for (const { key, tenant = null, admin: isAdmin = false, access, label } of keys) {
+    const purpose = { tenant, isAdmin, access, label, expiresAt: null };
+    const isNew = await allKeys.createOnce({ ...purpose, hash: hashOf(key), id: keyId() });
     if (isNew) made.keys++;
   }
   return made;

@@ -2,7 +2,7 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
-import { newApiKey } from '../../src/api-keys/api-key.ts';
+import { hashOf, newApiKey } from '../../src/api-keys/api-key.ts';
 import { Keys } from '../../src/api-keys/api-keys.ts';
 import { applyBootstrap, loadBootstrap } from '../../src/bootstrap.ts';
 import { loadConfig } from '../../src/config.ts';
@@ -21,11 +21,13 @@ describeServiceOnOwnDatabase('bootstrap', (service) => {
   it('makes what is missing, once, and leaves alone what was changed since', async () => {
     const { key } = newApiKey();
     const service2 = newApiKey();
+    const admin = newApiKey();
     const bootstrap = load({
       tenants: [{ id: 'acme', maxFiles: 5, redact: 'mask' }],
       keys: [
         { key, tenant: 'globex', access: 'read_only', label: 'ci' },
         { key: service2.key, service: true },
+        { key: admin.key, admin: true, access: 'read_only' },
       ],
     });
     const database = service().database;
@@ -34,12 +36,14 @@ describeServiceOnOwnDatabase('bootstrap', (service) => {
       applyBootstrap(database, bootstrap),
     ]);
     const sum = twice.reduce((a, b) => ({ tenants: a.tenants + b.tenants, keys: a.keys + b.keys }));
-    expect(sum).toStrictEqual({ tenants: 2, keys: 2 });
+    expect(sum).toStrictEqual({ tenants: 2, keys: 3 });
     const tenants = new Tenants(database);
     expect(await tenants.find('acme')).toMatchObject({ maxFiles: 5, redact: 'mask', ttlDays: null });
     const keys = new Keys(database);
     const [made] = await keys.list('globex');
-    expect(made).toMatchObject({ access: 'read_only', label: 'ci', expiresAt: null });
+    expect(made).toMatchObject({ access: 'read_only', label: 'ci', expiresAt: null, isAdmin: false });
+    expect(await keys.find(hashOf(service2.key))).toMatchObject({ tenant: null, isAdmin: false });
+    expect(await keys.find(hashOf(admin.key))).toMatchObject({ isAdmin: true, access: 'read_only' });
 
     await tenants.set('acme', { maxFiles: 9 });
     await keys.revoke(made?.id ?? '');
@@ -51,12 +55,14 @@ describeServiceOnOwnDatabase('bootstrap', (service) => {
 
 describe('a bootstrap that is wrong', () => {
   const { key } = newApiKey();
+  const NEEDS_ONE = 'keys.0: needs one of "tenant", "service": true, and "admin": true';
   it.each([
     ['not json', 'BOOTSTRAP is not valid JSON.'],
     [{ tenants: [{ id: '-x' }] }, 'BOOTSTRAP is not valid:\n  tenants.0.id: starts with "-"'],
     [{ tenants: [{ id: 'a', maxFiles: -1 }] }, 'tenants.0.maxFiles: '],
-    [{ keys: [{ key, tenant: 'a', service: true }] }, 'needs either "tenant" or "service": true'],
-    [{ keys: [{ key }] }, 'needs either "tenant" or "service": true'],
+    [{ keys: [{ key, tenant: 'a', service: true }] }, NEEDS_ONE],
+    [{ keys: [{ key, service: true, admin: true }] }, NEEDS_ONE],
+    [{ keys: [{ key }] }, NEEDS_ONE],
     [
       { keys: [{ key: 'hunter2', tenant: 'a' }] },
       'keys.0.key: is not a key: create one with `memory-service keys generate`',
