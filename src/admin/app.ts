@@ -14,10 +14,12 @@ import { type Metrics, responseMetrics } from '../plugins/metrics.ts';
 import { notFound } from '../plugins/not-found.ts';
 import { openapi } from '../plugins/openapi.ts';
 import { handleError } from '../plugins/problem-details.ts';
+import { requestTracing } from '../plugins/tracing.ts';
 import type { Database } from '../postgres/database.ts';
 import { isMigrated } from '../postgres/migrate.ts';
 import { docsRoutes } from '../routes/docs.ts';
 import { healthRoutes } from '../routes/health.ts';
+import type { Tracing } from '../tracing/tracing.ts';
 import { ADMIN_API } from './api-description.ts';
 import { adminAuthentication } from './authentication.ts';
 import { logSubject } from './log-subject.ts';
@@ -62,8 +64,10 @@ export async function buildAdminApp(options: {
   log?: Logger;
   /** Those of the process, which count the answers. */
   metrics?: Metrics | undefined;
+  /** By default nothing is traced. */
+  tracing?: Tracing | undefined;
 }): Promise<FastifyInstance> {
-  const { config, database, log = createLogger(config.LOG_LEVEL), metrics } = options;
+  const { config, database, log = createLogger(config.LOG_LEVEL), metrics, tracing } = options;
   // An archive may take long to arrive: `transfers` limits the time for each part of a body.
   const app = createHttpServer(config, { log, requestTimeoutMs: 0, onError: handleAdminError });
   app.setValidatorCompiler(validatorCompiler);
@@ -84,6 +88,7 @@ export async function buildAdminApp(options: {
   app.addHook('onClose', () => authenticator.close());
   await app.register(
     async (api) => {
+      if (tracing) await api.register(requestTracing, { tracing });
       await api.register(adminAuthentication, { authenticator });
       await api.register(transfers, {
         maxWaitMs: config.MAX_QUEUE_MS,

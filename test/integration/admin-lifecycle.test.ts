@@ -1,16 +1,14 @@
 import { expect, it } from 'vitest';
 import { END, entry } from '../support/archives.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { post, startServer } from '../support/process.ts';
+import { adminUrlOf, post, startServer } from '../support/process.ts';
 import { cmd } from '../support/table.ts';
 import { answerTo, openUpload } from '../support/uploads.ts';
 
 it('the admin listener finishes the request in flight on SIGTERM, and then the service exits with 0', async () => {
   const database = await createTestDatabase();
   const server = await startServer({ DATABASE_URL: database.url, ADMIN_PORT: '0' });
-  const [, url = ''] = await server.line(
-    new RegExp(`(http://127\\.0\\.0\\.1:(?!${new URL(server.url).port})\\d+)`),
-  );
+  const url = await adminUrlOf(server);
   await post(server.url, cmd.create('/memories/first', 'x'), { 'x-tenant-id': 'acme' });
   const upload = await openUpload(url, { tenant: 'acme' });
   server.child.kill('SIGTERM');
