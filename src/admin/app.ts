@@ -33,7 +33,9 @@ import { memoryRoutes } from './routes/memory.ts';
 import { redactRoutes } from './routes/redact.ts';
 import { searchRoutes } from './routes/search.ts';
 import { sessionRoutes } from './routes/session.ts';
+import { suspensionRoutes } from './routes/suspension.ts';
 import { tenantRoutes } from './routes/tenants.ts';
+import { usageRoutes } from './routes/usage.ts';
 import { versionRoutes } from './routes/versions.ts';
 import { writeFileRoutes } from './routes/write-file.ts';
 import { securityHeaders } from './security-headers.ts';
@@ -42,6 +44,8 @@ import { transfers } from './transfers.ts';
 const ROUTES = [
   sessionRoutes,
   tenantRoutes,
+  suspensionRoutes,
+  usageRoutes,
   keyRoutes,
   memoryRoutes,
   writeFileRoutes,

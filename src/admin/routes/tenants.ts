@@ -2,13 +2,12 @@ import { z } from 'zod';
 import { ServiceError } from '../../errors.ts';
 import { findListedTenant, listTenants } from '../../tenants/listing.ts';
 import { noTenant, Tenants } from '../../tenants/tenants.ts';
-import { tenantUsage } from '../../tenants/usage.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
-import { next, pageFields, tenantId, tenantParams, text, time } from '../fields.ts';
+import { next, pageFields, tenantId, tenantParams, text } from '../fields.ts';
 import { errorResponses, json, noSuchTenant } from '../responses.ts';
 import { settingsChangeSchema, settingsOf } from '../settings.ts';
-import { instant, tenantRecord, tenantSchema } from '../tenant-record.ts';
+import { tenantRecord, tenantSchema } from '../tenant-record.ts';
 
 const position = z.strictObject({ key: z.number(), id: z.string() });
 
@@ -43,25 +42,7 @@ const erasedSchema = z.object({
   }),
 });
 
-const used = z.object({
-  used: counted,
-  limit: counted.nullable().meta({ description: 'Null: no limit.' }),
-});
-const usageSchema = z
-  .object({
-    id: tenantId,
-    files: used,
-    bytes: used,
-    history_bytes: used,
-    history_versions: counted,
-    stored_answers: counted,
-    last_activity_at: time.nullable().meta({
-      description: 'When a file was last written or read (to the day), or a key of the tenant used.',
-    }),
-  })
-  .meta({ id: 'Usage' });
-
-/** The tenants, their settings and what they use. */
+/** The tenants and their settings. */
 export const tenantRoutes = adminRoutes((app, { config, database }) => {
   const tenants = new Tenants(database);
   const answer = async (id: string) => tenantRecord(await findListedTenant(database, id), config);
@@ -163,51 +144,6 @@ export const tenantRoutes = adminRoutes((app, { config, database }) => {
       const erased = await tenants.delete(tenant);
       if (erased === undefined) throw noTenant(tenant);
       return { id: tenant, erased };
-    },
-  );
-
-  for (const [name, suspended, summary] of [
-    ['suspend', true, 'Refuse all requests of a tenant'],
-    ['resume', false, 'Let a suspended tenant in again'],
-  ] as const) {
-    app.post(
-      `/tenants/:tenant/${name}`,
-      {
-        schema: {
-          operationId: `${name}Tenant`,
-          summary,
-          description: 'It takes effect within `AUTH_CACHE_SECONDS`.',
-          tags: ['tenants'],
-          params: tenantParams,
-          response: { 200: json('The tenant.', tenantSchema), ...errorResponses('changes', [noSuchTenant]) },
-        },
-      },
-      async ({ params: { tenant } }) => {
-        if (!(await tenants.suspend(tenant, suspended))) throw noTenant(tenant);
-        return answer(tenant);
-      },
-    );
-  }
-
-  app.get(
-    '/tenants/:tenant/usage',
-    {
-      schema: {
-        operationId: 'getUsage',
-        summary: 'What a tenant uses of its limits',
-        tags: ['tenants'],
-        params: tenantParams,
-        response: { 200: json('The usage.', usageSchema), ...errorResponses('reads', [noSuchTenant]) },
-      },
-    },
-    async ({ params: { tenant } }) => {
-      const { files, bytes, historyBytes, ...usage } = await tenantUsage(tenants, config, tenant);
-      return {
-        ...{ id: tenant, files, bytes, history_bytes: historyBytes },
-        history_versions: usage.historyVersions,
-        stored_answers: usage.storedAnswers,
-        last_activity_at: instant(usage.lastActivityAt),
-      };
     },
   );
 });

@@ -1,0 +1,34 @@
+import { findListedTenant } from '../../tenants/listing.ts';
+import { noTenant, Tenants } from '../../tenants/tenants.ts';
+import { adminRoutes } from '../context.ts';
+import { tenantParams } from '../fields.ts';
+import { errorResponses, json, noSuchTenant } from '../responses.ts';
+import { tenantRecord, tenantSchema } from '../tenant-record.ts';
+
+/** Suspending and resuming a tenant. */
+export const suspensionRoutes = adminRoutes((app, { config, database }) => {
+  const tenants = new Tenants(database);
+
+  for (const [name, suspended, summary] of [
+    ['suspend', true, 'Refuse all requests of a tenant'],
+    ['resume', false, 'Let a suspended tenant in again'],
+  ] as const) {
+    app.post(
+      `/tenants/:tenant/${name}`,
+      {
+        schema: {
+          operationId: `${name}Tenant`,
+          summary,
+          description: 'It takes effect within `AUTH_CACHE_SECONDS`.',
+          tags: ['tenants'],
+          params: tenantParams,
+          response: { 200: json('The tenant.', tenantSchema), ...errorResponses('changes', [noSuchTenant]) },
+        },
+      },
+      async ({ params: { tenant } }) => {
+        if (!(await tenants.suspend(tenant, suspended))) throw noTenant(tenant);
+        return tenantRecord(await findListedTenant(database, tenant), config);
+      },
+    );
+  }
+});

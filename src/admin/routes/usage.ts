@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { Tenants } from '../../tenants/tenants.ts';
+import { tenantUsage } from '../../tenants/usage.ts';
+import { adminRoutes } from '../context.ts';
+import { tenantId, tenantParams, time } from '../fields.ts';
+import { errorResponses, json, noSuchTenant } from '../responses.ts';
+import { instant } from '../tenant-record.ts';
+
+const counted = z.int().min(0);
+const used = z.object({
+  used: counted,
+  limit: counted.nullable().meta({ description: 'Null: no limit.' }),
+});
+const usageSchema = z
+  .object({
+    id: tenantId,
+    files: used,
+    bytes: used,
+    history_bytes: used,
+    history_versions: counted,
+    stored_answers: counted,
+    last_activity_at: time.nullable().meta({
+      description: 'When a file was last written or read (to the day), or a key of the tenant used.',
+    }),
+  })
+  .meta({ id: 'Usage' });
+
+/** What a tenant uses of its limits. */
+export const usageRoutes = adminRoutes((app, { config, database }) => {
+  const tenants = new Tenants(database);
+
+  app.get(
+    '/tenants/:tenant/usage',
+    {
+      schema: {
+        operationId: 'getUsage',
+        summary: 'What a tenant uses of its limits',
+        tags: ['tenants'],
+        params: tenantParams,
+        response: { 200: json('The usage.', usageSchema), ...errorResponses('reads', [noSuchTenant]) },
+      },
+    },
+    async ({ params: { tenant } }) => {
+      const { files, bytes, historyBytes, ...usage } = await tenantUsage(tenants, config, tenant);
+      return {
+        ...{ id: tenant, files, bytes, history_bytes: historyBytes },
+        history_versions: usage.historyVersions,
+        stored_answers: usage.storedAnswers,
+        last_activity_at: instant(usage.lastActivityAt),
+      };
+    },
+  );
+});
