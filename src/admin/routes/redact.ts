@@ -10,7 +10,7 @@ import { noSuchVersion, versionParams } from '../version-schemas.ts';
 const counted = z.int().min(0);
 const redactedSchema = z.object({
   versions: counted.meta({ description: 'The version, and those with the same content.' }),
-  same_path: counted.meta({ description: 'Versions that still have the path.' }),
+  same_path: counted.meta({ description: 'Versions that still have a path that was redacted.' }),
   answers: counted.meta({ description: 'Stored answers of idempotent requests.' }),
 });
 
