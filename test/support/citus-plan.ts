@@ -65,7 +65,7 @@ const VALUES: Readonly<Record<string, string>> = {
   ...{ 'memory_write.removed': NUMBER, 'set_history_state.versions': NUMBER },
 };
 const IS_NUMBER =
-  /^(limit|bytes|files|directories|start|keep|.*(Days|Bytes|Files|Chars|Minute|Entries|Answers|Depth))$/;
+  /^(limit|nearLimit|bytes|files|directories|start|keep|.*(Days|Bytes|Files|Chars|Minute|Entries|Answers|Depth))$/;
 
 function sampleOf(statement: string, parameter: string): string {
   const value = VALUES[`${statement}.${parameter}`] ?? VALUES[parameter];
