@@ -92,7 +92,9 @@ describeService(
       await admin.app.close();
     });
 
-    it('closes the connection of a download that stalls, and keeps nothing of the archive', async () => {
+    it('closes the connection of a download that stalls, and keeps nothing of the archive', {
+      tags: 'long',
+    }, async () => {
       const admin = await listen({ TRANSFER_TIMEOUT_MS: '50' });
       const tenant = await largeTenant(admin);
       const connection = once(admin.app.server, 'connection');
@@ -104,7 +106,7 @@ describeService(
       await admin.app.close();
     });
 
-    it('gives a client the time that a large answer takes', async () => {
+    it('gives a client the time that a large answer takes', { tags: 'long' }, async () => {
       const admin = await listen({ TRANSFER_TIMEOUT_MS: '50' });
       const tenant = await largeTenant(admin);
       const file = await open(admin, `/tenants/${tenant}/file?path=/memories/large`);
