@@ -9,12 +9,12 @@ import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The command behind `npm start` in a checkout. */
+/** The command behind `npm start` in a checkout, without the shell's `exec`. */
 export function serviceOf(folder: string): string[] {
   const { scripts } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
     scripts: { start: string };
   };
-  return scripts.start.split(' ');
+  return scripts.start.replace(/^exec /, '').split(' ');
 }
 
 export const SERVICE = serviceOf(root);
