@@ -40,6 +40,7 @@ import { versionRoutes } from './routes/versions.ts';
 import { writeFileRoutes } from './routes/write-file.ts';
 import { securityHeaders } from './security-headers.ts';
 import { transfers } from './transfers.ts';
+import { unreadBodies } from './unread-bodies.ts';
 
 const ROUTES = [
   sessionRoutes,
@@ -81,6 +82,7 @@ export async function buildAdminApp(options: {
   if (metrics) await app.register(responseMetrics, { metrics });
   await app.register(securityHeaders);
   await app.register(connections);
+  await app.register(unreadBodies, { timeoutMs: config.TRANSFER_TIMEOUT_MS });
   await app.register(hostCheck, {
     config: { AUTH: config.AUTH, HOST: config.ADMIN_HOST, ALLOW_UNAUTHENTICATED: false },
   });

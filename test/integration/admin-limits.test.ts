@@ -1,7 +1,7 @@
 /** What the admin API bounds: requests in flight, and clients that move too little. */
 import { once } from 'node:events';
 import { readdir, readlink } from 'node:fs/promises';
-import { type ClientRequest, get, type IncomingMessage } from 'node:http';
+import { type ClientRequest, get, type IncomingMessage, request } from 'node:http';
 import { expect, it } from 'vitest';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { type Admin, makeKey, openAdmin, problem } from '../support/admin.ts';
@@ -113,6 +113,20 @@ describeService(
       // Another client stalls meanwhile, so more than one period has passed.
       for (const _ of [1, 2, 3]) await answerTo(await openUpload(admin.url, { tenant, key: admin.key.key }));
       expect(Buffer.concat(await file.toArray()).length).toBe(LARGE);
+      await admin.app.close();
+    });
+
+    it('closes the connection of a client that was refused, but never sends its body', async () => {
+      const admin = await listen({ TRANSFER_TIMEOUT_MS: '50' });
+      const upload = request(`${admin.url}/v1/tenants/acme/import`, {
+        method: 'POST',
+        headers: { 'content-length': '10', 'content-type': 'application/x-tar' },
+      });
+      upload.on('error', () => {}).flushHeaders();
+      const [response] = await once(upload, 'response');
+      expect(response.statusCode).toBe(401);
+      expect(JSON.parse(Buffer.concat(await response.toArray()).toString()).code).toBe('unauthorized');
+      await expect.poll(() => response.socket.destroyed).toBe(true);
       await admin.app.close();
     });
 
