@@ -120,7 +120,7 @@ describe.each(['postgres', 'pglite'])('a traced request on %s', (kind) => {
   });
 });
 
-describe('what spans hold', () => {
+describe('what spans hold', { tags: 'long' }, () => {
   it('is neither content nor a path, a query or a message, whatever fails', async () => {
     const server = await startTraced();
     const send = (body: string, query = '') =>
