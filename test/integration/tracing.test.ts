@@ -56,7 +56,10 @@ const toolUse = (id: string, input: object) => ({ type: 'tool_use', id, name: 'm
 const named = (spans: Span[], name: string) => spans.filter((span) => span.name === name);
 
 describe.each(['postgres', 'pglite'])('a traced request on %s', (kind) => {
-  it('continues the trace of its caller, with a span for the tool, the memory operation and the statement', async () => {
+  const tags = kind === 'pglite' ? 'long' : [];
+  it('continues the trace of its caller, with a span for the tool, the memory operation and the statement', {
+    tags,
+  }, async () => {
     const backend = kind === 'postgres' ? {} : { DATABASE_URL: '', DATA_DIR: await copyPgliteTemplate() };
     const server = await startTraced({
       ...backend,
