@@ -2,7 +2,7 @@ import type { Config } from '../config.ts';
 import { OperatorError } from '../errors.ts';
 import type { Origin } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
-import { mask, type SecretScanner } from '../memory/redactor.ts';
+import { mask } from '../memory/redactor.ts';
 import { effectiveSettings } from '../tenants/effective-settings.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 import { noRoom } from '../tenants/tenants.ts';
@@ -11,6 +11,7 @@ import type { SourceEntry } from '../transfer/source/entry.ts';
 import { type ImportRules, type Inspected, prepareImport } from '../transfer/source/prepare.ts';
 import type { Transfer } from '../transfer/transfer.ts';
 import { amount } from '../util/amount.ts';
+import { loadSecretScanner } from './secret-scanner.ts';
 
 export interface ImportOptions extends Pick<ImportRules, 'into' | 'strip' | 'onChanged' | 'onProgress'> {
   origin: Origin;
@@ -68,9 +69,7 @@ export async function importEntries(
 /** Applies the tenant's policy on secrets to a text. Undefined when the policy is `off`. */
 async function inspectorFor(mode: 'off' | 'mask' | 'reject') {
   if (mode === 'off') return undefined;
-  // Loaded on demand, because loading it is slow.
-  const { createSecretScanner } = await import('../redaction/scanner.ts');
-  const scanner: SecretScanner = createSecretScanner();
+  const scanner = await loadSecretScanner();
   return async (text: string): Promise<Inspected> => {
     const secrets = await scanner.scan(text);
     const kinds = [...new Set(secrets.map(({ kind }) => kind))];

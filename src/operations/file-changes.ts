@@ -16,6 +16,7 @@ import type { TenantRow } from '../tenants/queries.ts';
 import { noRoom } from '../tenants/tenants.ts';
 import { nothingAt } from '../transfer/listing.ts';
 import type { Transfer } from '../transfer/transfer.ts';
+import { loadSecretScanner } from './secret-scanner.ts';
 
 /** Where an operator changes files, and whom the history names. */
 export interface FileSession {
@@ -160,7 +161,7 @@ async function changing<T>(
       store: memory.forTenant(tenant.id, { autoCreate: false, origin }),
       limits: { maxFileBytes, maxViewChars },
       access: 'read_write',
-      redaction: redact === 'off' ? undefined : { mode: redact, scanner: await loadScanner() },
+      redaction: redact === 'off' ? undefined : { mode: redact, scanner: await loadSecretScanner() },
       // A replacement says what it replaces.
       createExisting: 'error',
       language: 'en',
@@ -168,10 +169,4 @@ async function changing<T>(
   } finally {
     await memory.close();
   }
-}
-
-/** Loaded on demand, because loading it is slow. */
-async function loadScanner() {
-  const { createSecretScanner } = await import('../redaction/scanner.ts');
-  return createSecretScanner();
 }
