@@ -8,6 +8,7 @@ import { FormDialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { Badge, Time } from '../ui/inline.tsx';
 import { Empty, LoadError, Loading } from '../ui/messages.tsx';
+import { Options } from '../ui/options.tsx';
 import { UsageBar } from '../ui/usage-bar.tsx';
 import { useDebounced } from '../ui/use-debounced.ts';
 import { useAction } from '../ui/use-load.ts';
@@ -58,11 +59,7 @@ export function TenantsPage() {
         <label class="inline">
           Sort by
           <select value={sort} onChange={(event) => replaceQuery({ sort: event.currentTarget.value })}>
-            {Object.entries(SORTS).map(([value, text]) => (
-              <option key={value} value={value}>
-                {text}
-              </option>
-            ))}
+            <Options texts={SORTS} />
           </select>
         </label>
       </div>

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { createKey } from '../api/tenants.ts';
 import type { Access, KeyKind } from '../api/types.ts';
 import { Dialog, FormDialog } from './dialog.tsx';
+import { Options } from './options.tsx';
 import { useAction } from './use-load.ts';
 
 const DAY = 86_400_000;
@@ -67,11 +68,7 @@ export function NewKeyDialog({ tenant, onClose, onCreated }: Props) {
       <label>
         Expires
         <select value={days} onChange={(event) => setDays(event.currentTarget.value)}>
-          {Object.entries(EXPIRIES).map(([value, text]) => (
-            <option key={value} value={value}>
-              {text}
-            </option>
-          ))}
+          <Options texts={EXPIRIES} />
         </select>
       </label>
     </FormDialog>

@@ -7,6 +7,7 @@ import { hrefOf } from '../../router.ts';
 import { actorFilter } from '../../text/actor.ts';
 import { formatNumber, formatTime } from '../../text/format.ts';
 import { LoadError } from '../../ui/messages.tsx';
+import { Options } from '../../ui/options.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { Histogram } from './histogram.tsx';
 
@@ -43,11 +44,7 @@ export function Timeline({ tenant, at, onChange }: Props) {
         <label class="inline small">
           <span class="visually-hidden">Period</span>
           <select value={period} onChange={(event) => setPeriod(event.currentTarget.value)}>
-            {Object.entries(PERIODS).map(([value, text]) => (
-              <option key={value} value={value}>
-                {text}
-              </option>
-            ))}
+            <Options texts={PERIODS} />
           </select>
         </label>
       </div>
