@@ -27,10 +27,10 @@ await migrate(database);
 await new Tenants(database).create('large');
 const run = (text: string) => database.query(defineQuery(text, [], text), {});
 await run(
-  `INSERT INTO entries (tenant_id, path, kind) VALUES ('large', '/memories', 'dir') ON CONFLICT DO NOTHING`,
+  `INSERT INTO entries (tenant_id, path, kind, changed_at) VALUES ('large', '/memories', 'dir', now()) ON CONFLICT DO NOTHING`,
 );
-await run(`INSERT INTO entries (tenant_id, path, parent_path, kind, content, version)
-  SELECT 'large', '/memories/file-' || lpad(i::text, 5, '0') || '.md', '/memories', 'file', 'x', gen_random_uuid()
+await run(`INSERT INTO entries (tenant_id, path, parent_path, kind, content, version, memory_id, operation, changed_at)
+  SELECT 'large', '/memories/file-' || lpad(i::text, 5, '0') || '.md', '/memories', 'file', 'x', memory_version_id(memory_id_prefix(now()), gen_random_uuid()), gen_random_uuid(), 'created', now()
   FROM generate_series(1, ${FILES}) AS i`);
 const server = await startConsole(database);
 const { key } = await createAdminKey(database);

@@ -26,6 +26,7 @@ import { healthRoutes } from './routes/health.ts';
 import { indexRoute } from './routes/index-page.ts';
 import { metricsRoute } from './routes/metrics.ts';
 import { PostgresMemory } from './store/memory-store.ts';
+import { tenantDefaults } from './tenants/effective-settings.ts';
 import { TenantPolicyCache } from './tenants/policy-cache.ts';
 import { Tenants } from './tenants/tenants.ts';
 import type { Tracing } from './tracing/tracing.ts';
@@ -65,10 +66,8 @@ export async function buildApp(options: {
   const policies = new TenantPolicyCache(new Tenants(database), config);
   const memory = new PostgresMemory(database, {
     batchSize: database.batchSize,
-    maxFiles: config.MAX_TENANT_FILES,
-    maxBytes: config.MAX_TENANT_BYTES,
     maxAnswers: config.MAX_TENANT_ANSWERS,
-    historyDays: config.HISTORY_DAYS,
+    defaults: tenantDefaults(config),
   });
   app.addHook('onClose', async () => {
     await Promise.all([memory.close(), authenticator.close()]);

@@ -15,6 +15,7 @@ import { asDatabaseError } from './postgres/errors.ts';
 import { serveLocalSocket } from './postgres/local-socket.ts';
 import { describeListenFault } from './start-faults.ts';
 import { configured, openMigrated, StartError } from './startup.ts';
+import { tenantDefaults } from './tenants/effective-settings.ts';
 import { startTracing } from './tracing/tracing.ts';
 import { schedule } from './util/schedule.ts';
 
@@ -129,7 +130,7 @@ function startJobs(config: Config, database: Database, log: Logger): () => Promi
     expiration: async () => {
       const expired = await expireFiles(database, {
         defaultTtlDays: config.MEMORY_TTL_DAYS,
-        historyDays: config.HISTORY_DAYS,
+        ...tenantDefaults(config),
       });
       if (expired && expired.files > 0) log.info(expired, 'expired files');
     },

@@ -48,20 +48,20 @@ export async function seed(database: Database, tenants: number): Promise<void> {
   );
   await run(
     'roots',
-    `INSERT INTO entries (tenant_id, path, parent_path, kind) SELECT 't' || i, '/memories', NULL, 'dir' FROM ${all}`,
+    `INSERT INTO entries (tenant_id, path, parent_path, kind, changed_at) SELECT 't' || i, '/memories', NULL, 'dir', now() FROM ${all}`,
     { tenants },
   );
   await run(
     'directories',
-    `INSERT INTO entries (tenant_id, path, parent_path, kind)
-     SELECT 't' || i, '/memories/d' || d, '/memories', 'dir' FROM ${all}, generate_series(0, $2::integer - 1) AS d`,
+    `INSERT INTO entries (tenant_id, path, parent_path, kind, changed_at)
+     SELECT 't' || i, '/memories/d' || d, '/memories', 'dir', now() FROM ${all}, generate_series(0, $2::integer - 1) AS d`,
     { tenants, directories: DIRECTORIES },
   );
   await run(
     'files',
-    `INSERT INTO entries (tenant_id, path, parent_path, kind, content, version)
+    `INSERT INTO entries (tenant_id, path, parent_path, kind, content, version, memory_id, operation, changed_at)
      SELECT 't' || i, '/memories/d' || d || '/f' || f || '.md', '/memories/d' || d, 'file',
-            CASE WHEN f = 0 THEN $4::text ELSE $5::text END, gen_random_uuid()
+            CASE WHEN f = 0 THEN $4::text ELSE $5::text END, memory_version_id(memory_id_prefix(now()), gen_random_uuid()), gen_random_uuid(), 'created', now()
      FROM ${all}, generate_series(0, $2::integer - 1) AS d, generate_series(0, $3::integer - 1) AS f`,
     { tenants, directories: DIRECTORIES, files: FILES_PER_DIRECTORY, large, small },
   );

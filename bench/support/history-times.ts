@@ -9,10 +9,9 @@ import { BATCH, type ImportSource } from '../../src/transfer/import.ts';
 import { Transfer } from '../../src/transfer/transfer.ts';
 import { SMALL_BYTES, text } from './data.ts';
 
-const QUOTAS = { maxFiles: 0, maxBytes: 0 };
+const DEFAULTS = { maxFiles: 0, maxBytes: 0, historyDays: 30, maxHistoryBytes: 0 };
 const ORIGIN = { actor: { type: 'operator', name: 'bench' } } as const;
 const DONE = { content: 'done', isError: false };
-const HISTORY_DAYS = 30;
 const [HERE, THERE] = ['/memories/here', '/memories/there'] as [MemoryPath, MemoryPath];
 
 /** Milliseconds. */
@@ -29,19 +28,14 @@ export async function measureTimes(
 ): Promise<HistoryTimes> {
   const database = await openDatabase(loadConfig({ DATABASE_URL: url, DB_STATEMENT_TIMEOUT_MS: '0' }));
   const memory = new PostgresMemory(database, {
-    ...{ ...QUOTAS, maxAnswers: 0, batchSize: 32, historyDays: HISTORY_DAYS },
+    ...{ maxAnswers: 0, batchSize: 32, defaults: DEFAULTS },
   });
   try {
     const store = (tenant: string) => memory.forTenant(tenant, { autoCreate: false, origin: ORIGIN });
     await fill(database, 'restored', restored);
     const at = (await databaseTime(database)).toISOString();
     const restore = () =>
-      restoreAt(
-        database,
-        'restored',
-        { path: ROOT, at },
-        { origin: ORIGIN, quotas: QUOTAS, historyDays: HISTORY_DAYS },
-      );
+      restoreAt(database, 'restored', { path: ROOT, at }, { origin: ORIGIN, defaults: DEFAULTS });
     await store('restored').delete(HERE, DONE);
     const restoreOfDeleted = await timed(restore);
     await store('restored').rename(HERE, THERE, DONE);
@@ -86,5 +80,5 @@ async function fill(database: Database, tenant: string, files: number): Promise<
       }
     },
   };
-  await new Transfer(database, QUOTAS).importFrom(tenant, source, { origin: ORIGIN });
+  await new Transfer(database, DEFAULTS).importFrom(tenant, source, { origin: ORIGIN });
 }

@@ -20,15 +20,17 @@ export async function seedLarge(
   await query(`INSERT INTO tenants (id, max_files, max_bytes)
     SELECT 't' || i, 0, 0 FROM generate_series(0, ${tenants - 1}) AS i
     UNION ALL VALUES ('large', 0, 0), ('moved', 0, 0)`);
-  await query(`INSERT INTO entries (tenant_id, path, kind) SELECT id, '/memories', 'dir' FROM tenants`);
+  await query(
+    `INSERT INTO entries (tenant_id, path, kind, changed_at) SELECT id, '/memories', 'dir', now() FROM tenants`,
+  );
   /** Creates directories `folder` || d with 100 files each for the tenants of a query. */
   const fill = async (owners: string, parent: string, folder: string, directories: number) => {
     const all = `(${owners}) AS o (id), generate_series(0, ${directories - 1}) AS d`;
-    await query(`INSERT INTO entries (tenant_id, path, parent_path, kind)
-      SELECT o.id, '${folder}' || d, '${parent}', 'dir' FROM ${all}`);
+    await query(`INSERT INTO entries (tenant_id, path, parent_path, kind, changed_at)
+      SELECT o.id, '${folder}' || d, '${parent}', 'dir', now() FROM ${all}`);
     await query(
-      `INSERT INTO entries (tenant_id, path, parent_path, kind, content, version)
-       SELECT o.id, '${folder}' || d || '/f' || f || '.md', '${folder}' || d, 'file', $1::text, gen_random_uuid()
+      `INSERT INTO entries (tenant_id, path, parent_path, kind, content, version, memory_id, operation, changed_at)
+       SELECT o.id, '${folder}' || d || '/f' || f || '.md', '${folder}' || d, 'file', $1::text, memory_version_id(memory_id_prefix(now()), gen_random_uuid()), gen_random_uuid(), 'created', now()
        FROM ${all}, generate_series(0, ${PER_DIRECTORY - 1}) AS f`,
       [content],
     );
@@ -39,7 +41,7 @@ export async function seedLarge(
     for (let copy = 0; copy < copies; copy++) {
       const top = `/memories/m${size}-${copy}`;
       await query(
-        `INSERT INTO entries (tenant_id, path, parent_path, kind) VALUES ('moved', '${top}', '/memories', 'dir')`,
+        `INSERT INTO entries (tenant_id, path, parent_path, kind, changed_at) VALUES ('moved', '${top}', '/memories', 'dir', now())`,
       );
       await fill(`VALUES ('moved')`, top, `${top}/d`, Math.ceil(size / PER_DIRECTORY));
     }

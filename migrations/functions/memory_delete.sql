@@ -1,14 +1,15 @@
--- Deletes a file, or a directory with all below it. p_change is a new id, which those of the recorded versions come from.
+-- Deletes a file, or a directory with all below it. p_change is a new random id, which those of the recorded versions come from.
 --
 -- Outcomes beside those of memory_open_write: missing, deleted.
 CREATE OR REPLACE FUNCTION memory_delete(
-  p_tenant text, p_path text, p_change uuid, p_history_days bigint,
-  p_origin jsonb, p_key_hash text, p_request_hash text, p_answer text, p_wait boolean,
+  p_tenant text, p_path text, p_change uuid, p_origin jsonb,
+  p_key_hash text, p_request_hash text, p_answer text,
+  p_history_days bigint, p_max_history_bytes bigint, p_wait boolean,
   OUT outcome text, OUT data jsonb
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   opened CONSTANT record := memory_open_write(p_tenant, p_history_days, p_key_hash, p_request_hash, p_wait);
-  deleted record;
+  paths text[];
 BEGIN
   IF opened.outcome IS NOT NULL THEN
     outcome := CASE opened.outcome WHEN 'unknown_tenant' THEN 'missing' ELSE opened.outcome END;
@@ -16,14 +17,51 @@ BEGIN
     RETURN;
   END IF;
 
-  deleted := memory_delete_entries(p_tenant, p_path, opened.at, opened.keeps_history, p_change, p_origin);
-  IF deleted.entries = 0 THEN
+  paths := ARRAY(SELECT e.path FROM entries AS e WHERE e.tenant_id = p_tenant AND memory_in_subtree(e.path, p_path));
+  IF cardinality(paths) = 0 THEN
     outcome := 'missing';
     RETURN;
   END IF;
+  PERFORM memory_delete_entries(
+    p_tenant, paths, opened.at, opened.id_prefix, opened.keeps_history, p_change, p_origin, p_max_history_bytes
+  );
   IF p_key_hash IS NOT NULL THEN
-    PERFORM memory_store_answer(p_tenant, p_key_hash, p_request_hash, p_answer, false);
+    INSERT INTO idempotency_keys (tenant_id, key_hash, request_hash, content, is_error)
+    VALUES (p_tenant, p_key_hash, p_request_hash, p_answer, false);
   END IF;
   outcome := 'deleted';
+END
+$$;
+
+-- Deletes the entries at p_paths, with a directory all below it, and records it as the change p_change at p_at. The caller has locked the
+-- tenant. Returns how many files and bytes that were.
+CREATE OR REPLACE FUNCTION memory_delete_entries(
+  p_tenant text, p_paths text[], p_at timestamptz, p_id_prefix text, p_keeps_history boolean, p_change uuid, p_origin jsonb,
+  p_max_history_bytes bigint, OUT files bigint, OUT bytes bigint
+) LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  kept record;
+  versions bigint := 0;
+  history_bytes bigint := 0;
+BEGIN
+  IF p_keeps_history THEN
+    kept := memory_keep_heads(p_tenant, p_paths, p_at, true);
+    WITH made AS (
+      INSERT INTO versions AS v (tenant_id, id, memory_id, operation, path, created_at, superseded_at, origin, bytes)
+      SELECT e.tenant_id, memory_version_id(p_id_prefix, p_change, e.memory_id), e.memory_id, 'deleted', e.path, p_at, p_at, p_origin,
+        memory_version_bytes(e.tenant_id, e.path, p_origin, NULL)
+      FROM entries AS e WHERE e.tenant_id = p_tenant AND e.path = ANY (p_paths) AND e.kind = 'file'
+      RETURNING v.bytes
+    )
+    SELECT kept.versions + count(*), kept.bytes + COALESCE(sum(m.bytes), 0) INTO versions, history_bytes FROM made AS m;
+    history_bytes := history_bytes + memory_keep_directories(p_tenant, p_paths, p_at);
+  END IF;
+  WITH deleted AS (
+    DELETE FROM entries AS e WHERE e.tenant_id = p_tenant AND e.path = ANY (p_paths) RETURNING e.kind, e.size_bytes
+  )
+  SELECT count(*) FILTER (WHERE d.kind = 'file'), COALESCE(sum(d.size_bytes), 0) INTO files, bytes FROM deleted AS d;
+  PERFORM memory_count_change(
+    p_tenant, -files, -bytes, versions, history_bytes, p_at, NOT p_keeps_history AND cardinality(p_paths) > 0, p_max_history_bytes
+  );
 END
 $$;

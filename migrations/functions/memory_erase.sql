@@ -4,10 +4,9 @@
 CREATE OR REPLACE FUNCTION memory_erase_entries(p_tenant text, p_limit integer) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
+  opened CONSTANT record := memory_open_write(p_tenant, 1, NULL, NULL, true);
   gone record;
 BEGIN
-  PERFORM memory_hold_shard(p_tenant);
-  PERFORM FROM tenants WHERE id = p_tenant FOR NO KEY UPDATE;
   WITH erased AS (
     DELETE FROM entries AS e
     WHERE e.tenant_id = p_tenant AND e.path IN (
@@ -24,34 +23,30 @@ END
 $$;
 
 -- Erases up to p_limit rows of a tenant's history. Returns how many rows of which table that were.
-CREATE OR REPLACE FUNCTION memory_erase_history(
-  p_tenant text, p_limit integer, OUT versions bigint, OUT contents bigint, OUT directories bigint
-) LANGUAGE plpgsql VOLATILE AS $$
+CREATE OR REPLACE FUNCTION memory_erase_history(p_tenant text, p_limit integer, OUT versions bigint, OUT directories bigint)
+LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  content_bytes bigint;
+  opened CONSTANT record := memory_open_write(p_tenant, 1, NULL, NULL, true);
+  version_bytes bigint;
+  directory_bytes bigint;
 BEGIN
-  PERFORM memory_hold_shard(p_tenant);
-  PERFORM FROM tenants WHERE id = p_tenant FOR NO KEY UPDATE;
-  DELETE FROM versions AS v WHERE v.tenant_id = p_tenant AND v.id IN (
-    SELECT old.id FROM versions AS old WHERE old.tenant_id = p_tenant LIMIT p_limit
-  );
-  GET DIAGNOSTICS versions = ROW_COUNT;
   WITH erased AS (
-    DELETE FROM version_contents AS c WHERE c.tenant_id = p_tenant AND c.id IN (
-      SELECT old.id FROM version_contents AS old WHERE old.tenant_id = p_tenant LIMIT p_limit - versions
+    DELETE FROM versions AS v WHERE v.tenant_id = p_tenant AND v.id IN (
+      SELECT old.id FROM versions AS old WHERE old.tenant_id = p_tenant ORDER BY old.id LIMIT p_limit
     )
-    RETURNING c.size_bytes
+    RETURNING v.bytes
   )
-  SELECT count(*), COALESCE(sum(x.size_bytes), 0) INTO contents, content_bytes FROM erased AS x;
+  SELECT count(*), COALESCE(sum(x.bytes), 0) INTO versions, version_bytes FROM erased AS x;
   -- A path that was a directory more than once goes at once, so these may be some more than p_limit.
-  DELETE FROM past_directories AS d WHERE d.tenant_id = p_tenant AND d.path IN (
-    SELECT old.path FROM past_directories AS old WHERE old.tenant_id = p_tenant
-    LIMIT p_limit - versions - contents
-  );
-  GET DIAGNOSTICS directories = ROW_COUNT;
+  WITH erased AS (
+    DELETE FROM past_directories AS d WHERE d.tenant_id = p_tenant AND d.path IN (
+      SELECT old.path FROM past_directories AS old WHERE old.tenant_id = p_tenant LIMIT p_limit - versions
+    )
+    RETURNING memory_directory_bytes(d.tenant_id, d.path) AS bytes
+  )
+  SELECT count(*), COALESCE(sum(x.bytes), 0) INTO directories, directory_bytes FROM erased AS x;
   UPDATE tenants AS t SET
-    history_versions = t.history_versions - versions,
-    history_bytes = t.history_bytes - content_bytes - (versions + directories) * memory_history_row_bytes()
-  WHERE t.id = p_tenant AND versions + contents + directories > 0;
+    history_versions = t.history_versions - versions, history_bytes = t.history_bytes - version_bytes - directory_bytes
+  WHERE t.id = p_tenant AND versions + directories > 0;
 END
 $$;

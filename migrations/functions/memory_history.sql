@@ -1,115 +1,133 @@
 -- What is recorded of each change (docs/design.md, History). The caller of a function has locked the tenant.
 
--- The head versions: the live files. The one place that says what null means in the columns of `entries` about versions: the file was
--- created as this version, alone with its content; of a file from before there was a history, its last change is the version.
-CREATE OR REPLACE VIEW memory_heads AS
-SELECT e.tenant_id, e.version AS id, COALESCE(e.memory_id, e.version) AS memory_id, COALESCE(e.operation, 'created') AS operation,
-  e.path, COALESCE(e.content_id, e.version) AS content_id, e.content, e.size_bytes,
-  COALESCE(e.changed_at, GREATEST(e.created_at, e.updated_at)) AS created_at, e.origin
-FROM entries AS e WHERE e.kind = 'file';
-
--- All versions; of a head, superseded_at is null.
+-- All versions. The head of a live file has its content in `live_content`, the others what the table keeps of it (src/postgres/schema.ts).
 CREATE OR REPLACE VIEW memory_versions AS
-SELECT h.tenant_id, h.id, h.memory_id, h.operation, h.path, h.content_id, h.size_bytes, h.created_at,
-  NULL::timestamptz AS superseded_at, h.origin, NULL::timestamptz AS redacted_at, NULL::jsonb AS redacted_by
-FROM memory_heads AS h
+SELECT e.tenant_id, e.version AS id, e.memory_id, e.operation, e.path, e.size_bytes, NULL::bytea AS content_sha256,
+  e.content AS live_content, NULL::integer AS splice_start, NULL::integer AS splice_length, NULL::text AS kept_content,
+  e.changed_at AS created_at, NULL::timestamptz AS superseded_at, e.origin,
+  NULL::timestamptz AS redacted_at, NULL::jsonb AS redacted_by
+FROM entries AS e WHERE e.kind = 'file'
 UNION ALL
-SELECT v.tenant_id, v.id, v.memory_id, v.operation, v.path, v.content_id, v.size_bytes, v.created_at,
-  v.superseded_at, v.origin, v.redacted_at, v.redacted_by
+SELECT v.tenant_id, v.id, v.memory_id, v.operation, v.path, v.size_bytes, v.content_sha256,
+  NULL, v.splice_start, v.splice_length, v.content, v.created_at, v.superseded_at, v.origin, v.redacted_at, v.redacted_by
 FROM versions AS v;
 
 -- All directories, present and past, without the root, which is always there.
 CREATE OR REPLACE VIEW memory_directories AS
-SELECT e.tenant_id, e.dir_path AS path, COALESCE(e.changed_at, e.created_at) AS made_at, NULL::timestamptz AS removed_at
+SELECT e.tenant_id, e.dir_path AS path, e.changed_at AS made_at, NULL::timestamptz AS removed_at
 FROM entries AS e WHERE e.dir_path > '/memories'
 UNION ALL
 SELECT d.tenant_id, d.path, d.made_at, d.removed_at FROM past_directories AS d;
 
 -- The time of a change, after that of the tenant's last one, whatever the clock says.
 CREATE OR REPLACE FUNCTION memory_next_time(p_last timestamptz) RETURNS timestamptz
-LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-  RETURN GREATEST(clock_timestamp(), p_last + interval '1 microsecond');
-END
+LANGUAGE sql VOLATILE AS $$
+  SELECT GREATEST(clock_timestamp(), p_last + interval '1 microsecond')
 $$;
 
--- What a row of `versions` or `past_directories` counts in history_bytes, beside contents: about what it takes. So no history is free.
-CREATE OR REPLACE FUNCTION memory_history_row_bytes() RETURNS bigint
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT 256::bigint';
+-- The first half of the ids of versions of a time: a UUID of version 7 to the microsecond (RFC 9562, section 6.2, method 3). A second half of 16
+-- hexadecimal digits makes it an id.
+CREATE OR REPLACE FUNCTION memory_id_prefix(p_at timestamptz) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT lpad(to_hex(trunc(extract(epoch FROM p_at) * 1000)::bigint), 12, '0')
+    || to_hex(x'7000'::integer + extract(microseconds FROM p_at)::integer % 1000 * 4096 / 1000)
+$$;
 
--- The id of a version that is one of many in a change: of the change's own id and a path.
-CREATE OR REPLACE FUNCTION memory_version_id(p_change uuid, p_path text) RETURNS uuid
+-- The least id that a version of a time can have; null for null.
+CREATE OR REPLACE FUNCTION memory_first_id(p_at timestamptz) RETURNS uuid
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT CASE WHEN p_at IS NOT NULL THEN (memory_id_prefix(LEAST(GREATEST(p_at, 'epoch'), '9999-12-31')) || '0000000000000000')::uuid END
+$$;
+
+-- The id of a version whose writer has chosen the second half, as that of a UUID.
+CREATE OR REPLACE FUNCTION memory_version_id(p_id_prefix text, p_version uuid) RETURNS uuid
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT md5(p_change::text || p_path)::uuid
+  SELECT (p_id_prefix || right(p_version::text, 17))::uuid
 $$;
 
--- The inserts take the tenant from the rows that they read, not from the parameter: so Citus knows that both are on one shard.
-
--- Keeps the head versions of the files at and below p_path, which a change at p_at is about to replace; with p_contents also their contents,
--- which no live file will have any more. Returns how many versions and bytes the history grew by.
-CREATE OR REPLACE FUNCTION memory_keep_versions(
-  p_tenant text, p_path text, p_at timestamptz, p_contents boolean, OUT versions bigint, OUT bytes bigint
-) LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-  bytes := 0;
-  IF p_contents THEN
-    WITH kept AS (
-      INSERT INTO version_contents AS c (tenant_id, id, content)
-      SELECT h.tenant_id, h.content_id, h.content
-      FROM memory_heads AS h WHERE h.tenant_id = p_tenant AND memory_in_subtree(h.path, p_path)
-      ON CONFLICT (tenant_id, id) DO NOTHING
-      RETURNING c.size_bytes
-    )
-    SELECT COALESCE(sum(k.size_bytes), 0) INTO bytes FROM kept AS k;
-  END IF;
-  INSERT INTO versions AS v (
-    tenant_id, id, memory_id, operation, path, content_id, size_bytes, created_at, superseded_at, origin
-  )
-  SELECT h.tenant_id, h.id, h.memory_id, h.operation, h.path, h.content_id, h.size_bytes, LEAST(h.created_at, p_at), p_at, h.origin
-  FROM memory_heads AS h WHERE h.tenant_id = p_tenant AND memory_in_subtree(h.path, p_path);
-  GET DIAGNOSTICS versions = ROW_COUNT;
-  bytes := bytes + versions * memory_history_row_bytes();
-END
+-- The same for a version that is one of many in a change: of the change's own random id and the file.
+CREATE OR REPLACE FUNCTION memory_version_id(p_id_prefix text, p_change uuid, p_memory uuid) RETURNS uuid
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT (p_id_prefix || '8' || right(md5(p_change::text || p_memory::text), 15))::uuid
 $$;
 
--- Records that the files at and below p_path, which still exist, are deleted.
-CREATE OR REPLACE FUNCTION memory_record_deletions(
-  p_tenant text, p_path text, p_at timestamptz, p_change uuid, p_origin jsonb, OUT versions bigint, OUT bytes bigint
-) LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-  INSERT INTO versions AS v (tenant_id, id, memory_id, operation, path, created_at, superseded_at, origin)
-  SELECT h.tenant_id, memory_version_id(p_change, h.path), h.memory_id, 'deleted', h.path, p_at, p_at, p_origin
-  FROM memory_heads AS h WHERE h.tenant_id = p_tenant AND memory_in_subtree(h.path, p_path);
-  GET DIAGNOSTICS versions = ROW_COUNT;
-  bytes := versions * memory_history_row_bytes();
-END
+-- Whether a version that a splice could make from the next one is kept as a whole, so that no content takes many splices: about one in 256.
+CREATE OR REPLACE FUNCTION memory_is_whole(p_version uuid) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT right(p_version::text, 2) = '00'
 $$;
 
--- Keeps that the directories at and below p_path were where they are until now. Returns by how many bytes the history grew.
-CREATE OR REPLACE FUNCTION memory_keep_directories(p_tenant text, p_path text, p_at timestamptz) RETURNS bigint
+-- What a row of `versions` takes, with its index entries; p_content is what it stores of the content.
+CREATE OR REPLACE FUNCTION memory_version_bytes(p_tenant text, p_path text, p_origin jsonb, p_content text) RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT 320 + 5 * octet_length(p_tenant) + 2 * COALESCE(octet_length(p_path), 0) + COALESCE(octet_length(p_origin::text), 0)
+    + COALESCE(octet_length(p_content), 0)
+$$;
+
+-- The same of a row of `past_directories`.
+CREATE OR REPLACE FUNCTION memory_directory_bytes(p_tenant text, p_path text) RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT 120 + 3 * octet_length(p_tenant) + 2 * octet_length(p_path)
+$$;
+
+-- Keeps that the directories among p_paths were where they are until now. Returns by how many bytes the history grew.
+CREATE OR REPLACE FUNCTION memory_keep_directories(p_tenant text, p_paths text[], p_at timestamptz) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   kept bigint;
 BEGIN
-  INSERT INTO past_directories AS p (tenant_id, path, made_at, removed_at)
-  SELECT e.tenant_id, e.dir_path, LEAST(COALESCE(e.changed_at, e.created_at), p_at), p_at
-  FROM entries AS e WHERE e.tenant_id = p_tenant AND memory_in_subtree(e.dir_path, p_path);
-  GET DIAGNOSTICS kept = ROW_COUNT;
-  RETURN kept * memory_history_row_bytes();
+  -- The inserts here take the tenant from the rows that they read, not from the parameter: so Citus knows that both are on one shard.
+  WITH made AS (
+    INSERT INTO past_directories AS p (tenant_id, path, made_at, removed_at)
+    SELECT e.tenant_id, e.dir_path, e.changed_at, p_at
+    FROM entries AS e WHERE e.tenant_id = p_tenant AND e.dir_path = ANY (p_paths)
+    RETURNING memory_directory_bytes(p.tenant_id, p.path) AS bytes
+  )
+  SELECT COALESCE(sum(m.bytes), 0) INTO kept FROM made AS m;
+  RETURN kept;
+END
+$$;
+
+-- Keeps the head versions of the files among p_paths, which a change at p_at is about to replace. With p_whole, they keep their contents;
+-- otherwise the change leaves those as they are. Returns how many versions and bytes the history grew by.
+CREATE OR REPLACE FUNCTION memory_keep_heads(
+  p_tenant text, p_paths text[], p_at timestamptz, p_whole boolean, OUT versions bigint, OUT bytes bigint
+) LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  WITH kept AS (
+    INSERT INTO versions AS v (
+      tenant_id, id, memory_id, operation, path, created_at, superseded_at, origin, size_bytes, content_sha256,
+      splice_start, splice_length, content, bytes
+    )
+    SELECT e.tenant_id, e.version, e.memory_id, e.operation, e.path, e.changed_at, p_at, e.origin, e.size_bytes, memory_sha256(e.content),
+      CASE WHEN NOT p_whole THEN 0 END, CASE WHEN NOT p_whole THEN 0 END, CASE WHEN p_whole THEN e.content ELSE '' END,
+      memory_version_bytes(e.tenant_id, e.path, e.origin, CASE WHEN p_whole THEN e.content END)
+    FROM entries AS e WHERE e.tenant_id = p_tenant AND e.path = ANY (p_paths) AND e.kind = 'file'
+    RETURNING v.bytes
+  )
+  SELECT count(*), COALESCE(sum(k.bytes), 0) INTO versions, bytes FROM kept AS k;
 END
 $$;
 
 -- Counts a change of so many more files, bytes and rows of history at p_at. With p_is_lost it replaced what is not kept, so the history is
--- complete only from now on.
+-- complete only from now on. A history that is over its limit then loses its oldest rows, not many more than the change added. With
+-- p_max_history_bytes null, the caller is not done yet.
 CREATE OR REPLACE FUNCTION memory_count_change(
-  p_tenant text, p_files bigint, p_bytes bigint, p_versions bigint, p_history_bytes bigint, p_at timestamptz, p_is_lost boolean
+  p_tenant text, p_files bigint, p_bytes bigint, p_versions bigint, p_history_bytes bigint, p_at timestamptz, p_is_lost boolean,
+  p_max_history_bytes bigint
 ) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  excess bigint;
 BEGIN
   UPDATE tenants AS t SET
     file_count = t.file_count + p_files, byte_count = t.byte_count + p_bytes,
     history_versions = t.history_versions + p_versions, history_bytes = t.history_bytes + p_history_bytes,
     history_since = CASE WHEN p_is_lost THEN p_at ELSE t.history_since END, last_change_at = p_at
-  WHERE t.id = p_tenant;
+  WHERE t.id = p_tenant
+  RETURNING t.history_bytes - NULLIF(COALESCE(t.max_history_bytes, p_max_history_bytes), 0) INTO excess;
+  IF p_max_history_bytes IS NOT NULL AND excess > 0 THEN
+    PERFORM memory_prune_oldest(p_tenant, excess, (2 * p_versions + 2000)::integer);
+  END IF;
 END
 $$;
 
@@ -117,15 +135,9 @@ $$;
 CREATE OR REPLACE FUNCTION memory_begin_change(p_tenant text) RETURNS timestamptz
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  last_change_at timestamptz;
-  at timestamptz;
+  opened CONSTANT record := memory_open_write(p_tenant, 1, NULL, NULL, true);
 BEGIN
-  PERFORM memory_hold_shard(p_tenant);
-  SELECT t.last_change_at INTO last_change_at FROM tenants AS t WHERE t.id = p_tenant FOR NO KEY UPDATE;
-  IF FOUND THEN
-    at := memory_next_time(last_change_at);
-    UPDATE tenants AS t SET last_change_at = at WHERE t.id = p_tenant;
-  END IF;
-  RETURN at;
+  UPDATE tenants AS t SET last_change_at = opened.at WHERE t.id = p_tenant;
+  RETURN opened.at;
 END
 $$;

@@ -1,9 +1,9 @@
 -- Opens every write: locks the tenant, then looks for an earlier answer under the request's idempotency key.
 --
 -- After the lock, each further statement of the write sees the latest committed state, and no other write of the tenant can
--- come in between. Returns what the tenant uses, its own limits, the time of the change (`at`), whether versions that are superseded are
--- kept (p_history_days holds for tenants without a setting of their own; null: they are), and a null outcome when the write is to go on.
--- Otherwise it returns the write's outcome:
+-- come in between. Returns what the tenant uses, its own limits, the time of the change (`at`) with the beginning of the ids of its versions,
+-- whether versions that are superseded are kept (p_history_days holds for tenants without a setting of their own), and a null
+-- outcome when the write is to go on. Otherwise it returns the write's outcome:
 --   skipped         p_wait is false, and another session holds the lock or the tenant does not exist
 --   unknown_tenant  the tenant does not exist
 --   replayed        the key has an answer: {content, isError}
@@ -11,21 +11,21 @@
 CREATE OR REPLACE FUNCTION memory_open_write(
   p_tenant text, p_history_days bigint, p_key_hash text, p_request_hash text, p_wait boolean,
   OUT outcome text, OUT data jsonb, OUT files bigint, OUT max_files bigint, OUT bytes bigint, OUT max_bytes bigint,
-  OUT at timestamptz, OUT keeps_history boolean
+  OUT history_bytes bigint, OUT max_history_bytes bigint, OUT at timestamptz, OUT id_prefix text, OUT keeps_history boolean
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
+  is_held CONSTANT boolean := memory_hold_shard(p_tenant);
   history_days bigint;
   last_change_at timestamptz;
   answered record;
 BEGIN
-  PERFORM memory_hold_shard(p_tenant);
   IF p_wait THEN
-    SELECT t.file_count, t.max_files, t.byte_count, t.max_bytes, t.history_days, t.last_change_at
-    INTO files, max_files, bytes, max_bytes, history_days, last_change_at
+    SELECT t.file_count, t.max_files, t.byte_count, t.max_bytes, t.history_bytes, t.max_history_bytes, t.history_days, t.last_change_at
+    INTO files, max_files, bytes, max_bytes, history_bytes, max_history_bytes, history_days, last_change_at
     FROM tenants AS t WHERE t.id = p_tenant FOR NO KEY UPDATE;
   ELSE
-    SELECT t.file_count, t.max_files, t.byte_count, t.max_bytes, t.history_days, t.last_change_at
-    INTO files, max_files, bytes, max_bytes, history_days, last_change_at
+    SELECT t.file_count, t.max_files, t.byte_count, t.max_bytes, t.history_bytes, t.max_history_bytes, t.history_days, t.last_change_at
+    INTO files, max_files, bytes, max_bytes, history_bytes, max_history_bytes, history_days, last_change_at
     FROM tenants AS t WHERE t.id = p_tenant FOR NO KEY UPDATE SKIP LOCKED;
   END IF;
   IF NOT FOUND THEN
@@ -33,13 +33,15 @@ BEGIN
     RETURN;
   END IF;
   at := memory_next_time(last_change_at);
-  keeps_history := COALESCE(history_days, p_history_days, 1) > 0;
+  id_prefix := memory_id_prefix(at);
+  keeps_history := COALESCE(history_days, p_history_days) > 0;
   IF p_key_hash IS NOT NULL THEN
     SELECT i.request_hash, i.content, i.is_error INTO answered
     FROM idempotency_keys AS i WHERE i.tenant_id = p_tenant AND i.key_hash = p_key_hash;
     IF NOT FOUND THEN
       RETURN;
-    ELSIF answered.request_hash = p_request_hash THEN
+    -- Empty: a redaction erased what the request could be guessed by.
+    ELSIF answered.request_hash IN (p_request_hash, '') THEN
       outcome := 'replayed';
       data := jsonb_build_object('content', answered.content, 'isError', answered.is_error);
     ELSE

@@ -1,12 +1,17 @@
--- The quota that a write would exceed, or null: {of, used, limit, needed}. The one place that knows quotas. A limit of 0 is none, and
--- what does not grow always fits.
+-- Whether so much more fits a limit. A limit of 0 is none, and what does not grow always fits.
+CREATE OR REPLACE FUNCTION memory_fits(p_used bigint, p_more bigint, p_max bigint) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT p_more <= 0 OR p_max = 0 OR p_used + p_more <= p_max
+$$;
+
+-- The quota that a write would exceed, or null: {of, used, limit, needed}.
 CREATE OR REPLACE FUNCTION memory_exceeded_quota(
   p_files bigint, p_max_files bigint, p_more_files bigint, p_bytes bigint, p_max_bytes bigint, p_more_bytes bigint
 ) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
-  IF p_more_files > 0 AND p_max_files > 0 AND p_files + p_more_files > p_max_files THEN
+  IF NOT memory_fits(p_files, p_more_files, p_max_files) THEN
     RETURN jsonb_build_object('of', 'files', 'used', p_files, 'limit', p_max_files, 'needed', p_more_files);
-  ELSIF p_more_bytes > 0 AND p_max_bytes > 0 AND p_bytes + p_more_bytes > p_max_bytes THEN
+  ELSIF NOT memory_fits(p_bytes, p_more_bytes, p_max_bytes) THEN
     RETURN jsonb_build_object('of', 'bytes', 'used', p_bytes, 'limit', p_max_bytes, 'needed', p_more_bytes);
   END IF;
   RETURN NULL;

@@ -6,14 +6,15 @@ CREATE OR REPLACE FUNCTION memory_record_failure(
   OUT outcome text, OUT data jsonb
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  opened CONSTANT record := memory_open_write(p_tenant, NULL, p_key_hash, p_request_hash, p_wait);
+  opened CONSTANT record := memory_open_write(p_tenant, 1, p_key_hash, p_request_hash, p_wait);
 BEGIN
   IF opened.outcome IS NOT NULL THEN
     outcome := CASE opened.outcome WHEN 'unknown_tenant' THEN 'recorded' ELSE opened.outcome END;
     data := opened.data;
     RETURN;
   END IF;
-  PERFORM memory_store_answer(p_tenant, p_key_hash, p_request_hash, p_answer, true);
+  INSERT INTO idempotency_keys (tenant_id, key_hash, request_hash, content, is_error)
+  VALUES (p_tenant, p_key_hash, p_request_hash, p_answer, true);
   outcome := 'recorded';
 END
 $$;

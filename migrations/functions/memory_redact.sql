@@ -1,5 +1,6 @@
--- Removes path and content of a superseded version for good, and of every other version with that content. Past directories above their
--- paths that no longer hold anything go as well, because their names are part of a path. What is redacted already stays as it is.
+-- Removes path and content of a superseded version for good, and of every other version of the file with that content. The versions before
+-- them keep their contents. Past directories above their paths that no longer hold anything go as well, because their names are part of a
+-- path. What is redacted already stays as it is.
 --
 -- Returns how many versions that were, how many others still have one of the paths, and the outcome:
 --   missing   there is no such tenant or version
@@ -10,65 +11,93 @@ CREATE OR REPLACE FUNCTION memory_redact(
   OUT outcome text, OUT head uuid, OUT versions bigint, OUT same_path bigint, OUT redacted_at timestamptz
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
+  opened CONSTANT record := memory_open_write(p_tenant, 1, NULL, NULL, true);
   version record;
-  paths text[];
+  live record;
+  erased record;
   emptied text[];
-  content_bytes bigint := 0;
-  directories bigint := 0;
+  bytes_before bigint;
+  bytes_after bigint;
+  freed_directories bigint;
 BEGIN
   versions := 0;
   same_path := 0;
-  PERFORM memory_hold_shard(p_tenant);
-  PERFORM FROM tenants AS t WHERE t.id = p_tenant FOR NO KEY UPDATE;
-  SELECT v.content_id, v.superseded_at, v.redacted_at INTO version
-  FROM memory_versions AS v WHERE v.tenant_id = p_tenant AND v.id = p_version;
+  SELECT v.memory_id, v.content_sha256, v.redacted_at INTO version FROM versions AS v WHERE v.tenant_id = p_tenant AND v.id = p_version;
   IF NOT FOUND THEN
-    outcome := 'missing';
+    SELECT e.version INTO head FROM entries AS e WHERE e.tenant_id = p_tenant AND e.version = p_version;
+    outcome := CASE WHEN head IS NULL THEN 'missing' ELSE 'live' END;
     RETURN;
   ELSIF version.redacted_at IS NOT NULL THEN
     outcome := 'redacted';
     redacted_at := version.redacted_at;
     RETURN;
   END IF;
-  SELECT h.id INTO head FROM memory_heads AS h
-  WHERE h.tenant_id = p_tenant AND (h.id = p_version OR h.content_id = version.content_id) LIMIT 1;
-  IF head IS NOT NULL THEN
+  SELECT e.version, e.content INTO live FROM entries AS e WHERE e.tenant_id = p_tenant AND e.memory_id = version.memory_id;
+  IF FOUND AND memory_sha256(live.content) = version.content_sha256 THEN
     outcome := 'live';
+    head := live.version;
     RETURN;
   END IF;
 
   redacted_at := clock_timestamp();
-  paths := ARRAY(
-    SELECT DISTINCT v.path FROM versions AS v
-    WHERE v.tenant_id = p_tenant AND (v.id = p_version OR v.content_id = version.content_id)
-  );
-  WITH redacted AS (
-    UPDATE versions AS v SET
-      path = NULL, content_id = NULL, size_bytes = NULL, redacted_at = memory_redact.redacted_at, redacted_by = p_by
-    WHERE v.tenant_id = p_tenant AND (v.id = p_version OR v.content_id = version.content_id)
-    RETURNING v.id
-  )
-  SELECT count(*) INTO versions FROM redacted AS r;
-  IF version.content_id IS NOT NULL THEN
-    WITH erased AS (
-      DELETE FROM version_contents AS c WHERE c.tenant_id = p_tenant AND c.id = version.content_id RETURNING c.size_bytes
-    )
-    SELECT COALESCE(sum(x.size_bytes), 0) INTO content_bytes FROM erased AS x;
-  END IF;
+  bytes_before := (SELECT sum(v.bytes) FROM versions AS v WHERE v.tenant_id = p_tenant AND v.memory_id = version.memory_id);
+  SELECT array_agg(v.id ORDER BY v.id) AS ids, array_agg(DISTINCT v.path) AS paths INTO erased FROM versions AS v
+  WHERE v.tenant_id = p_tenant AND v.memory_id = version.memory_id
+    AND (v.id = p_version OR v.content_sha256 = version.content_sha256);
+  PERFORM memory_make_whole(p_tenant, version.memory_id, erased.ids);
+  UPDATE versions AS v SET
+    path = NULL, size_bytes = NULL, content_sha256 = NULL, splice_start = NULL, splice_length = NULL, content = NULL,
+    bytes = memory_version_bytes(v.tenant_id, NULL, v.origin, NULL), redacted_at = memory_redact.redacted_at, redacted_by = p_by
+  WHERE v.tenant_id = p_tenant AND v.id = ANY (erased.ids);
+  versions := cardinality(erased.ids);
+  bytes_after := (SELECT sum(v.bytes) FROM versions AS v WHERE v.tenant_id = p_tenant AND v.memory_id = version.memory_id);
 
   emptied := ARRAY(
     SELECT DISTINCT a.path
-    FROM unnest(paths) AS p (path), unnest(array_remove(memory_ancestors(p.path), '/memories') || p.path) AS a (path)
+    FROM unnest(erased.paths) AS p (path), unnest(array_remove(memory_ancestors(p.path), '/memories') || p.path) AS a (path)
     WHERE NOT EXISTS (SELECT FROM versions AS v WHERE v.tenant_id = p_tenant AND memory_in_subtree(v.path, a.path))
       AND NOT EXISTS (SELECT FROM entries AS e WHERE e.tenant_id = p_tenant AND memory_in_subtree(e.path, a.path))
   );
-  DELETE FROM past_directories AS d
-  WHERE d.tenant_id = p_tenant AND EXISTS (SELECT FROM unnest(emptied) AS e (path) WHERE memory_in_subtree(d.path, e.path));
-  GET DIAGNOSTICS directories = ROW_COUNT;
-  SELECT count(*) INTO same_path FROM versions AS v WHERE v.tenant_id = p_tenant AND v.path = ANY (paths);
-
-  UPDATE tenants AS t SET history_bytes = t.history_bytes - content_bytes - directories * memory_history_row_bytes()
-  WHERE t.id = p_tenant;
+  freed_directories := memory_forget_directories(p_tenant, emptied);
+  SELECT count(*) INTO same_path FROM versions AS v WHERE v.tenant_id = p_tenant AND v.path = ANY (erased.paths);
+  UPDATE tenants AS t SET history_bytes = t.history_bytes + bytes_after - bytes_before - freed_directories WHERE t.id = p_tenant;
   outcome := 'redacted';
+END
+$$;
+
+-- Keeps as a whole the content of each version of a file that comes before one of p_versions, so that those can be erased.
+CREATE OR REPLACE FUNCTION memory_make_whole(p_tenant text, p_memory uuid, p_versions uuid[]) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  next_version uuid;
+  previous record;
+  whole text;
+BEGIN
+  FOREACH next_version IN ARRAY p_versions LOOP
+    SELECT v.id, v.splice_start, octet_length(v.content) AS stored INTO previous FROM versions AS v
+    WHERE v.tenant_id = p_tenant AND v.memory_id = p_memory AND v.id < next_version ORDER BY v.id DESC LIMIT 1;
+    IF previous.splice_start IS NOT NULL AND previous.id <> ALL (p_versions) THEN
+      whole := memory_content(p_tenant, p_memory, previous.id);
+      UPDATE versions AS v SET
+        content = whole, splice_start = NULL, splice_length = NULL, bytes = v.bytes - previous.stored + octet_length(whole)
+      WHERE v.tenant_id = p_tenant AND v.id = previous.id;
+    END IF;
+  END LOOP;
+END
+$$;
+
+-- Removes the names of past directories at p_paths and below them. Returns by how many bytes the history shrank.
+CREATE OR REPLACE FUNCTION memory_forget_directories(p_tenant text, p_paths text[]) RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  freed bigint;
+BEGIN
+  WITH forgotten AS (
+    DELETE FROM past_directories AS d
+    WHERE d.tenant_id = p_tenant AND EXISTS (SELECT FROM unnest(p_paths) AS e (path) WHERE memory_in_subtree(d.path, e.path))
+    RETURNING memory_directory_bytes(d.tenant_id, d.path) AS bytes
+  )
+  SELECT COALESCE(sum(f.bytes), 0) INTO freed FROM forgotten AS f;
+  RETURN freed;
 END
 $$;

@@ -1,18 +1,20 @@
 -- Moves a file, or a directory with all below it, and makes the directories above the destination that are missing.
--- p_change is a new id, which those of the files' new versions come from.
+-- p_change is a new random id, which those of the files' new versions come from.
 --
 -- Outcomes beside those of memory_open_write, in the order of the contract (docs/contract.md, section 2): destination_exists,
 -- source_missing, inside_itself, not_a_directory {path}, too_long {path}, over_quota {of, used, limit, needed}, renamed. too_long names the first path that would
 -- exceed p_max_path_bytes, or be more than p_max_depth levels below the root.
 CREATE OR REPLACE FUNCTION memory_rename(
-  p_tenant text, p_from text, p_to text, p_max_path_bytes integer, p_max_depth integer,
-  p_max_files bigint, p_change uuid, p_history_days bigint,
-  p_origin jsonb, p_key_hash text, p_request_hash text, p_answer text, p_wait boolean,
+  p_tenant text, p_from text, p_to text, p_change uuid, p_origin jsonb,
+  p_key_hash text, p_request_hash text, p_answer text,
+  p_max_path_bytes integer, p_max_depth integer, p_max_files bigint, p_history_days bigint, p_max_history_bytes bigint, p_wait boolean,
   OUT outcome text, OUT data jsonb
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   opened CONSTANT record := memory_open_write(p_tenant, p_history_days, p_key_hash, p_request_hash, p_wait);
+  paths text[];
   problem_path text;
+  kept record;
   versions bigint := 0;
   history_bytes bigint := 0;
 BEGIN
@@ -27,8 +29,8 @@ BEGIN
     outcome := 'destination_exists';
     RETURN;
   END IF;
-  PERFORM FROM entries AS e WHERE e.tenant_id = p_tenant AND e.path = p_from;
-  IF NOT FOUND THEN
+  paths := ARRAY(SELECT e.path FROM entries AS e WHERE e.tenant_id = p_tenant AND memory_in_subtree(e.path, p_from));
+  IF cardinality(paths) = 0 THEN
     outcome := 'source_missing';
     RETURN;
   END IF;
@@ -43,8 +45,7 @@ BEGIN
     RETURN;
   END IF;
   SELECT min(m.path) INTO problem_path FROM (
-    SELECT p_to || substr(e.path, length(p_from) + 1) COLLATE "C" AS path
-    FROM entries AS e WHERE e.tenant_id = p_tenant AND memory_in_subtree(e.path, p_from)
+    SELECT p_to || substr(p.path, length(p_from) + 1) COLLATE "C" AS path FROM unnest(paths) AS p (path)
   ) AS m
   WHERE octet_length(m.path) > p_max_path_bytes
     OR length(m.path) - length(replace(m.path, '/', '')) - 1 > p_max_depth;
@@ -60,22 +61,24 @@ BEGIN
     RETURN;
   END IF;
   IF opened.keeps_history THEN
-    SELECT k.versions, k.bytes INTO versions, history_bytes
-    FROM memory_keep_versions(p_tenant, p_from, opened.at, false) AS k;
-    history_bytes := history_bytes + memory_keep_directories(p_tenant, p_from, opened.at);
+    kept := memory_keep_heads(p_tenant, paths, opened.at, false);
+    versions := kept.versions;
+    history_bytes := kept.bytes + memory_keep_directories(p_tenant, paths, opened.at);
   END IF;
   UPDATE entries AS e SET
     path = p_to || substr(e.path, length(p_from) + 1),
     parent_path = CASE WHEN e.path = p_from THEN memory_parent(p_to)
       ELSE p_to || substr(e.parent_path, length(p_from) + 1) END,
-    version = CASE WHEN e.kind = 'file' THEN memory_version_id(p_change, e.path) END,
-    memory_id = COALESCE(e.memory_id, e.version), content_id = COALESCE(e.content_id, e.version),
-    operation = CASE WHEN e.kind = 'file' THEN 'modified' END,
+    version = CASE WHEN e.kind = 'file' THEN memory_version_id(opened.id_prefix, p_change, e.memory_id) END,
+    operation = CASE WHEN e.kind = 'file' THEN 'renamed' END,
     changed_at = opened.at, origin = p_origin
   WHERE e.tenant_id = p_tenant AND memory_in_subtree(e.path, p_from);
-  PERFORM memory_count_change(p_tenant, 0, 0, versions, history_bytes, opened.at, NOT opened.keeps_history);
+  PERFORM memory_count_change(
+    p_tenant, 0, 0, versions, history_bytes, opened.at, NOT opened.keeps_history, p_max_history_bytes
+  );
   IF p_key_hash IS NOT NULL THEN
-    PERFORM memory_store_answer(p_tenant, p_key_hash, p_request_hash, p_answer, false);
+    INSERT INTO idempotency_keys (tenant_id, key_hash, request_hash, content, is_error)
+    VALUES (p_tenant, p_key_hash, p_request_hash, p_answer, false);
   END IF;
   outcome := 'renamed';
 END

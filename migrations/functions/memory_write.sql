@@ -1,22 +1,24 @@
 -- Replaces p_removed bytes after the first p_start bytes of a file with p_text, if the file is still at the version that was read
--- (compare-and-swap). So the content itself does not have to be sent. A
--- write that leaves the content as it is makes no version.
+-- (compare-and-swap). So the content itself does not have to be sent. p_version is a random id: see memory_version_id. A version is named by
+-- the second half of its id, which its writer knows before it is written. A write that changes nothing makes no version.
 --
 -- Outcomes beside those of memory_open_write: missing (also for a directory), conflict (the file is at another version),
 -- over_quota {of, used, limit, needed}, written.
 CREATE OR REPLACE FUNCTION memory_write(
-  p_tenant text, p_path text, p_read_version uuid, p_start integer, p_removed integer, p_text text, p_version uuid,
-  p_max_files bigint, p_max_bytes bigint, p_history_days bigint,
-  p_origin jsonb, p_key_hash text, p_request_hash text, p_answer text, p_wait boolean,
+  p_tenant text, p_path text, p_read_version uuid, p_start integer, p_removed integer, p_text text, p_version uuid, p_origin jsonb,
+  p_key_hash text, p_request_hash text, p_answer text,
+  p_max_bytes bigint, p_history_days bigint, p_max_history_bytes bigint, p_wait boolean,
   OUT outcome text, OUT data jsonb
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   opened CONSTANT record := memory_open_write(p_tenant, p_history_days, p_key_hash, p_request_hash, p_wait);
-  file_version uuid;
-  more_bytes bigint;
-  is_unchanged boolean := false;
-  versions bigint := 0;
-  history_bytes bigint := 0;
+  more_bytes CONSTANT bigint := octet_length(p_text) - p_removed;
+  file record;
+  old_bytes bytea;
+  is_whole boolean;
+  kept text;
+  kept_bytes bigint := 0;
+  excess bigint;
 BEGIN
   IF opened.outcome IS NOT NULL THEN
     outcome := CASE opened.outcome WHEN 'unknown_tenant' THEN 'missing' ELSE opened.outcome END;
@@ -24,48 +26,56 @@ BEGIN
     RETURN;
   END IF;
 
-  SELECT e.version INTO file_version
+  SELECT e.version, e.memory_id, e.operation, e.changed_at, e.origin, e.size_bytes, e.content INTO file
   FROM entries AS e WHERE e.tenant_id = p_tenant AND e.path = p_path AND e.kind = 'file';
   IF NOT FOUND THEN
     outcome := 'missing';
     RETURN;
-  ELSIF file_version <> p_read_version THEN
+  ELSIF right(file.version::text, 17) <> right(p_read_version::text, 17) THEN
     outcome := 'conflict';
     RETURN;
-  END IF;
-  more_bytes := octet_length(p_text) - p_removed;
-  data := memory_exceeded_quota(
-    opened.files, COALESCE(opened.max_files, p_max_files), 0, opened.bytes, COALESCE(opened.max_bytes, p_max_bytes), more_bytes
-  );
-  IF data IS NOT NULL THEN
+  ELSIF NOT memory_fits(opened.bytes, more_bytes, COALESCE(opened.max_bytes, p_max_bytes)) THEN
     outcome := 'over_quota';
+    data := memory_exceeded_quota(0, 0, 0, opened.bytes, COALESCE(opened.max_bytes, p_max_bytes), more_bytes);
     RETURN;
   END IF;
 
-  IF more_bytes = 0 THEN
-    PERFORM FROM entries AS e
-    WHERE e.tenant_id = p_tenant AND e.path = p_path
-      AND substring(convert_to(e.content, 'UTF8') FROM p_start + 1 FOR p_removed) = convert_to(p_text, 'UTF8');
-    is_unchanged := FOUND;
-  END IF;
-  IF is_unchanged THEN
+  IF p_removed = 0 AND p_text = '' THEN
     UPDATE entries AS e SET accessed_at = now() WHERE e.tenant_id = p_tenant AND e.path = p_path;
   ELSE
+    old_bytes := convert_to(file.content, 'UTF8');
     IF opened.keeps_history THEN
-      SELECT k.versions, k.bytes INTO versions, history_bytes
-      FROM memory_keep_versions(p_tenant, p_path, opened.at, true) AS k;
+      is_whole := p_removed >= file.size_bytes OR memory_is_whole(file.version);
+      kept := CASE WHEN is_whole THEN file.content ELSE convert_from(substring(old_bytes FROM p_start + 1 FOR p_removed), 'UTF8') END;
+      kept_bytes := memory_version_bytes(p_tenant, p_path, file.origin, kept);
+      INSERT INTO versions (
+        tenant_id, id, memory_id, operation, path, created_at, superseded_at, origin, size_bytes, content_sha256,
+        splice_start, splice_length, content, bytes
+      )
+      VALUES (
+        p_tenant, file.version, file.memory_id, file.operation, p_path, file.changed_at, opened.at, file.origin, file.size_bytes, sha256(old_bytes),
+        CASE WHEN NOT is_whole THEN p_start END, CASE WHEN NOT is_whole THEN octet_length(p_text) END, kept, kept_bytes
+      );
     END IF;
     UPDATE entries AS e SET
-      content = memory_splice(e.content, p_start, p_removed, p_text), version = p_version, updated_at = now(),
-      memory_id = COALESCE(e.memory_id, e.version), content_id = NULL, operation = 'modified',
+      content = convert_from(overlay(old_bytes PLACING convert_to(p_text, 'UTF8') FROM p_start + 1 FOR p_removed), 'UTF8'),
+      version = memory_version_id(opened.id_prefix, p_version), operation = 'modified', updated_at = now(),
       changed_at = opened.at, origin = p_origin
     WHERE e.tenant_id = p_tenant AND e.path = p_path;
-    PERFORM memory_count_change(
-      p_tenant, 0, more_bytes, versions, history_bytes, opened.at, NOT opened.keeps_history
-    );
+    UPDATE tenants AS t SET
+      byte_count = t.byte_count + more_bytes, last_change_at = opened.at,
+      history_versions = t.history_versions + CASE WHEN opened.keeps_history THEN 1 ELSE 0 END,
+      history_bytes = t.history_bytes + kept_bytes,
+      history_since = CASE WHEN opened.keeps_history THEN t.history_since ELSE opened.at END
+    WHERE t.id = p_tenant;
+    excess := opened.history_bytes + kept_bytes - NULLIF(COALESCE(opened.max_history_bytes, p_max_history_bytes), 0);
+    IF excess > 0 THEN
+      PERFORM memory_prune_oldest(p_tenant, excess, 5000);
+    END IF;
   END IF;
   IF p_key_hash IS NOT NULL THEN
-    PERFORM memory_store_answer(p_tenant, p_key_hash, p_request_hash, p_answer, false);
+    INSERT INTO idempotency_keys (tenant_id, key_hash, request_hash, content, is_error)
+    VALUES (p_tenant, p_key_hash, p_request_hash, p_answer, false);
   END IF;
   outcome := 'written';
 END

@@ -1,13 +1,13 @@
 import type { Config } from '../config.ts';
 import type { ChangeOptions, FileChange } from '../history/apply.ts';
+import { tenantDefaults } from '../tenants/effective-settings.ts';
 import { operatorOrigin } from './operator.ts';
 
 /** The options of a command that changes many files: as the operator, within the configured limits. */
 export function changeOptions(config: Config, dryRun: boolean): ChangeOptions {
   return {
     origin: operatorOrigin(),
-    quotas: { maxFiles: config.MAX_TENANT_FILES, maxBytes: config.MAX_TENANT_BYTES },
-    historyDays: config.HISTORY_DAYS,
+    defaults: tenantDefaults(config),
     dryRun,
   };
 }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { OperatorError } from '../errors.ts';
 import { expireFiles } from '../expiration/expiration.ts';
+import { tenantDefaults } from '../tenants/effective-settings.ts';
 import { amount } from '../util/amount.ts';
 import type { Io } from './io.ts';
 import { printJson, printLine } from './output.ts';
@@ -21,7 +22,7 @@ export function registerExpireCommand(program: Command, open: Open, io: Io = pro
         const verb = dryRun ? 'Would delete' : 'Deleted';
         const expired = await expireFiles(database, {
           defaultTtlDays: config.MEMORY_TTL_DAYS,
-          historyDays: config.HISTORY_DAYS,
+          ...tenantDefaults(config),
           dryRun,
           onTenant: (tenant, { files, bytes }) => {
             if (!json) printLine(io.stderr, `${tenant}: ${amount(files, 'file')}, ${amount(bytes, 'byte')}`);

@@ -42,7 +42,12 @@ export function registerLogCommand(program: Command, open: Open, io: Io): void {
       'only versions by this actor: the ID or label of a key, the subject of a token, the name of an operator or a job, `operator`, or `anonymous`',
     )
     .addOption(
-      new Option('--operation <op>', 'only versions of one kind').choices(['created', 'modified', 'deleted']),
+      new Option('--operation <op>', 'only versions of one kind').choices([
+        'created',
+        'modified',
+        'renamed',
+        'deleted',
+      ]),
     )
     .option('--limit <n>', 'maximum number of versions', positiveInteger)
     .option('-p, --patch', 'show what each version changed, as a unified diff')

@@ -63,7 +63,7 @@ function registerDelete(tenants: Command, open: Open, io: Io): void {
         if (erased === undefined) throw noTenant(tenant);
         printLine(
           io.stdout,
-          `Deleted tenant ${tenant}: 1 row of tenants, ${erased.entries} rows of entries, ${erased.versions} rows of versions, ${erased.contents} rows of version_contents, ${erased.directories} rows of past_directories, ${erased.answers} rows of idempotency_keys, ${erased.keys} rows of api_keys.`,
+          `Deleted tenant ${tenant}: 1 row of tenants, ${erased.entries} rows of entries, ${erased.versions} rows of versions, ${erased.directories} rows of past_directories, ${erased.answers} rows of idempotency_keys, ${erased.keys} rows of api_keys.`,
         );
       }),
     );

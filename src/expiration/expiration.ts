@@ -24,7 +24,7 @@ export interface Expired {
  * Removes the files that were neither read nor written for their tenant's TTL, in small batches. Directories stay.
  *
  * @param options.defaultTtlDays for tenants without a TTL of their own; 0: they keep their files
- * @param options.historyDays for how many days superseded versions are kept, in tenants without a setting of their own
+ * @param options.historyDays for how many days superseded versions are kept, in tenants without a setting of their own; `maxHistoryBytes`: how much
  * @param options.now by default the database's time
  * @param options.onTenant told after each tenant
  * @returns undefined when another process is at it.
@@ -34,12 +34,13 @@ export async function expireFiles(
   options: {
     defaultTtlDays: number;
     historyDays: number;
+    maxHistoryBytes: number;
     dryRun?: boolean;
     now?: Date;
     onTenant?: (tenant: string, expired: { files: number; bytes: number }) => void;
   },
 ): Promise<Expired | undefined> {
-  const { defaultTtlDays, historyDays, dryRun = false, onTenant } = options;
+  const { defaultTtlDays, dryRun = false, onTenant } = options;
   const total: Expired = { tenants: 0, files: 0, bytes: 0 };
   const ran = await database.withJobLock(EXPIRATION_LOCK, async () => {
     const now = options.now ?? (await databaseTime(database));
@@ -47,7 +48,7 @@ export async function expireFiles(
       const before = new Date(now.getTime() - ttlDays * DAY_MS).toISOString();
       const expired = dryRun
         ? await countIn(database, id, before)
-        : await expireIn(database, id, before, historyDays);
+        : await expireIn(database, id, before, options);
       if (expired.files === 0) continue;
       total.tenants++;
       total.files += expired.files;
@@ -69,16 +70,17 @@ async function countIn(database: Database, tenant: string, before: string) {
   return (await database.query(countExpiredQuery, { tenant, before })).rows[0] ?? { files: 0, bytes: 0 };
 }
 
-async function expireIn(database: Database, tenant: string, before: string, historyDays: number) {
+async function expireIn(
+  database: Database,
+  tenant: string,
+  before: string,
+  { historyDays, maxHistoryBytes }: { historyDays: number; maxHistoryBytes: number },
+) {
   const expired = { files: 0, bytes: 0 };
   for (;;) {
     const params = {
-      tenant,
-      before,
-      limit: FILES_A_BATCH,
-      change: randomUUID(),
-      historyDays,
-      origin: ORIGIN,
+      ...{ tenant, before, limit: FILES_A_BATCH, change: randomUUID(), origin: ORIGIN },
+      ...{ historyDays, maxHistoryBytes },
     };
     const batch = (await database.query(expireQuery, params)).rows[0];
     if (batch === undefined || batch.files === 0) return expired;

@@ -34,14 +34,22 @@ WHERE tenant_id = $1 AND ${EXPIRED}
 
 /** Removes a batch of files that were neither read nor written since a time. */
 export const expireQuery = defineQuery<
-  { tenant: string; before: string; limit: number; change: string; historyDays: number; origin: string },
+  {
+    tenant: string;
+    before: string;
+    limit: number;
+    change: string;
+    origin: string;
+    historyDays: number;
+    maxHistoryBytes: number;
+  },
   { files: number; bytes: number }
 >(
   'expire',
-  ['tenant', 'before', 'limit', 'change', 'historyDays', 'origin'],
+  ['tenant', 'before', 'limit', 'change', 'historyDays', 'maxHistoryBytes', 'origin'],
   `
 SELECT files::float8, bytes::float8
-FROM memory_expire($1, $2::timestamptz, $3::integer, $4::text::uuid, $5::bigint, $6::text::jsonb)
+FROM memory_expire($1, $2::timestamptz, $3::integer, $4::text::uuid, $5::bigint, $6::bigint, $7::text::jsonb)
 `,
 );
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Origin } from '../memory/origin.ts';
 import { ancestorsOf, type MemoryPath } from '../memory/path.ts';
-import type { Quotas } from '../memory/store.ts';
+import type { TenantDefaults } from '../memory/store.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import { noRoom } from '../tenants/tenants.ts';
-import { compareContentsQuery, findAroundQuery, restoreQuery } from './apply-queries.ts';
+import { findAroundQuery, restoreQuery } from './apply-queries.ts';
 import { storedOrigin } from './origin.ts';
 import { type Plan, planChanges, type Target } from './plan.ts';
 
@@ -23,41 +23,14 @@ export interface Changes {
 export interface ChangeOptions {
   /** Whom the history names. */
   origin: Origin;
-  /** What a tenant may use unless it has limits of its own. */
-  quotas: Quotas;
-  /** For how many days superseded versions are kept, in tenants without a setting of their own. */
-  historyDays: number;
+  defaults: TenantDefaults;
   /** Makes all the checks, and changes nothing. */
   dryRun?: boolean;
 }
 
-/**
- * Leaves the targets that are as they were, and gives one that only moves its present content.
- *
- * @returns also those whose content is not kept any more
- */
-export async function findDifferences(
-  query: QueryExecutor,
-  tenant: string,
-  targets: readonly Target[],
-): Promise<{ differing: Target[]; missing: Target[] }> {
-  const edited = targets.filter(({ now, past }) => past !== null && past.contentId !== now?.contentId);
-  const { rows } = await query(compareContentsQuery, {
-    tenant,
-    ids: edited.map(({ past }) => past?.contentId ?? ''),
-    paths: edited.map(({ now }) => now?.path ?? null),
-  });
-  const sameness = new Map(rows.map(({ id, isSame }) => [id, isSame]));
-  const missing = new Set(edited.filter(({ past }) => !sameness.has(past?.contentId ?? '')));
-  const differing = targets.flatMap((target) => {
-    const { now, past } = target;
-    if (missing.has(target)) return [];
-    if (now === null || past === null) return now === past ? [] : [target];
-    const isSame = now.contentId === past.contentId || sameness.get(past.contentId) === true;
-    if (!isSame) return [target];
-    return now.path === past.path ? [] : [{ ...target, past: { ...past, contentId: now.contentId } }];
-  });
-  return { differing, missing: [...missing] };
+/** Whether the file is not already as it is to be. */
+export function isChange({ now, past }: Target): boolean {
+  return now === null || past === null ? now !== past : now.path !== past.path || now.sha256 !== past.sha256;
 }
 
 /** Plans changes by what is there. Of two that want the same path, the first one gets it. */
@@ -89,7 +62,7 @@ export async function apply(
   query: QueryExecutor,
   tenant: string,
   { targets, made, removed }: Plan,
-  { origin, quotas, historyDays }: ChangeOptions,
+  { origin, defaults }: ChangeOptions,
   verb: 'restore' | 'revert',
 ): Promise<Changes> {
   const live = targets.flatMap(({ now, past }) => (now && past ? [{ now, past }] : []));
@@ -101,11 +74,11 @@ export async function apply(
         deleted: targets.flatMap(({ now, past }) => (now && !past ? [now.path] : [])),
         from: live.map(({ now }) => now.path),
         to: live.map(({ past }) => past.path),
-        contentIds: live.map(({ now, past }) => (now.contentId === past.contentId ? null : past.contentId)),
+        sources: live.map(({ now, past }) => (now.sha256 === past.sha256 ? null : past.versionId)),
         memoryIds: added.map(({ memoryId }) => memoryId),
         added: added.map(({ past }) => past.path),
-        addedContentIds: added.map(({ past }) => past.contentId),
-        ...{ ...quotas, change: randomUUID(), historyDays, origin: storedOrigin(origin) },
+        addedSources: added.map(({ past }) => past.versionId),
+        ...{ change: randomUUID(), origin: storedOrigin(origin), ...defaults },
       })
     ).rows;
     if (row?.outcome === 'over_quota') throw noRoom(tenant, { kind: 'over_quota', ...row.data }, verb);
@@ -123,6 +96,6 @@ function changeOf({ memoryId, now, past }: Target): FileChange[] {
   const { path } = past;
   if (now === null) return [{ change: 'added', memoryId, path }];
   if (now.path === path) return [{ change: 'modified', memoryId, path }];
-  const contentChanged = now.contentId !== past.contentId;
+  const contentChanged = now.sha256 !== past.sha256;
   return [{ change: 'renamed', memoryId, from: now.path, path, contentChanged }];
 }

@@ -1,11 +1,12 @@
 import { batches } from '../util/batches.ts';
 import type { History } from './history.ts';
+import type { Operation } from './queries.ts';
 import type { Version } from './version.ts';
 
 /** A file on one side of a change. */
 export type FileState =
   | { kind: 'absent' }
-  | { kind: 'file'; path: string; contentId: string; sizeBytes: number }
+  | { kind: 'file'; path: string; memoryId: string; versionId: string; sizeBytes: number }
   /** There was a file, and the version was redacted. */
   | { kind: 'redacted' }
   /** There was a file, and the version is no longer kept. */
@@ -26,15 +27,16 @@ export const ABSENT = { kind: 'absent' } as const;
 
 /** The file as a version left it. */
 export function stateOf(version: {
-  operation: 'created' | 'modified' | 'deleted';
+  id: string;
+  memoryId: string;
+  operation: Operation;
   path: string | null;
-  contentId: string | null;
   sizeBytes: number | null;
 }): FileState {
-  const { operation, path, contentId, sizeBytes } = version;
+  const { id, memoryId, operation, path, sizeBytes } = version;
   if (operation === 'deleted') return ABSENT;
-  if (path === null || contentId === null) return { kind: 'redacted' };
-  return { kind: 'file', path, contentId, sizeBytes: sizeBytes ?? 0 };
+  if (path === null) return { kind: 'redacted' };
+  return { kind: 'file', path, memoryId, versionId: id, sizeBytes: sizeBytes ?? 0 };
 }
 
 export function stateOfVersion(version: Version): FileState {
@@ -50,8 +52,8 @@ export async function* withContents<T extends Change>(
   const weightOf = ({ before, after }: T) => sizeOf(before) + sizeOf(after);
   for await (const batch of batches(changes, { ...BATCH, weightOf })) {
     const states = batch.flatMap(({ before, after }) => [before, after]);
-    const ids = states.flatMap((state) => (state.kind === 'file' ? [state.contentId] : []));
-    const contents = ids.length === 0 ? new Map() : await history.contents(tenant, [...new Set(ids)]);
+    const files = states.filter((state) => state.kind === 'file');
+    const contents = await history.contents(tenant, files);
     for (const change of batch) {
       yield { change, before: loaded(change.before, contents), after: loaded(change.after, contents) };
     }
@@ -64,7 +66,7 @@ function sizeOf(state: FileState): number {
 
 function loaded(state: FileState, contents: ReadonlyMap<string, string>): LoadedState {
   if (state.kind !== 'file') return state;
-  const content = contents.get(state.contentId);
+  const content = contents.get(state.versionId);
   // The version was pruned or redacted since its row was read.
   return content === undefined ? { kind: 'pruned' } : { kind: 'file', path: state.path, content };
 }

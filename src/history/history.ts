@@ -15,7 +15,6 @@ import {
 import {
   findGapQuery,
   findVersionQuery,
-  hashContentsQuery,
   listReplacedQuery,
   listVersionsQuery,
   type ReplacedRow,
@@ -45,9 +44,6 @@ export class HistoryIncomplete extends OperatorError {
   }
 }
 
-/** Where a page of versions ends: at a version. */
-export type VersionPosition = Pick<Version, 'createdAt' | 'id'>;
-
 export type FoundAt =
   | { kind: 'file'; version: Version; content: string }
   | { kind: 'dir' }
@@ -71,28 +67,25 @@ export class History {
     filter: Partial<VersionFilter> = {},
     limit = Number.POSITIVE_INFINITY,
   ): AsyncGenerator<Version> {
-    let before: VersionPosition | null = null;
+    let before: string | null = null;
     for (let left = limit; left > 0; left -= PAGE) {
       const page: Version[] = await this.versionsPage(tenant, filter, before, Math.min(PAGE, left));
       yield* page;
       const last = page.at(-1);
       if (last === undefined || page.length < PAGE) return;
-      before = last;
+      before = last.id;
     }
   }
 
-  /** At most `limit` versions, the newest first: those before another one, or the first. */
+  /** At most `limit` versions, the newest first: those before the one with the id `before`, or the first. */
   async versionsPage(
     tenant: string,
     filter: Partial<VersionFilter>,
-    before: VersionPosition | null,
+    before: string | null,
     limit: number,
   ): Promise<Version[]> {
-    const position = { beforeTime: before?.createdAt ?? null, beforeId: before?.id ?? null };
-    const params = { tenant, ...ANY, ...filter, ...position, limit };
-    const { rows } = await this.#database.query(listVersionsQuery, params);
-    const hashes = await this.#hashes(tenant, [...new Set(rows.flatMap(({ contentId }) => contentId ?? []))]);
-    return rows.map((row) => versionOf(row, hashes));
+    const params = { tenant, ...ANY, ...filter, beforeId: before, limit };
+    return (await this.#database.query(listVersionsQuery, params)).rows.map(versionOf);
   }
 
   /** What versions replaced, by their ids: nothing for a file's first one, or when what it replaced is no longer kept. */
@@ -177,10 +170,18 @@ export class History {
     return (await this.#database.query(listRedactedAtQuery, { tenant, at })).rows.map(({ id }) => id);
   }
 
-  /** Contents by their ids (`contentId`). */
-  async contents(tenant: string, ids: string[]): Promise<Map<string, string>> {
-    const { rows } = await this.#database.query(readContentsQuery, { tenant, ids });
-    return new Map(rows.map(({ id, content }) => [id, content]));
+  /** Contents by the ids of their versions; none for those that are gone. */
+  async contents(
+    tenant: string,
+    versions: readonly { memoryId: string; versionId: string }[],
+  ): Promise<Map<string, string>> {
+    if (versions.length === 0) return new Map();
+    const ids = versions.map(({ versionId }) => versionId);
+    const memoryIds = versions.map(({ memoryId }) => memoryId);
+    const { rows } = await this.#database.query(readContentsQuery, { tenant, memoryIds, ids });
+    return new Map(
+      rows.flatMap(({ item, content }) => (content === null ? [] : [[ids[item - 1] ?? '', content]])),
+    );
   }
 
   /** @throws HistoryIncomplete when a file that there was at `at` may be missing in the history. */
@@ -189,14 +190,8 @@ export class History {
   }
 
   async #withContent(tenant: string, row: VersionRow) {
-    const ids = row.contentId === null ? [] : [row.contentId];
-    const [hashes, contents] = await Promise.all([this.#hashes(tenant, ids), this.contents(tenant, ids)]);
-    return { version: versionOf(row, hashes), content: contents.get(row.contentId ?? '') ?? null };
-  }
-
-  async #hashes(tenant: string, ids: string[]): Promise<ReadonlyMap<string, string>> {
-    const { rows } = await this.#database.query(hashContentsQuery, { tenant, ids });
-    return new Map(rows.map(({ id, sha256 }) => [id, sha256]));
+    const contents = await this.contents(tenant, [{ memoryId: row.memoryId, versionId: row.id }]);
+    return { version: versionOf(row), content: contents.get(row.id) ?? null };
   }
 }
 

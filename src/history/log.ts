@@ -1,7 +1,7 @@
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { batches } from '../util/batches.ts';
 import { ABSENT, type Change, type FileState, stateOf, stateOfVersion } from './file-state.ts';
-import type { History, VersionPosition } from './history.ts';
+import type { History } from './history.ts';
 import type { VersionFilter } from './queries.ts';
 import type { Version } from './version.ts';
 
@@ -33,12 +33,12 @@ export async function* log(
   }
 }
 
-/** A page of `log`: at most `limit` entries before a version, or the first. */
+/** A page of `log`: at most `limit` entries before the version with that id, or the first. */
 export async function logPage(
   history: History,
   tenant: string,
   { path = ROOT, ...filter }: Omit<LogOptions, 'limit'>,
-  before: VersionPosition | null,
+  before: string | null,
   limit: number,
 ): Promise<LogEntry[]> {
   const where = { ...filter, path: path === ROOT ? null : path };

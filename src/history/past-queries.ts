@@ -1,6 +1,6 @@
 import { defineQuery } from '../postgres/query.ts';
 import { time } from '../postgres/time.ts';
-import { COLUMNS, type VersionRow } from './queries.ts';
+import { COLUMNS, type Operation, type VersionRow } from './queries.ts';
 
 /* What a memory was at a time. */
 
@@ -12,8 +12,12 @@ export const findVersionAtQuery = defineQuery<{ tenant: string; path: string; at
   'find_version_at',
   ['tenant', 'path', 'at'],
   `
-SELECT ${COLUMNS} FROM memory_versions AS v
-WHERE v.tenant_id = $1 AND v.path = $2 AND ${COVERS('v.created_at', 'v.superseded_at', '$3')}
+SELECT ${COLUMNS} FROM (
+  SELECT v.* FROM memory_versions AS v
+  WHERE v.tenant_id = $1 AND v.path = $2 AND v.id < memory_first_id($3::text::timestamptz + interval '1 microsecond')
+  ORDER BY v.id DESC LIMIT 1
+) AS v
+WHERE ${COVERS('v.created_at', 'v.superseded_at', '$3')}
 `,
 );
 
@@ -35,7 +39,6 @@ export interface TreeRow {
   /** Null for a directory. */
   versionId: string | null;
   memoryId: string | null;
-  contentId: string | null;
   sizeBytes: number | null;
   /** Since when the entry was as it is told here. */
   createdAt: string;
@@ -49,14 +52,14 @@ export const listTreeAtQuery = defineQuery<
   'list_tree_at',
   ['tenant', 'path', 'at', 'after', 'limit'],
   `
-SELECT t.path, t.version_id AS "versionId", t.memory_id AS "memoryId", t.content_id AS "contentId",
+SELECT t.path, t.version_id AS "versionId", t.memory_id AS "memoryId",
   t.size_bytes AS "sizeBytes", ${time('t.created_at')} AS "createdAt"
 FROM (
-  SELECT v.path, v.id AS version_id, v.memory_id, v.content_id, v.size_bytes, v.created_at FROM memory_versions AS v
+  SELECT v.path, v.id AS version_id, v.memory_id, v.size_bytes, v.created_at FROM memory_versions AS v
   WHERE v.tenant_id = $1 AND v.path > $4 AND memory_in_subtree(v.path, $2)
     AND ${COVERS('v.created_at', 'v.superseded_at', '$3')}
   UNION ALL
-  SELECT d.path, NULL, NULL, NULL, NULL, d.made_at FROM memory_directories AS d
+  SELECT d.path, NULL, NULL, NULL, d.made_at FROM memory_directories AS d
   WHERE d.tenant_id = $1 AND d.path > $4 AND memory_in_subtree(d.path, $2)
     AND ${COVERS('d.made_at', 'd.removed_at', '$3')}
 ) AS t
@@ -70,9 +73,9 @@ export const NOW = 'infinity';
 /** A file on one side of a comparison; redacted without a path. */
 interface ComparedFile {
   id: string;
-  operation: 'created' | 'modified';
+  memoryId: string;
+  operation: Exclude<Operation, 'deleted'>;
   path: string | null;
-  contentId: string | null;
   sizeBytes: number | null;
 }
 
@@ -83,8 +86,8 @@ export interface ChangedRow {
 }
 
 const FILES_AT = (at: string) => `
-SELECT v.id, v.memory_id, v.path, v.content_id, jsonb_build_object(
-  'id', v.id, 'operation', v.operation, 'path', v.path, 'contentId', v.content_id, 'sizeBytes', v.size_bytes
+SELECT v.id, v.memory_id, v.path, v.content_sha256, v.live_content, jsonb_build_object(
+  'id', v.id, 'memoryId', v.memory_id, 'operation', v.operation, 'path', v.path, 'sizeBytes', v.size_bytes
 ) AS file
 FROM memory_versions AS v WHERE v.tenant_id = $1 AND ${COVERS('v.created_at', 'v.superseded_at', at)}`;
 
@@ -102,7 +105,12 @@ export const listChangedQuery = defineQuery<
 SELECT o.file AS "old", n.file AS "new"
 FROM (${FILES_AT('$3')}) AS o FULL JOIN (${FILES_AT('$4')}) AS n ON n.memory_id = o.memory_id
 WHERE (memory_in_subtree(o.path, $2) OR memory_in_subtree(n.path, $2))
-  AND (o.path IS DISTINCT FROM n.path OR o.content_id IS DISTINCT FROM n.content_id)
+  AND CASE
+    WHEN o.id = n.id THEN false
+    WHEN o.path = n.path THEN COALESCE(o.content_sha256, memory_sha256(o.live_content))
+      IS DISTINCT FROM COALESCE(n.content_sha256, memory_sha256(n.live_content))
+    ELSE true
+  END
 ORDER BY COALESCE(n.path, o.path), n.id IS NOT NULL
 `,
 );

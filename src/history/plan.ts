@@ -3,7 +3,9 @@ import { ancestorsOf, type MemoryPath, parentOf } from '../memory/path.ts';
 /** Where a file is, and what it contains. */
 export interface PlannedFile {
   path: MemoryPath;
-  contentId: string;
+  /** A version with the content, and its SHA-256. */
+  versionId: string;
+  sha256: string;
 }
 
 /** What is to become of a file: what it is `now`, and what it was in the `past`; null: it is not there. */

@@ -2,13 +2,16 @@ import type { Origin } from '../memory/origin.ts';
 import { defineQuery } from '../postgres/query.ts';
 import { time } from '../postgres/time.ts';
 
+/** `renamed`: only the path changed. */
+export type Operation = 'created' | 'modified' | 'renamed' | 'deleted';
+
 /** A version as the view `memory_versions` has it (migrations/functions/memory_history.sql). */
 export interface VersionRow {
   id: string;
   memoryId: string;
-  operation: 'created' | 'modified' | 'deleted';
+  operation: Operation;
   path: string | null;
-  contentId: string | null;
+  contentSha256: string | null;
   sizeBytes: number | null;
   createdAt: string;
   supersededAt: string | null;
@@ -17,11 +20,18 @@ export interface VersionRow {
   redactedBy: Origin['actor'] | null;
 }
 
-/** Of a version `v`. */
+/** The SHA-256 of a version `v` of `memory_versions`, in hexadecimal; that of a head is made from its content. */
+export const SHA256 = "encode(COALESCE(v.content_sha256, memory_sha256(v.live_content)), 'hex')";
+
+/** Of a version `v` of `memory_versions`. */
 export const COLUMNS = `
-  v.id, v.memory_id AS "memoryId", v.operation, v.path, v.content_id AS "contentId", v.size_bytes AS "sizeBytes",
+  v.id, v.memory_id AS "memoryId", v.operation, v.path, ${SHA256} AS "contentSha256", v.size_bytes AS "sizeBytes",
   ${time('v.created_at')} AS "createdAt", ${time('v.superseded_at')} AS "supersededAt", v.origin,
   ${time('v.redacted_at')} AS "redactedAt", v.redacted_by AS "redactedBy"`;
+
+/** Bounds of all ids. */
+export const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /** Locks a tenant for a change of several statements, which are all made at the time `at`; null when there is no such tenant. */
 export const beginChangeQuery = defineQuery<{ tenant: string }, { at: string | null }>(
@@ -57,29 +67,38 @@ export type VersionFilter = {
   operation: string | null;
 };
 
-/** A page of versions, the newest first: those before `beforeTime` and, of one time, `beforeId`. */
+/** The moment after a time. */
+const AFTER = (at: string) => `memory_first_id(${at}::text::timestamptz + interval '1 microsecond')`;
+
+/**
+ * A page of versions, the newest first: those before `beforeId`. Ids begin with the time. A directory's versions include those that moved
+ * a file out of it.
+ */
 export const listVersionsQuery = defineQuery<
-  { tenant: string } & VersionFilter & { beforeTime: string | null; beforeId: string | null; limit: number },
+  { tenant: string } & VersionFilter & { beforeId: string | null; limit: number },
   VersionRow
 >(
   'list_versions',
-  [
-    ...(['tenant', 'path', 'memoryId', 'since', 'until', 'by', 'operation'] as const),
-    ...(['beforeTime', 'beforeId', 'limit'] as const),
-  ],
+  ['tenant', 'path', 'memoryId', 'since', 'until', 'by', 'operation', 'beforeId', 'limit'],
   `
-SELECT ${COLUMNS} FROM memory_versions AS v
-WHERE v.tenant_id = $1
-  AND ($2::text IS NULL OR memory_in_subtree(v.path, $2::text) OR v.memory_id IN (
-    SELECT named.memory_id FROM memory_versions AS named WHERE named.tenant_id = $1 AND named.path = $2::text
-  ))
-  AND ($3::text IS NULL OR v.memory_id = $3::text::uuid)
-  AND ($4::text IS NULL OR v.created_at >= $4::text::timestamptz)
-  AND ($5::text IS NULL OR v.created_at <= $5::text::timestamptz)
-  AND ($6::text IS NULL OR ${isBy('v.origin', '$6')})
-  AND ($7::text IS NULL OR v.operation = $7::text)
-  AND ($8::text IS NULL OR (v.created_at, v.id) < ($8::text::timestamptz, $9::text::uuid))
-ORDER BY v.created_at DESC, v.id DESC LIMIT $10::integer
+SELECT ${COLUMNS} FROM (
+  SELECT v.* FROM memory_versions AS v
+  WHERE v.tenant_id = $1
+    AND v.id >= COALESCE(memory_first_id($4::text::timestamptz), '${FIRST_ID}')
+    AND v.id < COALESCE($8::text::uuid, '${LAST_ID}') AND v.id < COALESCE(${AFTER('$5')}, '${LAST_ID}')
+    AND ($2::text IS NULL OR memory_in_subtree(v.path, $2::text) OR v.memory_id IN (
+      SELECT named.memory_id FROM memory_versions AS named WHERE named.tenant_id = $1 AND named.path = $2::text
+    ) OR (v.operation IN ('renamed', 'modified') AND EXISTS (
+      SELECT FROM versions AS before
+      WHERE before.tenant_id = $1 AND before.memory_id = v.memory_id AND before.superseded_at = v.created_at
+        AND memory_in_subtree(before.path, $2::text)
+    )))
+    AND ($3::text IS NULL OR v.memory_id = $3::text::uuid)
+    AND ($6::text IS NULL OR ${isBy('v.origin', '$6')})
+    AND ($7::text IS NULL OR v.operation = $7::text)
+  ORDER BY v.id DESC LIMIT $9::integer
+) AS v
+ORDER BY v.id DESC
 `,
 );
 
@@ -94,9 +113,9 @@ export interface ReplacedRow {
   /** The version that replaced it. */
   by: string;
   id: string;
-  operation: 'created' | 'modified';
+  memoryId: string;
+  operation: Exclude<Operation, 'deleted'>;
   path: string | null;
-  contentId: string | null;
   sizeBytes: number | null;
 }
 
@@ -108,33 +127,24 @@ export const listReplacedQuery = defineQuery<
   'list_replaced',
   ['tenant', 'ids', 'memoryIds', 'times'],
   `
-SELECT n.id AS "by", v.id, v.operation, v.path, v.content_id AS "contentId", v.size_bytes AS "sizeBytes"
-FROM unnest($2::text[], $3::text[], $4::text[]) AS n (id, memory_id, created_at)
-JOIN versions AS v ON v.tenant_id = $1 AND v.memory_id = n.memory_id::uuid AND v.superseded_at = n.created_at::timestamptz
-  AND v.operation <> 'deleted'
+SELECT n.id AS "by", v.id, v.memory_id AS "memoryId", v.operation, v.path, v.size_bytes AS "sizeBytes"
+FROM unnest($2::text[], $3::text[], $4::text[]) AS n (id, memory_id, created_at), LATERAL (
+  SELECT * FROM versions
+  WHERE tenant_id = $1 AND memory_id = n.memory_id::uuid AND id < n.id::uuid ORDER BY id DESC LIMIT 1
+) AS v
+WHERE v.superseded_at = n.created_at::timestamptz AND v.operation <> 'deleted'
 `,
 );
 
-/** The ids, parsed once per call. A plain cast of the parameter would be parsed again for each row. */
-const IDS = 'ARRAY(SELECT unnest($2::text[])::uuid)';
-
-/** Where contents are: kept apart once superseded, else in the live files. */
-const contents = (columns: string) => `
-SELECT c.id, ${columns} FROM version_contents AS c WHERE c.tenant_id = $1 AND c.id = ANY (${IDS})
-UNION ALL
-SELECT c.content_id, ${columns} FROM memory_heads AS c WHERE c.tenant_id = $1 AND c.content_id = ANY (${IDS})
-`;
-
+/** Contents of versions, by their numbers in the arrays, from 1; null where there is none. */
 export const readContentsQuery = defineQuery<
-  { tenant: string; ids: string[] },
-  { id: string; content: string }
->('read_contents', ['tenant', 'ids'], contents('c.content'));
-
-/** The SHA-256 of contents, in hexadecimal. */
-export const hashContentsQuery = defineQuery<
-  { tenant: string; ids: string[] },
-  { id: string; sha256: string }
->('hash_contents', ['tenant', 'ids'], contents('memory_sha256(c.content) AS sha256'));
+  { tenant: string; memoryIds: string[]; ids: string[] },
+  { item: number; content: string | null }
+>(
+  'read_contents',
+  ['tenant', 'memoryIds', 'ids'],
+  'SELECT item, content FROM memory_contents($1, $2::text[]::uuid[], $3::text[]::uuid[])',
+);
 
 export const historyQueries = [
   beginChangeQuery,
@@ -143,5 +153,4 @@ export const historyQueries = [
   findVersionQuery,
   listReplacedQuery,
   readContentsQuery,
-  hashContentsQuery,
 ] as const;

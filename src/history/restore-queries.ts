@@ -3,11 +3,11 @@ import type { MemoryPath } from '../memory/path.ts';
 import { defineQuery } from '../postgres/query.ts';
 import { time } from '../postgres/time.ts';
 import { COVERS } from './past-queries.ts';
-import { isBy } from './queries.ts';
+import { isBy, type Operation } from './queries.ts';
 
 /*
  * What `restore` reads. Each statement is for all the files of a change, and runs while the tenant is locked. Ids go
- * as text. `IS TRUE` keeps a list of ids a hash table, since joins by hash are off (`PLANNER`).
+ * as text.
  */
 
 /** Locks a tenant. `time` comes back as times are written here, and `from`: when the tenant was created, if that is later. */
@@ -27,12 +27,11 @@ FROM tenants WHERE id = $1 FOR NO KEY UPDATE
 export interface VersionState {
   memoryId: string;
   versionId: string;
-  operation: 'created' | 'modified' | 'deleted';
+  operation: Operation;
   /** Null once redacted. */
   path: MemoryPath | null;
-  /** Null for a deleted or redacted one. */
-  contentId: string | null;
-  bytes: number | null;
+  /** Of the content, in hexadecimal. Null for a deleted or redacted one. */
+  sha256: string | null;
   createdAt: string;
   isRedacted: boolean;
   origin: Origin | null;
@@ -42,17 +41,17 @@ export interface VersionState {
 export type ByActor = { isTheirs: boolean };
 
 const HEAD = `
-  h.memory_id AS "memoryId", h.id AS "versionId", h.operation, h.path, h.content_id AS "contentId", h.size_bytes AS bytes,
-  ${time('h.created_at')} AS "createdAt", false AS "isRedacted", h.origin`;
+  e.memory_id AS "memoryId", e.version AS "versionId", e.operation, e.path, encode(memory_sha256(e.content), 'hex') AS sha256,
+  ${time('e.changed_at')} AS "createdAt", false AS "isRedacted", e.origin`;
 export const PAST = `
-  v.memory_id AS "memoryId", v.id AS "versionId", v.operation, v.path, v.content_id AS "contentId", v.size_bytes AS bytes,
+  v.memory_id AS "memoryId", v.id AS "versionId", v.operation, v.path, encode(v.content_sha256, 'hex') AS sha256,
   ${time('v.created_at')} AS "createdAt", v.redacted_at IS NOT NULL AS "isRedacted", v.origin`;
 
 /** The live files at a path and below it. */
 export const listHeadsQuery = defineQuery<{ tenant: string; path: string }, VersionState>(
   'list_heads',
   ['tenant', 'path'],
-  `SELECT ${HEAD} FROM memory_heads AS h WHERE h.tenant_id = $1 AND memory_in_subtree(h.path, $2)`,
+  `SELECT ${HEAD} FROM entries AS e WHERE e.tenant_id = $1 AND e.kind = 'file' AND memory_in_subtree(e.path, $2)`,
 );
 
 /** The live files among those with the given ids, and whether the actor `by` made their versions. */
@@ -63,8 +62,8 @@ export const findHeadsQuery = defineQuery<
   'find_heads',
   ['tenant', 'memoryIds', 'by'],
   `
-SELECT ${HEAD}, COALESCE(${isBy('h.origin', '$3')}, false) AS "isTheirs" FROM memory_heads AS h
-WHERE h.tenant_id = $1 AND (h.memory_id IN (SELECT unnest($2::text[]::uuid[]))) IS TRUE
+SELECT ${HEAD}, COALESCE(${isBy('e.origin', '$3')}, false) AS "isTheirs"
+FROM unnest($2::text[]::uuid[]) AS f (id) JOIN entries AS e ON e.tenant_id = $1 AND e.memory_id = f.id
 `,
 );
 

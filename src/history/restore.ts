@@ -4,7 +4,7 @@ import type { Database } from '../postgres/database.ts';
 import { changeOrTry } from '../postgres/dry-run.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import { lockTenantQuery } from '../tenants/queries.ts';
-import { apply, type ChangeOptions, type Changes, findDifferences, plan } from './apply.ts';
+import { apply, type ChangeOptions, type Changes, isChange, plan } from './apply.ts';
 import { checkComplete } from './history.ts';
 import type { PlannedFile, Target } from './plan.ts';
 import { findVersionQuery } from './queries.ts';
@@ -86,12 +86,12 @@ async function stateOf(query: QueryExecutor, tenant: string, version: string, pa
       { code: 'not_found' },
     );
   }
-  const { id, memoryId, contentId } = row;
+  const { id, memoryId, contentSha256: sha256 } = row;
   if (row.redactedAt !== null) throw isRedacted(id);
-  if (contentId === null) {
+  if (sha256 === null) {
     throw new OperatorError(`The version ${id} is a deletion, which has no content. Restore an earlier one.`);
   }
-  return { id, memoryId, past: { path: path ?? (row.path as MemoryPath), contentId } };
+  return { id, memoryId, past: { path: path ?? (row.path as MemoryPath), versionId: id, sha256 } };
 }
 
 async function restore(
@@ -102,12 +102,7 @@ async function restore(
   options: ChangeOptions,
   hint: string,
 ): Promise<Changes> {
-  const { differing, missing } = await findDifferences(query, tenant, targets);
-  const [lost] = missing;
-  if (lost !== undefined) {
-    throw new OperatorError(`The content that ${lost.past?.path} had is not kept any more: it was pruned.`);
-  }
-  const planned = await plan(query, tenant, differing, directories);
+  const planned = await plan(query, tenant, targets.filter(isChange), directories);
   const [file] = planned.blockedTargets;
   const [directory] = planned.blockedDirectories;
   const blocked = file === undefined ? directory : { path: file.target.past?.path, at: file.at };
@@ -156,9 +151,9 @@ async function filesAt(
 }
 
 /** @throws OperatorError when the version is redacted. */
-function known({ versionId, path, contentId }: VersionState): PlannedFile {
-  if (path === null || contentId === null) throw isRedacted(versionId);
-  return { path, contentId };
+function known({ versionId, path, sha256 }: VersionState): PlannedFile {
+  if (path === null || sha256 === null) throw isRedacted(versionId);
+  return { path, versionId, sha256 };
 }
 
 function isRedacted(version: string): OperatorError {

@@ -2,7 +2,7 @@ import { ServiceError } from '../errors.ts';
 import type { Database } from '../postgres/database.ts';
 import { changeOrTry } from '../postgres/dry-run.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
-import { apply, type ChangeOptions, type Changes, findDifferences, plan } from './apply.ts';
+import { apply, type ChangeOptions, type Changes, isChange, plan } from './apply.ts';
 import { checkComplete } from './history.ts';
 import type { Target } from './plan.ts';
 import { findHeadsQuery, lockForRestoreQuery } from './restore-queries.ts';
@@ -38,11 +38,9 @@ export function revert(
     const conflicts = judged.flatMap(({ conflict }) => conflict ?? []);
     // As if undone one after the other, the latest first: of two files that were at one path, the later one gets it.
     const targets = judged.flatMap(({ undo }) => undo ?? []).sort((a, b) => (a.at > b.at ? -1 : 1));
-    const { differing, missing } = await findDifferences(query, tenant, targets);
     const { rows } = await query(listDirectoriesSinceQuery, { tenant, since: locked.from });
     const directories = touchedDirectories(rows, changeTimes(files));
-    const planned = await plan(query, tenant, differing, directories);
-    for (const target of missing) conflicts.push({ ...fileOf(target), reason: 'pruned' });
+    const planned = await plan(query, tenant, targets.filter(isChange), directories);
     for (const { target, at } of planned.blockedTargets) {
       conflicts.push({ ...fileOf(target), reason: 'occupied', at });
     }

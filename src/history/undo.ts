@@ -69,13 +69,13 @@ function stateBefore(
   return stateOf(before) ?? 'redacted';
 }
 
-function stateOf({ path, contentId }: TouchedVersion): PlannedFile | null {
-  return path === null || contentId === null ? null : { path, contentId };
+function stateOf({ path, versionId, sha256 }: TouchedVersion): PlannedFile | null {
+  return path === null || sha256 === null ? null : { path, versionId, sha256 };
 }
 
 function isSame(a: PlannedFile | null | string, b: PlannedFile | null): boolean {
   if (typeof a === 'string') return false;
-  return a?.path === b?.path && a?.contentId === b?.contentId;
+  return a?.path === b?.path && a?.sha256 === b?.sha256;
 }
 
 /**

@@ -1,17 +1,16 @@
 import type { Actor } from '../memory/origin.ts';
 import { actorOf } from './origin.ts';
-import type { VersionRow } from './queries.ts';
+import type { Operation, VersionRow } from './queries.ts';
 
 /** A version of a file; times in ISO 8601, UTC, to the microsecond. */
 export interface Version {
   id: string;
   /** Of the file: the same across edits and renames. */
   memoryId: string;
-  operation: 'created' | 'modified' | 'deleted';
+  operation: Operation;
   /** After the change; of a deleted one the last. Null once redacted. */
   path: string | null;
-  /** Null for a deleted or redacted one. Versions that differ in path only share it. */
-  contentId: string | null;
+  /** Null for a deleted or redacted one. */
   contentSha256: string | null;
   contentSizeBytes: number | null;
   /** The changes of one request, as a rename of a directory, share their time. */
@@ -25,12 +24,10 @@ export interface Version {
   redactedBy: Actor | null;
 }
 
-/** @param hashes the SHA-256 of contents, by `contentId` */
-export function versionOf(row: VersionRow, hashes: ReadonlyMap<string, string>): Version {
+export function versionOf(row: VersionRow): Version {
   const { origin, sizeBytes, ...fields } = row;
   return {
     ...fields,
-    contentSha256: hashes.get(row.contentId ?? '') ?? null,
     contentSizeBytes: sizeBytes,
     actor: actorOf(origin),
     requestId: origin?.requestId ?? null,

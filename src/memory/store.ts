@@ -19,6 +19,9 @@ export type LookupResult =
 /** What one tenant may use unless it has limits of its own; 0 means no limit. */
 export type Quotas = { maxFiles: number; maxBytes: number };
 
+/** What holds for a tenant that has no setting of its own; 0 means no limit, but `historyDays` 0 keeps no superseded versions. */
+export type TenantDefaults = Quotas & { historyDays: number; maxHistoryBytes: number };
+
 /** A quota would be exceeded: `used` of `limit` are taken, and the write needs `needed` more. */
 export interface OverQuota {
   kind: 'over_quota';

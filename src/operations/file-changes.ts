@@ -11,7 +11,7 @@ import type { MemoryPath } from '../memory/path.ts';
 import { failure, type MemoryResult, success } from '../memory/result.ts';
 import type { Database } from '../postgres/database.ts';
 import { PostgresMemory } from '../store/memory-store.ts';
-import { effectiveSettings } from '../tenants/effective-settings.ts';
+import { effectiveSettings, tenantDefaults } from '../tenants/effective-settings.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 import { noRoom } from '../tenants/tenants.ts';
 import { nothingAt } from '../transfer/listing.ts';
@@ -152,9 +152,7 @@ async function changing<T>(
   const memory = new PostgresMemory(database, {
     batchSize: 1,
     maxAnswers: config.MAX_TENANT_ANSWERS,
-    historyDays: config.HISTORY_DAYS,
-    maxFiles: config.MAX_TENANT_FILES,
-    maxBytes: config.MAX_TENANT_BYTES,
+    defaults: tenantDefaults(config),
   });
   try {
     return await change({

@@ -11,7 +11,6 @@ export const TENANT_TABLES = [
   'public.tenants',
   'public.entries',
   'public.versions',
-  'public.version_contents',
   'public.past_directories',
   'public.idempotency_keys',
 ];
@@ -33,6 +32,7 @@ export const DELEGATED_FUNCTIONS = [
     'memory_prune_excess',
   ],
   ...['memory_begin_change', 'memory_reserve', 'memory_redact', 'memory_restore'],
+  ...['memory_contents', 'memory_past_contents', 'memory_replace_content'],
 ];
 
 /** Whether the database has the extension. */

@@ -18,7 +18,7 @@ const FUNCTIONS_FOLDER = join(MIGRATIONS_FOLDER, 'functions');
  * Old and new replicas run side by side, so a released function is never changed incompatibly: a new meaning gets a new name, and the
  * old function is dropped a release later. An older replica leaves newer functions alone.
  */
-export const FUNCTIONS_VERSION = 3;
+export const FUNCTIONS_VERSION = 1;
 
 /** Applies missing migrations and functions. Several processes may call it at once. */
 export async function migrate(database: Database): Promise<void> {

@@ -12,6 +12,7 @@ import {
   primaryKey,
   timestamp,
   unique,
+  uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
 
@@ -19,6 +20,7 @@ import {
 const key = customType<{ data: string }>({ dataType: () => 'text COLLATE "C"' });
 // Contents are never compared, so their collation does not matter. "C" avoids the lookup of another.
 const content = customType<{ data: string }>({ dataType: () => 'text COLLATE "C"' });
+const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
 
 /**
  * A tenant and its usage. Every write locks the row of its tenant first, so the counters are exact and the writes of one tenant run
@@ -46,7 +48,7 @@ export const tenants = pgTable(
     maxHistoryBytes: bigint('max_history_bytes', { mode: 'number' }),
     /** Rows of `versions`. */
     historyVersions: bigint('history_versions', { mode: 'number' }).notNull().default(0),
-    /** The size of the history: see migrations/functions/memory_history.sql. */
+    /** What the rows of `versions` and `past_directories` take (migrations/functions/memory_history.sql). */
     historyBytes: bigint('history_bytes', { mode: 'number' }).notNull().default(0),
     /** The history is complete since this time. Versions that were replaced or deleted earlier may be missing. */
     historySince: timestamp('history_since', { withTimezone: true }).notNull().defaultNow(),
@@ -63,37 +65,35 @@ export const tenants = pgTable(
 
 /**
  * The tree: one row per file or directory. The constraints hold its invariants, so no interleaving and no crash can break them. The
- * parent of an entry exists and is a directory (only those have a `dir_path`). By `entry_is_valid` (migrations/0005_entry_is_valid.sql),
- * `parent_path` matches the path, only the root has no parent, only files have content, and paths stay within the limits of the contract.
+ * parent of an entry exists and is a directory (only those have a `dir_path`). By `entry_is_valid` (migrations/0000_init.sql),
+ * `parent_path` matches the path, only the root has no parent, only files have a content, and paths stay within the limits of the contract.
+ * There is no foreign key to `tenants`, which would make each insert slower: only functions that have locked the tenant write here.
  */
 export const entries = pgTable(
   'entries',
   {
-    tenantId: key('tenant_id')
-      .notNull()
-      .references(() => tenants.id),
+    tenantId: key('tenant_id').notNull(),
     path: key('path').notNull(),
     parentPath: key('parent_path'),
     kind: key('kind').$type<'file' | 'dir'>().notNull(),
     /** The path of a directory; null for a file, so that a file cannot be a parent. */
     dirPath: key('dir_path').generatedAlwaysAs(sql`CASE WHEN kind = 'dir' THEN path END`),
-    content: content('content'),
-    sizeBytes: integer('size_bytes').generatedAlwaysAs(sql`octet_length(content)`),
-    /** Changes with every change of `content`. An edit compares it before it writes. */
-    version: uuid('version'),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
     updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
     /** When a file was last read, to the day. Expiration uses it together with `updated_at`. */
     accessedAt: timestamp('accessed_at', { withTimezone: true }).notNull().defaultNow(),
-    // The row of a file is its head version, with the id `version`. Null means what `memory_heads` says
-    // (migrations/functions/memory_history.sql), as in all rows from before there was a history.
+    /** The time of the head version; for a directory, the time since which it is at its path. */
+    changedAt: timestamp('changed_at', { withTimezone: true }).notNull(),
+    // The row of a file is its head version. Null for a directory.
+    /** The version's id, which changes with every change of the file. An edit compares it before it writes. */
+    version: uuid('version'),
+    /** Identifies the file wherever it moves: the id of its first version. */
     memoryId: uuid('memory_id'),
-    contentId: uuid('content_id'),
-    operation: key('operation').$type<'created' | 'modified'>(),
-    /** The time of the version; for a directory, the time since which it is at its path. */
-    changedAt: timestamp('changed_at', { withTimezone: true }),
+    operation: key('operation').$type<Exclude<Operation, 'deleted'>>(),
     /** Who created the version, in which request: `Origin` (src/memory/origin.ts). */
     origin: jsonb('origin'),
+    content: content('content'),
+    sizeBytes: integer('size_bytes').generatedAlwaysAs(sql`octet_length(content)`),
   },
   (t) => [
     primaryKey({ columns: [t.tenantId, t.path] }),
@@ -105,19 +105,26 @@ export const entries = pgTable(
       foreignColumns: [t.tenantId, t.dirPath],
     }),
     index('entries_children').on(t.tenantId, t.parentPath, t.path),
+    uniqueIndex('entries_memory').on(t.tenantId, t.memoryId).where(sql`memory_id IS NOT NULL`),
     // In a function, because Postgres parses the expression of a constraint again in each statement, while a session caches the body
     // of a function.
     check(
       'entries_valid',
-      sql`entry_is_valid(${t.path}, ${t.parentPath}, ${t.kind}, ${t.content} IS NOT NULL, ${t.version} IS NOT NULL)`,
+      sql`entry_is_valid(${t.path}, ${t.parentPath}, ${t.kind}, ${t.content} IS NOT NULL, ${t.version} IS NOT NULL AND ${t.memoryId} IS NOT NULL AND ${t.operation} IS NOT NULL)`,
     ),
   ],
 );
 
+/** `renamed`: only the path changed. */
+type Operation = 'created' | 'modified' | 'renamed' | 'deleted';
+
 /**
  * The versions of files that are no longer the head, each valid from `created_at` until `superseded_at`. A deletion is also a version,
- * without content and superseded immediately. Rows change only by redaction. There is no foreign key to `tenants`, which would make each
- * insert slower: only functions that have locked the tenant write here.
+ * without content and superseded immediately. Ids begin with `created_at` (memory_id_prefix), so their order is that of the changes. Rows
+ * change only by redaction.
+ *
+ * The content is that of the next newer version of the file, where `content` replaces `splice_length` bytes after the first
+ * `splice_start`. Without these two, `content` is the whole of it.
  */
 export const versions = pgTable(
   'versions',
@@ -125,38 +132,31 @@ export const versions = pgTable(
     tenantId: key('tenant_id').notNull(),
     id: uuid('id').notNull(),
     memoryId: uuid('memory_id').notNull(),
-    operation: key('operation').$type<'created' | 'modified' | 'deleted'>().notNull(),
-    /** Null once redacted. */
-    path: key('path'),
-    /** Refers to the content: in `version_contents`, or in the live file while it has the same content. */
-    contentId: uuid('content_id'),
-    sizeBytes: integer('size_bytes'),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
     supersededAt: timestamp('superseded_at', { withTimezone: true }).notNull(),
+    /** What the row counts in the tenant's `history_bytes` (memory_version_bytes). */
+    bytes: integer('bytes').notNull(),
+    /** Of the whole content. Null for a deletion, and once redacted; the same for its hash. */
+    sizeBytes: integer('size_bytes'),
+    spliceStart: integer('splice_start'),
+    spliceLength: integer('splice_length'),
+    operation: key('operation').$type<Operation>().notNull(),
+    /** Null once redacted. */
+    path: key('path'),
+    contentSha256: bytea('content_sha256'),
     origin: jsonb('origin'),
     redactedAt: timestamp('redacted_at', { withTimezone: true }),
     redactedBy: jsonb('redacted_by'),
+    content: content('content'),
   },
   (t) => [
     primaryKey({ columns: [t.tenantId, t.id] }),
-    index('versions_created').on(t.tenantId, t.createdAt),
+    // From a version to the newer ones that its content is made from.
+    index('versions_memory').on(t.tenantId, t.memoryId, t.id),
     // For retention.
     index('versions_superseded').on(t.tenantId, t.supersededAt),
-    index('versions_memory').on(t.tenantId, t.memoryId, t.createdAt),
-    index('versions_path').on(t.tenantId, t.path, t.createdAt),
+    index('versions_path').on(t.tenantId, t.path, t.id),
   ],
-);
-
-/** Contents that no live file has any more. Versions that differ only in their path share one. */
-export const versionContents = pgTable(
-  'version_contents',
-  {
-    tenantId: key('tenant_id').notNull(),
-    id: uuid('id').notNull(),
-    content: content('content').notNull(),
-    sizeBytes: integer('size_bytes').generatedAlwaysAs(sql`octet_length(content)`),
-  },
-  (t) => [primaryKey({ columns: [t.tenantId, t.id] })],
 );
 
 /** Directories that were deleted or moved. Each was at its path from `made_at` until `removed_at`. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { MemoryPath } from '../memory/path.ts';
 import type { MemoryResult } from '../memory/result.ts';
 import type { Deleted } from '../memory/store.ts';
@@ -20,7 +21,12 @@ export function deleteFileIf(
       const [file] = (await query(readFileQuery, { tenant, path })).rows;
       if (file === undefined) return { kind: 'missing' };
       if (!isExpected(file.content)) return { kind: 'changed' };
-      return calls.write(deleteFunction, { path, ...calls.change() }, answer, callOn(query));
+      return calls.write(
+        deleteFunction,
+        { path, change: randomUUID(), origin: calls.origin, ...calls.context.defaults },
+        answer,
+        callOn(query),
+      );
     }),
   );
 }

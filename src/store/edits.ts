@@ -77,18 +77,39 @@ function writeFile(
   calls: TenantCalls,
   path: MemoryPath,
   base: FileVersion,
-  { content, start, end, version, result }: Change & { version: string; result: MemoryResult },
+  { version, result, ...change }: Change & { version: string; result: MemoryResult },
   call: CallFunction = calls.context.writes.call,
 ) {
-  const removed = base.content.length - (content.length - (end - start));
+  const { start, removed, text } = difference(base.content, change);
   const params = {
-    ...{ path, readVersion: base.version, version, ...calls.context.quotas },
-    ...calls.history(),
+    ...{ path, readVersion: base.version, version, text, origin: calls.origin, ...calls.context.defaults },
     start: Buffer.byteLength(base.content.slice(0, start)),
     removed: Buffer.byteLength(base.content.slice(start, start + removed)),
-    text: content.slice(start, end),
   };
-  return calls.write(writeFileFunction, params, result, (fn, all) => call(fn, all, content.length));
+  const size = change.content.length;
+  return calls.write(writeFileFunction, params, result, (fn, all) => call(fn, all, size));
+}
+
+/** The shortest range of `before` that a change replaces, and what by; in UTF-16 units, without halves of a character. */
+function difference(before: string, { content, start: first, end: afterLast }: Change) {
+  let [start, end] = [first, afterLast];
+  let endBefore = before.length - (content.length - end);
+  while (start < end && start < endBefore && before[start] === content[start]) start++;
+  while (end > start && endBefore > start && before[endBefore - 1] === content[end - 1]) {
+    end--;
+    endBefore--;
+  }
+  if (start > first && isHighSurrogate(content, start - 1)) start--;
+  if (end < afterLast && isHighSurrogate(content, end - 1)) {
+    end++;
+    endBefore++;
+  }
+  return { start, removed: endBefore - start, text: content.slice(start, end) };
+}
+
+function isHighSurrogate(text: string, index: number): boolean {
+  const unit = text.charCodeAt(index);
+  return unit >= 0xd800 && unit <= 0xdbff;
 }
 
 /** Undefined when another write of the file came first. */

@@ -10,9 +10,9 @@ import type {
   LookupResult,
   MemoryStore,
   MemoryStores,
-  Quotas,
   Renamed,
   StoreOptions,
+  TenantDefaults,
 } from '../memory/store.ts';
 import type { Database } from '../postgres/database.ts';
 import { AccessTimes, accessedBefore } from './access-times.ts';
@@ -25,24 +25,23 @@ import { createFunction, deleteFunction, recordFailureFunction, renameFunction }
 import { WriteQueue } from './write-queue.ts';
 
 /** Settings that hold for all tenants. */
-export interface MemoryOptions extends Quotas {
+export interface MemoryOptions {
   /** Maximum number of writes that share a statement. */
   batchSize: number;
   /** Maximum number of stored answers of a tenant; 0: no limit. */
   maxAnswers: number;
-  /** How long superseded versions are kept; 0 keeps none. */
-  historyDays: number;
+  defaults: TenantDefaults;
 }
 
 /** The memory of all tenants in one database. Throws `DatabaseError`. */
 export class PostgresMemory implements MemoryStores {
   readonly #shared: Shared;
 
-  constructor(database: Database, { batchSize, maxAnswers, historyDays, ...quotas }: MemoryOptions) {
+  constructor(database: Database, { batchSize, maxAnswers, defaults }: MemoryOptions) {
     const executors = { batched: database.queryBatch, single: database.query };
     const writes = new WriteQueue(executors, batchSize, database.tracer);
     this.#shared = {
-      ...{ database, quotas, historyDays, writes },
+      ...{ database, defaults, writes },
       pending: new PendingFiles(),
       accessTimes: new AccessTimes(database, writes),
       answers: new AnswerLimit(database, maxAnswers),
@@ -91,14 +90,16 @@ class TenantMemory implements MemoryStore {
   }
 
   create(path: MemoryPath, content: string, answer: MemoryResult): Promise<Created> {
-    const { autoCreate, quotas } = this.#calls.context;
-    const { origin } = this.#calls.history();
-    const params = { path, content, version: randomUUID(), autoCreate, ...quotas, origin };
+    const { autoCreate, defaults } = this.#calls.context;
+    const { origin } = this.#calls;
+    const params = { path, content, version: randomUUID(), autoCreate, origin, ...defaults };
     return this.#calls.write(createFunction, params, answer);
   }
 
   delete(path: MemoryPath, answer: MemoryResult) {
-    return this.#calls.write(deleteFunction, { path, ...this.#calls.change() }, answer);
+    const { origin, context } = this.#calls;
+    const params = { path, change: randomUUID(), origin, ...context.defaults };
+    return this.#calls.write(deleteFunction, params, answer);
   }
 
   deleteIf(path: MemoryPath, isExpected: (content: string) => boolean, answer: MemoryResult) {
@@ -106,15 +107,9 @@ class TenantMemory implements MemoryStore {
   }
 
   rename(from: MemoryPath, to: MemoryPath, answer: MemoryResult): Promise<Renamed> {
-    const { maxFiles } = this.#calls.context.quotas;
-    const params = {
-      from,
-      to,
-      maxPathBytes: MAX_PATH_BYTES,
-      maxDepth: MAX_DEPTH,
-      maxFiles,
-      ...this.#calls.change(),
-    };
+    const { origin, context } = this.#calls;
+    const limits = { maxPathBytes: MAX_PATH_BYTES, maxDepth: MAX_DEPTH, ...context.defaults };
+    const params = { from, to, change: randomUUID(), origin, ...limits };
     return this.#calls.write(renameFunction, params, answer);
   }
 

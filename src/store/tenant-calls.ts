@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import { ServiceError } from '../errors.ts';
 import { storedOrigin } from '../history/origin.ts';
 import type { AnswerLimit } from '../idempotency/answer-limit.ts';
 import { storedAnswer } from '../idempotency/idempotency.ts';
 import type { MemoryResult } from '../memory/result.ts';
-import { IdempotentReplay, type Quotas, type StoreOptions } from '../memory/store.ts';
+import { IdempotentReplay, type StoreOptions, type TenantDefaults } from '../memory/store.ts';
 import type { Database } from '../postgres/database.ts';
 import type { Query, QueryResult, Value } from '../postgres/query.ts';
 import { retrying } from '../postgres/retry.ts';
@@ -16,9 +15,7 @@ import type { WriteQueue } from './write-queue.ts';
 /** State that all tenants share. */
 export interface Shared {
   database: Database;
-  quotas: Quotas;
-  /** How many days superseded versions are kept, for tenants without a setting of their own. */
-  historyDays: number;
+  defaults: TenantDefaults;
   writes: WriteQueue;
   pending: PendingFiles;
   accessTimes: AccessTimes;
@@ -35,15 +32,9 @@ export class TenantCalls {
     this.context = context;
   }
 
-  /** What a write records in the history. */
-  history() {
-    const { historyDays, origin } = this.context;
-    return { historyDays, origin: storedOrigin(origin) };
-  }
-
-  /** The same, for a write that can change several files. */
-  change() {
-    return { change: randomUUID(), ...this.history() };
+  /** What the history says of a change. */
+  get origin(): string {
+    return storedOrigin(this.context.origin);
   }
 
   read<Params extends Record<string, Value>, Row>(

@@ -1,6 +1,6 @@
 import type { MemoryPath } from '../memory/path.ts';
 import type { MemoryResult } from '../memory/result.ts';
-import type { Created, OverQuota, Quotas, Renamed } from '../memory/store.ts';
+import type { Created, OverQuota, Renamed, TenantDefaults } from '../memory/store.ts';
 import {
   defineQuery,
   type Query,
@@ -32,21 +32,19 @@ export type RequestParams = {
 /** Who makes a change, in which request (`storedOrigin`). */
 type OriginParams = { origin: string };
 
-/** How many days superseded versions are kept (0: not at all), unless the tenant has its own setting. */
-type HistoryParams = { historyDays: number } & OriginParams;
-
-/** `change` is a new ID, for a change that can affect many files. */
-type ChangeParams = { change: string } & HistoryParams;
+/** `change` is a new random ID, for a change that can affect many files. */
+type ChangeParams = { change: string } & OriginParams;
 
 /** `item` is the number of the call, from 1. */
 type OutcomeRow = { item: number; outcome: string; data: Record<string, unknown> | null };
 
 export interface WriteFunction {
   readonly name: string;
-  readonly parameters: readonly string[];
+  /** The parameters that each call has. The others hold for all calls of a statement. */
+  readonly ofCalls: readonly string[];
   /** One call. Citus runs it on the node that has the tenant, which it does with no other form. */
   readonly single: Query<Record<string, Value>, OutcomeRow>;
-  /** Many calls: an array for each parameter, and whether to wait for a tenant that another session has locked. */
+  /** Many calls: an array for each of `ofCalls`, and whether to wait for a tenant that another session has locked. */
   readonly batch: Query<Record<string, Value>, OutcomeRow>;
   /** Whether calls of several tenants may share a statement. Not for calls that can take long, so that they delay no other tenant. */
   readonly mixesTenants: boolean;
@@ -90,12 +88,12 @@ export async function callAll(
 }
 
 function asArrays(
-  { parameters }: WriteFunction,
+  { ofCalls }: WriteFunction,
   calls: readonly Record<string, Value>[],
 ): Record<string, Value> {
-  return Object.fromEntries(
-    parameters.map((name) => [name, calls.map((call) => (call[name] ?? null) as Scalar)]),
-  );
+  const params = { ...calls[0] };
+  for (const name of ofCalls) params[name] = calls.map((call) => (call[name] ?? null) as Scalar);
+  return params;
 }
 
 /** Calls write functions on a session, in its transaction. */
@@ -109,46 +107,60 @@ const AS_TEXT: ReadonlySet<string> = new Set(['uuid', 'jsonb']);
 /**
  * Declares a function. Its calls run in the order of the arrays, and each sees the changes of those before it.
  *
- * @param types of the function's own parameters, in order; those of `RequestParams` follow, as in SQL
+ * @param types.call SQL types of the function's own parameters, in order; those of `RequestParams` follow, as in SQL
+ * @param types.service of the parameters after these, which are the same for every call of the process
  */
-function writeFunction<Params extends Record<string, Value>, Outcome extends { kind: string }>(
+function writeFunction<
+  Params extends Record<string, Value>,
+  Service extends Record<string, number>,
+  Outcome extends { kind: string },
+>(
   name: string,
-  types: { [name in keyof Params & string]: string },
+  types: {
+    call: { [name in keyof Params & string]: string };
+    service: { [name in keyof Service & string]: string };
+  },
   { mixesTenants }: { mixesTenants: boolean },
-): TypedWriteFunction<Params & RequestParams, Outcome | CommonOutcome> {
-  const all = { tenant: 'text', ...types, keyHash: 'text', requestHash: 'text', answer: 'text' };
-  const names = Object.keys(all);
-  const values = Object.values(all).map((type, i) =>
+): TypedWriteFunction<Params & Service & RequestParams, Outcome | CommonOutcome> {
+  const ofCalls = { tenant: 'text', ...types.call, keyHash: 'text', requestHash: 'text', answer: 'text' };
+  const columns = Object.keys(ofCalls).map((_, i) => `c.p${i + 1}`);
+  const names = [...Object.keys(ofCalls), ...Object.keys(types.service), 'wait'];
+  const service = [...Object.values<string>(types.service), 'boolean'].map(
+    (type, i) => `$${columns.length + i + 1}::${type}`,
+  );
+  // Strings are sent as `text`, whatever the type of the parameter (docs/decisions/0002-binary-arrays.md).
+  const values = Object.values(ofCalls).map((type, i) =>
     AS_TEXT.has(type) ? `$${i + 1}::text::${type}` : `$${i + 1}::${type}`,
   );
-  const wait = `$${names.length + 1}::boolean`;
-  const single = `SELECT 1 AS item, f.outcome, f.data FROM ${name}(${values.join(', ')}, ${wait}) AS f`;
-  // Strings are sent as `text`, whatever the type of the parameter (docs/decisions/0002-binary-arrays.md).
-  const arrays = Object.values(all).map((type, i) =>
+  const arrays = Object.values(ofCalls).map((type, i) =>
     AS_TEXT.has(type) ? `$${i + 1}::text[]::${type}[]` : `$${i + 1}::${type}[]`,
   );
-  const columns = names.map((_, i) => `p${i + 1}`);
+  const single = `SELECT 1 AS item, f.outcome, f.data FROM ${name}(${[...values, ...service].join(', ')}) AS f`;
   const batch = `
 SELECT c.item::integer, f.outcome, f.data
-FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS c (${columns.join(', ')}, item),
-  LATERAL ${name}(${columns.map((column) => `c.${column}`).join(', ')}, ${wait}) AS f`;
+FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS c (${columns.map((column) => column.slice(2)).join(', ')}, item),
+  LATERAL ${name}(${[...columns, ...service].join(', ')}) AS f`;
   return {
     name,
-    parameters: names,
-    single: defineQuery<Record<string, Value>, OutcomeRow>(name, [...names, 'wait'], single),
-    batch: defineQuery<Record<string, Value>, OutcomeRow>(`${name}_batch`, [...names, 'wait'], batch),
+    ofCalls: Object.keys(ofCalls),
+    single: defineQuery<Record<string, Value>, OutcomeRow>(name, names, single),
+    batch: defineQuery<Record<string, Value>, OutcomeRow>(`${name}_batch`, names, batch),
     mixesTenants,
   };
 }
 
+const QUOTAS = { maxFiles: 'bigint', maxBytes: 'bigint' } as const;
+const HISTORY = { historyDays: 'bigint', maxHistoryBytes: 'bigint' } as const;
+
 export const createFunction = writeFunction<
-  { path: MemoryPath; content: string; version: string; autoCreate: boolean } & Quotas & OriginParams,
+  { path: MemoryPath; content: string; version: string; autoCreate: boolean } & OriginParams,
+  Pick<TenantDefaults, keyof typeof QUOTAS>,
   Created
 >(
   'memory_create',
   {
-    ...{ path: 'text', content: 'text', version: 'uuid', autoCreate: 'boolean' },
-    ...{ maxFiles: 'bigint', maxBytes: 'bigint', origin: 'jsonb' },
+    call: { path: 'text', content: 'text', version: 'uuid', autoCreate: 'boolean', origin: 'jsonb' },
+    service: QUOTAS,
   },
   { mixesTenants: true },
 );
@@ -162,58 +174,50 @@ export const writeFileFunction = writeFunction<
     removed: number;
     text: string;
     version: string;
-  } & Quotas &
-    HistoryParams,
+  } & OriginParams,
+  Pick<TenantDefaults, 'maxBytes' | keyof typeof HISTORY>,
   { kind: 'written' | 'missing' | 'conflict' } | OverQuota
 >(
   'memory_write',
   {
-    ...{
-      path: 'text',
-      readVersion: 'uuid',
-      start: 'integer',
-      removed: 'integer',
-      text: 'text',
-      version: 'uuid',
+    call: {
+      ...{ path: 'text', readVersion: 'uuid', start: 'integer', removed: 'integer', text: 'text' },
+      ...{ version: 'uuid', origin: 'jsonb' },
     },
-    ...{ maxFiles: 'bigint', maxBytes: 'bigint', historyDays: 'bigint', origin: 'jsonb' },
+    service: { maxBytes: 'bigint', ...HISTORY },
   },
   { mixesTenants: true },
 );
 
 export const deleteFunction = writeFunction<
   { path: MemoryPath } & ChangeParams,
+  Pick<TenantDefaults, keyof typeof HISTORY>,
   { kind: 'deleted' | 'missing' }
 >(
   'memory_delete',
-  { path: 'text', change: 'uuid', historyDays: 'bigint', origin: 'jsonb' },
+  { call: { path: 'text', change: 'uuid', origin: 'jsonb' }, service: HISTORY },
   { mixesTenants: false },
 );
 
 export const renameFunction = writeFunction<
-  {
-    from: MemoryPath;
-    to: MemoryPath;
-    maxPathBytes: number;
-    maxDepth: number;
-    maxFiles: number;
-  } & ChangeParams,
+  { from: MemoryPath; to: MemoryPath } & ChangeParams,
+  { maxPathBytes: number; maxDepth: number } & Pick<TenantDefaults, 'maxFiles' | keyof typeof HISTORY>,
   Renamed
 >(
   'memory_rename',
   {
-    ...{ from: 'text', to: 'text', maxPathBytes: 'integer', maxDepth: 'integer', maxFiles: 'bigint' },
-    ...{ change: 'uuid', historyDays: 'bigint', origin: 'jsonb' },
+    call: { from: 'text', to: 'text', change: 'uuid', origin: 'jsonb' },
+    service: { maxPathBytes: 'integer', maxDepth: 'integer', maxFiles: 'bigint', ...HISTORY },
   },
   { mixesTenants: false },
 );
 
 /** Stores the answer of a failed write under its idempotency key. */
-export const recordFailureFunction = writeFunction<Record<never, never>, { kind: 'recorded' }>(
-  'memory_record_failure',
-  {},
-  { mixesTenants: true },
-);
+export const recordFailureFunction = writeFunction<
+  Record<never, never>,
+  Record<never, never>,
+  { kind: 'recorded' }
+>('memory_record_failure', { call: {}, service: {} }, { mixesTenants: true });
 
 export const writeFunctions: readonly WriteFunction[] = [
   createFunction,

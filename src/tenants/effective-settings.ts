@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts';
+import type { TenantDefaults } from '../memory/store.ts';
 import type { TenantRow, TenantSettings } from './queries.ts';
 
 /** A tenant's own settings, with the service's defaults for the others. 0 means no limit. */
@@ -23,6 +24,16 @@ export function effectiveSettings(own: Partial<TenantSettings>, config: Config):
     createExisting: own.createExisting ?? config.CREATE_EXISTING,
     historyDays: own.historyDays ?? config.HISTORY_DAYS,
     maxHistoryBytes: own.maxHistoryBytes ?? config.MAX_TENANT_HISTORY_BYTES,
+  };
+}
+
+/** The service's defaults of the settings that the store applies. */
+export function tenantDefaults(config: Config): TenantDefaults {
+  return {
+    maxFiles: config.MAX_TENANT_FILES,
+    maxBytes: config.MAX_TENANT_BYTES,
+    historyDays: config.HISTORY_DAYS,
+    maxHistoryBytes: config.MAX_TENANT_HISTORY_BYTES,
   };
 }
 

@@ -124,12 +124,12 @@ export const eraseEntriesQuery = defineQuery<{ tenant: string; limit: number }, 
 /** Deletes at most `limit` rows of a tenant's history. */
 export const eraseHistoryQuery = defineQuery<
   { tenant: string; limit: number },
-  { versions: number; contents: number; directories: number }
+  { versions: number; directories: number }
 >(
   'erase_history',
   ['tenant', 'limit'],
   `
-SELECT versions::float8, contents::float8, directories::float8 FROM memory_erase_history($1, $2::integer)
+SELECT versions::float8, directories::float8 FROM memory_erase_history($1, $2::integer)
 `,
 );
 

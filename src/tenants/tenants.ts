@@ -21,11 +21,10 @@ import {
 
 const ERASED_AT_ONCE = 2000;
 
-/** How many rows of each kind were deleted with a tenant. `versions`, `contents`, and `directories` are those of its history. */
+/** How many rows of each kind were deleted with a tenant. `versions` and `directories` are those of its history. */
 export interface Erased {
   entries: number;
   versions: number;
-  contents: number;
   directories: number;
   answers: number;
   keys: number;
@@ -99,7 +98,7 @@ export class Tenants {
   async delete(tenant: string): Promise<Erased | undefined> {
     if (!(await this.suspend(tenant, true))) return undefined;
 
-    const erased: Erased = { entries: 0, versions: 0, contents: 0, directories: 0, answers: 0, keys: 0 };
+    const erased: Erased = { entries: 0, versions: 0, directories: 0, answers: 0, keys: 0 };
     while (!(await eraseBatch(this.#database.query, tenant, erased)));
     return this.#database.transaction(async (query) => {
       await query(lockTenantQuery, { tenant });
@@ -141,7 +140,7 @@ export function noRoom(tenant: string, { of, used, limit, needed }: OverQuota, w
 export async function eraseLocked(
   query: QueryExecutor,
   tenant: string,
-  erased: Erased = { entries: 0, versions: 0, contents: 0, directories: 0, answers: 0, keys: 0 },
+  erased: Erased = { entries: 0, versions: 0, directories: 0, answers: 0, keys: 0 },
 ): Promise<Erased> {
   while (!(await eraseBatch(query, tenant, erased)));
   erased.keys += (await query(deleteTenantKeysQuery, { tenant })).count;
@@ -155,11 +154,10 @@ async function eraseBatch(query: QueryExecutor, tenant: string, erased: Erased):
   const entries = Number((await query(eraseEntriesQuery, batch)).rows[0]?.erased ?? 0);
   const answers = (await query(eraseAnswersQuery, batch)).count;
   const history = (await query(eraseHistoryQuery, batch)).rows[0];
-  const { versions = 0, contents = 0, directories = 0 } = history ?? {};
+  const { versions = 0, directories = 0 } = history ?? {};
   erased.entries += entries;
   erased.versions += versions;
-  erased.contents += contents;
   erased.directories += directories;
   erased.answers += answers;
-  return Math.max(entries, versions + contents + directories, answers) < ERASED_AT_ONCE;
+  return Math.max(entries, versions + directories, answers) < ERASED_AT_ONCE;
 }

@@ -26,16 +26,16 @@ export const copyEntriesQuery = defineQuery<
   ['tenant', 'to', 'after', 'limit', 'bytes', 'keepsHistory', 'at', 'origin'],
   `
 INSERT INTO entries AS e (
-  tenant_id, path, parent_path, kind, content, version, created_at, updated_at, accessed_at,
-  memory_id, content_id, operation, changed_at, origin
+  tenant_id, path, parent_path, kind, content, created_at, updated_at, accessed_at, version, memory_id, operation, changed_at, origin
 )
-SELECT $2, path, parent_path, kind, content, version, created_at, updated_at, accessed_at,
-  CASE WHEN $6::boolean THEN memory_id END, CASE WHEN $6 THEN content_id END, CASE WHEN $6 THEN operation END,
-  CASE WHEN $6 THEN changed_at ELSE $7::timestamptz END,
+SELECT $2, path, parent_path, kind, content, created_at, updated_at, accessed_at,
+  CASE WHEN $6::boolean THEN version WHEN kind = 'file' THEN id END, CASE WHEN $6 THEN memory_id WHEN kind = 'file' THEN id END,
+  CASE WHEN $6 THEN operation WHEN kind = 'file' THEN 'created' END, CASE WHEN $6 THEN changed_at ELSE $7::timestamptz END,
   CASE WHEN $6 THEN origin WHEN kind = 'file' THEN $8::text::jsonb END
 FROM (
-  SELECT *, sum(COALESCE(size_bytes, 0)) OVER (ORDER BY path) - COALESCE(size_bytes, 0) AS before FROM entries
-  WHERE tenant_id = $1 AND path > $3 ORDER BY path LIMIT $4
+  SELECT *, memory_version_id(memory_id_prefix($7::timestamptz), memory_id) AS id,
+    sum(COALESCE(size_bytes, 0)) OVER (ORDER BY path) - COALESCE(size_bytes, 0) AS before
+  FROM entries WHERE tenant_id = $1 AND path > $3 ORDER BY path LIMIT $4
 ) AS page
 WHERE before < $5::bigint ORDER BY path
 RETURNING e.path
@@ -44,31 +44,23 @@ RETURNING e.path
 
 type HistoryPage = { tenant: string; to: string; after: string; limit: number };
 
-export const copyVersionsQuery = defineQuery<HistoryPage, { id: string }>(
+/** Copies at most `limit` versions, stopping once they exceed `bytes`, but at least one if there is one. */
+export const copyVersionsQuery = defineQuery<HistoryPage & { bytes: number }, { id: string }>(
   'copy_versions',
-  ['tenant', 'to', 'after', 'limit'],
-  `
-INSERT INTO versions AS v (
-  tenant_id, id, memory_id, operation, path, content_id, size_bytes, created_at, superseded_at, origin, redacted_at, redacted_by
-)
-SELECT $2, id, memory_id, operation, path, content_id, size_bytes, created_at, superseded_at, origin, redacted_at, redacted_by
-FROM versions WHERE tenant_id = $1 AND id > $3::text::uuid ORDER BY id LIMIT $4
-RETURNING v.id
-`,
-);
-
-/** Copies at most `limit` contents, stopping once they exceed `bytes`, but at least one if there is one. */
-export const copyContentsQuery = defineQuery<HistoryPage & { bytes: number }, { id: string }>(
-  'copy_contents',
   ['tenant', 'to', 'after', 'limit', 'bytes'],
   `
-INSERT INTO version_contents AS c (tenant_id, id, content)
-SELECT $2, id, content FROM (
-  SELECT id, content, sum(size_bytes) OVER (ORDER BY id) - size_bytes AS before FROM version_contents
+INSERT INTO versions AS v (
+  tenant_id, id, memory_id, operation, path, size_bytes, content_sha256, splice_start, splice_length, content,
+  created_at, superseded_at, origin, redacted_at, redacted_by, bytes
+)
+SELECT $2, id, memory_id, operation, path, size_bytes, content_sha256, splice_start, splice_length, content,
+  created_at, superseded_at, origin, redacted_at, redacted_by, memory_version_bytes($2, path, origin, content)
+FROM (
+  SELECT *, sum(bytes) OVER (ORDER BY id) - bytes AS before FROM versions
   WHERE tenant_id = $1 AND id > $3::text::uuid ORDER BY id LIMIT $4
 ) AS page
 WHERE before < $5::bigint
-RETURNING c.id
+RETURNING v.id
 `,
 );
 
@@ -82,10 +74,14 @@ SELECT $2, path, made_at, removed_at FROM past_directories WHERE tenant_id = $1
 `,
 );
 
+/** Assigns to the counters of a tenant's history what its rows are. */
+export const COUNTED_HISTORY = `
+  history_versions = (SELECT count(*) FROM versions AS v WHERE v.tenant_id = $1),
+  history_bytes = (SELECT COALESCE(sum(v.bytes), 0) FROM versions AS v WHERE v.tenant_id = $1)
+    + (SELECT COALESCE(sum(memory_directory_bytes(d.tenant_id, d.path)), 0) FROM past_directories AS d WHERE d.tenant_id = $1)`;
+
 /** The columns of a tenant that describe its history; times as text. */
 export type HistoryState = {
-  versions: number;
-  bytes: number;
   since: string;
   lastChangeAt: string | null;
   /** Of the tenant: a revert goes back no further. */
@@ -96,24 +92,23 @@ export const readHistoryStateQuery = defineQuery<{ tenant: string }, HistoryStat
   'read_history_state',
   ['tenant'],
   `
-SELECT history_versions::float8 AS versions, history_bytes::float8 AS bytes, history_since::text AS since,
-  last_change_at::text AS "lastChangeAt", created_at::text AS "createdAt" FROM tenants WHERE id = $1
+SELECT history_since::text AS since, last_change_at::text AS "lastChangeAt", created_at::text AS "createdAt" FROM tenants WHERE id = $1
 `,
 );
 
+/** Describes a history that has been copied, and counts it. */
 export const setHistoryStateQuery = defineQuery<{ tenant: string } & HistoryState>(
   'set_history_state',
-  ['tenant', 'versions', 'bytes', 'since', 'lastChangeAt', 'createdAt'],
+  ['tenant', 'since', 'lastChangeAt', 'createdAt'],
   `
-UPDATE tenants SET history_versions = $2::bigint, history_bytes = $3::bigint, history_since = $4::text::timestamptz,
-  last_change_at = $5::text::timestamptz, created_at = $6::text::timestamptz WHERE id = $1
+UPDATE tenants SET ${COUNTED_HISTORY},
+  history_since = $2::text::timestamptz, last_change_at = $3::text::timestamptz, created_at = $4::text::timestamptz WHERE id = $1
 `,
 );
 
 export const copyQueries = [
   copyEntriesQuery,
   copyVersionsQuery,
-  copyContentsQuery,
   copyPastDirectoriesQuery,
   readHistoryStateQuery,
   setHistoryStateQuery,

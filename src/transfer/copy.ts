@@ -15,7 +15,6 @@ import {
 } from '../tenants/queries.ts';
 import { eraseLocked } from '../tenants/tenants.ts';
 import {
-  copyContentsQuery,
   copyEntriesQuery,
   copyPastDirectoriesQuery,
   copyVersionsQuery,
@@ -101,11 +100,7 @@ async function copyEntries(
 async function copyHistory(query: QueryExecutor, from: string, to: string): Promise<void> {
   const tenant = from;
   await inPages(BEFORE_ALL_IDS, async (after) => {
-    const { rows } = await query(copyVersionsQuery, { tenant, to, after, limit: PAGE.limit });
-    return rows.map(({ id }) => id);
-  });
-  await inPages(BEFORE_ALL_IDS, async (after) => {
-    const { rows } = await query(copyContentsQuery, { tenant, to, after, ...PAGE });
+    const { rows } = await query(copyVersionsQuery, { tenant, to, after, ...PAGE });
     return rows.map(({ id }) => id);
   });
   await query(copyPastDirectoriesQuery, { tenant, to });

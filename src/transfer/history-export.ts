@@ -1,12 +1,14 @@
 import { ServiceError } from '../errors.ts';
 import { History } from '../history/history.ts';
+import { LAST_ID } from '../history/queries.ts';
+import { versionOf } from '../history/version.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import { batches } from '../util/batches.ts';
-import { archivedVersion, FOLDER, MANIFEST, PAGE_ROWS } from './history-format.ts';
-import { exportContentsQuery, exportPastDirectoriesQuery, readManifestQuery } from './history-queries.ts';
+import { archivedVersion, FOLDER, MANIFEST, PAGE_BYTES, PAGE_ROWS } from './history-format.ts';
+import { exportPastDirectoriesQuery, exportVersionsQuery, readManifestQuery } from './history-queries.ts';
 import { BATCH } from './import.ts';
 
-const BEFORE_ALL_IDS = '00000000-0000-0000-0000-000000000000';
+const PAGE = { items: PAGE_ROWS, weight: PAGE_BYTES, weightOf: (line: string) => Buffer.byteLength(line) };
 
 /** An entry of an archive that is no file of the memory; `modified` in seconds since 1970. */
 export interface ExportedHistory {
@@ -34,34 +36,42 @@ export async function exportHistory(
     write({ path: `/${FOLDER}/${name}`, kind: 'history', content, modified });
   const addPages = async (folder: string, rows: AsyncIterable<object>) => {
     let page = 0;
-    for await (const lines of batches(rows, { items: PAGE_ROWS, weight: PAGE_ROWS, weightOf: () => 1 })) {
+    for await (const lines of batches(linesOf(rows), PAGE)) {
       page++;
-      const name = `${folder}/${String(page).padStart(6, '0')}.ndjson`;
-      await add(name, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+      await add(`${folder}/${String(page).padStart(6, '0')}.ndjson`, lines.join(''));
     }
   };
 
   await add(MANIFEST, `${JSON.stringify({ format: 1, ...manifest }, null, 2)}\n`);
   await addPages('versions', versionsOf(query, tenant));
-  for await (const { id, content } of contentsOf(query, tenant)) await add(`contents/${id}`, content);
   await addPages('directories', directoriesOf(query, tenant));
   return manifest.versions;
 }
 
-async function* versionsOf(query: QueryExecutor, tenant: string) {
-  for await (const version of new History({ query }).versions(tenant)) yield archivedVersion(version);
+async function* linesOf(rows: AsyncIterable<object>): AsyncGenerator<string> {
+  for await (const row of rows) yield `${JSON.stringify(row)}\n`;
 }
 
-async function* contentsOf(query: QueryExecutor, tenant: string) {
-  let after = BEFORE_ALL_IDS;
+async function* versionsOf(query: QueryExecutor, tenant: string) {
+  const history = new History({ query });
+  let before = LAST_ID;
   for (;;) {
-    const { rows } = await query(exportContentsQuery, {
-      ...{ tenant, after, limit: BATCH.rows, bytes: BATCH.bytes },
+    const { rows } = await query(exportVersionsQuery, {
+      ...{ tenant, before, limit: PAGE_ROWS, bytes: BATCH.bytes },
     });
     const last = rows.at(-1);
     if (last === undefined) return;
-    yield* rows;
-    after = last.id;
+    const wholes = await history.contents(
+      tenant,
+      rows.flatMap(({ needsWhole, memoryId, id }) => (needsWhole ? [{ memoryId, versionId: id }] : [])),
+    );
+    for (const { spliceStart, spliceLength, keptContent, needsWhole, ...row } of rows) {
+      const kept = needsWhole
+        ? { spliceStart: null, spliceLength: null, keptContent: wholes.get(row.id) ?? null }
+        : { spliceStart, spliceLength, keptContent };
+      yield archivedVersion(versionOf(row), kept);
+    }
+    before = last.id;
   }
 }
 

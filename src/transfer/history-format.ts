@@ -3,19 +3,24 @@ import { OperatorError } from '../errors.ts';
 import { storedActor, storedOrigin } from '../history/origin.ts';
 import { type Version, versionRecord } from '../history/version.ts';
 import { parsePath } from '../memory/path.ts';
+import type { KeptContent } from './history-queries.ts';
 
 /*
- * How an archive holds a history: docs/history.md, Archives. Beside `memories/` there is a folder with a manifest, the contents that no live
- * file has, and pages of JSON lines.
+ * How an archive holds a history: docs/history.md, Archives. Beside `memories/` there is a folder with a manifest and pages of JSON lines.
  */
 
 export const FOLDER = 'history';
 export const MANIFEST = 'memory-history.json';
-/** Lines of a page. */
+/** The most lines of a page, and about how many bytes it has unless a single line has more. */
 export const PAGE_ROWS = 500;
+export const PAGE_BYTES = 4 * 1024 * 1024;
 
 const TIME = z.string().refine(isTime, 'is not a time in UTC to the microsecond');
 const ID = z.guid();
+const OFFSET = z
+  .int()
+  .min(0)
+  .max(2 ** 30);
 const PATH = z.string().refine((path) => {
   const parsed = parsePath(path);
   return parsed.ok && parsed.path === path;
@@ -35,7 +40,6 @@ export const manifestSchema = z.strictObject({
   created_at: TIME,
   complete_since: TIME,
   versions: z.int().nonnegative(),
-  contents: z.int().nonnegative(),
   directories: z.int().nonnegative(),
 });
 export type Manifest = z.infer<typeof manifestSchema>;
@@ -43,9 +47,8 @@ export type Manifest = z.infer<typeof manifestSchema>;
 const version = z.strictObject({
   id: ID,
   memory_id: ID,
-  operation: z.enum(['created', 'modified', 'deleted']),
+  operation: z.enum(['created', 'modified', 'renamed', 'deleted']),
   path: PATH.nullable(),
-  content_id: ID.nullable(),
   content_sha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
@@ -58,6 +61,9 @@ const version = z.strictObject({
   tool_use_id: z.string().nullable(),
   redacted_at: TIME.nullable(),
   redacted_by: ACTOR.nullable(),
+  splice_start: OFFSET.nullable(),
+  splice_length: OFFSET.nullable(),
+  content: z.string().nullable(),
 });
 type ArchivedVersion = z.infer<typeof version>;
 
@@ -75,11 +81,17 @@ export const directorySchema = z
 export type ArchivedDirectory = z.infer<typeof directorySchema>;
 
 function hasItsContent(each: ArchivedVersion): boolean {
-  const { path, content_id, content_sha256, superseded_at } = each;
-  if (each.redacted_at !== null) return path === null && content_id === null && superseded_at !== null;
+  const { path, content, content_sha256, content_size_bytes, splice_start, splice_length, superseded_at } =
+    each;
+  const isSplice = splice_start !== null;
+  if (isSplice !== (splice_length !== null) || (isSplice && content === null)) return false;
+  const hasContent = content_sha256 !== null && content_size_bytes !== null;
+  if (each.redacted_at !== null)
+    return path === null && content === null && !hasContent && superseded_at !== null;
   if (path === null) return false;
-  if (each.operation === 'deleted') return content_id === null && superseded_at === each.created_at;
-  return content_id !== null && content_sha256 !== null;
+  if (each.operation === 'deleted')
+    return content === null && !hasContent && superseded_at === each.created_at;
+  return hasContent && (content === null) === (superseded_at === null);
 }
 
 function isTime(text: string): boolean {
@@ -88,23 +100,26 @@ function isTime(text: string): boolean {
   return seconds > 0 && new Date(seconds).toISOString().startsWith(text.slice(0, 19));
 }
 
-/** A version as a line of an archive: what `log --json` has, and how long it was current with which content. */
-export function archivedVersion(version: Version): ArchivedVersion {
-  const { contentId, supersededAt } = version;
-  return { ...versionRecord(version), content_id: contentId, superseded_at: supersededAt };
+/** A version as a line of an archive: what `log --json` has, how long it was current, and what is kept of its content. */
+export function archivedVersion(version: Version, kept: KeptContent): ArchivedVersion {
+  return {
+    ...versionRecord(version),
+    superseded_at: version.supersededAt,
+    splice_start: kept.spliceStart,
+    splice_length: kept.spliceLength,
+    content: kept.keptContent,
+  };
 }
 
 /** A version as the import queries take it. */
 export function storedVersion(archived: ArchivedVersion) {
-  const { actor, request_id, tool_use_id, redacted_by, content_sha256: sha256, ...columns } = archived;
-  const { content_size_bytes: _, ...others } = columns;
-  // A version from before there was a history has no origin.
-  const isUnknown = actor.type === 'anonymous' && request_id === null && tool_use_id === null;
+  const { actor, request_id, tool_use_id, redacted_by, ...columns } = archived;
+  const { content_sha256: sha256, content_size_bytes: size_bytes, ...others } = columns;
   const origin = { actor, requestId: request_id ?? undefined, toolUseId: tool_use_id ?? undefined };
   return {
     ...others,
-    sha256,
-    origin: isUnknown ? null : JSON.parse(storedOrigin(origin)),
+    ...{ sha256, size_bytes },
+    origin: JSON.parse(storedOrigin(origin)),
     redacted_by: redacted_by === null ? null : JSON.parse(storedActor(redacted_by)),
   };
 }

@@ -1,5 +1,7 @@
+import { COLUMNS, type VersionRow } from '../history/queries.ts';
 import { defineQuery } from '../postgres/query.ts';
 import { time } from '../postgres/time.ts';
+import { COUNTED_HISTORY } from './copy-queries.ts';
 import type { Manifest } from './history-format.ts';
 
 /** What an archive says about a whole history. */
@@ -9,25 +11,39 @@ export const readManifestQuery = defineQuery<{ tenant: string }, Omit<Manifest, 
   `
 SELECT ${time('created_at')} AS created_at, ${time('history_since')} AS complete_since,
   (SELECT count(*) FROM memory_versions AS v WHERE v.tenant_id = $1)::float8 AS versions,
-  (SELECT count(*) FROM version_contents AS c WHERE c.tenant_id = $1)::float8 AS contents,
   (SELECT count(*) FROM memory_directories AS d WHERE d.tenant_id = $1)::float8 AS directories
 FROM tenants WHERE id = $1
 `,
 );
 
-/** A page of contents in the order of their ids: no more once they have `bytes` together, but at least one if there is one. */
-export const exportContentsQuery = defineQuery<
-  { tenant: string; after: string; limit: number; bytes: number },
-  { id: string; content: string }
+/** What the table keeps of a version's content: src/postgres/schema.ts. */
+export interface KeptContent {
+  spliceStart: number | null;
+  spliceLength: number | null;
+  keptContent: string | null;
+}
+
+/**
+ * A page of versions, the newest first: no more once they have `bytes` together, but at least one if there is one. `needsWhole`: the
+ * content is to be made from the live file, which an archive may hold in another form.
+ */
+export const exportVersionsQuery = defineQuery<
+  { tenant: string; before: string; limit: number; bytes: number },
+  VersionRow & KeptContent & { needsWhole: boolean }
 >(
-  'export_contents',
-  ['tenant', 'after', 'limit', 'bytes'],
+  'export_versions',
+  ['tenant', 'before', 'limit', 'bytes'],
   `
-SELECT id, content FROM (
-  SELECT id, content, sum(size_bytes) OVER (ORDER BY id) - size_bytes AS before FROM version_contents
-  WHERE tenant_id = $1 AND id > $2::text::uuid ORDER BY id LIMIT $3
-) AS page
-WHERE before < $4::bigint ORDER BY id
+SELECT ${COLUMNS}, v.splice_start AS "spliceStart", v.splice_length AS "spliceLength", v.kept_content AS "keptContent",
+  v.splice_start IS NOT NULL AND NOT EXISTS (
+    SELECT FROM versions AS newer WHERE newer.tenant_id = $1 AND newer.memory_id = v.memory_id AND newer.id > v.id
+  ) AS "needsWhole"
+FROM (
+  SELECT v.*, sum(COALESCE(octet_length(v.kept_content), 0)) OVER (ORDER BY v.id DESC)
+    - COALESCE(octet_length(v.kept_content), 0) AS before
+  FROM memory_versions AS v WHERE v.tenant_id = $1 AND v.id < $2::text::uuid ORDER BY v.id DESC LIMIT $3
+) AS v
+WHERE v.before < $4::bigint ORDER BY v.id DESC
 `,
 );
 
@@ -58,26 +74,13 @@ SELECT NOT EXISTS (SELECT FROM entries WHERE tenant_id = $1 AND path > '/memorie
 
 // The following are for a tenant that had neither and has been locked. Rows go as a JSON array.
 
-/** Returns the ids of those that were not there. */
-export const importContentsQuery = defineQuery<
-  { tenant: string; ids: string[]; contents: string[] },
-  { id: string }
->(
-  'import_contents',
-  ['tenant', 'ids', 'contents'],
-  `
-INSERT INTO version_contents AS made (tenant_id, id, content)
-SELECT $1, c.id::uuid, c.content FROM unnest($2::text[], $3::text[]) AS c (id, content)
-ON CONFLICT (tenant_id, id) DO NOTHING
-RETURNING made.id
-`,
-);
-
 const VERSIONS = `json_to_recordset($2::text::json) AS v (
-  id uuid, memory_id uuid, operation text, path text, content_id uuid, sha256 text, created_at timestamptz,
-  superseded_at timestamptz, origin jsonb, redacted_at timestamptz, redacted_by jsonb, head_path text
+  id uuid, memory_id uuid, operation text, path text, sha256 text, size_bytes integer, created_at timestamptz,
+  superseded_at timestamptz, origin jsonb, redacted_at timestamptz, redacted_by jsonb,
+  splice_start integer, splice_length integer, content text
 )`;
-const HAS_HASH = (content: string) => `(v.sha256 IS NULL OR v.sha256 = memory_sha256(${content}))`;
+/** Ids begin with the time. */
+const HAS_ITS_TIME = `v.id >= memory_first_id(v.created_at) AND v.id < memory_first_id(v.created_at + interval '1 microsecond')`;
 
 /** Makes imported files the versions that they were. Returns the ids of those whose content is that of the version. */
 export const importHeadsQuery = defineQuery<{ tenant: string; rows: string }, { id: string }>(
@@ -85,30 +88,68 @@ export const importHeadsQuery = defineQuery<{ tenant: string; rows: string }, { 
   ['tenant', 'rows'],
   `
 UPDATE entries AS e SET
-  version = v.id, memory_id = v.memory_id, content_id = v.content_id, operation = v.operation, changed_at = v.created_at, origin = v.origin
+  version = v.id, memory_id = v.memory_id, operation = v.operation, changed_at = v.created_at, origin = v.origin
 FROM ${VERSIONS}
-WHERE e.tenant_id = $1 AND e.path = v.path AND e.kind = 'file' AND ${HAS_HASH('e.content')}
+WHERE e.tenant_id = $1 AND e.path = v.path AND e.kind = 'file' AND ${HAS_ITS_TIME}
+  AND (v.sha256 IS NULL OR v.sha256 = encode(memory_sha256(e.content), 'hex'))
 RETURNING v.id
 `,
 );
 
-/** Makes superseded versions, whose content is there, or that of the live file at `head_path`. Returns the ids of those that fit it. */
+/** Makes superseded versions. Returns the ids of those that were not there. */
 export const importVersionsQuery = defineQuery<{ tenant: string; rows: string }, { id: string }>(
   'import_versions',
   ['tenant', 'rows'],
   `
 INSERT INTO versions AS made (
-  tenant_id, id, memory_id, operation, path, content_id, size_bytes, created_at, superseded_at, origin, redacted_at, redacted_by
+  tenant_id, id, memory_id, operation, path, size_bytes, content_sha256, splice_start, splice_length, content,
+  created_at, superseded_at, origin, redacted_at, redacted_by, bytes
 )
-SELECT $1, v.id, v.memory_id, v.operation, v.path, v.content_id, COALESCE(c.size_bytes, e.size_bytes), v.created_at, v.superseded_at,
-  v.origin, v.redacted_at, v.redacted_by
+SELECT $1, v.id, v.memory_id, v.operation, v.path, v.size_bytes, decode(v.sha256, 'hex'), v.splice_start, v.splice_length, v.content,
+  v.created_at, v.superseded_at, v.origin, v.redacted_at, v.redacted_by, memory_version_bytes($1, v.path, v.origin, v.content)
 FROM ${VERSIONS}
-LEFT JOIN version_contents AS c ON c.tenant_id = $1 AND c.id = v.content_id
-LEFT JOIN entries AS e ON e.tenant_id = $1 AND e.path = v.head_path
-WHERE v.content_id IS NULL OR (COALESCE(c.content, e.content) IS NOT NULL AND ${HAS_HASH('COALESCE(c.content, e.content)')})
+WHERE ${HAS_ITS_TIME}
 ON CONFLICT (tenant_id, id) DO NOTHING
 RETURNING made.id
 `,
+);
+
+/** A page of the files that have superseded versions, by their ids. */
+export const listPastFilesQuery = defineQuery<
+  { tenant: string; after: string; limit: number },
+  { memoryId: string }
+>(
+  'list_past_files',
+  ['tenant', 'after', 'limit'],
+  `
+SELECT DISTINCT memory_id AS "memoryId" FROM versions WHERE tenant_id = $1 AND memory_id > $2::text::uuid
+ORDER BY memory_id LIMIT $3
+`,
+);
+
+/** The superseded versions of a file that have a content, the newest first, until they have `bytes` together. */
+export const readPastContentsQuery = defineQuery<
+  { tenant: string; memoryId: string; before: string; bytes: number; withContents: boolean },
+  { id: string; isRight: boolean; content: string | null }
+>(
+  'read_past_contents',
+  ['tenant', 'memoryId', 'before', 'bytes', 'withContents'],
+  `
+SELECT id, is_right AS "isRight", content
+FROM memory_past_contents($1, $2::text::uuid, $3::text::uuid, $4::bigint, $5::boolean)
+`,
+);
+
+/** Gives a superseded version another content. */
+export const replaceContentQuery = defineQuery<{
+  tenant: string;
+  memoryId: string;
+  version: string;
+  content: string;
+}>(
+  'replace_content',
+  ['tenant', 'memoryId', 'version', 'content'],
+  'SELECT memory_replace_content($1, $2::text::uuid, $3::text::uuid, $4)',
 );
 
 const DIRECTORIES =
@@ -138,12 +179,7 @@ export const countHistoryQuery = defineQuery<{ tenant: string; createdAt: string
   'count_history',
   ['tenant', 'createdAt', 'since'],
   `
-UPDATE tenants SET
-  history_versions = (SELECT count(*) FROM versions AS v WHERE v.tenant_id = $1),
-  history_bytes = memory_history_row_bytes() * (
-      (SELECT count(*) FROM versions AS v WHERE v.tenant_id = $1)
-      + (SELECT count(*) FROM past_directories AS d WHERE d.tenant_id = $1)
-    ) + (SELECT COALESCE(sum(c.size_bytes), 0) FROM version_contents AS c WHERE c.tenant_id = $1),
+UPDATE tenants SET ${COUNTED_HISTORY},
   created_at = LEAST(created_at, $2::timestamptz), history_since = $3::timestamptz,
   last_change_at = GREATEST(
     last_change_at, $3::timestamptz,
@@ -160,19 +196,10 @@ export const findDamageQuery = defineQuery<{ tenant: string }, { what: string; a
   ['tenant'],
   `
 SELECT * FROM (
-  SELECT 'belongs to no version' AS what, 'the content ' || id AS at FROM (
-    SELECT c.id FROM version_contents AS c WHERE c.tenant_id = $1
-    EXCEPT SELECT v.content_id FROM versions AS v WHERE v.tenant_id = $1
-  ) AS unused
-  UNION ALL
-  SELECT 'is there twice', 'the version ' || id FROM (
+  SELECT 'is there twice' AS what, 'the version ' || id AS at FROM (
     SELECT v.id FROM versions AS v WHERE v.tenant_id = $1
     INTERSECT SELECT e.version FROM entries AS e WHERE e.tenant_id = $1
   ) AS twice
-  UNION ALL
-  SELECT 'belongs to several files', 'the content ' || v.content_id FROM memory_versions AS v
-  WHERE v.tenant_id = $1 AND v.content_id IS NOT NULL
-  GROUP BY v.content_id HAVING count(DISTINCT v.memory_id) > 1
   UNION ALL
   SELECT 'is not over when the next one of its file begins', 'the version ' || id FROM (
     SELECT v.id, v.superseded_at, lead(v.created_at) OVER (PARTITION BY v.memory_id ORDER BY v.created_at, v.superseded_at) AS next
@@ -195,12 +222,14 @@ SELECT * FROM (
 
 export const historyTransferQueries = [
   readManifestQuery,
-  exportContentsQuery,
+  exportVersionsQuery,
   exportPastDirectoriesQuery,
   isUntouchedQuery,
-  importContentsQuery,
   importHeadsQuery,
   importVersionsQuery,
+  listPastFilesQuery,
+  readPastContentsQuery,
+  replaceContentQuery,
   importDirectoryTimesQuery,
   importPastDirectoriesQuery,
   countHistoryQuery,

@@ -127,10 +127,15 @@ export const importFilesQuery = defineQuery<{
   'import_files',
   ['tenant', 'paths', 'contents', 'versions', 'modified', 'at', 'origin'],
   `
-INSERT INTO entries AS e (tenant_id, path, parent_path, kind, content, version, updated_at, changed_at, origin)
-SELECT $1, f.path, memory_parent(f.path), 'file', f.content, f.version::uuid, f.modified::timestamptz, $6::timestamptz,
+INSERT INTO entries AS e (
+  tenant_id, path, parent_path, kind, content, version, memory_id, operation, updated_at, changed_at, origin
+)
+SELECT $1, f.path, memory_parent(f.path), 'file', f.content, f.id, f.id, 'created', f.modified::timestamptz, $6::timestamptz,
   $7::text::jsonb
-FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) AS f (path, content, version, modified)
+FROM (
+  SELECT *, memory_version_id(memory_id_prefix($6::timestamptz), version::uuid) AS id
+  FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) AS given (path, content, version, modified)
+) AS f
 `,
 );
 

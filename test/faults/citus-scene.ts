@@ -17,15 +17,7 @@ export const LIMITS = { DB_CONNECT_TIMEOUT_MS: '2000', DB_POOL_MAX: '12' };
 const LIMIT_MS = 30_000;
 
 /** The tables in an order in which their foreign keys hold. */
-export const TABLES = [
-  'tenants',
-  'api_keys',
-  'entries',
-  'versions',
-  'version_contents',
-  'past_directories',
-  'idempotency_keys',
-];
+export const TABLES = ['tenants', 'api_keys', 'entries', 'versions', 'past_directories', 'idempotency_keys'];
 
 export interface Scene {
   cluster: FaultyCluster;

@@ -169,8 +169,8 @@ async function prepare(url: string, setup: string, headers: Record<string, strin
   ];
   for (const file of files) await send(url, JSON.stringify(file), attacker);
   await postgres.query(
-    `INSERT INTO entries (tenant_id, path, parent_path, kind, content, version)
-     SELECT '${ATTACKER}', '/memories/d/' || n, '/memories/d', 'file', 'x', gen_random_uuid() FROM generate_series(1, 9899) AS n`,
+    `INSERT INTO entries (tenant_id, path, parent_path, kind, content, version, memory_id, operation, changed_at)
+     SELECT '${ATTACKER}', '/memories/d/' || n, '/memories/d', 'file', 'x', memory_version_id(memory_id_prefix(now()), gen_random_uuid()), gen_random_uuid(), 'created', now() FROM generate_series(1, 9899) AS n`,
   );
   await postgres.query(
     `UPDATE tenants SET file_count = file_count + 9899, byte_count = byte_count + 9899 WHERE id = '${ATTACKER}'`,

@@ -382,9 +382,9 @@ describe('the plan of every batch', () => {
     client = await connectTo(database.url, { options: plannerOptions });
     await client.query(`
       INSERT INTO tenants (id) SELECT 't' || t FROM generate_series(1, 100) AS t;
-      INSERT INTO entries (tenant_id, path, parent_path, kind) SELECT id, '/memories', NULL, 'dir' FROM tenants;
-      INSERT INTO entries (tenant_id, path, parent_path, kind, content, version)
-      SELECT id, '/memories/f' || f, '/memories', 'file', 'x', gen_random_uuid() FROM tenants, generate_series(1, 20) AS f;
+      INSERT INTO entries (tenant_id, path, parent_path, kind, changed_at) SELECT id, '/memories', NULL, 'dir', now() FROM tenants;
+      INSERT INTO entries (tenant_id, path, parent_path, kind, content, version, memory_id, operation, changed_at)
+      SELECT id, '/memories/f' || f, '/memories', 'file', 'x', memory_version_id(memory_id_prefix(now()), gen_random_uuid()), gen_random_uuid(), 'created', now() FROM tenants, generate_series(1, 20) AS f;
       ANALYZE tenants, entries`);
   });
   afterAll(async () => {

@@ -59,7 +59,7 @@ async function story(service: Service): Promise<string> {
 /** Makes a version as `redact` leaves it. Its content stays, so these tests have a database of their own. */
 async function redact(service: Service, tenant: string, id: string): Promise<void> {
   const done = await service.query(
-    `UPDATE versions SET path = NULL, content_id = NULL, size_bytes = NULL, redacted_at = '2026-01-02T03:04:05.000006Z',
+    `UPDATE versions SET path = NULL, content = NULL, splice_start = NULL, splice_length = NULL, content_sha256 = NULL, size_bytes = NULL, redacted_at = '2026-01-02T03:04:05.000006Z',
        redacted_by = '{"type":"operator","name":"ada"}'::jsonb
      WHERE tenant_id = $1::text AND id = $2::text::uuid RETURNING id`,
     [tenant, id],
@@ -80,7 +80,7 @@ describeServiceOnOwnDatabase('log', (service, kind) => {
     ).toBe(`TIME                         VERSION                               OPERATION      BYTES  BY                    PATH
 T..........................  V...................................  created            3  anonymous             /memories/d/a.md
 T..........................  V...................................  deleted            -  anonymous             /memories/b.md
-T..........................  V...................................  modified          10  anonymous             /memories/d/a.md -> /memories/b.md
+T..........................  V...................................  renamed           10  anonymous             /memories/d/a.md -> /memories/b.md
 T..........................  V...................................  modified          10  anonymous             /memories/d/a.md
 T..........................  V...................................  created            1  anonymous             /memories/d/x
 T..........................  V...................................  created            8  anonymous             /memories/d/a.md
@@ -109,7 +109,7 @@ deleted file mode 100644
 -one
 -three
 
-T..........................  V...................................  modified          10  anonymous             /memories/d/a.md -> /memories/b.md
+T..........................  V...................................  renamed           10  anonymous             /memories/d/a.md -> /memories/b.md
 diff --git a/memories/d/a.md b/memories/b.md
 rename from memories/d/a.md
 rename to memories/b.md
@@ -142,7 +142,7 @@ new file mode 100644
     expect(first.map(({ operation, path }) => [operation, path])).toStrictEqual([
       ...[
         ['deleted', b],
-        ['modified', b],
+        ['renamed', b],
         ['modified', a],
         ['created', a],
       ],
@@ -151,8 +151,9 @@ new file mode 100644
     const both = await json(service(), 'log', tenant, a);
     expect(both.slice(1)).toStrictEqual(first);
     expect(both[0]?.memory_id).not.toBe(first[0]?.memory_id);
+    // With the version that moved a file out of it.
     expect((await json(service(), 'log', tenant, '/memories/d')).map(({ path }) => path)).toStrictEqual([
-      ...[a, a, '/memories/d/x', a],
+      ...[a, b, a, '/memories/d/x', a],
     ]);
   });
 
@@ -272,8 +273,8 @@ redacted   T.......................... by operator ada
     expect(await failing(service(), 'log', tenant, '--limit', '0')).toContain(
       'Give a whole number of at least 1.',
     );
-    expect(await failing(service(), 'log', tenant, '--operation', 'renamed')).toContain(
-      'Allowed choices are created, modified, deleted.',
+    expect(await failing(service(), 'log', tenant, '--operation', 'moved')).toContain(
+      'Allowed choices are created, modified, renamed, deleted.',
     );
     expect(await failing(service(), 'log', 'nobody')).toBe(
       'There is no tenant nobody. Create it with: memory-service tenants create nobody',
@@ -288,7 +289,7 @@ describeServiceOnOwnDatabase('show', (service) => {
     expect(masked(await out(service(), ['show', tenant, String(moved?.id)]))).toBe(
       `version    V...................................
 memory     V...................................
-operation  modified
+operation  renamed
 path       /memories/b.md
 time       T..........................
 by         anonymous

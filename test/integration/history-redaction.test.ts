@@ -59,7 +59,7 @@ describeService('a redacted version', (service) => {
       cmd.replace('/memories/moved.md', secret, ''),
     );
     expect(await columnsWith(service(), secret)).toStrictEqual([
-      ...['public.idempotency_keys.content', 'public.version_contents.content'],
+      ...['public.idempotency_keys.content', 'public.versions.content'],
     ]);
 
     const [created, inserted, edited, moved, head] = await versionsOf(service(), tenant);
@@ -68,12 +68,12 @@ describeService('a redacted version', (service) => {
     expect(await redact(created)).toStrictEqual({ versions: 1, samePath: 2, answers: 3 });
     expect(await redact(inserted)).toStrictEqual({ versions: 1, samePath: 1, answers: 0 });
     // The rename shares the content of the edit.
-    expect(moved?.contentId).toBe(edited?.contentId);
+    expect(moved?.contentSha256).toBe(edited?.contentSha256);
     expect(await redact(edited)).toStrictEqual({ versions: 2, samePath: 0, answers: 0 });
     expect(await columnsWith(service(), secret)).toStrictEqual([]);
     await assertInvariants(service());
 
-    const redacted = { path: null, contentId: null, contentSha256: null, contentSizeBytes: null };
+    const redacted = { path: null, contentSha256: null, contentSizeBytes: null };
     const by = { redactedAt: expect.any(String), redactedBy: origin.actor };
     expect(await versionsOf(service(), tenant)).toMatchObject([
       ...[created, inserted, edited, moved].map((each) => ({ ...redacted, ...by, id: each?.id })),

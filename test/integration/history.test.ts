@@ -52,14 +52,18 @@ async function lastChange(service: Service, tenant: string): Promise<string> {
 
 /** A past tree in the model's form. */
 async function treeAt(service: Service, tenant: string, at: string): Promise<Map<string, string | null>> {
-  const entries: { path: string; contentId: string | null }[] = [];
+  const entries: { path: string; versionId: string | null; memoryId: string | null }[] = [];
   for await (const entry of historyOf(service).treeAt(tenant, ROOT, at)) entries.push(entry);
-  const ids = entries.flatMap(({ contentId }) => contentId ?? []);
-  const contents = await historyOf(service).contents(tenant, ids);
+  const contents = await historyOf(service).contents(
+    tenant,
+    entries.flatMap(({ versionId, memoryId }) =>
+      versionId === null || memoryId === null ? [] : [{ versionId, memoryId }],
+    ),
+  );
   const contentOf = (id: string | null) => (id === null ? null : (contents.get(id) ?? 'missing'));
   return new Map([
     [ROOT, null],
-    ...entries.map(({ path, contentId }) => [path, contentOf(contentId)] as const),
+    ...entries.map(({ path, versionId }) => [path, contentOf(versionId)] as const),
   ]);
 }
 
@@ -84,7 +88,7 @@ describeService('a change is recorded', (service) => {
       `created ${f} 4`,
       `modified ${f} 6`,
       `modified ${f} 11`,
-      'modified /memories/g.md 11',
+      'renamed /memories/g.md 11',
       'deleted /memories/g.md null',
     ]);
     const all = (await versionsOf(service(), tenant)).reverse();
@@ -97,7 +101,7 @@ describeService('a change is recorded', (service) => {
       ...all.slice(1).map(({ createdAt }) => createdAt),
       all.at(-1)?.createdAt,
     ]);
-    expect(all[2]?.contentId).toBe(all[3]?.contentId);
+    expect(all[2]?.contentSha256).toBe(all[3]?.contentSha256);
     const contents = await Promise.all(all.map(({ id }) => historyOf(service()).find(tenant, id)));
     expect(contents.map((each) => each?.content)).toStrictEqual([
       ...['one\n', 'three\n', 'zero\nthree\n', 'zero\nthree\n', null],
@@ -111,20 +115,23 @@ describeService('a change is recorded', (service) => {
     await run(service(), tenant, cmd.create('/memories/d/a', 'a'), cmd.create('/memories/d/e/b', 'bb'));
     const ids = (await versionsOf(service(), tenant)).map(({ memoryId }) => memoryId).sort();
     await run(service(), tenant, cmd.rename('/memories/d', '/memories/x/y'));
-    expect(await service().query('SELECT * FROM version_contents WHERE tenant_id = $1', [tenant])).toEqual(
-      [],
-    );
+    expect(
+      await service().query("SELECT * FROM versions WHERE tenant_id = $1 AND content <> ''", [tenant]),
+    ).toEqual([]);
     await run(service(), tenant, cmd.delete('/memories/x'));
     const versions = await versionsOf(service(), tenant);
     expect(versions.map(({ operation, path }) => `${operation} ${path}`).sort()).toStrictEqual([
       ...['created /memories/d/a', 'created /memories/d/e/b'],
       ...['deleted /memories/x/y/a', 'deleted /memories/x/y/e/b'],
-      ...['modified /memories/x/y/a', 'modified /memories/x/y/e/b'],
+      ...['renamed /memories/x/y/a', 'renamed /memories/x/y/e/b'],
     ]);
     expect(new Set(versions.map(({ createdAt }) => createdAt)).size).toBe(4);
     expect([...new Set(versions.map(({ memoryId }) => memoryId))].sort()).toStrictEqual(ids);
     expect(
-      await service().query('SELECT content FROM version_contents WHERE tenant_id = $1 ORDER BY 1', [tenant]),
+      await service().query(
+        "SELECT content FROM versions WHERE tenant_id = $1 AND content <> '' ORDER BY content",
+        [tenant],
+      ),
     ).toStrictEqual([{ content: 'a' }, { content: 'bb' }]);
     await assertInvariants(service());
   });
@@ -224,7 +231,7 @@ describeService('a change is recorded', (service) => {
       [tenant],
     );
     await service().query('UPDATE tenants SET ttl_days = 3 WHERE id = $1', [tenant]);
-    await expireFiles(service().database, { defaultTtlDays: 0, historyDays: 30 });
+    await expireFiles(service().database, { defaultTtlDays: 0, historyDays: 30, maxHistoryBytes: 0 });
     const [version, ...others] = await versionsOf(service(), tenant, { by: 'expiration' });
     expect(others).toStrictEqual([]);
     expect(version).toMatchObject({ operation: 'deleted', path: '/memories/d/old', contentSha256: null });
@@ -245,7 +252,7 @@ describeService('a change is recorded', (service) => {
       cmd.replace('/memories/d/f', '1', '2'),
       cmd.rename('/memories/d', '/memories/e'),
     );
-    expect(await log(service(), tenant)).toStrictEqual(['modified /memories/e/f 1']);
+    expect(await log(service(), tenant)).toStrictEqual(['renamed /memories/e/f 1']);
     expect((await versionsOf(service(), tenant))[0]?.memoryId).toBe(first?.memoryId);
     await expect(treeAt(service(), tenant, created)).rejects.toThrow(HistoryIncomplete);
     await run(service(), tenant, cmd.delete('/memories/e'));
@@ -262,7 +269,7 @@ describeService('a change is recorded', (service) => {
     await run(service(), tenant, cmd.create('/memories/d/f', '1'), cmd.replace('/memories/d/f', '1', '2'));
     await run(service(), tenant, cmd.delete('/memories/d'));
     expect(await new Tenants(service().database).delete(tenant)).toStrictEqual({
-      ...{ entries: 1, versions: 3, contents: 2, directories: 1, answers: 0, keys: 0 },
+      ...{ entries: 1, versions: 3, directories: 1, answers: 0, keys: 0 },
     });
     await assertInvariants(service());
   });
@@ -320,9 +327,10 @@ describeService('the past', (service) => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create('/memories/big/f', 'x'));
     await service().query(
-      `INSERT INTO entries (tenant_id, path, parent_path, kind, content, version)
-       SELECT $1::text, '/memories/big/f' || n, '/memories/big', 'file', 'text ' || n, gen_random_uuid()
-       FROM generate_series(1, 1200) AS n`,
+      `INSERT INTO entries (tenant_id, path, parent_path, kind, content, version, memory_id, operation, changed_at)
+       SELECT $1::text, '/memories/big/f' || n, '/memories/big', 'file', 'text ' || n, id, id, 'created', now()
+       FROM generate_series(1, 1200) AS n,
+         LATERAL (SELECT memory_version_id(memory_id_prefix(now()), md5(n::text)::uuid) AS id) AS made`,
       [tenant],
     );
     await service().query(
@@ -333,7 +341,7 @@ describeService('the past', (service) => {
     const before = await now(service());
     await run(service(), tenant, cmd.rename('/memories/big', '/memories/moved'), cmd.create(f, 'new'));
     expect(await versionsOf(service(), tenant)).toHaveLength(2403);
-    expect(await versionsOf(service(), tenant, { path: '/memories/big' })).toHaveLength(1201);
+    expect(await versionsOf(service(), tenant, { path: '/memories/big' })).toHaveLength(2402);
     expect(await versionsOf(service(), tenant, { path: '/memories/big/f7' })).toHaveLength(2);
     expect(await versionsOf(service(), tenant, { since: before })).toHaveLength(1202);
     expect(await versionsOf(service(), tenant, { until: before, operation: 'created' })).toHaveLength(1201);

@@ -145,7 +145,7 @@ describeServiceOnOwnDatabase(
   { AUTH: 'keys', RATE_LIMIT_PER_MINUTE: '0' },
 );
 
-const OF_ONE_TENANT = new Set(['entries', 'versions', 'version_contents', 'past_directories']);
+const OF_ONE_TENANT = new Set(['entries', 'versions', 'past_directories']);
 
 const OTHER_PLANS = 'the plans are those of a plain server; citus-plans.test.ts has those of Citus';
 

@@ -220,10 +220,17 @@ describeServiceOnOwnDatabase('expiration', (service) => {
       await age(tenant, '/memories/d/written', 31, 1);
     }
     await tenants.set(own, { ttlDays: 30 });
-    const dry = await expireFiles(service().database, { defaultTtlDays: 0, historyDays: 30, dryRun: true });
+    const dry = await expireFiles(service().database, {
+      defaultTtlDays: 0,
+      historyDays: 30,
+      maxHistoryBytes: 0,
+      dryRun: true,
+    });
     expect(dry).toStrictEqual({ tenants: 1, files: 1, bytes: 3 });
     expect(await files(own)).toHaveLength(4);
-    expect(await expireFiles(service().database, { defaultTtlDays: 0, historyDays: 30 })).toStrictEqual({
+    expect(
+      await expireFiles(service().database, { defaultTtlDays: 0, historyDays: 30, maxHistoryBytes: 0 }),
+    ).toStrictEqual({
       tenants: 1,
       files: 1,
       bytes: 3,
@@ -233,7 +240,9 @@ describeServiceOnOwnDatabase('expiration', (service) => {
     await assertInvariants(service());
 
     await tenants.set(own, { ttlDays: 0 });
-    expect(await expireFiles(service().database, { defaultTtlDays: 30, historyDays: 30 })).toStrictEqual({
+    expect(
+      await expireFiles(service().database, { defaultTtlDays: 30, historyDays: 30, maxHistoryBytes: 0 }),
+    ).toStrictEqual({
       tenants: 1,
       files: 1,
       bytes: 3,
@@ -245,15 +254,17 @@ describeServiceOnOwnDatabase('expiration', (service) => {
     const tenant = freshTenant();
     await service().execute(cmd.create('/memories/first'), { tenant });
     await service().query(
-      `INSERT INTO entries (tenant_id, path, parent_path, kind, content, version, accessed_at, updated_at)
-       SELECT $1::text, '/memories/f' || n, '/memories', 'file', 'x', gen_random_uuid(), now() - interval '9 days', now() - interval '9 days' FROM generate_series(1, 450) AS n`,
+      `INSERT INTO entries (tenant_id, path, parent_path, kind, content, version, memory_id, operation, changed_at, accessed_at, updated_at)
+       SELECT $1::text, '/memories/f' || n, '/memories', 'file', 'x', memory_version_id(memory_id_prefix(now()), gen_random_uuid()), gen_random_uuid(), 'created', now(), now() - interval '9 days', now() - interval '9 days' FROM generate_series(1, 450) AS n`,
       [tenant],
     );
     await service().query(
       'UPDATE tenants SET file_count = 451, byte_count = 450, ttl_days = 5 WHERE id = $1::text',
       [tenant],
     );
-    expect(await expireFiles(service().database, { defaultTtlDays: 0, historyDays: 30 })).toStrictEqual({
+    expect(
+      await expireFiles(service().database, { defaultTtlDays: 0, historyDays: 30, maxHistoryBytes: 0 }),
+    ).toStrictEqual({
       tenants: 1,
       files: 450,
       bytes: 450,

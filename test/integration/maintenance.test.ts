@@ -28,15 +28,14 @@ describeServiceOnOwnDatabase('maintenance of many rows', (service, kind) => {
     const tenant = freshTenant();
     await service().execute(cmd.create('/memories/a/b/first', 'x'), { tenant });
     await service().query(
-      `INSERT INTO entries (tenant_id, path, parent_path, kind)
-       SELECT $1::text, '/memories/a/b/d' || n, '/memories/a/b', 'dir' FROM generate_series(1, 4500) AS n`,
+      `INSERT INTO entries (tenant_id, path, parent_path, kind, changed_at)
+       SELECT $1::text, '/memories/a/b/d' || n, '/memories/a/b', 'dir', now() FROM generate_series(1, 4500) AS n`,
       [tenant],
     );
     await seedAnswers(tenant, 4500, '1 hour');
     expect(await new Tenants(service().database).delete(tenant)).toStrictEqual({
       entries: 4504,
       versions: 0,
-      contents: 0,
       directories: 0,
       answers: 4500,
       keys: 0,
@@ -76,7 +75,7 @@ describeServiceOnOwnDatabase('maintenance of many rows', (service, kind) => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 10 * 24 * 3_600_000 });
     try {
       await pruneAnswers(service().database, { hours: 24, maxAnswers: 0 });
-      await expireFiles(service().database, { defaultTtlDays: 0, historyDays: 30 });
+      await expireFiles(service().database, { defaultTtlDays: 0, historyDays: 30, maxHistoryBytes: 0 });
     } finally {
       vi.useRealTimers();
     }
@@ -93,7 +92,9 @@ afterAll(() => service.close());
 
 it('runs jobs with a pool of one connection', async () => {
   expect(await pruneAnswers(service.database, { hours: 24, maxAnswers: 0 })).toBe(0);
-  expect(await expireFiles(service.database, { defaultTtlDays: 1, historyDays: 30 })).toStrictEqual({
+  expect(
+    await expireFiles(service.database, { defaultTtlDays: 1, historyDays: 30, maxHistoryBytes: 0 }),
+  ).toStrictEqual({
     tenants: 0,
     files: 0,
     bytes: 0,

@@ -93,10 +93,10 @@ describe('a restore', () => {
     await run(replica(0), tenant, cmd.create('/memories/d/f', 'x'));
     await replica(0).query(
       `WITH made AS (
-         INSERT INTO entries (tenant_id, path, parent_path, kind, content, version, changed_at)
-         SELECT $1::text, '/memories/d/f' || n, '/memories/d', 'file', 'text ' || n, gen_random_uuid(),
-           (SELECT last_change_at FROM tenants WHERE id = $1::text)
-         FROM generate_series(1, ${FILES}) AS n RETURNING size_bytes
+         INSERT INTO entries (tenant_id, path, parent_path, kind, content, version, memory_id, operation, changed_at)
+         SELECT t.id, '/memories/d/f' || n, '/memories/d', 'file', 'text ' || n,
+           memory_version_id(memory_id_prefix(t.last_change_at), gen_random_uuid()), gen_random_uuid(), 'created', t.last_change_at
+         FROM (SELECT id, last_change_at FROM tenants WHERE id = $1::text) AS t, generate_series(1, ${FILES}) AS n RETURNING size_bytes
        )
        UPDATE tenants SET file_count = file_count + ${FILES}, byte_count = byte_count + (SELECT sum(size_bytes) FROM made)
        WHERE id = $1::text`,

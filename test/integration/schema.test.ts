@@ -24,8 +24,8 @@ describeService('a row in entries', (service) => {
   const insert = (row: Row) =>
     service().query(
       `WITH tenant AS (INSERT INTO tenants (id) VALUES ($1::text))
-       INSERT INTO entries (tenant_id, path, parent_path, kind, content, version)
-       VALUES ($1::text, $2::text, $3::text, $4::text, $5::text, $6::text::uuid)`,
+       INSERT INTO entries (tenant_id, path, parent_path, kind, content, version, memory_id, operation, changed_at)
+       VALUES ($1::text, $2::text, $3::text, $4::text, $5::text, $6::text::uuid, $6::text::uuid, 'created', now())`,
       [freshTenant(), row.path, row.parent_path, row.kind, row.content, row.version],
     );
   /** Returns the SQL state, or undefined if only the parent is missing. */

@@ -15,8 +15,8 @@ const FILES = 10_000;
 async function seedDirectory(service: Service, tenant: string): Promise<void> {
   await service.execute(cmd.create('/memories/big/sub/first', 'x'), { tenant });
   await service.query(
-    `INSERT INTO entries (tenant_id, path, parent_path, kind, content, version)
-     SELECT $1::text, '/memories/big/f' || n, '/memories/big', 'file', 'text ' || n, gen_random_uuid()
+    `INSERT INTO entries (tenant_id, path, parent_path, kind, content, version, memory_id, operation, changed_at)
+     SELECT $1::text, '/memories/big/f' || n, '/memories/big', 'file', 'text ' || n, memory_version_id(memory_id_prefix(now()), gen_random_uuid()), gen_random_uuid(), 'created', now()
      FROM generate_series(1, ${FILES}) AS n`,
     [tenant],
   );

@@ -22,7 +22,7 @@ const DIVIDE = `
 CREATE FUNCTION test_divide(p_tenant text, p_answer text, p_wait boolean, OUT outcome text, OUT data jsonb)
 LANGUAGE plpgsql AS $$
 BEGIN
-  outcome := (memory_open_write(p_tenant, NULL, NULL, NULL, p_wait)).outcome;
+  outcome := (memory_open_write(p_tenant, 1, NULL, NULL, p_wait)).outcome;
   IF outcome IS NULL THEN
     IF p_answer = 'kill' THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
     outcome := 'divided';
@@ -32,7 +32,7 @@ END $$`;
 
 const divide: TypedWriteFunction<Params, { kind: 'divided'; by: number }> = {
   name: 'test_divide',
-  parameters: ['tenant', 'answer'],
+  ofCalls: ['tenant', 'answer'],
   mixesTenants: true,
   single: defineQuery<Record<string, Value>, { item: number; outcome: string; data: null }>(
     'test_divide',

@@ -33,19 +33,23 @@ const VIOLATIONS = {
     SELECT coalesce(t.id, h.tenant_id) AS tenant, t.history_versions, h.versions, t.history_bytes, h.bytes FROM tenants t
     FULL JOIN (
       SELECT tenant_id, sum(versions) AS versions, sum(bytes) AS bytes FROM (
-        SELECT tenant_id, 1 AS versions, 256 AS bytes FROM versions
-        UNION ALL SELECT tenant_id, 0, octet_length(content) FROM version_contents
-        UNION ALL SELECT tenant_id, 0, 256 FROM past_directories
+        SELECT tenant_id, 1 AS versions, bytes FROM versions
+        UNION ALL SELECT tenant_id, 0, memory_directory_bytes(tenant_id, path) FROM past_directories
       ) AS rows GROUP BY tenant_id
     ) h ON h.tenant_id = t.id
     WHERE t.id IS NULL OR t.history_versions <> coalesce(h.versions, 0) OR t.history_bytes <> coalesce(h.bytes, 0)`,
   'an answer of a tenant that does not exist': `
     SELECT tenant_id FROM idempotency_keys AS i WHERE NOT EXISTS (SELECT FROM tenants AS t WHERE t.id = i.tenant_id)`,
-  'a version without its content': `
-    SELECT tenant_id, content_id FROM versions WHERE operation <> 'deleted' AND redacted_at IS NULL
-    EXCEPT (SELECT tenant_id, id FROM version_contents UNION ALL SELECT tenant_id, content_id FROM memory_heads)`,
-  'a content that no version has': `
-    SELECT tenant_id, id FROM version_contents EXCEPT SELECT tenant_id, content_id FROM versions`,
+  'a version whose content is not that of its hash and size, or that has one without being a file': `
+    SELECT v.tenant_id, v.id FROM versions AS v, LATERAL (SELECT memory_content(v.tenant_id, v.memory_id, v.id) AS content) AS c
+    WHERE CASE WHEN v.operation = 'deleted' OR v.redacted_at IS NOT NULL
+      THEN coalesce(c.content, v.content, v.content_sha256::text, v.size_bytes::text) IS NOT NULL
+      ELSE memory_sha256(c.content) IS DISTINCT FROM v.content_sha256 OR octet_length(c.content) IS DISTINCT FROM v.size_bytes END`,
+  'a version whose row takes more than it counts': `
+    SELECT tenant_id, id, bytes FROM versions WHERE bytes < memory_version_bytes(tenant_id, path, origin, content)`,
+  'a version whose id does not begin with its time': `
+    SELECT tenant_id, id, created_at FROM memory_versions
+    WHERE id < memory_first_id(created_at) OR id >= memory_first_id(created_at + interval '1 microsecond')`,
   'a version that is not over when the next one of its file begins': `
     SELECT tenant_id, memory_id, id, superseded_at, next FROM (
       SELECT *, lead(created_at) OVER (PARTITION BY tenant_id, memory_id ORDER BY created_at, superseded_at) AS next

@@ -7,8 +7,7 @@ import type { Service } from './service.ts';
 
 export const OPERATOR: ChangeOptions = {
   origin: { actor: { type: 'operator', name: 'ada' } },
-  quotas: { maxFiles: 0, maxBytes: 0 },
-  historyDays: 30,
+  defaults: { maxFiles: 0, maxBytes: 0, historyDays: 30, maxHistoryBytes: 0 },
 };
 
 /** Does each step and fails when one does. */
@@ -32,9 +31,10 @@ export async function moment(service: Service, tenant: string): Promise<Moment> 
      FROM tenants WHERE id = $1::text`,
     [tenant],
   );
-  const heads = await service.query('SELECT path, memory_id FROM memory_heads WHERE tenant_id = $1::text', [
-    tenant,
-  ]);
+  const heads = await service.query(
+    "SELECT path, memory_id FROM entries WHERE kind = 'file' AND tenant_id = $1::text",
+    [tenant],
+  );
   return {
     at: String(row?.at),
     tree: await readTree(service, tenant),

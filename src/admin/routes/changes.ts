@@ -6,6 +6,7 @@ import { restoreAt, restoreVersion } from '../../history/restore.ts';
 import { revert } from '../../history/revert.ts';
 import type { Conflict } from '../../history/undo.ts';
 import { ROOT } from '../../memory/path.ts';
+import { tenantDefaults } from '../../tenants/effective-settings.ts';
 import { existingTenant, Tenants } from '../../tenants/tenants.ts';
 import { originOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
@@ -87,8 +88,7 @@ export const changeRoutes = adminRoutes((app, { config, database }) => {
   const tenants = new Tenants(database);
   const optionsOf = (request: Parameters<typeof originOf>[0], isDryRun: boolean): ChangeOptions => ({
     origin: originOf(request),
-    quotas: { maxFiles: config.MAX_TENANT_FILES, maxBytes: config.MAX_TENANT_BYTES },
-    historyDays: config.HISTORY_DAYS,
+    defaults: tenantDefaults(config),
     dryRun: isDryRun,
   });
 

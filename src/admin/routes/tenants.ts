@@ -35,7 +35,6 @@ const erasedSchema = z.object({
   erased: z.object({
     entries: counted,
     versions: counted,
-    contents: counted,
     directories: counted,
     answers: counted,
     keys: counted,

@@ -16,7 +16,7 @@ import {
   versionWithContentSchema,
 } from '../version-schemas.ts';
 
-const versionPosition = z.strictObject({ createdAt: z.iso.datetime({ precision: 6 }), id });
+const versionPosition = z.strictObject({ id });
 
 /** The versions of a tenant's files. */
 export const versionRoutes = adminRoutes((app, { database }) => {
@@ -41,7 +41,7 @@ export const versionRoutes = adminRoutes((app, { database }) => {
             description:
               "A key's id or label, a token's subject, an operator's or a job's name, `operator`, or `anonymous`.",
           }),
-          operation: z.enum(['created', 'modified', 'deleted']).optional(),
+          operation: z.enum(['created', 'modified', 'renamed', 'deleted']).optional(),
           ...pageFields(200, 50),
         }),
         response: {
@@ -61,13 +61,13 @@ export const versionRoutes = adminRoutes((app, { database }) => {
         ...(by !== undefined && { by }),
         ...(operation !== undefined && { operation }),
       };
-      const entries = await logPage(history, tenant, filter, before, limit + 1);
+      const entries = await logPage(history, tenant, filter, before?.id ?? null, limit + 1);
       const shown = entries.slice(0, limit);
       const last = shown.at(-1)?.version;
       const more = entries.length > limit && last !== undefined;
       return {
         versions: shown.map(entryRecord),
-        next: more ? writeCursor({ createdAt: last.createdAt, id: last.id }) : null,
+        next: more ? writeCursor({ id: last.id }) : null,
       };
     },
   );

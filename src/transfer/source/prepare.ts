@@ -2,9 +2,10 @@ import { isUtf8 } from 'node:buffer';
 import { OperatorError } from '../../errors.ts';
 import { containsNul } from '../../memory/messages.ts';
 import type { MemoryPath } from '../../memory/path.ts';
+import type { HistorySource } from '../history-import.ts';
 import type { ImportSource } from '../import.ts';
 import { cannotImport, type SourceEntry } from './entry.ts';
-import { ArchivedHistory, type CheckedContent, isHistory } from './history.ts';
+import { ArchivedHistory, isHistory } from './history.ts';
 import { Spool } from './spool.ts';
 import { ImportTree, type Placement } from './tree.ts';
 
@@ -29,6 +30,7 @@ export interface PreparedImport extends ImportSource {
 
 /** The limit for tenants without one: more cannot be sent to the database in one piece. */
 const LARGEST_FILE = 128 * 1024 * 1024;
+const LARGEST_PAGE = 256 * 1024 * 1024;
 
 /**
  * Reads a whole source and checks everything that does not need the database.
@@ -43,7 +45,7 @@ export async function prepareImport(
   const now = new Date();
   const tree = new ImportTree(rules, now);
   const spool = await Spool.open<{ path: MemoryPath; modified: Date }>();
-  /** Paths of files and ids of contents. */
+  /** Paths of files. */
   const masked = new Set<string>();
   let history: ArchivedHistory | undefined;
   const close = async () => {
@@ -55,10 +57,8 @@ export async function prepareImport(
     for await (const entry of source) {
       found++;
       if (isHistory(entry, rules)) {
-        history ??= await ArchivedHistory.open((each) => masked.has(each));
-        const { bytes, isMasked } = await checkedContent(entry, rules);
-        const id = await history.add(entry, bytes);
-        if (isMasked && id !== undefined) masked.add(id);
+        history ??= await ArchivedHistory.open((path) => masked.has(path), versionInspector(rules));
+        await history.add(entry, await read(entry, (size) => checkPageSize(entry.name, size)));
         continue;
       }
       const modified = believable(entry.modified, now);
@@ -92,39 +92,77 @@ function believable(modified: Date, now: Date): Date {
   return time >= 0 && time <= now.getTime() ? modified : now;
 }
 
+/** A checked content, and whether the policy on secrets has changed it. */
+interface CheckedContent {
+  bytes: Buffer;
+  isMasked: boolean;
+}
+
 async function checkedContent(entry: SourceEntry, rules: ImportRules): Promise<CheckedContent> {
   const { name } = entry;
-  checkSize(name, entry.bytes, rules);
-  const bytes = await read(entry, rules);
-  if (!isUtf8(bytes)) {
-    throw cannotImport(name, 'its content is not UTF-8 text, and a memory holds text only. Leave it out.');
-  }
+  const bytes = await read(entry, (size) => checkSize(name, size, rules));
   if (rules.inspect === undefined) return { bytes, isMasked: false };
   const text = bytes.toString();
-  const inspected = await rules.inspect(text);
-  const kinds = inspected.kinds.join(', ');
-  if (!inspected.ok) {
-    throw cannotImport(name, `it contains what looks like a secret (${kinds}). Take that out of it.`);
-  }
-  if (inspected.text === text) return { bytes, isMasked: false };
-  rules.onChanged?.(name, inspected.kinds);
-  const changed = Buffer.from(inspected.text);
+  const kept = await inspected(name, text, rules, rules.inspect);
+  if (kept === text) return { bytes, isMasked: false };
+  const changed = Buffer.from(kept);
   checkSize(name, changed.length, rules);
   return { bytes: changed, isMasked: true };
 }
 
-/** Reads the content, and stops as soon as it cannot be imported. */
-async function read({ name, content }: SourceEntry, rules: ImportRules): Promise<Buffer> {
+/** The same policy for the content of a version. */
+function versionInspector(rules: ImportRules): HistorySource['inspect'] {
+  const { inspect } = rules;
+  return inspect && ((version, content) => inspected(`the version ${version}`, content, rules, inspect));
+}
+
+/** Returns the text to keep. */
+async function inspected(
+  name: string,
+  text: string,
+  { onChanged }: ImportRules,
+  inspect: (text: string) => Promise<Inspected>,
+): Promise<string> {
+  const result = await inspect(text);
+  if (!result.ok) {
+    const kinds = result.kinds.join(', ');
+    throw cannotImport(name, `it contains what looks like a secret (${kinds}). Take that out of it.`);
+  }
+  if (result.text !== text) onChanged?.(name, result.kinds);
+  return result.text;
+}
+
+/**
+ * Reads the content, and stops as soon as it cannot be imported.
+ *
+ * @param check called with the size so far
+ */
+async function read(
+  { name, bytes: announced, content }: SourceEntry,
+  check: (bytes: number) => void,
+): Promise<Buffer> {
+  check(announced);
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of content) {
     if (chunk.includes(0)) throw cannotImport(name, `its content ${containsNul}. Leave it out.`);
     bytes += chunk.length;
     // The file may have grown since its size was read.
-    checkSize(name, bytes, rules);
+    check(bytes);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks, bytes);
+  const whole = Buffer.concat(chunks, bytes);
+  if (isUtf8(whole)) return whole;
+  throw cannotImport(name, 'its content is not UTF-8 text, and a memory holds text only. Leave it out.');
+}
+
+/** A page of a history may hold one version with the largest content, which JSON makes up to six times as long. */
+function checkPageSize(name: string, bytes: number): void {
+  if (bytes > LARGEST_PAGE)
+    throw cannotImport(
+      name,
+      `it has ${bytes} bytes, and a page of a history can have at most ${LARGEST_PAGE}.`,
+    );
 }
 
 function checkSize(name: string, bytes: number, { tenant, maxFileBytes }: ImportRules): void {

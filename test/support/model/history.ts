@@ -22,7 +22,7 @@ export interface Version {
   memoryId: string;
   at: string;
   actor: string;
-  operation: 'created' | 'modified' | 'deleted';
+  operation: 'created' | 'modified' | 'renamed' | 'deleted';
   path: string;
   /** Null for a deletion. */
   content: string | null;
@@ -31,6 +31,12 @@ export interface Version {
 
 const inside = (path: string, top: string) => path === top || isBelow(path, top);
 const isSame = (a: File | undefined, b: File | undefined) => a?.path === b?.path && a?.content === b?.content;
+
+function operationOf(old: File | undefined, file: File | undefined): Version['operation'] {
+  if (old === undefined) return 'created';
+  if (file === undefined) return 'deleted';
+  return old.content === file.content ? 'renamed' : 'modified';
+}
 
 /** The files of a state by their ids. */
 export function filesOf({ tree, ids }: State): Map<string, File> {
@@ -89,7 +95,7 @@ export class HistoryModel {
         if (isSame(old, file)) continue;
         const replaced = heads.get(memoryId);
         if (replaced) replaced.supersededAt ??= change.at;
-        const operation = old === undefined ? 'created' : file === undefined ? 'deleted' : 'modified';
+        const operation = operationOf(old, file);
         const version: Version = {
           ...{ memoryId, operation, at: change.at, actor: change.actor },
           ...{ path: (file ?? old)?.path ?? '', content: file?.content ?? null },

@@ -1,15 +1,12 @@
--- Called before a tenant is locked. On Citus, keeps the tenant's shard where it is until the transaction ends: if the shard moved meanwhile, the
--- lock would stay with the row that is left behind, and other writers would not wait for it. Does nothing on one server.
-CREATE OR REPLACE FUNCTION memory_hold_shard(p_tenant text) RETURNS void
+-- Keeps a tenant's shard where it is until the transaction ends. If the shard moved between the lock of the tenant and the end, the lock
+-- would stay with the row that is left behind, and other writers would not wait for it.
+CREATE OR REPLACE FUNCTION memory_hold_shard(p_tenant text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   share_lock CONSTANT integer := 5;
   shard bigint;
   held bigint;
 BEGIN
-  IF to_regclass('pg_catalog.pg_dist_partition') IS NULL THEN
-    RETURN;
-  END IF;
   LOOP
     -- Null while the tables are not distributed. It may have become another one while this waited for the lock.
     shard := (
@@ -20,5 +17,6 @@ BEGIN
     PERFORM lock_shard_metadata(share_lock, ARRAY[shard]);
     held := shard;
   END LOOP;
+  RETURN true;
 END
 $$;

@@ -1,1 +1,0 @@
-ALTER TABLE "tenants" ADD COLUMN "max_body_bytes" bigint;

@@ -1,2 +1,0 @@
-ALTER TABLE "api_keys" ADD COLUMN "is_admin" boolean DEFAULT false NOT NULL;--> statement-breakpoint
-ALTER TABLE "api_keys" ADD CONSTRAINT "api_keys_admin" CHECK (NOT "is_admin" OR "tenant_id" IS NULL);

@@ -1,2 +1,0 @@
-ALTER TABLE "tenants" ADD COLUMN "create_existing" text COLLATE "C";--> statement-breakpoint
-ALTER TABLE "tenants" ADD CONSTRAINT "tenants_create_existing" CHECK ("create_existing" IN ('error', 'overwrite'));
