@@ -4,10 +4,10 @@
  *   export MEMORY_SERVICE_URL=http://localhost:8080 MEMORY_SERVICE_API_KEY=mem_… ANTHROPIC_API_KEY=…
  *   npx tsx examples/langchain.ts "I live in Lyon."
  */
-import { ChatAnthropic, tools } from '@langchain/anthropic';
+import { ChatAnthropic } from '@langchain/anthropic';
 import { type BaseMessage, HumanMessage } from '@langchain/core/messages';
 import { MemoryClient } from 'memory-service-client';
-import { memoryExecute } from 'memory-service-client/langchain';
+import { memoryTool } from 'memory-service-client/langchain';
 
 const client = new MemoryClient({
   url: process.env.MEMORY_SERVICE_URL ?? 'http://localhost:8080',
@@ -15,7 +15,7 @@ const client = new MemoryClient({
   tenant: process.env.MEMORY_SERVICE_TENANT,
 });
 
-const memory = tools.memory_20250818({ execute: memoryExecute(client) });
+const memory = memoryTool(client);
 const model = new ChatAnthropic({ model: 'claude-sonnet-5-5' }).bindTools([memory]);
 
 const messages: BaseMessage[] = [

@@ -1,7 +1,7 @@
-import { ChatAnthropic, tools } from '@langchain/anthropic';
+import { ChatAnthropic } from '@langchain/anthropic';
 import { type BaseMessage, HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { MemoryServiceError } from 'memory-service-client';
-import { memoryExecute } from 'memory-service-client/langchain';
+import { memoryTool } from 'memory-service-client/langchain';
 import { expect, it } from 'vitest';
 import { resultsSent } from '../support/messages-api.ts';
 import { result, text, use, useAgentFixture } from './agent-fixture.ts';
@@ -10,7 +10,7 @@ const fixture = useAgentFixture();
 
 /** Plays a conversation; like LangChain's agents, it starts all calls of a turn at once. */
 async function play(url: string, client: ReturnType<typeof fixture.client>): Promise<BaseMessage[]> {
-  const memory = tools.memory_20250818({ execute: memoryExecute(client) });
+  const memory = memoryTool(client);
   const options = { model: 'claude-sonnet-5-5', apiKey: 'test', anthropicApiUrl: url, maxRetries: 0 };
   const model = new ChatAnthropic(options).bindTools([memory]);
   const messages: BaseMessage[] = [new HumanMessage('Hello')];
@@ -27,7 +27,6 @@ it('the model reads the documented strings; failures have the status, which Lang
     [
       use('toolu_1', { command: 'create', path: '/memories/f', file_text: 'one\ntwo\n' }),
       use('toolu_2', { command: 'create', path: '/memories/f', file_text: '' }),
-      // LangChain's schema of the tool drops `view_range`.
       use('toolu_3', { command: 'view', path: '/memories/f', view_range: [2, -1] }),
       use('toolu_4', { command: 'view', path: '/memories/g' }),
     ],
@@ -71,7 +70,7 @@ it('the id of the call is carried through: a conversation sent again writes once
 });
 
 it('invoked with an input alone it gives the content', async () => {
-  const memory = tools.memory_20250818({ execute: memoryExecute(fixture.client()) });
+  const memory = memoryTool(fixture.client());
   expect(await memory.invoke({ command: 'delete', path: '/memories/f' })).toBe(
     'Error: The path /memories/f does not exist',
   );
@@ -83,9 +82,32 @@ it('a service that gives no result: the call throws', async () => {
   await expect(conversation).rejects.toBeInstanceOf(MemoryServiceError);
 });
 
-it("an input that LangChain's own schema refuses: invoke throws", async () => {
-  const memory = tools.memory_20250818({ execute: memoryExecute(fixture.client()) });
-  const args = { command: 'str_replace', path: '/memories/f', old_str: 'x' };
-  const call = { type: 'tool_call', id: 'toolu_1', name: 'memory', args } as const;
-  await expect(memory.invoke(call)).rejects.toThrow('Received tool input did not match expected schema');
+it("the service judges the model's input, not LangChain's schema", async () => {
+  const path = '/memories/f';
+  const api = await fixture.messagesApi([
+    [
+      use('toolu_1', { command: 'create', path, file_text: 'one, two' }),
+      // Without `new_str`, the text is deleted.
+      use('toolu_2', { command: 'str_replace', path, old_str: ', two' }),
+      use('toolu_3', { command: 'insert', path }),
+      use('toolu_4', { command: 'copy', path }),
+      use('toolu_5', {}),
+    ],
+    [text('Done.')],
+  ]);
+  await play(api.url, fixture.client());
+  expect(api.requests[0]?.body.tools).toStrictEqual([{ type: 'memory_20250818', name: 'memory' }]);
+  expect(resultsSent(api)[1]).toStrictEqual([
+    result('toolu_1', 'File created successfully at: /memories/f'),
+    result(
+      'toolu_2',
+      'The memory file has been edited. Here is the snippet showing the change (with line numbers):\n     1\tone',
+    ),
+    result('toolu_3', 'Error: Invalid input for insert: `insert_line` is missing'),
+    result(
+      'toolu_4',
+      'Error: Unknown command: copy. The commands are view, create, str_replace, insert, delete, rename',
+    ),
+    result('toolu_5', 'Error: Invalid input for memory: `command` is missing'),
+  ]);
 });

@@ -1,45 +1,37 @@
 /** For LangChain JS (`@langchain/anthropic`): `memory-service-client/langchain`. */
 import { ToolMessage } from '@langchain/core/messages';
+import { type StructuredToolInterface, type ToolRunnableConfig, tool } from '@langchain/core/tools';
 import type { MemoryClient } from '../client.ts';
 import type { MemoryInput } from '../types.ts';
 import { inOrder } from './in-order.ts';
 
-/** What LangChain gives a tool besides its input, as far as it matters here. */
-export interface ToolConfig {
-  /** The model's call as it was, when the tool was invoked with a whole call. */
-  toolCall?: { id?: string | undefined; args: unknown } | undefined;
-  signal?: AbortSignal | undefined;
-}
+/** Any object. LangChain's own schema of the tool drops `view_range` and refuses inputs that the service takes. */
+const SCHEMA = { type: 'object', properties: {} } as const;
 
 /**
- * The `execute` of `tools.memory_20250818({ execute: memoryExecute(memory) })`. Its calls run one after the other, so make
- * one for each conversation: it costs nothing.
+ * The memory tool for `bindTools` and for LangChain's agents, in the place of `tools.memory_20250818(…)`. Its calls run one after the
+ * other, so make one for each conversation: it costs nothing.
  *
- * A failure that the model can put right comes back as a `ToolMessage` with `status: 'error'` and the documented string.
+ * A failure that the model can correct comes back as a `ToolMessage` with `status: 'error'` and the documented string.
  * LangChain sends the string but not the flag: it has no `is_error` (as of `@langchain/anthropic` 1.5). When the service
- * gives no result it throws a `MemoryServiceError`.
+ * gives no result, it throws a `MemoryServiceError`.
  */
-export function memoryExecute(
+export function memoryTool(
   client: Pick<MemoryClient, 'execute'>,
-): (input: MemoryInput, config?: ToolConfig) => Promise<string> {
+): StructuredToolInterface<typeof SCHEMA, MemoryInput, string | ToolMessage> {
   const enqueue = inOrder();
-  return (parsed, { toolCall, signal } = {}) =>
-    enqueue(async () => {
-      const id = toolCall?.id;
-      if (toolCall === undefined || id === undefined) {
-        return (await client.execute(parsed, { signal })).content;
-      }
-      // What LangChain has parsed lacks fields that its schema does not know, `view_range` among them.
-      const block = { type: 'tool_use', id, name: 'memory', input: toolCall.args } as const;
-      const { content, is_error } = await client.execute(block, { signal });
-      if (!is_error) return content;
-      const failure: unknown = new ToolMessage({
-        content,
-        tool_call_id: id,
-        name: 'memory',
-        status: 'error',
-      });
-      // LangChain takes a whole message from any tool; only the type of `execute` knows nothing of it.
-      return failure as string;
-    });
+  const run = async (input: MemoryInput, { toolCall, signal }: ToolRunnableConfig) => {
+    const id = toolCall?.id;
+    if (id === undefined) return (await client.execute(input, { signal })).content;
+    const block = { type: 'tool_use', id, name: 'memory', input } as const;
+    const { content, is_error } = await client.execute(block, { signal });
+    return is_error
+      ? new ToolMessage({ content, tool_call_id: id, name: 'memory', status: 'error' })
+      : content;
+  };
+  return tool((input, config: ToolRunnableConfig) => enqueue(() => run(input as MemoryInput, config)), {
+    name: 'memory',
+    schema: SCHEMA,
+    extras: { providerToolDefinition: { type: 'memory_20250818', name: 'memory' } },
+  });
 }
