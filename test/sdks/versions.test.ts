@@ -1,26 +1,28 @@
-/** The oldest and the newest version of each agent SDK that an adapter supports: the README's snippet compiles and runs with them. */
+/**
+ * The oldest and the newest version of each agent SDK that an adapter supports: the README's snippet compiles, and the model reads the
+ * documented texts.
+ */
 import { readFile } from 'node:fs/promises';
 import { MemoryClient } from 'memory-service-client';
-import { beforeAll, expect, it } from 'vitest';
-import { text, use, useAgentFixture } from '../client/agent-fixture.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { failure, result, text, use, useAgentFixture } from '../client/agent-fixture.ts';
 import { compile, install, pack, run } from '../client/packed-client.ts';
+import { resultsSent } from '../support/messages-api.ts';
 import { freshTenant } from '../support/service.ts';
 
 const fixture = useAgentFixture();
 
 const ANSWER = 'I will remember that you live in Lyon.';
-const REPLIES = [
-  [use('toolu_1', { command: 'create', path: '/memories/user.md', file_text: 'Lives in Lyon.' })],
-  [text(ANSWER)],
-];
+const CREATE = { command: 'create', path: '/memories/user.md', file_text: 'Lives in Lyon.' };
 /** The snippets of the client's README, in its order. */
 const [ANTHROPIC, AI_SDK, LANGCHAIN] = [0, 1, 2];
 
 let archive = '';
+let readme = '';
 let snippets: string[] = [];
 beforeAll(async () => {
   archive = (await pack('memory-service-client')).archive;
-  const readme = await readFile(new URL('../../clients/typescript/README.md', import.meta.url), 'utf8');
+  readme = await readFile(new URL('../../clients/typescript/README.md', import.meta.url), 'utf8');
   snippets = [...readme.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = '']) => code);
 });
 
@@ -33,26 +35,112 @@ const VERSIONS: [snippet: number, packages: string[]][] = [
   [LANGCHAIN, ['@langchain/core@1.4.0', '@langchain/anthropic@1.5.11']],
 ];
 
-it.each(VERSIONS)('snippet %i with %j', async (snippet, packages) => {
-  const { folder } = await install([archive, '@types/node@22.20.5', ...packages], 'prefer-offline');
-  const options = { module: 'nodenext', moduleResolution: 'nodenext', types: ['node'], skipLibCheck: true };
-  await compile(folder, { 'agent.ts': snippets[snippet] ?? '' }, options);
+/** What the model reads when the service refuses the key; undefined where the SDK's tool throws. */
+const REFUSED: Record<number, RegExp | undefined> = {
+  [ANTHROPIC]: /^Error: The memory service answered 401 unauthorized: .* \(request [0-9a-f-]{36}\)$/,
+  [AI_SDK]: /^The memory service answered 401 unauthorized: .* \(request [0-9a-f-]{36}\)$/,
+};
 
-  const tenant = freshTenant();
-  const api = await fixture.messagesApi(REPLIES);
-  const env = {
-    PATH: process.env.PATH,
-    MEMORY_SERVICE_URL: fixture.url,
-    MEMORY_SERVICE_API_KEY: fixture.serviceKey,
-    MEMORY_SERVICE_TENANT: tenant,
-    ANTHROPIC_BASE_URL: snippet === AI_SDK ? `${api.url}/v1` : api.url,
-    ANTHROPIC_API_KEY: 'test',
-  };
-  const { stdout } = await run(process.execPath, ['out/agent.js'], { cwd: folder, env });
-  expect(stdout).toBe(`${ANSWER}\n`);
-  const memory = new MemoryClient({ url: fixture.url, apiKey: fixture.serviceKey, tenant });
-  const { content } = await memory.execute({ command: 'view', path: '/memories/user.md' });
-  expect(content).toBe("Here's the content of /memories/user.md with line numbers:\n     1\tLives in Lyon.");
+describe.each(VERSIONS)('snippet %i with %j', (snippet, packages) => {
+  let folder = '';
+  beforeAll(async () => {
+    ({ folder } = await install([archive, '@types/node@22.20.5', ...packages], 'prefer-offline'));
+    const options = {
+      module: 'nodenext',
+      moduleResolution: 'nodenext',
+      types: ['node'],
+      skipLibCheck: true,
+    };
+    // As `npm init` makes a project.
+    await run('npm', ['pkg', 'set', 'type=commonjs'], { cwd: folder });
+    await compile(folder, { 'agent.mts': snippets[snippet] ?? '' }, options);
+  }, 480_000);
+
+  /** Runs the snippet, and returns what it prints. */
+  async function runAgent(apiUrl: string, variables: Record<string, string>): Promise<string> {
+    const env = {
+      PATH: process.env.PATH,
+      MEMORY_SERVICE_URL: fixture.url,
+      MEMORY_SERVICE_API_KEY: fixture.serviceKey,
+      ANTHROPIC_BASE_URL: snippet === AI_SDK ? `${apiUrl}/v1` : apiUrl,
+      ANTHROPIC_API_KEY: 'test',
+      ...variables,
+    };
+    return (await run(process.execPath, ['out/agent.mjs'], { cwd: folder, env })).stdout;
+  }
+
+  it('the model reads the texts of the service, to the byte', async () => {
+    const tenant = freshTenant();
+    const missing = '/memories/missing.md';
+    const api = await fixture.messagesApi([
+      [
+        use('toolu_1', CREATE),
+        use('toolu_2', { command: 'view', path: missing }),
+        use('toolu_3', CREATE),
+        use('toolu_4', { command: 'delete', path: missing }),
+        use('toolu_5', { command: 'view', path: '/memories/user.md', view_range: [1, 1] }),
+      ],
+      [text(ANSWER)],
+    ]);
+    expect(await runAgent(api.url, { MEMORY_SERVICE_TENANT: tenant })).toBe(`${ANSWER}\n`);
+    // LangChain sends no `is_error`.
+    const failed = snippet === LANGCHAIN ? result : failure;
+    expect(resultsSent(api)[1]).toStrictEqual([
+      result('toolu_1', 'File created successfully at: /memories/user.md'),
+      failed('toolu_2', 'The path /memories/missing.md does not exist. Please provide a valid path.'),
+      failed('toolu_3', 'Error: File /memories/user.md already exists'),
+      failed('toolu_4', 'Error: The path /memories/missing.md does not exist'),
+      result('toolu_5', "Here's the content of /memories/user.md with line numbers:\n     1\tLives in Lyon."),
+    ]);
+    const memory = new MemoryClient({ url: fixture.url, apiKey: fixture.serviceKey, tenant });
+    const { content } = await memory.execute({ command: 'view', path: '/memories/user.md' });
+    expect(content).toBe(
+      "Here's the content of /memories/user.md with line numbers:\n     1\tLives in Lyon.",
+    );
+  });
+
+  // The AI SDK refuses this input by a schema of its own.
+  it.skipIf(snippet === AI_SDK)('an input without `new_str` deletes the text', async () => {
+    const api = await fixture.messagesApi([
+      [
+        use('toolu_1', CREATE),
+        use('toolu_2', { command: 'str_replace', path: '/memories/user.md', old_str: ' in Lyon' }),
+      ],
+      [text(ANSWER)],
+    ]);
+    expect(await runAgent(api.url, { MEMORY_SERVICE_TENANT: freshTenant() })).toBe(`${ANSWER}\n`);
+    expect(resultsSent(api)[1]).toStrictEqual([
+      result('toolu_1', 'File created successfully at: /memories/user.md'),
+      result(
+        'toolu_2',
+        'The memory file has been edited. Here is the snippet showing the change (with line numbers):\n     1\tLives.',
+      ),
+    ]);
+  });
+
+  it('a service that gives no result', async () => {
+    const api = await fixture.messagesApi([[use('toolu_1', CREATE)], [text(ANSWER)]]);
+    const agent = runAgent(api.url, { MEMORY_SERVICE_API_KEY: 'mem_wrong', MEMORY_SERVICE_TENANT: 'a' });
+    const refused = REFUSED[snippet];
+    if (refused === undefined) {
+      await expect(agent).rejects.toThrow(
+        'MemoryServiceError: The memory service answered 401 unauthorized: ',
+      );
+    } else {
+      expect(await agent).toBe(`${ANSWER}\n`);
+      expect(resultsSent(api)[1]).toStrictEqual([failure('toolu_1', expect.stringMatching(refused))]);
+    }
+  });
+});
+
+it('the README says which packages to install', () => {
+  const commands = [...readme.matchAll(/^npm install ([a-z@].*)$/gm)].map(([, names = '']) =>
+    names.split(' '),
+  );
+  for (const [snippet, packages] of VERSIONS) {
+    const names = packages.map((name) => name.slice(0, name.lastIndexOf('@')));
+    expect(names).toStrictEqual(commands[snippet]);
+  }
 });
 
 it('the guide names these versions', async () => {

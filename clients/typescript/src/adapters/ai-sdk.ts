@@ -1,5 +1,6 @@
 /** For the Vercel AI SDK (`ai` with `@ai-sdk/anthropic`): `memory-service-client/ai-sdk`. */
 import type { MemoryClient } from '../client.ts';
+import { MemoryServiceError } from '../errors.ts';
 import type { MemoryInput } from '../types.ts';
 import { inOrder } from './in-order.ts';
 
@@ -9,17 +10,24 @@ export interface ToolExecutionOptions {
   abortSignal?: AbortSignal | undefined;
 }
 
-/** A result that reports a failure. The AI SDK sends its message, which is the documented string, with `is_error: true`. */
+/**
+ * What the model reads in the place of a result. AI SDK 6 sends the `message` of an error, and 7 what `toString()` returns: here they are
+ * the same. The SDK sets `is_error: true`.
+ */
 export class MemoryToolError extends Error {
   override readonly name = 'MemoryToolError';
+
+  override toString(): string {
+    return this.message;
+  }
 }
 
 /**
  * The `execute` of `anthropic.tools.memory_20250818({ execute: memoryExecute(memory) })`. Its calls run one after the
  * other, so make one for each conversation: it costs nothing.
  *
- * It throws a `MemoryToolError` for a failure that the model can put right, and a `MemoryServiceError` when the service gives no
- * result; the AI SDK shows the message of either to the model.
+ * It throws a `MemoryToolError` for a failure that the model can correct, and when the service gives no result: then its `cause` is the
+ * `MemoryServiceError`.
  */
 export function memoryExecute(
   client: Pick<MemoryClient, 'execute'>,
@@ -28,7 +36,9 @@ export function memoryExecute(
   return (input, { toolCallId: id, abortSignal: signal }) =>
     enqueue(async () => {
       const block = { type: 'tool_use', id, name: 'memory', input } as const;
-      const { content, is_error } = await client.execute(block, { signal });
+      const { content, is_error } = await client.execute(block, { signal }).catch((cause: unknown) => {
+        throw cause instanceof MemoryServiceError ? new MemoryToolError(cause.message, { cause }) : cause;
+      });
       if (is_error) throw new MemoryToolError(content);
       return content;
     });
