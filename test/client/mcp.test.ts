@@ -154,7 +154,11 @@ function describeTransport(transport: 'stdio' | 'http') {
     const { content, isError } = await call(client, create);
     expect(isError).toBe(true);
     expect(content).toMatchObject([
-      { text: expect.stringMatching(/^Error: The memory service answered 401 /) },
+      {
+        text: expect.stringMatching(
+          /^Error: The memory service answered 401 unauthorized: MEMORY_SERVICE_API_KEY \(over HTTP, the bearer token\) is not a valid key/,
+        ),
+      },
     ]);
     expect(JSON.stringify(content)).not.toContain('mem_wrong');
   });
@@ -296,7 +300,7 @@ describe('the command', { tags: 'long' }, () => {
     const takenPort = runMcp(['--http', new URL(http.url).port]);
     expect([await wrongKey.exit, await takenPort.exit]).toStrictEqual([2, 1]);
     expect(wrongKey.output()).toBe(
-      'memory-service-mcp: `apiKey` is empty or holds characters that a header cannot carry',
+      'memory-service-mcp: MEMORY_SERVICE_API_KEY (over HTTP, the bearer token) is empty or holds characters that a header cannot carry',
     );
     expect(takenPort.output()).toMatch(/^memory-service-mcp: listen EADDRINUSE: address already in use/);
   });

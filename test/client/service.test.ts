@@ -77,22 +77,36 @@ it("after giving up, the error's key makes the same call safe to send again", as
   );
 });
 
-it('tells the problems of the service with status, code and request id', async () => {
+it('tells the problems of the service with status, code and request id, and the option to change', async () => {
   const problems = await Promise.all([
     errorOf(fixture.client({ apiKey: 'mem_wrong' }).execute(view)),
     errorOf(fixture.client({ tenant: 'not-a-tenant!' }).execute(view)),
     errorOf(fixture.client({ tenant: undefined }).execute(view)),
-    errorOf(new MemoryClient({ url: `${fixture.url}/execute` }).execute(view)),
+    errorOf(fixture.client({ apiKey: await fixture.tenantKey(), tenant: 'other' }).execute(view)),
+    errorOf(new MemoryClient({ url: fixture.url }).execute(view)),
+    errorOf(fixture.client({ url: `${fixture.url}/team` }).execute(view)),
     errorOf(fixture.client().execute({ type: 'tool_use', id: 'toolu_1', name: 'bash', input: {} })),
   ]);
   expect(problems.map((error) => [error?.status, error?.code, error?.retryable])).toStrictEqual([
     [401, 'unauthorized', false],
     [400, 'invalid_tenant', false],
     [400, 'tenant_required', false],
+    [403, 'tenant_mismatch', false],
+    [401, 'unauthorized', false],
     [404, 'route_not_found', false],
     [400, 'not_a_memory_input', false],
   ]);
-  for (const error of problems) expect(error?.message).toContain(`(request ${error?.requestId})`);
+  expect(problems.map((error) => error?.message)).toStrictEqual(
+    [
+      'The memory service answered 401 unauthorized: `apiKey` is not a valid key or token of this service.',
+      'The memory service answered 400 invalid_tenant: `tenant` has to be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -.',
+      'The memory service answered 400 tenant_required: The key is for many tenants. Set `tenant`.',
+      'The memory service answered 403 tenant_mismatch: The key is not for this `tenant`. Leave `tenant` out, or use a key of that tenant.',
+      'The memory service answered 401 unauthorized: The service needs a key. Set `apiKey`.',
+      `The memory service answered 404 route_not_found: There is no ${fixture.url}/team/execute. Check \`url\`.`,
+      'The memory service answered 400 not_a_memory_input: The body is not a memory tool input: the tool_use block is for another tool: its `name` is not "memory". Send {"command": "view", "path": "/memories"} or a whole tool_use block.',
+    ].map((message, i) => `${message} (request ${problems[i]?.requestId})`),
+  );
 });
 
 it('the same key with another input is refused', async () => {
@@ -112,7 +126,7 @@ it('a port where nobody listens: says so', async () => {
     new MemoryClient({ url: `http://127.0.0.1:${port}`, maxRetries: 0 }).execute(view),
   );
   expect(error?.message).toBe(
-    `The memory service at http://127.0.0.1:${port} cannot be reached: ECONNREFUSED. Check the URL and that the service runs. (request ${error?.requestId})`,
+    `The memory service at http://127.0.0.1:${port} cannot be reached: ECONNREFUSED. Check \`url\` and that the service runs. (request ${error?.requestId})`,
   );
 });
 

@@ -1,5 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { type MemoryClient, MemoryServiceError } from 'memory-service-client';
+import { nameSettings } from './settings.ts';
 
 /** Claude Code sends the id of the `tool_use` block that a call comes from. */
 const TOOL_USE_ID = 'claudecode/toolUseId';
@@ -26,7 +27,7 @@ export async function callMemory(
     return textResult(content, is_error);
   } catch (error) {
     if (!(error instanceof MemoryServiceError)) throw error;
-    return textResult(`Error: ${error.message}`, true);
+    return textResult(`Error: ${nameSettings(error.message)}`, true);
   }
 }
 

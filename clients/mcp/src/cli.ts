@@ -7,7 +7,7 @@ import { MemoryClient } from 'memory-service-client';
 import packageJson from '../package.json' with { type: 'json' };
 import { createHttpServer } from './http.ts';
 import { createMemoryServer } from './server.ts';
-import { readSettings, type Settings, USAGE, UsageError } from './settings.ts';
+import { nameSettings, readSettings, type Settings, USAGE, UsageError } from './settings.ts';
 
 try {
   const settings = readSettings(process.argv.slice(2), process.env);
@@ -18,7 +18,7 @@ try {
   // The client's own `TypeError`s say which option is wrong, and never show the key.
   const isUsage = error instanceof UsageError || error instanceof TypeError;
   if (!isUsage && !isSystemError(error)) throw error;
-  process.stderr.write(`memory-service-mcp: ${error.message}\n`);
+  process.stderr.write(`memory-service-mcp: ${nameSettings(error.message)}\n`);
   process.exitCode = isUsage ? 2 : 1;
 }
 

@@ -55,6 +55,18 @@ export function readSettings(args: string[], env: NodeJS.ProcessEnv): Settings |
   return { client, http: { port, host, allowedHosts } };
 }
 
+/** What a user of the server calls the options of the client. */
+const OPTION_NAMES: Record<string, string> = {
+  url: 'MEMORY_SERVICE_URL',
+  apiKey: 'MEMORY_SERVICE_API_KEY (over HTTP, the bearer token)',
+  tenant: 'MEMORY_SERVICE_TENANT (over HTTP, X-Tenant-Id)',
+};
+
+/** A message of the client with the names of this server's settings. */
+export function nameSettings(message: string): string {
+  return message.replace(/`(\w+)`/g, (quoted, option) => OPTION_NAMES[option] ?? quoted);
+}
+
 function parse(args: string[]) {
   try {
     return parseArgs({

@@ -48,7 +48,11 @@ export function executeUrl(given: string | URL): URL {
   if (url.username !== '' || url.password !== '') {
     throw new TypeError('`url` must not hold a user or a password: give the key as `apiKey`');
   }
-  return new URL(`${url.pathname.replace(/\/+$/, '')}/execute`, url.origin);
+  const path = url.pathname.replace(/\/+$/, '');
+  if (path.endsWith('/execute')) {
+    throw new TypeError(`\`url\` must not end in /execute, which the client adds: ${url.origin}${path}`);
+  }
+  return new URL(`${path}/execute`, url.origin);
 }
 
 /** The headers of every request. */

@@ -82,6 +82,10 @@ describe('options that cannot be used', () => {
       '`url` has to be that of the memory service, like https://memory.example.com',
     ],
     [{ url: 'http://u:p@h' }, '`url` must not hold a user or a password: give the key as `apiKey`'],
+    [
+      { url: 'http://memory.test/team/execute/?key=secret' },
+      '`url` must not end in /execute, which the client adds: http://memory.test/team/execute',
+    ],
     [{ apiKey: 'mem_\nsecret' }, '`apiKey` is empty or holds characters that a header cannot carry'],
     [{ apiKey: '' }, '`apiKey` is empty or holds characters that a header cannot carry'],
     [{ tenant: 'añb' }, '`tenant` is empty or holds characters that a header cannot carry'],

@@ -6,7 +6,7 @@ useScriptedTime();
 
 const denied = () => problem(401, 'unauthorized', 'The API key is not valid.');
 const UNREACHABLE =
-  'The memory service at http://memory.test:8080 cannot be reached: ECONNREFUSED. Check the URL and that the service runs.';
+  'The memory service at http://memory.test:8080 cannot be reached: ECONNREFUSED. Check `url` and that the service runs.';
 const ONCE = 'The agent runs without its memory; further failures are not logged until a call succeeds.';
 
 const recorder = () => ({
@@ -23,7 +23,9 @@ describe('the first call without a result is logged as a warning', () => {
     const message = (await errorOf(client)).message;
     await errorOf(client);
     expect(vi.mocked(console.warn).mock.calls).toStrictEqual([[`${message} ${ONCE}`]]);
-    expect(message).toMatch(/^The memory service answered 401 unauthorized: The API key is not valid\./);
+    expect(message).toMatch(
+      /^The memory service answered 401 unauthorized: The service needs a key\. Set `apiKey`\./,
+    );
     await client.execute(VIEW);
     await errorOf(client);
     await errorOf(client);

@@ -127,9 +127,7 @@ describe('gives up', () => {
 
   it.each([
     [400, 'not_a_memory_input'],
-    [401, 'unauthorized'],
     [403, 'tenant_suspended'],
-    [404, 'route_not_found'],
     [413, 'body_too_large'],
     [422, 'idempotency_key_reused'],
     [500, 'internal_error'],
@@ -146,7 +144,8 @@ describe('gives up', () => {
   it('on what is no answer of a memory service, without showing it', async () => {
     const page = new Response('<html>secret</html>', { headers: { 'x-request-id': 'request-2' } });
     expect(await errorOf(scripted([page]).client)).toMatchObject({
-      message: 'The answer is not that of a memory service. Check the URL. (request request-2)',
+      message:
+        'http://memory.test:8080/execute answered 200, but not as a memory service does. Check `url`, and what is in front of the service. (request request-2)',
       status: 200,
       code: 'invalid_answer',
       retryable: false,
@@ -157,7 +156,7 @@ describe('gives up', () => {
     });
     expect(await errorOf(scripted([moved]).client)).toMatchObject({
       message:
-        'The memory service answered 301 http_301: it redirects. Set the url to where it redirects to. (request request-3)',
+        'http://memory.test:8080/execute redirects. Set `url` to where it redirects to. (request request-3)',
       code: 'http_301',
       retryable: false,
     });
@@ -166,7 +165,7 @@ describe('gives up', () => {
       headers: { 'content-type': 'application/json', 'x-request-id': 'request-4' },
     });
     expect((await errorOf(scripted([proxy]).client)).message).toBe(
-      'The memory service answered 403 http_403. (request request-4)',
+      'http://memory.test:8080/execute answered 403, but not as a memory service does. Check `url`, and what is in front of the service. (request request-4)',
     );
   });
 
@@ -174,7 +173,7 @@ describe('gives up', () => {
     const { client, sent } = scripted([network()], { maxRetries: 0 });
     const error = await errorOf(client);
     expect(error.message).toBe(
-      `The memory service at http://memory.test:8080 cannot be reached: ECONNREFUSED. Check the URL and that the service runs. (request ${sent[0]?.headers['x-request-id']})`,
+      `The memory service at http://memory.test:8080 cannot be reached: ECONNREFUSED. Check \`url\` and that the service runs. (request ${sent[0]?.headers['x-request-id']})`,
     );
     expect([error.code, error.retryable]).toStrictEqual(['network_error', true]);
     expect(error.cause).toBeInstanceOf(TypeError);
