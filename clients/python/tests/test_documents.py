@@ -9,14 +9,14 @@ import sys
 
 import pytest
 
-from memory_service_client import MemoryClient
+from memory_service_client import MemoryClient, MemoryInput
 from messages_api import Block, MessagesApi, text, tool_use
 from real_service import REPOSITORY
 
 ANSWER = text("I will.")
 CREATE = tool_use("t1", command="create", path="/memories/style.txt", file_text="Short answers.\n")
 CREATED = [{"type": "tool_result", "tool_use_id": "t1", "content": "File created successfully at: /memories/style.txt"}]
-VIEW = {"command": "view", "path": "/memories/style.txt"}
+VIEW: MemoryInput = {"command": "view", "path": "/memories/style.txt"}
 VIEWED = "Here's the content of /memories/style.txt with line numbers:\n     1\tShort answers.\n     2\t"
 LISTING = (
     "Here're the files and directories up to 2 levels deep in /memories, "

@@ -11,9 +11,9 @@ from anthropic.types.beta import BetaToolUseBlock
 
 from conftest import Execute
 from fake_service import Answer, FakeService, Hang
-from memory_service_client import AsyncMemoryClient, MemoryClient, __version__
+from memory_service_client import AsyncMemoryClient, MemoryClient, MemoryInput, __version__
 
-VIEW = {"command": "view", "path": "/memories"}
+VIEW: MemoryInput = {"command": "view", "path": "/memories"}
 
 
 def test_headers(execute: Execute, fake: FakeService) -> None:
@@ -57,6 +57,10 @@ def test_url(execute: Execute, fake: FakeService, suffix: str, path: str) -> Non
         ({"url": "http://\x00"}, "url has to be"),
         ({"url": "http://user:SECRET@localhost"}, "url must not hold"),
         ({"url": "http://localhost?key=SECRET"}, "url must not hold"),
+        (
+            {"url": "http://x/team/execute/"},
+            "url must not end in /execute, which the client adds: http://x/team/execute",
+        ),
         ({"url": "http://x", "api_key": ""}, "api_key is empty"),
         ({"url": "http://x", "api_key": "SEC\nRET"}, "api_key is empty or holds"),
         ({"url": "http://x", "api_key": "SECRET-é"}, "api_key is empty or holds"),

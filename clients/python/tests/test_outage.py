@@ -10,10 +10,10 @@ import anyio
 import pytest
 
 from fake_service import Answer, FakeService, FakeTime, problem
-from memory_service_client import AsyncMemoryClient, MemoryClient, MemoryServiceError
+from memory_service_client import AsyncMemoryClient, MemoryClient, MemoryInput, MemoryServiceError
 from memory_service_client._retry import Timing
 
-VIEW = {"command": "view", "path": "/memories"}
+VIEW: MemoryInput = {"command": "view", "path": "/memories"}
 ONCE = "The agent runs without its memory; further failures are not logged until a call succeeds."
 BUSY = problem(503, "database_unavailable")
 DENIED = problem(401, "unauthorized", "The API key is not valid.")
@@ -53,7 +53,7 @@ def test_the_first_failure_is_logged_as_a_warning(
     fake.script = [DENIED, DENIED, Answer(), DENIED, DENIED]
     outcomes = calls(5)
     assert outcomes[2] == "done"
-    assert outcomes[0].startswith("The memory service answered 401 unauthorized: The API key is not valid.")
+    assert outcomes[0].startswith("The memory service answered 401 unauthorized: The service needs a key. Set api_key.")
     logged = [(record.name, record.levelname, record.message) for record in caplog.records]
     assert logged == [
         ("memory_service_client.client", "WARNING", f"{outcomes[0]} {ONCE}"),

@@ -158,6 +158,31 @@ def test_other_failures_are_final(
     assert time.sleeps == []
 
 
+@pytest.mark.parametrize(
+    ("code", "options", "advice"),
+    [
+        ("unauthorized", {}, "The service needs a key. Set api_key."),
+        ("unauthorized", {"api_key": "mem_wrong"}, "api_key is not a valid key or token of this service."),
+        ("tenant_required", {}, "The key is for many tenants. Set tenant."),
+        (
+            "tenant_mismatch",
+            {"tenant": "a"},
+            "The key is not for this tenant. Leave tenant out, or use a key of that tenant.",
+        ),
+        ("route_not_found", {}, "There is no {url}/execute. Check url."),
+    ],
+)
+def test_what_is_wrong_with_an_option_is_said_by_its_name(
+    execute: Execute, fake: FakeService, code: str, options: dict[str, str], advice: str
+) -> None:
+    fake.script = [problem(400, code, "A header.")]
+    with pytest.raises(MemoryServiceError) as caught:
+        execute(fake.url, VIEW, **options)
+    assert str(caught.value) == (
+        f"The memory service answered 400 {code}: {advice.format(url=fake.url)} (request req-of-the-service)"
+    )
+
+
 def test_nobody_there(execute: Execute, time: FakeTime, timing: Timing) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
@@ -167,10 +192,33 @@ def test_nobody_there(execute: Execute, time: FakeTime, timing: Timing) -> None:
     error = caught.value
     assert (error.status, error.code, error.retryable) == (None, "network_error", True)
     assert str(error) == (
-        f"The memory service at {url} cannot be reached: ConnectError. Check the URL and that the service runs. "
-        f"(2 tries, request {error.request_id})"
+        f"The memory service at {url} cannot be reached: the connection was refused. "
+        f"Check url and that the service runs. (2 tries, request {error.request_id})"
     )
     assert len(time.sleeps) == 1
+
+
+def test_a_host_that_does_not_exist(execute: Execute) -> None:
+    with pytest.raises(MemoryServiceError) as caught:
+        execute("http://memory.invalid", VIEW, max_retries=0)
+    assert str(caught.value) == (
+        "The memory service at http://memory.invalid cannot be reached: its host name cannot be resolved. "
+        f"Check url and that the service runs. (request {caught.value.request_id})"
+    )
+
+
+def test_tls_with_a_service_without_tls(execute: Execute, fake: FakeService) -> None:
+    url = fake.url.replace("http:", "https:")
+    with pytest.raises(MemoryServiceError) as caught:
+        execute(url, VIEW, max_retries=0)
+    assert str(caught.value).startswith(f"The memory service at {url} cannot be reached: TLS failed (")
+    assert caught.value.code == "network_error"
+
+
+def test_a_broken_connection(execute: Execute, fake: FakeService) -> None:
+    fake.script = [Drop()]
+    with pytest.raises(MemoryServiceError, match=r"cannot be reached: the connection failed \(ReadError\)\."):
+        execute(fake.url, VIEW, max_retries=0)
 
 
 def test_a_try_without_an_answer_is_made_again(execute: Execute, fake: FakeService, time: FakeTime) -> None:
@@ -213,6 +261,10 @@ def test_what_is_no_answer_of_the_service(
     with pytest.raises(MemoryServiceError) as caught:
         execute(fake.url, VIEW, _timing=timing)
     assert (caught.value.status, caught.value.code) == (200, "invalid_answer")
+    assert str(caught.value).startswith(
+        f"{fake.url}/execute answered 200, but not as a memory service does. "
+        "Check url, and what is in front of the service. (request "
+    )
     assert time.sleeps == []
 
 
@@ -228,12 +280,15 @@ def test_a_page_of_something_in_front_is_not_shown(execute: Execute, fake: FakeS
     with pytest.raises(MemoryServiceError) as caught:
         execute(fake.url, VIEW, _timing=timing)
     assert (caught.value.code, caught.value.request_id) == ("http_403", "proxy-1")
-    assert str(caught.value) == "The memory service answered 403 http_403. (request proxy-1)"
+    assert str(caught.value) == (
+        f"{fake.url}/execute answered 403, but not as a memory service does. "
+        "Check url, and what is in front of the service. (request proxy-1)"
+    )
 
 
 def test_redirects_are_not_followed(execute: Execute, fake: FakeService, timing: Timing) -> None:
     fake.script = [Answer(307, b"", {"Location": f"{fake.url}/elsewhere"})]
-    with pytest.raises(MemoryServiceError, match=r"307 http_307: it redirects\. Set the url") as caught:
+    with pytest.raises(MemoryServiceError, match=r"/execute redirects\. Set url to where it redirects to\.") as caught:
         execute(fake.url, VIEW, _timing=timing)
     assert caught.value.status == 307
     assert len(fake.received) == 1

@@ -255,13 +255,15 @@ def test_without_the_service_the_conversation_goes_on(
         [
             failed(
                 "t1",
-                "MemoryServiceError('The memory service answered 503 database_unavailable: "
-                "The database does not answer. (request req-of-the-service)')",
+                "Error: The memory service answered 503 database_unavailable: "
+                "The database does not answer. (request req-of-the-service)",
             )
         ],
     )
-    # The runner logs it, so that the operator learns of it.
-    assert "database_unavailable" in caplog.text
+    # One line, so that the operator learns of it; the runner would log a traceback for each call.
+    warnings = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert [(record.name, record.exc_info) for record in warnings] == [("memory_service_client.client", None)]
+    assert "database_unavailable" in warnings[0].message
     assert "SECRET" not in caplog.text
 
 
@@ -319,10 +321,12 @@ def test_the_methods_of_the_async_abstract_class(service_url: str, tenant: str) 
     anyio.run(main)
 
 
-def test_faults_are_no_tool_errors(fake: FakeService) -> None:
+def test_a_fault_is_the_cause_of_the_tool_error(fake: FakeService) -> None:
     fake.script = [problem(401, "unauthorized")]
-    with MemoryClient(fake.url) as client, pytest.raises(MemoryServiceError):
+    with MemoryClient(fake.url) as client, pytest.raises(ToolError) as caught:
         MemoryServiceTool(client).call({"command": "view", "path": "/memories"})
+    assert isinstance(caught.value.__cause__, MemoryServiceError)
+    assert caught.value.content == f"Error: {caught.value.__cause__}"
 
 
 @pytest.mark.parametrize("value", [None, "view", [1]])

@@ -4,12 +4,13 @@ from ._version import __version__
 from .client import AsyncMemoryClient, MemoryClient
 from .errors import MemoryServiceError
 from .tools import AsyncMemoryServiceTool, MemoryServiceTool
-from .types import MemoryResult, ToolUse
+from .types import MemoryInput, MemoryResult, ToolUse
 
 __all__ = [
     "AsyncMemoryClient",
     "AsyncMemoryServiceTool",
     "MemoryClient",
+    "MemoryInput",
     "MemoryResult",
     "MemoryServiceError",
     "MemoryServiceTool",

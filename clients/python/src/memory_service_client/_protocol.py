@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import socket
+import ssl
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 
@@ -94,6 +96,8 @@ def endpoint(url: str, api_key: str | None, tenant: str | None) -> Endpoint:
         headers["X-Tenant-Id"] = tenant
     origin = f"{parsed.scheme}://{parsed.netloc.decode('ascii')}"
     path = parsed.raw_path.decode("ascii").partition("?")[0].rstrip("/")
+    if path.endswith("/execute"):
+        raise ValueError(f"url must not end in /execute, which the client adds: {origin}{path}")
     return Endpoint(f"{origin}{path}/execute", origin, headers)
 
 
@@ -136,31 +140,62 @@ Result = MemoryResult | BetaToolResultBlockParam
 
 
 def read_answer(
-    call: Call, response: httpx2.Response, body: bytes, request_id: str, now: Callable[[], float]
+    call: Call, service: Endpoint, response: httpx2.Response, body: bytes, request_id: str, now: Callable[[], float]
 ) -> Result | Fault:
     """What the service answered to a try that was sent with `request_id`."""
     status = response.status_code
-    answer = _json_object(body)
     request_id = response.headers.get("X-Request-Id", request_id)
     if status == 200:
-        return _result(call, answer) or Fault(
-            "The answer is not that of a memory service. Check the URL.",
+        return _result(call, _json_object(body)) or Fault(
+            _foreign_answer(status, service),
             status=status,
             code="invalid_answer",
             retryable=False,
             request_id=request_id,
         )
-    # What else may be in the body is not the service's and could be anything, so it is never shown.
-    code, detail = answer.get("code"), answer.get("detail")
-    code = code if isinstance(code, str) else f"http_{status}"
-    detail = f": {detail}" if isinstance(detail, str) else _hint(status)
+    is_problem = response.headers.get("Content-Type", "").startswith("application/problem+json")
+    problem = _json_object(body) if is_problem else {}
+    code, detail = problem.get("code"), problem.get("detail")
+    if isinstance(code, str) and isinstance(detail, str):
+        message = f"The memory service answered {status} {code}: {_advice(code, service) or detail}"
+    else:
+        code, message = f"http_{status}", _foreign_answer(status, service)
     return Fault(
-        f"The memory service answered {status} {code}{detail}",
+        message,
         status=status,
         code=code,
         retryable=status in _RETRYABLE,
         request_id=request_id,
         retry_after=_retry_after(response.headers.get("Retry-After"), now),
+    )
+
+
+def _advice(code: str, service: Endpoint) -> str | None:
+    """What to change in the options. The service itself names the headers that they are sent as."""
+    match code:
+        case "unauthorized" if "Authorization" in service.headers:
+            return "api_key is not a valid key or token of this service."
+        case "unauthorized":
+            return "The service needs a key. Set api_key."
+        case "tenant_required":
+            return "The key is for many tenants. Set tenant."
+        case "tenant_mismatch":
+            return "The key is not for this tenant. Leave tenant out, or use a key of that tenant."
+        case "route_not_found":
+            return f"There is no {service.url}. Check url."
+    return None
+
+
+def _foreign_answer(status: int, service: Endpoint) -> str:
+    """For the answer of something in front of the service or in its place.
+
+    Its body could be anything, so it is never shown.
+    """
+    if 300 <= status < 400:
+        return f"{service.url} redirects. Set url to where it redirects to."
+    return (
+        f"{service.url} answered {status}, but not as a memory service does. "
+        "Check url, and what is in front of the service."
     )
 
 
@@ -176,10 +211,6 @@ def _result(call: Call, answer: Mapping[str, object]) -> Result | None:
         "content": content,
         "is_error": is_error,
     }
-
-
-def _hint(status: int) -> str:
-    return ": it redirects. Set the url to where it redirects to." if 300 <= status < 400 else "."
 
 
 def _json_object(body: bytes) -> Mapping[str, object]:
@@ -203,24 +234,45 @@ def _retry_after(value: str | None, now: Callable[[], float]) -> float | None:
 
 
 def transport_fault(error: httpx2.RequestError, service: Endpoint, request_id: str) -> Fault:
-    """What httpx2 reports: by its name alone, as its exceptions hold the request and can quote it."""
+    """What httpx2 reports, in words of its own: its exceptions hold the request and can quote it."""
     if isinstance(error, httpx2.TimeoutException):
         return timeout_fault(service, request_id)
-    kind = type(error).__name__
     if isinstance(error, (httpx2.NetworkError, httpx2.RemoteProtocolError, httpx2.ProxyError)):
         return Fault(
-            f"The memory service at {service.origin} cannot be reached: {kind}. "
-            "Check the URL and that the service runs.",
+            f"The memory service at {service.origin} cannot be reached: {_reason(error)}. "
+            "Check url and that the service runs.",
             code="network_error",
             retryable=True,
             request_id=request_id,
         )
     return Fault(
-        f"The memory service at {service.origin} gave an answer that cannot be read: {kind}.",
+        f"The memory service at {service.origin} gave an answer that cannot be read: {type(error).__name__}.",
         code="invalid_answer",
         retryable=False,
         request_id=request_id,
     )
+
+
+def _reason(error: httpx2.RequestError) -> str:
+    for cause in _causes(error):
+        match cause:
+            case ssl.SSLCertVerificationError():
+                return f"its TLS certificate is not trusted ({cause.verify_message})"
+            case ssl.SSLError():
+                return f"TLS failed ({cause.reason})"
+            case socket.gaierror():
+                return "its host name cannot be resolved"
+            case ConnectionRefusedError():
+                return "the connection was refused"
+    return f"the connection failed ({type(error).__name__})"
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The error, and what it was raised from; a host with several addresses has a group of errors."""
+    yield error
+    inner = error.__cause__ or error.__context__
+    for cause in (*getattr(error, "exceptions", ()), *([inner] if inner else [])):
+        yield from _causes(cause)
 
 
 def timeout_fault(service: Endpoint, request_id: str) -> Fault:

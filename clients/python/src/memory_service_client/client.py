@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Generic, TypeVar, overload
 
@@ -14,7 +13,7 @@ from typing_extensions import Self
 from ._protocol import Call, Fault, Result, endpoint, prepare, read_answer, timeout_fault, transport_fault
 from ._retry import Limits, Outage, Timing, Tries
 from ._tracing import trace_headers
-from .types import MemoryResult, ToolUse
+from .types import MemoryInput, MemoryResult, ToolUse
 
 _log = logging.getLogger(__name__)
 _WARNED_ONCE = "The agent runs without its memory; further failures are not logged until a call succeeds."
@@ -93,13 +92,12 @@ class MemoryClient(_BaseClient[httpx2.Client]):
     def _new_http_client(self) -> httpx2.Client:
         return httpx2.Client()
 
-    # A block whose static type is only a Mapping gets what it should too: the type then promises less.
     @overload
-    def execute(self, call: ToolUse) -> BetaToolResultBlockParam: ...  # type: ignore[overload-overlap]
+    def execute(self, call: ToolUse) -> BetaToolResultBlockParam: ...
     @overload
-    def execute(self, call: Mapping[str, object], *, idempotency_key: str | None = None) -> MemoryResult: ...
+    def execute(self, call: MemoryInput, *, idempotency_key: str | None = None) -> MemoryResult: ...
     def execute(
-        self, call: Mapping[str, object] | ToolUse, *, idempotency_key: str | None = None
+        self, call: MemoryInput | ToolUse, *, idempotency_key: str | None = None
     ) -> MemoryResult | BetaToolResultBlockParam:
         """Executes one call of the memory tool.
 
@@ -140,7 +138,7 @@ class MemoryClient(_BaseClient[httpx2.Client]):
                     chunks.append(chunk)
         except httpx2.RequestError as error:
             return transport_fault(error, self._service, request_id)
-        return read_answer(call, response, b"".join(chunks), request_id, self._timing.now)
+        return read_answer(call, self._service, response, b"".join(chunks), request_id, self._timing.now)
 
     def close(self) -> None:
         """Closes the connections."""
@@ -163,11 +161,11 @@ class AsyncMemoryClient(_BaseClient[httpx2.AsyncClient]):
         return httpx2.AsyncClient()
 
     @overload
-    async def execute(self, call: ToolUse) -> BetaToolResultBlockParam: ...  # type: ignore[overload-overlap]
+    async def execute(self, call: ToolUse) -> BetaToolResultBlockParam: ...
     @overload
-    async def execute(self, call: Mapping[str, object], *, idempotency_key: str | None = None) -> MemoryResult: ...
+    async def execute(self, call: MemoryInput, *, idempotency_key: str | None = None) -> MemoryResult: ...
     async def execute(
-        self, call: Mapping[str, object] | ToolUse, *, idempotency_key: str | None = None
+        self, call: MemoryInput | ToolUse, *, idempotency_key: str | None = None
     ) -> MemoryResult | BetaToolResultBlockParam:
         """Executes one call of the memory tool, as `MemoryClient.execute` does; `timeout` is exact."""
         prepared = prepare(call, self._service, idempotency_key)
@@ -188,7 +186,7 @@ class AsyncMemoryClient(_BaseClient[httpx2.AsyncClient]):
             return timeout_fault(self._service, request_id)
         except httpx2.RequestError as error:
             return transport_fault(error, self._service, request_id)
-        return read_answer(call, response, response.content, request_id, self._timing.now)
+        return read_answer(call, self._service, response, response.content, request_id, self._timing.now)
 
     async def aclose(self) -> None:
         """Closes the connections."""

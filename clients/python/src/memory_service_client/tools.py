@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
 from anthropic.types.beta import (
@@ -16,15 +17,16 @@ from anthropic.types.beta import (
 from typing_extensions import override
 
 from .client import AsyncMemoryClient, MemoryClient
-from .types import MemoryResult
+from .errors import MemoryServiceError
+from .types import MemoryInput, MemoryResult
 
 
 class MemoryServiceTool(BetaAbstractMemoryTool):
     """Claude's memory tool on the memory service, for `client.beta.messages.tool_runner`.
 
     `call` sends the model's input just as it is, so that the service judges it, not the SDK's models. It raises
-    `ToolError` with the service's text for a failure that the model can put right, and `MemoryServiceError` when
-    the service could not be reached or refused.
+    `ToolError` with what the model reads: the service's text for a failure that the model can correct, or what went
+    wrong when the service gives no result. Then its cause is the `MemoryServiceError`.
     """
 
     def __init__(self, client: MemoryClient, *, cache_control: BetaCacheControlEphemeralParam | None = None) -> None:
@@ -33,7 +35,10 @@ class MemoryServiceTool(BetaAbstractMemoryTool):
 
     @override
     def call(self, input: object) -> str:
-        return _text(self.client.execute(_as_input(input)))
+        try:
+            return _text(self.client.execute(_as_input(input)))
+        except MemoryServiceError as error:
+            raise _tool_error(error) from error
 
     @override
     def execute(self, command: BetaMemoryTool20250818Command) -> str:
@@ -75,7 +80,10 @@ class AsyncMemoryServiceTool(BetaAsyncAbstractMemoryTool):
 
     @override
     async def call(self, input: object) -> str:
-        return _text(await self.client.execute(_as_input(input)))
+        try:
+            return _text(await self.client.execute(_as_input(input)))
+        except MemoryServiceError as error:
+            raise _tool_error(error) from error
 
     @override
     async def execute(self, command: BetaMemoryTool20250818Command) -> str:
@@ -106,9 +114,10 @@ class AsyncMemoryServiceTool(BetaAsyncAbstractMemoryTool):
         return await self.execute(command)
 
 
-def _as_input(value: object) -> Mapping[str, object]:
+def _as_input(value: object) -> MemoryInput:
     if isinstance(value, Mapping):
-        return value
+        # Whatever the model wrote: the service says what is wrong with it.
+        return cast(MemoryInput, value)
     raise TypeError(f"a memory tool input is a dict, not {type(value).__name__}")
 
 
@@ -120,3 +129,8 @@ def _text(result: MemoryResult) -> str:
     if result["is_error"]:
         raise ToolError(result["content"])
     return result["content"]
+
+
+def _tool_error(error: MemoryServiceError) -> ToolError:
+    # The runner shows the model the `repr` of any other exception, and logs its traceback at each call of an outage.
+    return ToolError(f"Error: {error}")

@@ -1,13 +1,68 @@
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
 
 from anthropic.types import ToolUseBlock, ToolUseBlockParam
 from anthropic.types.beta import BetaToolUseBlock, BetaToolUseBlockParam
-from typing_extensions import TypedDict
+from typing_extensions import NotRequired, TypedDict
 
 ToolUse: TypeAlias = BetaToolUseBlock | BetaToolUseBlockParam | ToolUseBlock | ToolUseBlockParam
 """A whole `tool_use` block, as the SDK gives it or as a dict."""
+
+
+class ViewInput(TypedDict):
+    """Shows a directory two levels deep with sizes, or a file with line numbers."""
+
+    command: Literal["view"]
+    path: str
+    view_range: NotRequired[Sequence[int] | None]
+    """First and last line, 1-based and inclusive; -1 as the last means the end. Ignored for a directory."""
+
+
+class CreateInput(TypedDict):
+    """Makes a new file; nothing may be at its path yet."""
+
+    command: Literal["create"]
+    path: str
+    file_text: str
+
+
+class StrReplaceInput(TypedDict):
+    """Replaces a text that occurs exactly once in a file; without `new_str` the text is deleted."""
+
+    command: Literal["str_replace"]
+    path: str
+    old_str: str
+    new_str: NotRequired[str | None]
+
+
+class InsertInput(TypedDict):
+    """Puts lines into a file after line `insert_line`; 0 is the start of the file."""
+
+    command: Literal["insert"]
+    path: str
+    insert_line: int
+    insert_text: str
+
+
+class DeleteInput(TypedDict):
+    """Deletes a file, or a directory with everything in it."""
+
+    command: Literal["delete"]
+    path: str
+
+
+class RenameInput(TypedDict):
+    """Renames or moves a file or directory; nothing is overwritten."""
+
+    command: Literal["rename"]
+    old_path: str
+    new_path: str
+
+
+MemoryInput: TypeAlias = ViewInput | CreateInput | StrReplaceInput | InsertInput | DeleteInput | RenameInput
+"""An input of the memory tool."""
 
 
 class MemoryResult(TypedDict):
