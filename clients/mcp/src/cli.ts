@@ -3,11 +3,10 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
-import { MemoryClient } from 'memory-service-client';
 import packageJson from '../package.json' with { type: 'json' };
 import { createHttpServer } from './http.ts';
 import { createMemoryServer } from './server.ts';
-import { nameSettings, readSettings, type Settings, USAGE, UsageError } from './settings.ts';
+import { createClient, nameSettings, readSettings, type Settings, USAGE, UsageError } from './settings.ts';
 
 try {
   const settings = readSettings(process.argv.slice(2), process.env);
@@ -28,10 +27,10 @@ function isSystemError(error: unknown): error is NodeJS.ErrnoException {
 }
 
 async function serve({ client, http }: Settings): Promise<void> {
-  const memory = new MemoryClient(client);
+  const memory = createClient(client);
   if (http === undefined) return createMemoryServer(memory).connect(new StdioServerTransport());
 
-  const server = createHttpServer({ client, allowedHosts: http.allowedHosts });
+  const server = createHttpServer({ client, ...http });
   server.listen(http.port, http.host);
   await once(server, 'listening');
   const { address, family, port } = server.address() as AddressInfo;

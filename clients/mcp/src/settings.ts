@@ -1,4 +1,8 @@
 import { parseArgs } from 'node:util';
+import { MemoryClient, type MemoryClientOptions } from 'memory-service-client';
+
+/** The service's own default: a file of 1 MiB, escaped as JSON in the worst way. */
+const DEFAULT_MAX_BODY_BYTES = 6 * 2 ** 20 + 65_536;
 
 export const USAGE = `Usage: memory-service-mcp [--http PORT [--host HOST] [--allowed-host NAME]...]
 
@@ -13,6 +17,7 @@ Environment:
   MEMORY_SERVICE_URL      where the service is (default http://localhost:8080)
   MEMORY_SERVICE_API_KEY  an API key or a JWT; not with --http
   MEMORY_SERVICE_TENANT   whose memory it is: with a service key, or a service without authentication
+  MAX_BODY_BYTES          with --http, the largest request body (default ${DEFAULT_MAX_BODY_BYTES}, as in the service)
 `;
 
 /** Arguments or variables that cannot be used. The message is for the user, and never holds the key. */
@@ -21,7 +26,7 @@ export class UsageError extends Error {}
 export interface Settings {
   client: { url: string; apiKey: string | undefined; tenant: string | undefined };
   /** Undefined: standard input and output. */
-  http: { port: number; host: string; allowedHosts: string[] } | undefined;
+  http: { port: number; host: string; allowedHosts: string[]; maxBodyBytes: number } | undefined;
 }
 
 /** @throws UsageError */
@@ -52,7 +57,11 @@ export function readSettings(args: string[], env: NodeJS.ProcessEnv): Settings |
   if (!isLoopback(host) && allowedHosts.length === 0) {
     throw new UsageError(`--host ${host} needs --allowed-host with the name under which callers reach it`);
   }
-  return { client, http: { port, host, allowedHosts } };
+  const maxBodyBytes = Number(env.MAX_BODY_BYTES || DEFAULT_MAX_BODY_BYTES);
+  if (!Number.isSafeInteger(maxBodyBytes) || maxBodyBytes < 1) {
+    throw new UsageError('MAX_BODY_BYTES needs a number of bytes, at least 1');
+  }
+  return { client, http: { port, host, allowedHosts, maxBodyBytes } };
 }
 
 /** What a user of the server calls the options of the client. */
@@ -65,6 +74,12 @@ const OPTION_NAMES: Record<string, string> = {
 /** A message of the client with the names of this server's settings. */
 export function nameSettings(message: string): string {
   return message.replace(/`(\w+)`/g, (quoted, option) => OPTION_NAMES[option] ?? quoted);
+}
+
+/** A client whose warnings, on standard error, name the settings. */
+export function createClient(options: MemoryClientOptions): MemoryClient {
+  const logger = { warn: (message: string) => console.warn(nameSettings(message)), debug: () => {} };
+  return new MemoryClient({ ...options, logger });
 }
 
 function parse(args: string[]) {

@@ -1,0 +1,12 @@
+/** A request that is refused before MCP sees it. The message is for the caller, and never holds the key. */
+export class HttpError extends Error {
+  readonly status: number;
+  /** The code of the JSON-RPC error. */
+  readonly rpcCode: number;
+
+  constructor(status: number, message: string, rpcCode = -32000) {
+    super(message);
+    this.status = status;
+    this.rpcCode = rpcCode;
+  }
+}

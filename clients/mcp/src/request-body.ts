@@ -1,0 +1,62 @@
+import type { IncomingMessage } from 'node:http';
+import { excessOf, MAX_JSON_DEPTH, MAX_JSON_VALUES } from '../../../src/plugins/json-limits.ts';
+import type { Slot } from '../../../src/util/concurrency-limiter.ts';
+import { HttpError } from './http-error.ts';
+
+/** Bodies up to this size are read from anybody, and cost no more than the headers may. */
+const SMALL_BODY_BYTES = 16 * 1024;
+/** Messages in a JSON-RPC batch: as many as the service takes calls in an array. */
+export const MAX_MESSAGES = 32;
+
+interface Limits {
+  maxBytes: number;
+  /** Counts the bytes of a body that is not small. */
+  bytes: Slot;
+  /** Called before a body is read that is not small. Throws when the service does not accept the key. */
+  checkKey: () => Promise<void>;
+}
+
+/** Reads a request's body as JSON within limits. @throws HttpError */
+export async function readBody(request: IncomingMessage, limits: Limits): Promise<unknown> {
+  const text = await readText(request, limits);
+  // Looked for before parsing: the values of a large body keep the event loop for seconds.
+  switch (excessOf(text)) {
+    case 'levels':
+      throw new HttpError(400, `The body nests arrays and objects deeper than ${MAX_JSON_DEPTH} levels.`);
+    case 'values':
+      throw new HttpError(400, `The body holds more than ${MAX_JSON_VALUES} fields and array items.`);
+  }
+  const body = parseJson(text);
+  if (Array.isArray(body) && body.length > MAX_MESSAGES) {
+    throw new HttpError(400, `The batch holds more than ${MAX_MESSAGES} messages.`, -32600);
+  }
+  return body;
+}
+
+async function readText(request: IncomingMessage, { maxBytes, bytes, checkKey }: Limits): Promise<string> {
+  const tooLarge = new HttpError(413, `The body is larger than ${maxBytes} bytes, the limit of this server.`);
+  // A chunked body does not declare its length.
+  const length = Number(request.headers['content-length'] ?? maxBytes);
+  if (length > maxBytes) throw tooLarge;
+  if (length > SMALL_BODY_BYTES) {
+    await checkKey();
+    await bytes.acquire(length);
+  }
+  const chunks: Buffer[] = [];
+  let received = 0;
+  // Leaving the loop must not destroy the connection, which the refusal goes to.
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    received += chunk.length;
+    if (received > maxBytes) throw tooLarge;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new HttpError(400, 'Parse error: Invalid JSON', -32700);
+  }
+}

@@ -1,0 +1,265 @@
+/** What the MCP server takes over HTTP, and in which order it runs what it takes. */
+import { once } from 'node:events';
+import { type ClientRequest, createServer, type IncomingMessage, request, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createHttpServer, type HttpOptions } from '../../clients/mcp/src/http.ts';
+import { MAX_MESSAGES } from '../../clients/mcp/src/request-body.ts';
+import { MAX_CALLS } from '../../src/routes/tool-call.ts';
+import { useAgentFixture } from './agent-fixture.ts';
+import { connectHttp } from './mcp-connection.ts';
+
+const fixture = useAgentFixture();
+
+const path = '/memories/user.md';
+const create = { command: 'create', path, file_text: 'Lives in Lyon.' };
+const view = { command: 'view', path };
+const VIEWED = "Here's the content of /memories/user.md with line numbers:\n     1\tLives in Lyon.";
+const MISSING = 'The path /memories/user.md does not exist. Please provide a valid path.';
+
+async function listen(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Serves MCP in this process. */
+const serve = async (options: Partial<HttpOptions> = {}) =>
+  `${await listen(createHttpServer({ client: { url: fixture.url }, allowedHosts: [], maxBodyBytes: 2 ** 21, ...options }))}/mcp`;
+
+const message = (method: string, params?: object, id = 1) => ({ jsonrpc: '2.0', id, method, params });
+const callOf = (input: object, id?: number) =>
+  message('tools/call', { name: 'memory', arguments: input }, id);
+
+const headersOf = (key?: string, more: Record<string, string> = {}) => ({
+  'content-type': 'application/json',
+  accept: 'application/json, text/event-stream',
+  ...(key && { authorization: `Bearer ${key}` }),
+  ...more,
+});
+
+async function send(url: string, body: string | object, headers = headersOf()) {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const response = await fetch(url, { method: 'POST', headers, body: text });
+  return { status: response.status, headers: response.headers, body: (await response.json()) as object };
+}
+
+/** Sends the headers of a request, and resolves once the server has them; the body is left to the caller. */
+async function begin(url: string, headers: Record<string, string>): Promise<ClientRequest> {
+  const sent = request(url, { method: 'POST', headers: { ...headers, expect: '100-continue' } });
+  sent.on('error', () => {}); // It may never be completed.
+  onTestFinished(() => void sent.destroy());
+  sent.flushHeaders();
+  await once(sent, 'continue');
+  return sent;
+}
+
+const answerTo = async (sent: ClientRequest) => {
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  return { status: response.statusCode, body: await json(response) };
+};
+
+const result = (text: string, isError = false) => ({
+  result: { content: [{ type: 'text', text }], isError },
+});
+const refusal = (status: number, text: string) => ({ status, body: { error: { message: text } } });
+
+describe('the requests of one session', () => {
+  it('run in the order of a turn: what one creates, the next one edits and views', async () => {
+    const url = await serve();
+    const client = await connectHttp(url, await fixture.tenantKey());
+    for (let round = 0; round < 10; round++) {
+      const file = `/memories/${round}.md`;
+      // Large enough to be read only once the service knows the key.
+      const lines = 'x\n'.repeat(round % 2 === 0 ? 1 : 16 * 1024);
+      const inputs = [
+        { command: 'create', path: file, file_text: lines },
+        { command: 'insert', path: file, insert_line: 0, insert_text: 'a' },
+        { command: 'insert', path: file, insert_line: 1, insert_text: 'b' },
+        { command: 'view', path: file, view_range: [1, 3] },
+        { command: 'delete', path: file },
+      ];
+      const results = await Promise.all(
+        inputs.map((input) => client.callTool({ name: 'memory', arguments: input })),
+      );
+      expect(results.map(({ content }) => content)).toStrictEqual(
+        [
+          `File created successfully at: ${file}`,
+          `The file ${file} has been edited.`,
+          `The file ${file} has been edited.`,
+          `Here's the content of ${file} with line numbers:\n     1\ta\n     2\tb\n     3\tx`,
+          `Successfully deleted ${file}`,
+        ].map((text) => [{ type: 'text', text }]),
+      );
+    }
+  });
+
+  /** Starts a session as a host does, and returns the headers of its requests. */
+  async function initialize(url: string, key: string) {
+    const params = {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo: { name: 'test', version: '1' },
+    };
+    const { headers } = await send(url, message('initialize', params, 0), headersOf(key));
+    return headersOf(key, { 'mcp-session-id': headers.get('mcp-session-id') ?? '' });
+  }
+
+  it('run in the order of their ids when they arrive in another one', async () => {
+    const url = await serve();
+    const headers = await initialize(url, await fixture.tenantKey());
+    const [viewed, created] = await Promise.all([
+      send(url, callOf(view, 2), headers),
+      send(url, callOf(create, 1), headers),
+    ]);
+    expect(created.body).toMatchObject(result(`File created successfully at: ${path}`));
+    expect(viewed.body).toMatchObject(result(VIEWED));
+  });
+
+  it('wait for those that arrived before them, even while these are still being sent', async () => {
+    const url = await serve();
+    const headers = await initialize(url, await fixture.tenantKey());
+    const first = await begin(url, headers);
+    const created = answerTo(first);
+    const viewed = send(url, callOf(view, 2), headers);
+    first.end(JSON.stringify(callOf(create, 1)));
+    expect((await created).body).toMatchObject(result(`File created successfully at: ${path}`));
+    expect((await viewed).body).toMatchObject(result(VIEWED));
+  });
+
+  it('do not wait for ever for an id that never comes', async () => {
+    const url = await serve();
+    const headers = await initialize(url, await fixture.tenantKey());
+    for (const id of [2, 4]) {
+      expect(await send(url, callOf(view, id), headers)).toMatchObject({ body: result(MISSING, true) });
+    }
+  });
+
+  it('may go to a server that knows nothing of the session', async () => {
+    const headers = headersOf(await fixture.tenantKey(), { 'mcp-session-id': 'of-another-replica' });
+    expect(await send(await serve(), callOf(view, 7), headers)).toMatchObject({
+      body: result(MISSING, true),
+    });
+  });
+
+  it.each([
+    ['another session', { 'mcp-session-id': 'other' }],
+    ['a request without a session', {}],
+  ])('do not keep %s waiting', async (_, other) => {
+    const [url, key] = [await serve(), await fixture.tenantKey()];
+    await begin(url, headersOf(key, { 'mcp-session-id': 'session' }));
+    const viewed = await send(url, callOf(view), headersOf(key, other));
+    expect(viewed).toMatchObject({ status: 200, body: result(MISSING, true) });
+  });
+
+  it('do not keep another caller waiting who names their session', async () => {
+    const url = await serve();
+    const session = { 'mcp-session-id': 'session' };
+    await begin(url, headersOf(await fixture.tenantKey(), session));
+    const viewed = await send(url, callOf(view), headersOf(await fixture.tenantKey(), session));
+    expect(viewed).toMatchObject({ status: 200, body: result(MISSING, true) });
+  });
+
+  it('go on when the caller of one leaves', async () => {
+    const url = await serve();
+    const headers = await initialize(url, await fixture.tenantKey());
+    const first = await begin(url, headers);
+    const viewed = send(url, callOf(view, 2), headers);
+    first.destroy();
+    expect((await viewed).body).toMatchObject(result(MISSING, true));
+  });
+});
+
+describe('limits', () => {
+  it.each([
+    [
+      'too large',
+      `{"a":"${'x'.repeat(2 ** 21)}"}`,
+      413,
+      'The body is larger than 2097152 bytes, the limit of this server.',
+    ],
+    [
+      'too many values',
+      `[${'1,'.repeat(4096)}1]`,
+      400,
+      'The body holds more than 4096 fields and array items.',
+    ],
+    ['too deep', '['.repeat(5000), 400, 'The body nests arrays and objects deeper than 32 levels.'],
+    [
+      'too many messages',
+      JSON.stringify(Array.from({ length: 33 }, () => message('ping'))),
+      400,
+      'The batch holds more than 32 messages.',
+    ],
+    ['not JSON', '{', 400, 'Parse error: Invalid JSON'],
+  ])('a body that is %s is refused before anybody says who they are', async (_, body, status, text) => {
+    expect(await send(await serve(), body)).toMatchObject(refusal(status, text));
+  });
+
+  it('a batch may hold as many messages as the service takes calls', async () => {
+    expect(MAX_MESSAGES).toBe(MAX_CALLS);
+    const batch = Array.from({ length: MAX_MESSAGES }, (_, id) => ({ ...message('ping'), id }));
+    expect((await send(await serve(), batch)).status).toBe(200);
+  });
+
+  it.each([
+    [undefined, 'The service needs a key. Set MEMORY_SERVICE_API_KEY (over HTTP, the bearer token).'],
+    [
+      'mem_wrong',
+      'MEMORY_SERVICE_API_KEY (over HTTP, the bearer token) is not a valid key or token of this service.',
+    ],
+  ])('with the key %s, a body that is not small is not read', async (key, why) => {
+    const sent = request(await serve(), {
+      method: 'POST',
+      headers: { ...headersOf(key), 'content-length': 16 * 1024 + 1 },
+    });
+    onTestFinished(() => void sent.destroy());
+    sent.flushHeaders();
+    const { status, body } = await answerTo(sent);
+    expect(status).toBe(401);
+    expect(body).toMatchObject({
+      error: { message: expect.stringContaining(`The memory service answered 401 unauthorized: ${why}`) },
+    });
+  });
+
+  it('a chunked body is counted as it arrives', async () => {
+    const sent = request(await serve({ maxBodyBytes: 1024 }), { method: 'POST', headers: headersOf() });
+    onTestFinished(() => void sent.destroy());
+    sent.write(' '.repeat(1025));
+    expect(await answerTo(sent)).toMatchObject(
+      refusal(413, 'The body is larger than 1024 bytes, the limit of this server.'),
+    );
+  });
+
+  it('a chunked body below the limit is read', async () => {
+    const sent = request(await serve(), { method: 'POST', headers: headersOf(await fixture.tenantKey()) });
+    sent.write(JSON.stringify(callOf(create)));
+    sent.end();
+    expect(await answerTo(sent)).toMatchObject({ body: result(`File created successfully at: ${path}`) });
+  });
+
+  it('requests beyond those that may run are refused', async () => {
+    const service = createServer(() => {});
+    const arrived = once(service, 'request');
+    const concurrency = { total: 2, perTenant: 1, maxWaiting: 0, maxWaitMs: 0 };
+    const url = await serve({ client: { url: await listen(service) }, concurrency });
+    // Ends with the server, like the service that never answers.
+    send(url, callOf(view), headersOf('mem_a')).catch(() => {});
+    await arrived;
+    const refused = await send(url, callOf(view), headersOf('mem_a'));
+    expect(refused).toMatchObject(
+      refusal(429, 'The tenant has too many requests in flight. Wait for their responses.'),
+    );
+    expect(refused.headers.get('retry-after')).toBe('1');
+    const again = once(service, 'request');
+    send(url, callOf(view), headersOf('mem_b')).catch(() => {});
+    await again;
+    const overloaded = await send(url, callOf(view), headersOf('mem_c'));
+    expect(overloaded).toMatchObject(refusal(503, 'The service is at capacity. Try again shortly.'));
+  });
+});
