@@ -1,15 +1,16 @@
 /**
- * `npm run bench:compare -- OTHER`: compares this checkout with another one, which must be built, on one database in alternating
- * processes. Prints requests per second and the CPU time per request of the service and of Postgres, as medians over the processes,
+ * `npm run bench:compare -- OTHER`: compares this checkout with another one, which must be built, on one Postgres in alternating
+ * processes. Each has a database of its own, which its own code fills. Prints requests per second and the CPU time per request of the service and of Postgres, as medians over the processes,
  * and the ratios.
  *
  * Environment: ROUNDS (processes per side, 3), SECONDS, WARM_UP (seconds), CONNECTIONS, TENANTS; ONLY (comma-separated names of
  * `cases`); ENV_HERE and ENV_OTHER (comma-separated NAME=value pairs) for one side only; TEST_DATABASE_URL and TEST_POSTGRES as for
  * the tests.
  */
+import { execFileSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { progress, setting, withCleanup } from './support/cleanup.ts';
-import { LOAD_SETTINGS, prepare } from './support/contestants.ts';
+import { LOAD_SETTINGS } from './support/contestants.ts';
 import { Worker } from './support/job.ts';
 import { startPostgres } from './support/postgres.ts';
 import { databaseProcessorTime, root, runCli, serviceOf, startServer } from './support/process.ts';
@@ -57,18 +58,31 @@ const sides = [
   { name: 'other', folder: resolve(other), env: envOf('ENV_OTHER') },
 ];
 
+/** Migrates and fills a database with the code of a checkout. */
+function fill(folder: string, env: Record<string, string>): void {
+  const script = `const { prepare } = await import('./bench/support/contestants.ts');
+    await prepare(${JSON.stringify(env)}, ${TENANTS});`;
+  execFileSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+}
+
 await withCleanup(async (scratch, later) => {
   const server = await startPostgres(scratch);
   later(() => server.stop());
   progress(server.description);
-  const { url: databaseUrl, query } = await server.createDatabase();
-  await prepare({ DATABASE_URL: databaseUrl }, TENANTS);
-  const key = runCli(['keys', 'create', '--service'], { DATABASE_URL: databaseUrl }).trim();
-  await query('CHECKPOINT');
+  const databases = new Map<string, { url: string; key: string }>();
+  for (const { name, folder } of sides) {
+    const { url, query } = await server.createDatabase();
+    const env = { DATABASE_URL: url };
+    fill(folder, env);
+    databases.set(name, { url, key: runCli(['keys', 'create', '--service'], env, folder).trim() });
+    await query('CHECKPOINT');
+  }
   const load = new Worker('load.ts');
   later(() => load.stop());
 
-  const database = new URL(databaseUrl).pathname.slice(1);
   const turns: {
     of: string;
     side: string;
@@ -80,8 +94,10 @@ await withCleanup(async (scratch, later) => {
   const chosen = cases.filter(({ name }) => only.includes(name));
   for (let round = 0; round < ROUNDS; round++) {
     for (const { name: side, folder, env } of round % 2 === 0 ? sides : sides.toReversed()) {
+      const { url, key } = databases.get(side) ?? { url: '', key: '' };
+      const database = new URL(url).pathname.slice(1);
       const service = await startServer(serviceOf(folder), {
-        env: { ...LOAD_SETTINGS, DATABASE_URL: databaseUrl, AUTH: 'keys', ...env },
+        env: { ...LOAD_SETTINGS, DATABASE_URL: url, AUTH: 'keys', ...env },
         ...{ scratch, folder, name: `${side}-${round}`, ready: '/readyz' },
       });
       for (const { name: of, workload, tenants } of chosen) {

@@ -1,10 +1,13 @@
 -- Whether a row of `entries` is valid by itself. In a function, because Postgres reads the expression of a constraint from its text again in
--- each statement, while a session keeps the body of a function.
-CREATE FUNCTION entry_is_valid(path text, parent_path text, kind text, has_content boolean, has_version boolean)
+-- each statement, while a session keeps the body of a function. A file has a content, and so a size.
+CREATE FUNCTION entry_is_valid(path text, parent_path text, kind text, size_bytes integer, version uuid, memory_id uuid)
 RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
 	RETURN kind IN ('file', 'dir')
-		AND (kind = 'file') = (has_content AND has_version)
+		AND CASE kind
+			WHEN 'file' THEN size_bytes IS NOT NULL AND version IS NOT NULL AND memory_id IS NOT NULL
+			ELSE size_bytes IS NULL
+		END
 		AND octet_length(path) <= 1024
 		-- The root and 20 names below it.
 		AND length(path) - length(replace(path, '/', '')) <= 21
@@ -56,7 +59,7 @@ CREATE TABLE "entries" (
 	"size_bytes" integer GENERATED ALWAYS AS (octet_length(content)) STORED,
 	CONSTRAINT "entries_tenant_id_path_pk" PRIMARY KEY("tenant_id","path"),
 	CONSTRAINT "entries_directories" UNIQUE("tenant_id","dir_path"),
-	CONSTRAINT "entries_valid" CHECK (entry_is_valid("entries"."path", "entries"."parent_path", "entries"."kind", "entries"."content" IS NOT NULL, "entries"."version" IS NOT NULL AND "entries"."memory_id" IS NOT NULL AND "entries"."operation" IS NOT NULL))
+	CONSTRAINT "entries_valid" CHECK (entry_is_valid("entries"."path", "entries"."parent_path", "entries"."kind", "entries"."size_bytes", "entries"."version", "entries"."memory_id"))
 );
 --> statement-breakpoint
 CREATE TABLE "idempotency_keys" (
@@ -98,9 +101,7 @@ CREATE TABLE "tenants" (
 	"history_since" timestamp with time zone DEFAULT now() NOT NULL,
 	"last_change_at" timestamp with time zone,
 	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
-	CONSTRAINT "tenants_usage_not_negative" CHECK ("tenants"."file_count" >= 0 AND "tenants"."byte_count" >= 0),
-	CONSTRAINT "tenants_redact" CHECK ("tenants"."redact" IN ('off', 'mask', 'reject')),
-	CONSTRAINT "tenants_create_existing" CHECK ("tenants"."create_existing" IN ('error', 'overwrite'))
+	CONSTRAINT "tenants_usage_not_negative" CHECK ("tenants"."file_count" >= 0 AND "tenants"."byte_count" >= 0)
 );
 --> statement-breakpoint
 CREATE TABLE "versions" (

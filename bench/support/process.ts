@@ -81,9 +81,9 @@ export async function startServer(
 }
 
 /** Runs a command of the service's CLI and returns its output. */
-export function runCli(args: string[], env: Record<string, string>): string {
+export function runCli(args: string[], env: Record<string, string>, folder = root): string {
   return execFileSync(process.execPath, ['dist/cli.js', ...args], {
-    cwd: root,
+    cwd: folder,
     env: { PATH: process.env.PATH, ...env },
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
