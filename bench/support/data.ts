@@ -1,5 +1,9 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import type { Database } from '../../src/postgres/database.ts';
 import { defineQuery } from '../../src/postgres/query.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Each tenant has directories d0 to d4 of 20 files each. The first file in each is large. */
 export const DIRECTORIES = 5;
@@ -16,22 +20,19 @@ export const tenantName = (i: number) => `t${i}`;
 export const directoryPath = (i: number) => `/memories/d${i}`;
 export const filePath = (directory: number, file: number) => `${directoryPath(directory)}/f${file}.md`;
 
-const WORDS =
-  'user prefers short answers project uses tests before code review deadline moved to friday api key rotated monthly'.split(
-    ' ',
-  );
+/** This project's documentation: text of the kind that memories hold, which compresses about as well. */
+const PROSE = readdirSync(`${root}/docs`)
+  .filter((name) => name.endsWith('.md'))
+  .sort()
+  .map((name) => readFileSync(`${root}/docs/${name}`, 'utf8'))
+  .join('\n')
+  .replaceAll(/[^\n -~]|log:/g, '?');
 
 /** Returns ASCII notes of exactly the given size, with one line `log:` that edits replace. */
 export function text(bytes: number): string {
-  const lines = ['# Notes', 'log:'];
-  let length = lines.join('\n').length;
-  for (let i = 0; length < bytes; i++) {
-    const words = Array.from({ length: 9 }, (_, n) => WORDS[(i * 7 + n * 5) % WORDS.length]);
-    const line = `- ${i}: ${words.join(' ')}`;
-    lines.push(line);
-    length += 1 + line.length;
-  }
-  return lines.join('\n').slice(0, bytes);
+  const head = '# Notes\nlog:\n';
+  const length = bytes - head.length;
+  return head + PROSE.repeat(Math.ceil(length / PROSE.length)).slice(0, length);
 }
 
 /** Fills a migrated, empty database with the given number of tenants. */
