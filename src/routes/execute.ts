@@ -103,7 +103,8 @@ async function execute(
   { memory, metrics, scanner }: ExecuteOptions,
 ): Promise<Executed> {
   const { principal, policy } = contextOf(request);
-  const command = findCommand(input.command)?.name ?? 'unknown';
+  const found = findCommand(input.command);
+  const command = found?.name ?? 'unknown';
   noteCommand(request, command);
 
   const key = toolUseId ?? idempotencyKey(request);
@@ -116,7 +117,7 @@ async function execute(
       store: memory.forTenant(principal.tenant, {
         autoCreate: principal.autoCreate,
         origin: { actor: principal.actor, requestId: request.id, toolUseId },
-        request: key === undefined ? undefined : requestKey(key, input),
+        request: key !== undefined && found?.access === 'write' ? requestKey(key, input) : undefined,
       }),
       limits: policy.limits,
       access: principal.access,
