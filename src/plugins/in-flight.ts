@@ -123,14 +123,15 @@ export class InFlightRequest {
     return this.#request.acquire(this.#inFlight.unitsFor(tenant, units - REQUEST_BYTES));
   }
 
-  /** From now on, neither an answer nor closing the connection releases anything. */
-  startWork(): void {
+  /** Until the work is done, neither an answer nor closing the connection releases anything. */
+  async work<T>(work: () => Promise<T>): Promise<T> {
     this.#isWorking = true;
-  }
-
-  endWork(): void {
-    this.#isWorking = false;
-    this.#releaseIfDone();
+    try {
+      return await work();
+    } finally {
+      this.#isWorking = false;
+      this.#releaseIfDone();
+    }
   }
 
   #releaseIfDone(): void {
