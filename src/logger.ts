@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import sonicBoom from 'sonic-boom';
 
-/** Lines are written once this many bytes are buffered, or after the interval. Has to be below sonic-boom's `maxWrite` (16 KiB). */
-const MIN_WRITE_BYTES = 8 * 1024;
+/** In UTF-16 units. Lines are written once this much is gathered, or after the interval. */
+const MIN_WRITE_CHARACTERS = 16 * 1024;
 const FLUSH_INTERVAL_MS = 100;
 /** Lines beyond this are dropped: a reader that has stopped must cost neither memory nor requests. */
 const MAX_BUFFERED_BYTES = 4 * 1024 * 1024;
@@ -17,6 +17,10 @@ const CLOSE_TIMEOUT_MS = 500;
 class LogOutput implements DestinationStream {
   readonly #stream: sonicBoom.SonicBoom;
   readonly #onRoom: (dropped: number) => void;
+  /** Gathered here: sonic-boom's `minLength` copies and measures all that it has gathered at each line. */
+  #lines: string[] = [];
+  #characters = 0;
+  #timer: NodeJS.Timeout | undefined;
   #droppedSinceRoom = 0;
   #isClosed = false;
   dropped = 0;
@@ -30,31 +34,45 @@ class LogOutput implements DestinationStream {
     this.#stream = new sonicBoom.SonicBoom({
       fd: 1,
       sync: false,
-      minLength: MIN_WRITE_BYTES,
       maxLength: MAX_BUFFERED_BYTES,
       periodicFlush: FLUSH_INTERVAL_MS,
     });
-    this.#stream.on('drop', () => {
-      this.dropped++;
-      this.#droppedSinceRoom++;
+    this.#stream.on('drop', (lines: string) => {
+      const dropped = lines.split('\n').length - 1;
+      this.dropped += dropped;
+      this.#droppedSinceRoom += dropped;
     });
-    // A failed write (full disk, no reader) is retried with the next line or flush.
+    // A failed write (full disk, no reader) is retried with the next lines or flush.
     this.#stream.on('error', () => {});
     this.#stream.on('drain', () => this.#reportDropped());
   }
 
   write(line: string): void {
-    if (!this.#isClosed) this.#stream.write(line);
+    if (this.#isClosed) return;
+    this.#lines.push(line);
+    this.#characters += line.length;
+    if (this.#characters >= MIN_WRITE_CHARACTERS) this.#flush();
+    else this.#timer ??= setTimeout(() => this.#flush(), FLUSH_INTERVAL_MS).unref();
   }
 
   /** Writes what is buffered, and gives up after `CLOSE_TIMEOUT_MS`. Later lines are lost. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#flush();
     const signal = AbortSignal.timeout(CLOSE_TIMEOUT_MS);
     const closed = once(this.#stream, 'close', { signal }).catch(() => {});
     this.#stream.end();
     await closed;
+  }
+
+  #flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const text = this.#lines.join('');
+    this.#lines = [];
+    this.#characters = 0;
+    if (text !== '') this.#stream.write(text);
   }
 
   #reportDropped(): void {

@@ -90,19 +90,19 @@ export class InFlightRequest {
     this.bytes = inFlight.bytes.slot(tenant);
     reply.raw.once('close', () => {
       this.#isClosed = true;
-      this.#deadline?.clear();
+      this.endTimeLimit();
       this.#releaseIfDone();
     });
   }
 
   /** Limits the time for what the request does next, in the place of an earlier limit; `onExpired` is not called once it has ended. */
   limitTime(ms: number, onExpired: () => void): void {
-    this.#deadline?.clear();
+    this.endTimeLimit();
     if (!this.#isClosed) this.#deadline = this.#inFlight.deadlines.start(ms, onExpired);
   }
 
   endTimeLimit(): void {
-    this.#deadline?.clear();
+    if (this.#deadline) this.#inFlight.deadlines.clear(this.#deadline);
   }
 
   /** Counts the answer, which is in memory and about to be sent. */
@@ -123,14 +123,15 @@ export class InFlightRequest {
     return this.#request.acquire(this.#inFlight.unitsFor(tenant, units - REQUEST_BYTES));
   }
 
-  /** From now on, neither an answer nor closing the connection releases anything. */
-  startWork(): void {
+  /** Until the work is done, neither an answer nor closing the connection releases anything. */
+  async work<T>(work: () => Promise<T>): Promise<T> {
     this.#isWorking = true;
-  }
-
-  endWork(): void {
-    this.#isWorking = false;
-    this.#releaseIfDone();
+    try {
+      return await work();
+    } finally {
+      this.#isWorking = false;
+      this.#releaseIfDone();
+    }
   }
 
   #releaseIfDone(): void {

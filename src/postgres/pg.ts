@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Config } from '../config.ts';
+import { Deadlines } from '../util/deadlines.ts';
 import { BatchQueue } from './batch-queue.ts';
 import { hasCitus } from './citus.ts';
 import { type Database, PLANNER } from './database.ts';
@@ -52,19 +53,21 @@ export async function openPostgres(url: string, config: Config, tracer?: Stateme
     statement_timeout: config.DB_STATEMENT_TIMEOUT_MS,
     lock_timeout: config.DB_LOCK_TIMEOUT_MS,
     idle_in_transaction_session_timeout: config.DB_IDLE_IN_TRANSACTION_TIMEOUT_MS,
-    // The server's own timeouts do not help when the server is frozen or the network drops packets.
-    query_timeout: config.DB_STATEMENT_TIMEOUT_MS > 0 ? config.DB_STATEMENT_TIMEOUT_MS + GRACE_MS : undefined,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
     types,
   };
-  const isCitus = await onOneConnection(reachable, hasCitus).catch(throwDatabaseError);
+  // The server's own timeouts do not help when the server is frozen or the network drops packets.
+  const maxMs = config.DB_STATEMENT_TIMEOUT_MS > 0 ? config.DB_STATEMENT_TIMEOUT_MS + GRACE_MS : 0;
+  const isCitus = await onOneConnection({ ...reachable, query_timeout: maxMs }, hasCitus).catch(
+    throwDatabaseError,
+  );
   const connection = { ...reachable, options: isCitus ? citusPlannerOptions : plannerOptions };
   const batchSize = isCitus ? 1 : config.DB_BATCH_SIZE;
   const pool = openPool({ ...connection, max: config.DB_POOL_MAX });
   const forBatches = openPool({ ...connection, max: BATCH_CONNECTIONS });
-  const single = traced(executorOn(pool), tracer);
-  const queryBatch = traced(executorOn(forBatches), tracer);
+  const single = traced(executorOn(pool, maxMs), tracer);
+  const queryBatch = traced(executorOn(forBatches, maxMs), tracer);
   const reads = new BatchQueue({ batched: queryBatch, single }, batchSize, tracer);
   return {
     kind: isCitus ? 'citus' : 'postgres',
@@ -73,8 +76,8 @@ export async function openPostgres(url: string, config: Config, tracer?: Stateme
     query: reads.query,
     queryBatch,
     transaction: (work, options) =>
-      transaction(pool, options?.snapshot ?? false, (query) => work(traced(query, tracer))),
-    withJobLock: (lock, job) => withAdvisoryLock(connection, lock, job),
+      transaction(pool, maxMs, options?.snapshot ?? false, (query) => work(traced(query, tracer))),
+    withJobLock: (lock, job) => withAdvisoryLock(connection, maxMs, lock, job),
     migrate: (folder, functions) => migrateOnOneConnection(url, config, folder, functions),
     pool: () => ({
       total: pool.totalCount + forBatches.totalCount,
@@ -140,34 +143,75 @@ function textArray(strings: (string | null)[]): Buffer {
   return buffer;
 }
 
-/** Executes queries on a pool or a connection, which prepares each the first time. Throws `DatabaseError`. */
-export function executorOn(connection: Pick<pg.ClientBase, 'query'> | Pick<pg.Pool, 'query'>): QueryExecutor {
+const deadlines = new Deadlines();
+
+/**
+ * Executes queries on a pool or a connection, which prepares each the first time. Throws `DatabaseError`.
+ *
+ * @param maxMs a connection that has not answered by then is closed; 0: no limit
+ */
+export function executorOn(connection: pg.Pool | pg.ClientBase, maxMs = 0): QueryExecutor {
   return async ({ name, sql, parameters }, params) => {
     const values = parameters.map((parameter) => encoded(params[parameter]));
-    const { rows, rowCount } = await connection.query({ name, text: sql, values }).catch(throwDatabaseError);
+    const query = { name, text: sql, values };
+    const { rows, rowCount } = await (connection instanceof pg.Pool
+      ? sendOnPool(connection, query, maxMs)
+      : send(connection, query, maxMs)
+    ).catch(throwDatabaseError);
     return { rows, count: rowCount ?? 0 };
   };
+}
+
+/** Sends a query on a free connection. One whose query failed is not used again. */
+async function sendOnPool(pool: pg.Pool, query: pg.QueryConfig, maxMs: number): Promise<pg.QueryResult> {
+  const client = await pool.connect();
+  try {
+    const result = await send(client, query, maxMs);
+    client.release();
+    return result;
+  } catch (error) {
+    client.release(true);
+    throw error;
+  }
+}
+
+/**
+ * Sends a query. Its promise and its time limit are not those of pg, because closures of pg's `query` make the rows of every query
+ * outlive minor collections (docs/decisions/0011-short-lived-entries.md).
+ */
+function send(client: pg.ClientBase, query: pg.QueryConfig, maxMs: number): Promise<pg.QueryResult> {
+  return new Promise((resolve, reject) => {
+    // Ending a connection in the middle of a query closes its socket, which fails the query. A pool's clients can do it, too.
+    const end = () => void (client as pg.Client).end();
+    const deadline = maxMs > 0 ? deadlines.start(maxMs, end) : undefined;
+    client.query(query, (error: Error | null, result) => {
+      if (deadline) deadlines.clear(deadline);
+      if (error) reject(error);
+      else resolve(result);
+    });
+  });
 }
 
 /** Throws what `work` throws. A connection whose transaction cannot be ended is closed. */
 async function transaction<T>(
   pool: pg.Pool,
+  maxMs: number,
   snapshot: boolean,
   work: (query: QueryExecutor) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect().catch(throwDatabaseError);
   let broken = true;
   try {
-    const query = executorOn(client);
+    const query = executorOn(client, maxMs);
     const begin = snapshot ? 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' : 'BEGIN';
-    await client.query(begin).catch(throwDatabaseError);
+    await send(client, { text: begin }, maxMs).catch(throwDatabaseError);
     try {
       const result = await work(query);
-      await client.query('COMMIT').catch(throwDatabaseError);
+      await send(client, { text: 'COMMIT' }, maxMs).catch(throwDatabaseError);
       broken = false;
       return result;
     } catch (error) {
-      await client.query('ROLLBACK').catch(throwDatabaseError);
+      await send(client, { text: 'ROLLBACK' }, maxMs).catch(throwDatabaseError);
       broken = false;
       throw error;
     }
@@ -193,11 +237,12 @@ const unlockQuery = defineQuery<{ lock: number }>(
  */
 async function withAdvisoryLock(
   connection: pg.ClientConfig,
+  maxMs: number,
   lock: number,
   job: () => Promise<void>,
 ): Promise<boolean> {
   return onOneConnection(connection, async (client) => {
-    const query = executorOn(client);
+    const query = executorOn(client, maxMs);
     const { rows } = await query(tryLockQuery, { lock });
     if (rows[0]?.locked !== true) return false;
     await job();

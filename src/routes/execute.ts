@@ -40,8 +40,7 @@ export async function executeRoute(app: FastifyInstance, options: ExecuteOptions
   app.post('/execute', { schema: executeSchema }, async (request, reply) => {
     const inFlight = inFlightOf(request);
     await inFlight.takeSlot();
-    inFlight.startWork();
-    const { body, single } = await withinTime(inFlight, answer(request, options), options.timeoutMs);
+    const { body, single } = await withinTime(inFlight, () => answer(request, options), options.timeoutMs);
     if (single?.replayed) reply.header('Idempotency-Replayed', 'true');
     return single && wantsText(request) ? sendText(reply, single) : sendJson(reply, body);
   });
@@ -90,10 +89,10 @@ function notRun({ logEntry }: FastifyRequest, why: string): Executed {
  *
  * @throws ServiceError 503 when the work is not done in time; it goes on, and its outcome is dropped.
  */
-function withinTime<T>(inFlight: InFlightRequest, work: Promise<T>, ms: number): Promise<T> {
+function withinTime<T>(inFlight: InFlightRequest, work: () => Promise<T>, ms: number): Promise<T> {
   return new Promise((resolve, reject) => {
     inFlight.limitTime(ms, () => reject(new ServiceError('timeout')));
-    work.finally(() => inFlight.endWork()).then(resolve, reject);
+    inFlight.work(work).then(resolve, reject);
   });
 }
 
@@ -103,7 +102,8 @@ async function execute(
   { memory, metrics, scanner }: ExecuteOptions,
 ): Promise<Executed> {
   const { principal, policy } = contextOf(request);
-  const command = findCommand(input.command)?.name ?? 'unknown';
+  const found = findCommand(input.command);
+  const command = found?.name ?? 'unknown';
   noteCommand(request, command);
 
   const key = toolUseId ?? idempotencyKey(request);
@@ -116,7 +116,7 @@ async function execute(
       store: memory.forTenant(principal.tenant, {
         autoCreate: principal.autoCreate,
         origin: { actor: principal.actor, requestId: request.id, toolUseId },
-        request: key === undefined ? undefined : requestKey(key, input),
+        request: key !== undefined && found?.access === 'write' ? requestKey(key, input) : undefined,
       }),
       limits: policy.limits,
       access: principal.access,

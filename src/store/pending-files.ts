@@ -1,4 +1,5 @@
 import { SerialQueue } from '../util/serial-queue.ts';
+import { ShortLivedMap } from '../util/short-lived-map.ts';
 
 /** The content of a file, as read or as it will be when a write has succeeded. */
 export interface FileVersion {
@@ -13,7 +14,7 @@ export interface FileVersion {
  * file queue up behind one another and share a statement.
  */
 export class PendingFiles {
-  readonly #newest = new Map<string, FileVersion>();
+  readonly #newest = new ShortLivedMap<string, FileVersion>();
   readonly #turns = new SerialQueue();
 
   /** Runs `work` after all earlier work on the same file. */
