@@ -1,6 +1,6 @@
 /**
  * `npx tsx bench/compression.ts`: what the compression of Postgres (pglz) costs and saves for contents of 1, 10 and 100 KB: CPU time of an
- * edit and of a read in Postgres, and the bytes stored. Prints Markdown. docs/decisions/0011-compression.md says what follows from it.
+ * edit and of a read in Postgres, and the bytes stored. Prints Markdown. docs/decisions/0013-compression.md says what follows from it.
  */
 import { readFileSync } from 'node:fs';
 import { withCleanup } from './support/cleanup.ts';

@@ -136,7 +136,7 @@ CREATE INDEX "versions_superseded" ON "versions" USING btree ("tenant_id","super
 CREATE INDEX "versions_path" ON "versions" USING btree ("tenant_id","path","id");
 --> statement-breakpoint
 -- LZ4 where the server is built with it, as the official images and most services are. Elsewhere contents are stored as they are: pglz would
--- take longer than the rest of an edit (docs/decisions/0011-compression.md).
+-- take longer than the rest of an edit (docs/decisions/0013-compression.md).
 DO $$
 DECLARE
 	target text;
