@@ -8,6 +8,7 @@ import { actorText } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { memoryPath, positiveInteger, tenantId } from './arguments.ts';
 import { TIME_HELP, timeArgument, timesOf } from './history-arguments.ts';
+import { checkActor, checkPath } from './history-subjects.ts';
 import { type Io, print } from './io.ts';
 import { patchText, styled } from './patch-output.ts';
 import type { Open } from './session.ts';
@@ -54,18 +55,32 @@ export function registerLogCommand(program: Command, open: Open, io: Io): void {
     .option('--json', 'print JSON, one object per line')
     .option('--content', 'with --json: include the content')
     .addHelpText('after', `${TIME_HELP}\n${EXAMPLES}`)
-    .action((tenant: string, path: MemoryPath | undefined, options: Options) =>
-      withTenant(open, tenant, async ({ database, history }) => {
+    .action((tenant: string, path: MemoryPath | undefined, options: Options, command: Command) => {
+      if (options.content && !options.json) command.error('error: --content works only with --json');
+      return withTenant(open, tenant, async ({ database, history, transfer }) => {
         const { patch, json, content, since, until, ...others } = options;
         const filter = { ...others, ...(await timesOf(database, { since, until })) };
-        const entries = log(history, tenant, path === undefined ? filter : { ...filter, path });
+        const entries = withNotice(log(history, tenant, path === undefined ? filter : { ...filter, path }));
         const output = { patch: patch ?? false, content: content ?? false };
         await print(
           io.stdout,
           json ? jsonLines(history, tenant, entries, output) : lines(history, tenant, entries, output, io),
         );
-      }),
-    );
+
+        /** Says so when there are no entries, since a typo looks the same. */
+        async function* withNotice(entries: AsyncIterable<LogEntry>): AsyncGenerator<LogEntry> {
+          let isEmpty = true;
+          for await (const entry of entries) {
+            isEmpty = false;
+            yield entry;
+          }
+          if (!isEmpty) return;
+          if (path !== undefined) await checkPath({ history, transfer }, tenant, path);
+          if (others.by !== undefined && others.by !== null) await checkActor(history, tenant, others.by);
+          io.stderr.write('No version matches.\n');
+        }
+      });
+    });
 }
 
 async function* jsonLines(

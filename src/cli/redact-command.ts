@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
 import { redactVersion } from '../history/redact.ts';
+import { fullVersionId } from '../history/version-ids.ts';
 import { tenantId } from './arguments.ts';
+import { VERSION_HELP, versionArgument } from './history-arguments.ts';
 import type { Io } from './io.ts';
 import { operatorOrigin } from './operator.ts';
 import { printJson, printLine } from './output.ts';
@@ -12,7 +14,7 @@ export function registerRedactCommand(program: Command, open: Open, io: Io): voi
     .command('redact')
     .description('Permanently remove the path and content of a version that is no longer live.')
     .argument('<tenant>', 'tenant ID', tenantId)
-    .argument('<version>', 'ID of the version, from `log`')
+    .argument('<version>', VERSION_HELP, versionArgument)
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -22,11 +24,16 @@ stored answers of the tenant: a retried request learns that its answer was redac
 until you delete them.
 
 Example:
-  memory-service redact acme 0b6c2f0e-5f0a-4c0e-9d57-3f1f6f0d9a11`,
+  memory-service redact acme 0b6c2f0e`,
     )
     .action((tenant: string, version: string, { json }: { json?: boolean }) =>
       withDatabase(open, async ({ database }) => {
-        const redacted = await redactVersion(database, tenant, version, operatorOrigin());
+        const redacted = await redactVersion(
+          database,
+          tenant,
+          await fullVersionId(database, tenant, version),
+          operatorOrigin(),
+        );
         if (json) return printJson(io.stdout, redacted);
         printLine(io.stdout, `Redacted versions: ${redacted.versions}, stored answers: ${redacted.answers}.`);
         if (redacted.samePath > 0) {

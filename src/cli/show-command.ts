@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import { type Version, versionRecord } from '../history/version.ts';
+import { fullVersionId } from '../history/version-ids.ts';
 import { actorText } from '../memory/origin.ts';
 import { tenantId } from './arguments.ts';
-import { versionArgument } from './history-arguments.ts';
+import { VERSION_HELP, versionArgument } from './history-arguments.ts';
 import { type Io, print } from './io.ts';
 import { shown, styled } from './patch-output.ts';
 import type { Open } from './session.ts';
@@ -14,12 +15,15 @@ export function registerShowCommand(program: Command, open: Open, io: Io): void 
     .command('show')
     .description('Show a version with its metadata and content.')
     .argument('<tenant>', 'tenant ID', tenantId)
-    .argument('<version>', 'ID of the version, from `log`', versionArgument)
+    .argument('<version>', VERSION_HELP, versionArgument)
     .option('--json', 'print JSON')
-    .addHelpText('after', '\nExample:\n  memory-service show acme 5d1f8f0e-8d5c-4d4e-9d0a-0b8f6f7f3f1c')
+    .addHelpText('after', '\nExample:\n  memory-service show acme 5d1f8f0e')
     .action((tenant: string, id: string, { json }: { json?: boolean }) =>
-      withTenant(open, tenant, async ({ history }) => {
-        const { version, content } = await history.existing(tenant, id);
+      withTenant(open, tenant, async ({ database, history }) => {
+        const { version, content } = await history.existing(
+          tenant,
+          await fullVersionId(database, tenant, id),
+        );
         const record = { ...versionRecord(version), content };
         await print(
           io.stdout,

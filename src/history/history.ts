@@ -23,6 +23,7 @@ import {
   type VersionRow,
 } from './queries.ts';
 import { type Version, versionOf } from './version.ts';
+import { noVersion } from './version-ids.ts';
 
 const PAGE = 500;
 
@@ -112,9 +113,7 @@ export class History {
   async existing(tenant: string, id: string): Promise<{ version: Version; content: string | null }> {
     const found = await this.find(tenant, id);
     if (found !== undefined) return found;
-    throw new OperatorError(`There is no version ${id} of ${tenant}. See: memory-service log ${tenant}`, {
-      code: 'not_found',
-    });
+    throw noVersion(tenant, id);
   }
 
   /** A version with its content, which is null for a deleted or redacted one; undefined when there is no such version. */

@@ -17,6 +17,7 @@ import {
   lockForRestoreQuery,
   type VersionState,
 } from './restore-queries.ts';
+import { noVersion } from './version-ids.ts';
 
 const NO_DIRECTORIES = { wanted: new Set<MemoryPath>(), unwanted: new Set<MemoryPath>() };
 
@@ -80,12 +81,7 @@ async function stateOf(query: QueryExecutor, tenant: string, version: string, pa
     throw new ServiceError('unknown_tenant', tenant);
   const isId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(version);
   const [row] = isId ? (await query(findVersionQuery, { tenant, id: version })).rows : [];
-  if (row === undefined) {
-    throw new OperatorError(
-      `${tenant} has no version ${version}. See what there is, and was not pruned: memory-service log ${tenant}`,
-      { code: 'not_found' },
-    );
-  }
+  if (row === undefined) throw noVersion(tenant, version);
   const { id, memoryId, contentSha256: sha256 } = row;
   if (row.redactedAt !== null) throw isRedacted(id);
   if (sha256 === null) {

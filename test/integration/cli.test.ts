@@ -391,9 +391,9 @@ describeServiceOnOwnDatabase(
       expect((await run('redact', 'past', String(first?.id))).stdout).toBe(
         'Redacted versions: 1, stored answers: 0.\nOther versions that still have a redacted path: 1. Redact them too if it is a secret.\n',
       );
-      expect(await run('redact', 'past', 'none')).toMatchObject({
+      expect(await run('redact', 'past', '00000000')).toMatchObject({
         code: 1,
-        stderr: 'memory-service: The tenant past has no version none. See: memory-service log past\n',
+        stderr: 'memory-service: There is no version 00000000 of past. See: memory-service log past\n',
       });
       expect(await json('usage', 'past')).toMatchObject({ historyVersions: 2, historyBytes: 515 });
       expect((await run('history', 'prune', 'past')).stdout).toBe(
@@ -442,13 +442,82 @@ describeServiceOnOwnDatabase(
       [['tenants', 'list', '--near-limit', 'x'], 'Give a percentage'],
       [['keys', 'create'], 'give one of --tenant <tenant>, --service and --admin'],
       [['tenants', 'creat'], "unknown command 'creat'"],
-      [['put', 'acme', '/etc/passwd'], 'Path must start with /memories, got: /etc/passwd'],
+      [
+        ['put', 'acme', '/etc/passwd'],
+        "error: <path> cannot be '/etc/passwd'. Path must start with /memories, got: /etc/passwd\n",
+      ],
+      [['ls', 'acme', '--at', 'noon'], `error: --at cannot be 'noon'. "noon" is not a time. Give ISO 8601`],
+      [['log', 'acme', '-p', '--limit', '0'], "--limit cannot be '0'. Give a whole number of at least 1.\n"],
+      [['log', 'acme', '--content'], 'error: --content works only with --json\n'],
+      [['export', 'acme', '--json'], 'error: --json works only with --output <file>\n'],
+      [['restore', 'acme'], 'error: give either --at <time> or --version <id>\n'],
+      [['restore', 'acme', '--version', 'abc'], 'or at least the first four characters of it.\n'],
+      [['redact', 'acme', 'none'], "error: <version> cannot be 'none'. Give the ID of a version"],
+      [['revert', 'acme', '--by', 'x', '--since', 'noon'], "error: --since cannot be 'noon'."],
+      [['diff', 'acme', '/memories'], 'error: to compare a path, give --at <time>\n'],
+      [
+        ['diff', 'acme', '5d1f8f0e', '--at', '1h'],
+        '--at and --to work only with a path, not with a version\n',
+      ],
     ])('%j is a usage error: one line, a hint, exit 2', async (args, message) => {
       const ran = await run(...args);
       expect(ran).toMatchObject({ code: 2, stdout: '' });
       expect(ran.stderr).toContain(message);
       expect(ran.stderr).toMatch(/\nSee: memory-service( \w+){0,2} --help\n$/);
       expect(ran.stderr.trimEnd().split('\n').length).toBeLessThanOrEqual(3);
+    });
+
+    it('says what may be a typo', async () => {
+      await create('typo', { '/memories/a': '1' });
+      const failed = async (...args: string[]) => {
+        const { code, stdout, stderr } = await run(...args);
+        expect([code, stdout]).toStrictEqual([1, '']);
+        return stderr;
+      };
+      expect(await failed('log', 'typo', '/memories/never')).toBe(
+        'memory-service: No version of typo is at /memories/never or below it. See: memory-service log typo\n',
+      );
+      expect(await failed('log', 'typo', '--by', 'nobody')).toBe(
+        'memory-service: No version of typo is by "nobody". See who has changed it: memory-service log typo\n',
+      );
+      expect(await failed('keys', 'list', '--tenant', 'nope')).toBe(
+        'memory-service: There is no tenant nope. See: memory-service tenants list\n',
+      );
+      for (const args of [
+        ['--until', '1h'],
+        ['--by', 'anonymous'],
+        ['/memories/a', '--operation', 'deleted'],
+      ]) {
+        expect(await run('log', 'typo', ...args)).toStrictEqual({
+          ...{ code: 0, stdout: '' },
+          stderr: 'No version matches.\n',
+        });
+      }
+    });
+
+    it('completes the start of a version ID', async () => {
+      await create('short', { '/memories/a': 'x', '/memories/b': 'y' });
+      const [id = ''] = (await historyOf('short')).map((version) => version.id);
+      const start = id.slice(0, 8).toUpperCase();
+      expect((await run('show', 'short', start)).stdout).toContain(`version    ${id}\n`);
+      expect((await run('diff', 'short', start, id.slice(0, 21))).code).toBe(0);
+      expect((await run('restore', 'short', '--version', start, '--dry-run')).stderr).toBe(
+        'Would restore short: nothing to change.\n',
+      );
+      expect((await run('show', 'short', '00000000-0')).stderr).toBe(
+        'memory-service: There is no version 00000000-0 of short. See: memory-service log short\n',
+      );
+      // As if both files had been created under IDs that start alike.
+      await service().query(
+        `UPDATE entries SET version = ('5d1f8f0e-0000-4000-8000-00000000000' || right(path, 1))::uuid, memory_id = version
+         WHERE tenant_id = 'short' AND kind = 'file'`,
+      );
+      expect((await run('show', 'short', '5d1f')).stderr).toBe(
+        `memory-service: Several versions of short have an ID that starts with 5d1f:
+  5d1f8f0e-0000-4000-8000-00000000000a
+  5d1f8f0e-0000-4000-8000-00000000000b
+`,
+      );
     });
 
     it('a tenant whose id begins with "-" stays usable', async () => {
@@ -465,6 +534,12 @@ const program = createProgram({
   openMigrated: () => Promise.reject(new Error('no database')),
   serve: async () => {},
   io: process,
+});
+
+it('the help of the program has examples', () => {
+  let help = '';
+  program.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
+  expect(help).toMatch(/\nExamples:\n {2}memory-service serve\n/);
 });
 
 it('every command has help with an example', () => {

@@ -272,7 +272,7 @@ describeService('restore', (service) => {
     );
     await expect(to(deleted)).rejects.toThrow(`The version ${deleted?.id} is a deletion`);
     await expect(restoreVersion(service().database, tenant, { version: 'x' }, OPERATOR)).rejects.toThrow(
-      `${tenant} has no version x.`,
+      `There is no version x of ${tenant}.`,
     );
     expect(await to(first, '/memories/n/f')).toStrictEqual(['A /memories/n/f', '+ /memories/n']);
     expect((await moment(service(), tenant)).ids.get('/memories/n/f')).toBe(first?.memoryId);
@@ -360,8 +360,8 @@ describeService('restore', (service) => {
     const same = await runCli(service(), ['restore', tenant, '--version', version?.id ?? '']);
     expect(same.error ?? same.stderr).toMatch(/nothing to change|is a deletion/);
     const neither = await runCli(service(), ['restore', tenant]);
-    expect(neither.error).toBe('Give either --at <time> or --version <id>.');
-    const both = await runCli(service(), ['restore', tenant, '--at', '2h', '--version', 'x']);
+    expect(neither.error).toBe('error: give either --at <time> or --version <id>');
+    const both = await runCli(service(), ['restore', tenant, '--at', '2h', '--version', '0b9ee7d4']);
     expect(both.error).toContain("cannot be used with option '--version <id>'");
     await expect(
       restoreAt(service().database, tenant, { path: ROOT, at: then.at }, { ...OPERATOR, dryRun: true }),

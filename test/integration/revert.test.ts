@@ -290,8 +290,13 @@ describeService(
           conflicts: [{ path: a, reason: 'changed', changedBy: { label: 'alice' } }],
         });
         const nobody = await runCli(service(), ['revert', tenant, '--by', 'nobody', '--since', '1h']);
-        expect([nobody.exitCode, nobody.stdout.toString()]).toStrictEqual([0, '']);
-        expect(nobody.stderr).toContain('nothing to change');
+        expect([nobody.exitCode, nobody.stdout.toString(), nobody.error]).toStrictEqual([
+          ...[1, ''],
+          `No version of ${tenant} is by "nobody". See who has changed it: memory-service log ${tenant}`,
+        ]);
+        const idle = await runCli(service(), ['revert', tenant, '--by', 'mallory', '--since', '2999-01-01']);
+        expect([idle.exitCode, idle.stdout.toString()]).toStrictEqual([0, '']);
+        expect(idle.stderr).toContain('nothing to change');
       });
     });
   },
