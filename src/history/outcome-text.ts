@@ -1,12 +1,19 @@
 import { actorText } from '../memory/origin.ts';
 import { amount } from '../util/amount.ts';
-import type { Changes } from './apply.ts';
+import type { Changes, FileChange } from './apply.ts';
 import type { Conflict } from './undo.ts';
+
+/** What became of a file, in a word or three. */
+export function changeText(file: FileChange): string {
+  return file.change === 'renamed' && file.contentChanged ? 'renamed and modified' : file.change;
+}
+
+const IN_ORDER = ['added', 'modified', 'deleted', 'renamed', 'renamed and modified'];
 
 /** Counts what changed: `2 files added, 1 file renamed, 1 directory removed`. */
 export function summary({ files, directoriesMade, directoriesRemoved }: Changes): string {
-  const counts = (['added', 'modified', 'deleted', 'renamed'] as const).flatMap((change) => {
-    const count = files.filter((file) => file.change === change).length;
+  const counts = IN_ORDER.flatMap((change) => {
+    const count = files.filter((file) => changeText(file) === change).length;
     return count === 0 ? [] : [`${amount(count, 'file')} ${change}`];
   });
   for (const [{ length }, verb] of [

@@ -366,5 +366,18 @@ describeService('restore', (service) => {
     await expect(
       restoreAt(service().database, tenant, { path: ROOT, at: then.at }, { ...OPERATOR, dryRun: true }),
     ).resolves.toMatchObject({ files: [] });
+
+    // Not only that the file moves, but that its content changes too.
+    await run(
+      service(),
+      tenant,
+      cmd.replace('/memories/d/a', '1', '2'),
+      cmd.rename('/memories/d/a', '/memories/z'),
+    );
+    const moved = await runCli(service(), [...args, '--dry-run']);
+    expect([moved.stdout.toString(), moved.stderr]).toStrictEqual([
+      'RM /memories/z -> /memories/d/a\n',
+      `Would restore ${tenant}: 1 file renamed and modified.\n`,
+    ]);
   });
 });
