@@ -10,6 +10,7 @@ import { memoryPath, positiveInteger, tenantId } from './arguments.ts';
 import { TIME_HELP, timeArgument, timesOf } from './history-arguments.ts';
 import { checkActor, checkPath } from './history-subjects.ts';
 import { type Io, print } from './io.ts';
+import { shown } from './output.ts';
 import { patchText, styled } from './patch-output.ts';
 import type { Open } from './session.ts';
 import { withTenant } from './tenant-session.ts';
@@ -113,13 +114,13 @@ async function* lines(
   if (!patch) {
     let head = HEAD;
     for await (const entry of entries) {
-      yield `${head}${line(entry)}\n`;
+      yield `${head}${shown(stdout, line(entry))}\n`;
       head = '';
     }
     return;
   }
   for await (const { change, before, after } of withContents(history, tenant, entries)) {
-    yield `${styled(stdout, 'yellow', line(change))}\n`;
+    yield `${styled(stdout, 'yellow', shown(stdout, line(change)))}\n`;
     const text = patchOf(before, after);
     yield text === undefined ? `(no diff: ${reasonOf(before, after)})\n\n` : `${patchText(stdout, text)}\n`;
   }

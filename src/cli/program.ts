@@ -7,7 +7,7 @@ import { registerHistoryCommands } from './history-commands.ts';
 import { type Io, ignoreClosedReaders } from './io.ts';
 import { registerKeyCommands } from './key-commands.ts';
 import { registerMemoryCommands } from './memory-commands.ts';
-import { printLine } from './output.ts';
+import { printLine, shown } from './output.ts';
 import { registerPruneCommand } from './prune-command.ts';
 import { registerRedactCommand } from './redact-command.ts';
 import { registerRestoreCommand } from './restore-command.ts';
@@ -44,7 +44,8 @@ export async function runProgram(args: string[], context: CliContext): Promise<n
     // Commander has already printed the error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
     if (!(error instanceof StartError || error instanceof OperatorError)) throw error;
-    printLine(context.io.stderr, `memory-service: ${error.message}`);
+    const { stderr } = context.io;
+    printLine(stderr, `memory-service: ${shown(stderr, error.message)}`);
     return error instanceof OperatorError ? error.exitCode : FAILED;
   }
 }

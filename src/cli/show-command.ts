@@ -5,7 +5,8 @@ import { actorText } from '../memory/origin.ts';
 import { tenantId } from './arguments.ts';
 import { VERSION_HELP, versionArgument } from './history-arguments.ts';
 import { type Io, print } from './io.ts';
-import { shown, styled } from './patch-output.ts';
+import { shown } from './output.ts';
+import { styled } from './patch-output.ts';
 import type { Open } from './session.ts';
 import { withTenant } from './tenant-session.ts';
 
@@ -49,7 +50,8 @@ function* text(version: Version, content: string | null, stdout: Io['stdout']): 
     ['redacted', redactedAt && `${redactedAt}${redactedBy === null ? '' : ` by ${actorText(redactedBy)}`}`],
   ];
   for (const [name, value] of fields) {
-    if (value !== null) yield `${styled(stdout, 'yellow', name.padEnd(9))}  ${value}\n`;
+    if (value !== null)
+      yield `${styled(stdout, 'yellow', name.padEnd(9))}  ${shown(stdout, String(value))}\n`;
   }
   if (content === null) return;
   yield `\n${shown(stdout, content)}`;

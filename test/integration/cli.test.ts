@@ -520,6 +520,14 @@ describeServiceOnOwnDatabase(
       );
     });
 
+    it('labels do not steer a terminal', async () => {
+      await create('steer');
+      await run('keys', 'create', '--tenant', 'steer', '--label', '\u001b[31mred');
+      const list = ['keys', 'list', '--tenant', 'steer'];
+      expect((await run(...list)).stdout).toContain('  \u001b[31mred  ');
+      expect((await runOn(service(), list, { isTTY: true })).stdout).toContain('  <U+001B>[31mred  ');
+    });
+
     it('a tenant whose id begins with "-" stays usable', async () => {
       await service().query(`INSERT INTO tenants (id) VALUES ('-x')`);
       expect((await run('tenants', 'delete', '--yes', '--', '-x')).code).toBe(0);

@@ -534,4 +534,18 @@ describeServiceOnOwnDatabase('on a terminal', (service) => {
     expect(plain).not.toContain('\u001b');
     expect(await diff()).toBe(plain.replace('<U+001B>[31mred<U+001B>[0m <U+202E>left<U+000D>\n', steered));
   });
+
+  it('`cat` does not steer it either, without `--raw`', async () => {
+    const tenant = freshTenant();
+    await run(service(), tenant, cmd.create(a, steered));
+    const [created] = await json(service(), 'log', tenant);
+    const isTTY = true;
+    const escaped = '<U+001B>[31mred<U+001B>[0m <U+202E>left<U+000D>\n';
+    expect(await out(service(), ['cat', tenant, a], { isTTY })).toBe(escaped);
+    expect(await out(service(), ['cat', tenant, a, '--at', String(created?.created_at)], { isTTY })).toBe(
+      escaped,
+    );
+    expect(await out(service(), ['cat', tenant, a, '--raw'], { isTTY })).toBe(steered);
+    expect(await out(service(), ['cat', tenant, a])).toBe(steered);
+  });
 });
