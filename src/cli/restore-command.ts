@@ -1,9 +1,10 @@
 import { type Command, Option } from 'commander';
 import type { ChangeOptions, Changes } from '../history/apply.ts';
 import { summary } from '../history/outcome-text.ts';
-import { restoreAt, restoreVersion } from '../history/restore.ts';
+import { restoreAt } from '../history/restore.ts';
 import { fullVersionId } from '../history/version-ids.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
+import { restoreVersion } from '../operations/version-restore.ts';
 import type { Database } from '../postgres/database.ts';
 import { memoryPath, tenantId } from './arguments.ts';
 import { CHANGE_LINES, changeLines, changeOptions, DRY_RUN } from './changes-output.ts';
@@ -23,12 +24,12 @@ export function registerRestoreCommand(program: Command, open: Open, io: Io = pr
   program
     .command('restore')
     .description(
-      'Restore a file, a directory, or the whole memory to a past time, or with --version a file to that version. If anything is in the way, nothing changes. Another restore undoes it.',
+      'Restore a file, a directory, or the whole memory to a past time, or with --version a file to that version, where it was then. With --version and a path, put the content of the version there and leave the file where it is. If anything is in the way, nothing changes. Another restore undoes it.',
     )
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument(
       '[path]',
-      'the file or directory (default: the whole memory); with --version, where to restore the file (default: its path then)',
+      'the file or directory (default: the whole memory); with --version, where to put its content',
       memoryPath,
     )
     .addOption(new Option('--at <time>', 'the time to restore').argParser(timeArgument).conflicts('version'))
@@ -43,7 +44,8 @@ ${CHANGE_LINES}
 Examples:
   memory-service restore acme --at 2h --dry-run
   memory-service restore acme /memories/projects --at 2026-11-17T09:00:00Z
-  memory-service restore acme --version 0b9ee7d4`,
+  memory-service restore acme --version 0b9ee7d4
+  memory-service restore acme /memories/old-notes.md --version 0b9ee7d4`,
     )
     .action((tenant: string, path: MemoryPath | undefined, options: Options, command: Command) => {
       if (options.at === undefined && options.version === undefined) {

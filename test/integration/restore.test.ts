@@ -1,9 +1,10 @@
 /** `restore`: what comes back, what goes, and what stands in the way. */
 import { expect, it } from 'vitest';
 import { History, HistoryIncomplete } from '../../src/history/history.ts';
-import { restoreAt, restoreVersion } from '../../src/history/restore.ts';
+import { restoreAt } from '../../src/history/restore.ts';
 import type { Version } from '../../src/history/version.ts';
 import { type MemoryPath, ROOT } from '../../src/memory/path.ts';
+import { restoreVersion } from '../../src/operations/version-restore.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { runCli } from '../support/cli.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
@@ -281,6 +282,48 @@ describeService('restore', (service) => {
     await run(service(), tenant, cmd.delete('/memories/d'));
     expect(await to(second)).toStrictEqual(['R /memories/n/f -> /memories/d/f', '+ /memories/d']);
     expect((await readTree(service(), tenant)).get('/memories/d/f')).toBe('2');
+    await assertInvariants(service());
+  });
+
+  it.each(['1', '2'])('of version %s to another path puts a copy beside the live file', async (content) => {
+    const tenant = freshTenant();
+    await run(service(), tenant, cmd.create('/memories/a', '1'), cmd.replace('/memories/a', '1', '2'));
+    await run(service(), tenant, cmd.rename('/memories/a', '/memories/b'));
+    const now = await moment(service(), tenant);
+    const all = await versionsOf(service(), tenant);
+    // The content of the second one is that of the live file.
+    const version = all.find(({ operation }) => (operation === 'created') === (content === '1'))?.id ?? '';
+    const to = (path: string, options = OPERATOR) =>
+      restoreVersion(service().database, tenant, { version, path: path as MemoryPath }, options);
+    expect(lines(await to('/memories/d/copy', { ...OPERATOR, dryRun: true }))).toStrictEqual([
+      ...['A /memories/d/copy', '+ /memories/d'],
+    ]);
+    expect(await moment(service(), tenant)).toEqual(now);
+    expect(lines(await to('/memories/d/copy'))).toStrictEqual(['A /memories/d/copy', '+ /memories/d']);
+    // Its own path of that time is no exception.
+    const { files } = await to('/memories/a');
+    const after = await moment(service(), tenant);
+    expect(Object.fromEntries(after.tree)).toMatchObject({
+      ...{ '/memories/a': content, '/memories/b': '2', '/memories/d/copy': content },
+    });
+    expect(after.ids.get('/memories/b')).toBe(now.ids.get('/memories/b'));
+    expect(files).toStrictEqual([
+      { change: 'added', memoryId: after.ids.get('/memories/a'), path: '/memories/a' },
+    ]);
+    const [copied] = await versionsOf(service(), tenant);
+    expect(copied).toMatchObject({ operation: 'created', actor: OPERATOR.origin.actor });
+    for (const [path, at] of [
+      ['/memories', '/memories'],
+      ['/memories/d', '/memories/d'],
+      ['/memories/a', '/memories/a'],
+      ['/memories/a/f', '/memories/a'],
+    ] as const) {
+      await expect(to(path)).rejects.toThrow(
+        `${path} cannot come back: something else is at ${at} now. Give another path: memory-service restore ${tenant} PATH --version ${version}`,
+      );
+    }
+    await new Tenants(service().database).set(tenant, { maxFiles: 3 });
+    await expect(to('/memories/e')).rejects.toThrow('and the restore needs 1');
     await assertInvariants(service());
   });
 
