@@ -5,7 +5,7 @@ import { changeOrTry } from '../postgres/dry-run.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import { lockTenantQuery } from '../tenants/queries.ts';
 import { apply, type ChangeOptions, type Changes, isChange, plan } from './apply.ts';
-import { checkComplete } from './history.ts';
+import { checkComplete, HistoryIncomplete } from './history.ts';
 import type { PlannedFile, Target } from './plan.ts';
 import { findVersionQuery } from './queries.ts';
 import {
@@ -37,7 +37,9 @@ export function restoreAt(
   return changeOrTry(database, options.dryRun ?? false, async (query) => {
     const [locked] = (await query(lockForRestoreQuery, { tenant, time: at })).rows;
     if (locked === undefined) throw new ServiceError('unknown_tenant', tenant);
-    const { time } = locked;
+    const { time, from } = locked;
+    // Nothing was there before the tenant was. To restore that would delete everything, which nobody means by a time that is too early.
+    if (from !== time) throw new HistoryIncomplete(tenant, from);
     const targets = await filesAt(query, tenant, path, time);
     const { rows } = await query(listDirectoriesQuery, { tenant, path, at: time });
     const isKnown = rows.some(({ isThere, wasThere }) => isThere || wasThere);

@@ -210,7 +210,9 @@ new file mode 100644
     expect(await json(service(), 'log', tenant, '--since', '1h')).toHaveLength(6);
     expect(await out(service(), ['cat', tenant, a, '--at', '0m'])).toBe('new');
     expect(await out(service(), ['diff', tenant, '/memories', '--at', '0m'])).toBe('');
-    expect(await failing(service(), 'ls', tenant, '--at', '1h')).toContain('is complete since');
+    expect(await out(service(), ['ls', tenant, '--at', '1h'])).toBe(
+      '      BYTES  MODIFIED              PATH\n',
+    );
   });
 
   it('of redacted versions, and those whose predecessor is no longer kept', async () => {
@@ -447,9 +449,35 @@ rename to memories/b.md
     ] as const) {
       expect(await failing(service(), 'diff', tenant, ...args)).toBe(message);
     }
-    expect(await failing(service(), 'diff', tenant, '/memories', '--at', '1h')).toContain(
-      `The history of ${tenant} is complete since `,
+  });
+
+  it('takes a memory for empty before its tenant existed', async () => {
+    const tenant = freshTenant();
+    await run(service(), tenant, cmd.create(b, 'new\n'));
+    const created = `diff --git a/memories/b.md b/memories/b.md
+new file mode 100644
+--- /dev/null
++++ b/memories/b.md
+@@ -0,0 +1,1 @@
++new
+`;
+    for (const path of ['/memories', b]) {
+      expect(await out(service(), ['diff', tenant, path, '--at', '1h'])).toBe(created);
+    }
+    expect(await out(service(), ['diff', tenant, '/memories', '--at', '2h', '--to', '1h'])).toBe('');
+    expect(await failing(service(), 'diff', tenant, b, '--at', '2h', '--to', '1h')).toBe(
+      'There is nothing at /memories/b.md at either time.',
     );
+    expect(await failing(service(), 'cat', tenant, b, '--at', '1h')).toContain('There was nothing at');
+    expect(await failing(service(), 'restore', tenant, '--at', '1h')).toMatch(
+      /^The history of \S+ is complete since \S+Z only\. Ask for a later time\.$/,
+    );
+    // What is missing is said as before.
+    await service().query('UPDATE tenants SET history_since = now() WHERE id = $1', [tenant]);
+    const [version] = await json(service(), 'log', tenant);
+    expect(
+      await failing(service(), 'diff', tenant, '/memories', '--at', String(version?.created_at)),
+    ).toContain(`The history of ${tenant} is complete since `);
   });
 });
 
