@@ -1,10 +1,15 @@
 import type { Writable } from 'node:stream';
+import { renamed, snakeCase } from '../util/snake-case.ts';
 
 type Output = Writable & { isTTY?: boolean };
 
-/** Prints machine-readable output: one JSON value. */
+/** Machine-readable output: one JSON value. Its fields are named as those of the admin API. */
+export function formatJson(value: unknown): string {
+  return `${JSON.stringify(renamed(value, snakeCase), null, 2)}\n`;
+}
+
 export function printJson(output: Writable, value: unknown): void {
-  output.write(`${JSON.stringify(value, null, 2)}\n`);
+  output.write(formatJson(value));
 }
 
 export function printLine(output: Writable, line: string): void {

@@ -10,6 +10,7 @@ import { memoryPath, tenantId } from './arguments.ts';
 import { CHANGE_LINES, changeLines, changeOptions, DRY_RUN } from './changes-output.ts';
 import { TIME_HELP, timeArgument, timeOf, VERSION_HELP, versionArgument } from './history-arguments.ts';
 import { type Io, print } from './io.ts';
+import { formatJson } from './output.ts';
 import { type Open, withDatabase } from './session.ts';
 
 interface Options {
@@ -54,7 +55,7 @@ Examples:
       return withDatabase(open, async ({ config, database }) => {
         const { dryRun = false, json = false } = options;
         const changes = await restore(database, tenant, path, options, changeOptions(config, dryRun));
-        if (json) return print(io.stdout, [`${JSON.stringify({ tenant, dryRun, ...changes }, null, 2)}\n`]);
+        if (json) return print(io.stdout, [formatJson({ tenant, dryRun, ...changes })]);
         await print(io.stdout, changeLines(changes.files));
         io.stderr.write(`${dryRun ? 'Would restore' : 'Restored'} ${tenant}: ${summary(changes)}.\n`);
       });

@@ -9,6 +9,7 @@ import { CHANGE_LINES, changeLines, changeOptions, DRY_RUN } from './changes-out
 import { TIME_HELP, timeArgument, timeOf } from './history-arguments.ts';
 import { checkActor } from './history-subjects.ts';
 import { type Io, print } from './io.ts';
+import { formatJson } from './output.ts';
 import { type Open, withDatabase } from './session.ts';
 
 const CONFLICTS = 3;
@@ -46,7 +47,7 @@ Examples:
         if (reverted.files.length + conflicts.length === 0)
           await checkActor(new History(database), tenant, by);
         if (json) {
-          await print(io.stdout, [`${JSON.stringify({ tenant, dryRun, ...reverted }, null, 2)}\n`]);
+          await print(io.stdout, [formatJson({ tenant, dryRun, ...reverted })]);
         } else {
           await print(io.stdout, changeLines(reverted.files));
           const verb = dryRun ? 'Would revert' : 'Reverted';

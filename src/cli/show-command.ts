@@ -5,7 +5,7 @@ import { actorText } from '../memory/origin.ts';
 import { tenantId } from './arguments.ts';
 import { VERSION_HELP, versionArgument } from './history-arguments.ts';
 import { type Io, print } from './io.ts';
-import { shown } from './output.ts';
+import { formatJson, shown } from './output.ts';
 import { styled } from './patch-output.ts';
 import type { Open } from './session.ts';
 import { withTenant } from './tenant-session.ts';
@@ -26,10 +26,7 @@ export function registerShowCommand(program: Command, open: Open, io: Io): void 
           await fullVersionId(database, tenant, id),
         );
         const record = { ...versionRecord(version), content };
-        await print(
-          io.stdout,
-          json ? [`${JSON.stringify(record, null, 2)}\n`] : text(version, content, io.stdout),
-        );
+        await print(io.stdout, json ? [formatJson(record)] : text(version, content, io.stdout));
       }),
     );
 }

@@ -71,10 +71,10 @@ describeServiceOnOwnDatabase(
         'acme           USED  LIMIT       PERCENT\nfiles             1  2           50%\nbytes             3  104857600   0%\nhistory bytes     0  1073741824  0%\n',
       );
       expect(await json('usage', 'acme')).toStrictEqual({
-        ...{ tenants: 1, id: 'acme', files: 1, bytes: 3, historyVersions: 0, historyBytes: 0 },
-        ...{ maxFiles: 2, maxBytes: 104_857_600, maxHistoryBytes: 1_073_741_824 },
+        ...{ tenants: 1, id: 'acme', files: 1, bytes: 3, history_versions: 0, history_bytes: 0 },
+        ...{ max_files: 2, max_bytes: 104_857_600, max_history_bytes: 1_073_741_824 },
       });
-      expect(await json('usage')).toMatchObject({ tenants: 1, files: 1, bytes: 3, historyVersions: 0 });
+      expect(await json('usage')).toMatchObject({ tenants: 1, files: 1, bytes: 3, history_versions: 0 });
       expect(await run('tenants', 'set', 'acme', '--max-files', 'default', '--redact', 'mask')).toStrictEqual(
         {
           ...{ code: 0, stderr: '' },
@@ -82,7 +82,7 @@ describeServiceOnOwnDatabase(
         },
       );
       expect((await run('tenants', 'suspend', 'acme')).code).toBe(0);
-      expect((await json('tenants', 'show', 'acme')).suspendedAt).toMatch(/^\d{4}-/);
+      expect((await json('tenants', 'show', 'acme')).suspended_at).toMatch(/^\d{4}-/);
       expect((await run('tenants', 'resume', 'acme')).code).toBe(0);
       expect((await run('tenants', 'suspend', 'nobody')).stderr).toBe(
         'memory-service: There is no tenant nobody. See: memory-service tenants list\n',
@@ -109,34 +109,40 @@ describeServiceOnOwnDatabase(
       expect(stdout).not.toMatch(/item|null|undefined/);
       expect(stdout).toMatch(/^status +active$/m);
       expect(stdout).toMatch(/^last activity +never$/m);
-      expect(stdout).toMatch(/^maxFiles +500 +tenant$/m);
-      expect(stdout).toMatch(/^maxBytes +no limit +tenant$/m);
-      expect(stdout).toMatch(/^maxFileBytes +1048576 +service$/m);
-      expect(stdout).toMatch(/^ttlDays +never expires +service$/m);
+      expect(stdout).toMatch(/^max_files +500 +tenant$/m);
+      expect(stdout).toMatch(/^max_bytes +no limit +tenant$/m);
+      expect(stdout).toMatch(/^max_file_bytes +1048576 +environment$/m);
+      expect(stdout).toMatch(/^ttl_days +never expires +environment$/m);
       expect(await json('tenants', 'show', 'shown')).toStrictEqual({
         ...{
           id: 'shown',
           files: 0,
           bytes: 0,
-          historyVersions: 0,
-          historyBytes: 0,
-          createdAt: expect.any(String),
-          suspendedAt: null,
+          history_versions: 0,
+          history_bytes: 0,
+          created_at: expect.any(String),
+          suspended_at: null,
         },
-        ...{ answers: 0, lastActivityAt: null },
-        ...{ maxFileBytes: null, maxBytes: 0, maxFiles: 500, maxViewChars: null, ratePerMinute: null },
-        ...{ maxBodyBytes: null, ttlDays: null, redact: null, createExisting: null },
-        ...{ historyDays: null, maxHistoryBytes: null },
+        ...{ answers: 0, last_activity_at: null },
+        ...{
+          max_file_bytes: null,
+          max_bytes: 0,
+          max_files: 500,
+          max_view_chars: null,
+          rate_per_minute: null,
+        },
+        ...{ max_body_bytes: null, ttl_days: null, redact: null, create_existing: null },
+        ...{ history_days: null, max_history_bytes: null },
         effective: {
-          ...{ maxFileBytes: 1_048_576, maxBytes: 0, maxFiles: 500, maxViewChars: 100_000 },
+          ...{ max_file_bytes: 1_048_576, max_bytes: 0, max_files: 500, max_view_chars: 100_000 },
           ...{
-            ratePerMinute: 6000,
-            maxBodyBytes: 6_356_992,
-            ttlDays: 0,
+            rate_per_minute: 6000,
+            max_body_bytes: 6_356_992,
+            ttl_days: 0,
             redact: 'off',
-            createExisting: 'error',
+            create_existing: 'error',
           },
-          ...{ historyDays: 30, maxHistoryBytes: 1_073_741_824 },
+          ...{ history_days: 30, max_history_bytes: 1_073_741_824 },
         },
       });
     });
@@ -161,12 +167,20 @@ describeServiceOnOwnDatabase(
       expect(await ids('--suspended')).toStrictEqual(['l-small']);
 
       const [small] = await json('tenants', 'list', '--prefix', 'l-small');
-      expect(small).toMatchObject({ files: 1, bytes: 1, usedPercent: null });
+      expect(small).toMatchObject({ files: 1, bytes: 1, used_percent: null });
       expect(Object.keys(small).sort()).toStrictEqual(
-        ['bytes', 'createExisting', 'createdAt', 'files', 'historyBytes', 'historyDays', 'historyVersions']
-          .concat(['id', 'lastActivityAt', 'maxBodyBytes', 'maxBytes', 'maxFileBytes', 'maxFiles'])
-          .concat(['maxHistoryBytes', 'maxViewChars', 'ratePerMinute', 'redact', 'suspendedAt'])
-          .concat(['ttlDays', 'usedPercent']),
+        [
+          'bytes',
+          'create_existing',
+          'created_at',
+          'files',
+          'history_bytes',
+          'history_days',
+          'history_versions',
+        ]
+          .concat(['id', 'last_activity_at', 'max_body_bytes', 'max_bytes', 'max_file_bytes', 'max_files'])
+          .concat(['max_history_bytes', 'max_view_chars', 'rate_per_minute', 'redact', 'suspended_at'])
+          .concat(['ttl_days', 'used_percent']),
       );
       await service().query(
         `UPDATE entries SET updated_at = '2031-01-02T03:04:05Z' WHERE tenant_id = 'l-large' AND kind = 'file'`,
@@ -178,20 +192,40 @@ describeServiceOnOwnDatabase(
       );
     });
 
+    it('a change counts as activity, also when no file is left', async () => {
+      await create('busy', { '/memories/a': 'x' });
+      await run('rm', 'busy', '/memories/a');
+      const [{ at } = { at: '' }] = await service().query(
+        `SELECT date_trunc('second', last_change_at) AS at FROM tenants WHERE id = 'busy'`,
+      );
+      const last = new Date(String(at)).toISOString().replace('.000Z', 'Z');
+      expect((await json('tenants', 'show', 'busy')).last_activity_at).toBe(last);
+      expect((await run('tenants', 'list', '--prefix', 'busy')).stdout).toContain(`  ${last}  active\n`);
+    });
+
+    it('says where limits are from that it cannot know', async () => {
+      await run('tenants', 'create', 'unset');
+      const shown = await runOn(service(), ['tenants', 'show', 'unset'], { env: { MAX_TENANT_BYTES: '5' } });
+      expect(shown.stdout).toMatch(/^max_bytes +5 +environment$/m);
+      expect(shown.stderr).toBe(
+        "\nLimits from the environment are the defaults of this command's environment variables. A service that was started with others has other limits.\n",
+      );
+    });
+
     it('the use of a key counts as activity', async () => {
       await run('tenants', 'create', 'active');
       await run('keys', 'create', '--tenant', 'active');
-      expect((await json('tenants', 'show', 'active')).lastActivityAt).toBe(null);
+      expect((await json('tenants', 'show', 'active')).last_activity_at).toBe(null);
       await service().query(
         `UPDATE api_keys SET last_used_at = '2031-01-02T03:04:05Z' WHERE tenant_id = 'active'`,
       );
-      expect((await json('tenants', 'show', 'active')).lastActivityAt).toBe('2031-01-02T03:04:05Z');
+      expect((await json('tenants', 'show', 'active')).last_activity_at).toBe('2031-01-02T03:04:05Z');
     });
 
     it('set changes several tenants, or those selected, once confirmed', async () => {
       for (const id of ['b-1', 'b-2', 'b-3']) await run('tenants', 'create', id);
       const limits = async () =>
-        (await json('tenants', 'list', '--prefix', 'b-')).map((row: { maxFiles: number }) => row.maxFiles);
+        (await json('tenants', 'list', '--prefix', 'b-')).map((row: { max_files: number }) => row.max_files);
       expect((await run('tenants', 'set', 'b-1', 'b-2', '--max-files', '7')).stdout).toBe(
         'Changed 2 tenants. It takes effect within AUTH_CACHE_SECONDS.\n',
       );
@@ -231,7 +265,7 @@ describeServiceOnOwnDatabase(
     it('put and rm change one file, by the rules of requests', async () => {
       const settings = ['--max-file-bytes', '20', '--redact', 'mask', '--create-existing', 'overwrite'];
       await run('tenants', 'create', 'changed', ...settings);
-      expect(await json('tenants', 'show', 'changed')).toMatchObject({ createExisting: 'overwrite' });
+      expect(await json('tenants', 'show', 'changed')).toMatchObject({ create_existing: 'overwrite' });
       const put = (stdin: string | Buffer, ...args: string[]) =>
         runOn(service(), ['put', 'changed', ...args], { stdin });
       expect(await put('one\r\n', '/memories/d/a')).toStrictEqual({
@@ -276,7 +310,7 @@ describeServiceOnOwnDatabase(
       const copied = await run('tenants', 'copy', 'c-1', 'c-2');
       expect(copied.stdout).toBe('Copied tenant c-1 to c-2: 2 files (8 bytes).\n');
       expect(await rowsOf(service(), 'c-2')).toStrictEqual(await rowsOf(service(), 'c-1'));
-      const { createdAt: _, id: __, ...settings } = await json('tenants', 'show', 'c-1');
+      const { created_at: _, id: __, ...settings } = await json('tenants', 'show', 'c-1');
       expect(await json('tenants', 'show', 'c-2')).toMatchObject(settings);
       expect(await json('keys', 'list', '--tenant', 'c-2')).toStrictEqual([]);
       expect(await historyOf('c-2')).toMatchObject([
@@ -395,12 +429,15 @@ describeServiceOnOwnDatabase(
         code: 1,
         stderr: 'memory-service: There is no version 00000000 of past. See: memory-service log past\n',
       });
-      expect(await json('usage', 'past')).toMatchObject({ historyVersions: 2, historyBytes: 515 });
+      expect(await json('usage', 'past')).toMatchObject({ history_versions: 2, history_bytes: 515 });
       expect((await run('history', 'prune', 'past')).stdout).toBe(
         'Deleted 0 versions (0 bytes of history).\n',
       );
       await run('tenants', 'set', 'past', '--history-days', '0');
-      expect(await json('tenants', 'show', 'past')).toMatchObject({ historyDays: 0, maxHistoryBytes: 600 });
+      expect(await json('tenants', 'show', 'past')).toMatchObject({
+        history_days: 0,
+        max_history_bytes: 600,
+      });
       expect((await run('history', 'prune', 'past')).stdout).toBe(
         'Deleted 2 versions (515 bytes of history).\n',
       );

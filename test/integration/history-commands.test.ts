@@ -500,7 +500,7 @@ describeServiceOnOwnDatabase('the past', (service) => {
 `,
     );
     expect(JSON.parse(await out(service(), ['ls', tenant, b, ...at(moved), '--json']))).toStrictEqual([
-      { path: b, kind: 'file', bytes: 10, modifiedAt: expect.stringMatching(/Z$/) },
+      { path: b, kind: 'file', bytes: 10, modified_at: expect.stringMatching(/Z$/) },
     ]);
     expect(await out(service(), ['cat', tenant, a, ...at(x)])).toBe('one\ntwo\n');
     expect(await out(service(), ['cat', tenant, a, ...at(edited)])).toBe('one\nthree\n');

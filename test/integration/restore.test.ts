@@ -387,13 +387,13 @@ describeService('restore', (service) => {
     const json = JSON.parse((await runCli(service(), [...args, '--dry-run', '--json'])).stdout.toString());
     expect(json).toMatchObject({
       tenant,
-      dryRun: true,
-      directoriesMade: [],
-      directoriesRemoved: ['/memories/e'],
+      dry_run: true,
+      directories_made: [],
+      directories_removed: ['/memories/e'],
     });
     expect(json.files[2]).toStrictEqual({
-      ...{ change: 'renamed', memoryId: then.ids.get('/memories/d/c') },
-      ...{ from: '/memories/e/c', path: '/memories/d/c', contentChanged: false },
+      ...{ change: 'renamed', memory_id: then.ids.get('/memories/d/c') },
+      ...{ from: '/memories/e/c', path: '/memories/d/c', content_changed: false },
     });
     const done = await runCli(service(), args);
     expect([done.stdout.toString(), done.stderr]).toStrictEqual([printed, `Restored ${tenant}: ${counted}`]);

@@ -286,8 +286,8 @@ describeService(
         const json = await runCli(service(), [...args, '--json']);
         expect(json.exitCode).toBe(3);
         expect(JSON.parse(json.stdout.toString())).toMatchObject({
-          ...{ tenant, dryRun: false, files: [] },
-          conflicts: [{ path: a, reason: 'changed', changedBy: { label: 'alice' } }],
+          ...{ tenant, dry_run: false, files: [] },
+          conflicts: [{ path: a, reason: 'changed', changed_by: { label: 'alice' } }],
         });
         const nobody = await runCli(service(), ['revert', tenant, '--by', 'nobody', '--since', '1h']);
         expect([nobody.exitCode, nobody.stdout.toString(), nobody.error]).toStrictEqual([
