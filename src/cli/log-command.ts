@@ -3,6 +3,7 @@ import { withContents } from '../history/file-state.ts';
 import type { History } from '../history/history.ts';
 import { type LogEntry, type LogOptions, log } from '../history/log.ts';
 import { patchOf, reasonOf } from '../history/patch.ts';
+import { shownTime } from '../history/time.ts';
 import { versionRecord } from '../history/version.ts';
 import { actorText } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
@@ -152,10 +153,10 @@ function line({ version, before, after }: LogEntry): string {
   const bytes = contentSizeBytes === null ? '-' : String(contentSizeBytes);
   const isMoved = before.kind === 'file' && after.kind === 'file' && before.path !== after.path;
   const path = isMoved ? `${before.path} -> ${after.path}` : (version.path ?? redacted(version));
-  return row(createdAt, id, operation, bytes, actorText(actor), path);
+  return row(shownTime(createdAt), id, operation, bytes, actorText(actor), path);
 }
 
 function redacted({ redactedAt, redactedBy }: LogEntry['version']): string {
   const by = redactedBy === null ? '' : ` by ${actorText(redactedBy)}`;
-  return `(redacted ${redactedAt}${by})`;
+  return `(redacted ${redactedAt === null ? '' : shownTime(redactedAt)}${by})`;
 }

@@ -3,6 +3,7 @@ import { OperatorError } from '../errors.ts';
 import { History } from '../history/history.ts';
 import { conflictText, summary } from '../history/outcome-text.ts';
 import { revert } from '../history/revert.ts';
+import { shownTime } from '../history/time.ts';
 import { amount } from '../util/amount.ts';
 import { tenantId } from './arguments.ts';
 import { CHANGE_LINES, changeLines, changeOptions, DRY_RUN } from './changes-output.ts';
@@ -51,7 +52,9 @@ Examples:
         } else {
           await print(io.stdout, changeLines(reverted.files));
           const verb = dryRun ? 'Would revert' : 'Reverted';
-          io.stderr.write(`${verb} in ${tenant} what ${by} did since ${since}: ${summary(reverted)}.\n`);
+          io.stderr.write(
+            `${verb} in ${tenant} what ${by} did since ${shownTime(since)}: ${summary(reverted)}.\n`,
+          );
         }
         if (conflicts.length === 0) return;
         const list = conflicts.map((conflict) => `\n  ${conflictText(conflict)}`).join('');

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { shownTime } from '../history/time.ts';
 import { type Version, versionRecord } from '../history/version.ts';
 import { fullVersionId } from '../history/version-ids.ts';
 import { actorText } from '../memory/origin.ts';
@@ -38,13 +39,16 @@ function* text(version: Version, content: string | null, stdout: Io['stdout']): 
     ['memory', version.memoryId],
     ['operation', version.operation],
     ['path', version.path],
-    ['time', version.createdAt],
+    ['time', shownTime(version.createdAt)],
     ['by', actor.type === 'api_key' ? `${actorText(actor)} (${actor.id})` : actorText(actor)],
     ['request', version.requestId],
     ['tool use', version.toolUseId],
     ['bytes', version.contentSizeBytes],
     ['sha256', version.contentSha256],
-    ['redacted', redactedAt && `${redactedAt}${redactedBy === null ? '' : ` by ${actorText(redactedBy)}`}`],
+    [
+      'redacted',
+      redactedAt && `${shownTime(redactedAt)}${redactedBy === null ? '' : ` by ${actorText(redactedBy)}`}`,
+    ],
   ];
   for (const [name, value] of fields) {
     if (value !== null)

@@ -22,6 +22,7 @@ import {
   type VersionFilter,
   type VersionRow,
 } from './queries.ts';
+import { shownTime } from './time.ts';
 import { type Version, versionOf } from './version.ts';
 import { noVersion } from './version-ids.ts';
 
@@ -39,7 +40,7 @@ const ANY: VersionFilter = {
 /** What was asked for may have been at that time, but the history does not go back so far. */
 export class HistoryIncomplete extends OperatorError {
   constructor(tenant: string, since: string) {
-    super(`The history of ${tenant} is complete since ${since} only. Ask for a later time.`, {
+    super(`The history of ${tenant} is complete since ${shownTime(since)} only. Ask for a later time.`, {
       code: 'history_incomplete',
     });
   }

@@ -1,6 +1,7 @@
 import { actorText } from '../memory/origin.ts';
 import { amount } from '../util/amount.ts';
 import type { Changes, FileChange } from './apply.ts';
+import { shownTime } from './time.ts';
 import type { Conflict } from './undo.ts';
 
 /** What became of a file, in a word or three. */
@@ -30,9 +31,9 @@ export function conflictText(conflict: Conflict): string {
   const path = conflict.path ?? `the file ${conflict.memoryId}`;
   switch (conflict.reason) {
     case 'changed':
-      return `${path}: ${actorText(conflict.changedBy)} changed it at ${conflict.changedAt}. It is left alone.`;
+      return `${path}: ${actorText(conflict.changedBy)} changed it at ${shownTime(conflict.changedAt)}. It is left alone.`;
     case 'mixed':
-      return `${path}: ${actorText(conflict.changedBy)} changed it in between, at ${conflict.changedAt}. Only what came after is reverted.`;
+      return `${path}: ${actorText(conflict.changedBy)} changed it in between, at ${shownTime(conflict.changedAt)}. Only what came after is reverted.`;
     case 'occupied':
       return `${path}: something else is at ${conflict.at} now. It is left alone.`;
     case 'pruned':

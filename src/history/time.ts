@@ -29,6 +29,11 @@ export function parseTime(text: string, now: Date): string {
   return written(text, Date.parse(OFFSET.test(seconds) ? seconds : `${seconds}Z`), digits);
 }
 
+/** A time for people, and for commands: without microseconds where the clock has milliseconds only. */
+export function shownTime(time: string): string {
+  return time.replace(/000Z$/, 'Z');
+}
+
 function written(text: string, ms: number, digits?: string): string {
   if (!(ms >= FIRST_MS && ms <= LAST_MS)) throw notATime(text);
   const iso = new Date(ms).toISOString();

@@ -8,11 +8,12 @@ import { cmd } from '../support/table.ts';
 import { scratchFolder } from '../support/transfer.ts';
 
 const ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
-const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z/g;
+/** In a column of 27 characters. The clock of PGlite has milliseconds only. */
+const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.(?:\d{6}Z|\d{3}Z(?: {3})?)/g;
 
 /** Ids and times as `V` and `T`, padded to their length, so that columns stay. */
 const masked = (text: string) =>
-  text.replace(ID, (id) => 'V'.padEnd(id.length, '.')).replace(TIME, (time) => 'T'.padEnd(time.length, '.'));
+  text.replace(ID, (id) => 'V'.padEnd(id.length, '.')).replace(TIME, 'T'.padEnd(27, '.'));
 
 async function out(service: Service, args: string[], options?: { isTTY: boolean }): Promise<string> {
   const { stdout, error } = await runCli(service, args, options);

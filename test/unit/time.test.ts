@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { OperatorError } from '../../src/errors.ts';
-import { parseTime } from '../../src/history/time.ts';
+import { parseTime, shownTime } from '../../src/history/time.ts';
 
 const NOW = new Date('2026-11-22T10:00:00.123Z');
 
@@ -23,6 +23,15 @@ describe('a time', () => {
     ['2999-01-01', '2999-01-01T00:00:00.000000Z'],
   ])('%s', (text, time) => {
     expect(parseTime(text, NOW)).toBe(time);
+  });
+
+  it.each([
+    ['2026-11-22T09:30:00.123000Z', '2026-11-22T09:30:00.123Z'],
+    ['2026-11-22T09:30:00.123456Z', '2026-11-22T09:30:00.123456Z'],
+    ['2026-11-22T09:30:00.000000Z', '2026-11-22T09:30:00.000Z'],
+  ])('%s is shown as %s', (time, shown) => {
+    expect(shownTime(time)).toBe(shown);
+    expect(parseTime(shown, NOW)).toBe(time);
   });
 
   it.each([
