@@ -272,12 +272,29 @@ describeServiceOnOwnDatabase(
         ...{ code: 0, stdout: 'File created successfully at: /memories/d/a\n', stderr: '' },
       });
       expect(await put('two', '/memories/d/a')).toMatchObject({
-        ...{ code: 1, stderr: expect.stringContaining('/memories/d/a already exists') },
+        code: 1,
+        stderr: 'memory-service: File /memories/d/a already exists. Add --force to replace it.\n',
       });
+      expect((await put('two', '/memories/d')).stderr).toBe(
+        'memory-service: File /memories/d already exists\n',
+      );
       expect((await put('two', '/memories/d/a', '--force', '--json')).stdout).toContain(
         '"action": "replaced"',
       );
       expect((await run('cat', 'changed', '/memories/d/a')).stdout).toBe('two');
+      for (const same of ['two', '']) {
+        await put(same, '/memories/d/a', '--force');
+        const versions = (await historyOf('changed')).length;
+        expect(await put(same, '/memories/d/a', '--force')).toStrictEqual({
+          ...{ code: 0, stderr: '' },
+          stdout: 'File unchanged at: /memories/d/a. It had this content already.\n',
+        });
+        expect((await put(same, '/memories/d/a', '--force', '--json')).stdout).toContain(
+          '"action": "unchanged"',
+        );
+        expect(await historyOf('changed')).toHaveLength(versions);
+      }
+      await put('two', '/memories/d/a', '--force');
       expect((await put('new', '/memories/d/b', '--force')).code).toBe(0);
       expect((await put('x'.repeat(21), '/memories/d/a', '--force')).code).toBe(1);
       expect((await put('x'.repeat(21), '/memories/d/c')).code).toBe(1);
