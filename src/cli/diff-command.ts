@@ -22,7 +22,7 @@ type Subject = { kind: 'version'; id: string } | { kind: 'path'; path: MemoryPat
 
 const EXAMPLES = `
 Examples:
-  memory-service diff acme 5d1f8f0e
+  memory-service diff acme 01a20877-6010
   memory-service diff acme /memories --at 2d
   memory-service diff acme /memories/prefs.md --at 2026-11-20 --to 2026-11-21`;
 

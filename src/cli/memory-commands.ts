@@ -41,8 +41,8 @@ function registerLs(program: Command, open: Open, io: Io): void {
       withTenant(open, tenant, async ({ database, transfer, history }) => {
         const { at } = await timesOf(database, options);
         const rows = at === undefined ? listed(transfer, tenant, path) : listedAt(history, tenant, path, at);
-        if (at !== undefined) await tellRedacted(history, tenant, at, io);
         await print(io.stdout, json ? jsonArray(records(rows)) : lines(rows));
+        if (at !== undefined) await tellRedacted(history, tenant, at, io);
       }),
     );
 }

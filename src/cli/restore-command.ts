@@ -45,8 +45,8 @@ ${CHANGE_LINES}
 Examples:
   memory-service restore acme --at 2h --dry-run
   memory-service restore acme /memories/projects --at 2026-11-17T09:00:00Z
-  memory-service restore acme --version 0b9ee7d4
-  memory-service restore acme /memories/old-notes.md --version 0b9ee7d4`,
+  memory-service restore acme --version 01a20877-6010
+  memory-service restore acme /memories/old-notes.md --version 01a20877-6010`,
     )
     .action((tenant: string, path: MemoryPath | undefined, options: Options, command: Command) => {
       if (options.at === undefined && options.version === undefined) {

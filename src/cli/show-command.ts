@@ -19,7 +19,7 @@ export function registerShowCommand(program: Command, open: Open, io: Io): void 
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<version>', VERSION_HELP, versionArgument)
     .option('--json', 'print JSON')
-    .addHelpText('after', '\nExample:\n  memory-service show acme 5d1f8f0e')
+    .addHelpText('after', '\nExample:\n  memory-service show acme 01a20877-6010')
     .action((tenant: string, id: string, { json }: { json?: boolean }) =>
       withTenant(open, tenant, async ({ database, history }) => {
         const { version, content } = await history.existing(

@@ -41,7 +41,8 @@ export async function redactVersion(
   return { versions: row.versions, samePath: row.samePath, answers };
 }
 
-function stillLive(version: string, head: string | null): OperatorError {
+/** The error for a version whose content a live file has. */
+export function stillLive(version: string, head: string | null): OperatorError {
   return new OperatorError(
     head === version
       ? `The version ${version} is the live file. Edit or delete the file first, then redact this version.`

@@ -439,7 +439,7 @@ describeServiceOnOwnDatabase(
         'SELECT id FROM versions WHERE tenant_id = $1 ORDER BY created_at',
         ['past'],
       );
-      expect((await run('redact', 'past', String(first?.id))).stdout).toBe(
+      expect((await run('redact', 'past', String(first?.id), '--yes')).stdout).toBe(
         'Redacted versions: 1, stored answers: 0.\nOther versions that still have a redacted path: 1. Redact them too if it is a secret.\n',
       );
       expect(await run('redact', 'past', '00000000')).toMatchObject({
@@ -521,6 +521,57 @@ describeServiceOnOwnDatabase(
       expect(ran.stderr.trimEnd().split('\n').length).toBeLessThanOrEqual(3);
     });
 
+    it('redact asks, and says before what it removes and what stays', async () => {
+      await create('secret', { '/memories/a': 'one\nhunter2\n', '/memories/copy': '  hunter2\nx' });
+      const put = (stdin: string) => runOn(service(), ['put', 'secret', '/memories/a', '--force'], { stdin });
+      await put('one\nhunter2\ntwo\n');
+      await put('one\nhunter2\n');
+      await put('none');
+      await run('rm', 'secret', '/memories/a');
+      const all = await historyOf('secret');
+      const shown = (text: string) =>
+        all
+          .reduce((masked, { id }, index) => masked.replaceAll(id, `<${index}>`), text)
+          .replace(/20\S+Z */g, 'T ');
+      const preview = `These versions and all stored answers of the tenant would be redacted:
+  T <2>  /memories/a
+  T <5>  /memories/a
+
+These stay, and may hold the same text or path. Redact each that does:
+  T <0>  /memories/a: the path, 0 of 2 lines
+  T <1>  /memories/a: the path, 0 of 2 lines
+  T <3>  /memories/a: the path, 2 of 2 lines
+  T <4>  /memories/copy (live): 1 of 2 lines
+`;
+      const id = all[2]?.id ?? '';
+      const dry = await run('redact', 'secret', id, '--dry-run');
+      expect([dry.code, shown(dry.stdout), dry.stderr]).toStrictEqual([0, preview, '']);
+      expect(await json('redact', 'secret', id, '--dry-run')).toMatchObject({
+        ...{ dry_run: true, lines: 2, redacted: { 0: { id, path: '/memories/a' }, 1: { id: all[5]?.id } } },
+        remaining: { 3: { is_live: true, is_same_file: false, has_path: false, shared_lines: 1 } },
+      });
+
+      const question = `Permanently redact version ${id} of secret, and all with the same content?`;
+      expect(await run('redact', 'secret', id)).toStrictEqual({
+        ...{ code: 1, stdout: '' },
+        stderr: `memory-service: ${question} Add --yes to confirm. Nothing was redacted.\n`,
+      });
+      const asked = await runOn(service(), ['redact', 'secret', id], { typed: 'n\n' });
+      expect(asked).toMatchObject({ code: 1, stdout: '' });
+      expect(shown(asked.stderr)).toContain(preview);
+      expect(asked.stderr).toContain(`${question} [y/N] `);
+      expect((await run('show', 'secret', id)).stdout).toContain('hunter2');
+
+      const done = await runOn(service(), ['redact', 'secret', id], { typed: 'y\n' });
+      expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining('Redacted versions: 2,') });
+      expect((await run('redact', 'secret', id, '--dry-run')).stdout).toBe(
+        'This version is redacted already.\n',
+      );
+      expect((await run('redact', 'secret', all[4]?.id ?? '', '--dry-run')).stderr).toContain(
+        'is the live file. Edit or delete the file first',
+      );
+    });
+
     it('says what may be a typo', async () => {
       await create('typo', { '/memories/a': '1' });
       const failed = async (...args: string[]) => {
@@ -551,10 +602,11 @@ describeServiceOnOwnDatabase(
 
     it('completes the start of a version ID', async () => {
       await create('short', { '/memories/a': 'x', '/memories/b': 'y' });
-      const [id = ''] = (await historyOf('short')).map((version) => version.id);
-      const start = id.slice(0, 8).toUpperCase();
+      const [id = '', other = ''] = (await historyOf('short')).map((version) => version.id);
+      // IDs begin with the time.
+      const start = id.slice(0, 35).toUpperCase();
       expect((await run('show', 'short', start)).stdout).toContain(`version    ${id}\n`);
-      expect((await run('diff', 'short', start, id.slice(0, 21))).code).toBe(0);
+      expect((await run('diff', 'short', start, other.slice(0, 30))).code).toBe(0);
       expect((await run('restore', 'short', '--version', start, '--dry-run')).stderr).toBe(
         'Would restore short: nothing to change.\n',
       );

@@ -253,9 +253,11 @@ request    V...................................
 redacted   T.......................... by operator ada
 `);
     const at = String(created?.created_at);
-    expect(await failing(service(), 'cat', tenant, a, '--at', at)).toBe(
-      `There was nothing at ${a}. See: memory-service ls ${tenant} --at ${at}`,
-    );
+    for (const command of ['cat', 'ls']) {
+      expect(await failing(service(), command, tenant, a, '--at', at)).toBe(
+        `There was nothing at ${a}, or it was redacted since, as 1 file of that time. See: memory-service ls ${tenant} --at ${at}`,
+      );
+    }
     const listed = await runCli(service(), ['ls', tenant, '--at', at]);
     expect(listed.stderr).toBe('Not shown, because redacted since: 1 file.\n');
 
