@@ -17,6 +17,7 @@ import { describeListenFault } from './start-faults.ts';
 import { configured, openMigrated, StartError } from './startup.ts';
 import { tenantDefaults } from './tenants/effective-settings.ts';
 import { startTracing } from './tracing/tracing.ts';
+import { watchNpx } from './util/npx.ts';
 import { schedule } from './util/schedule.ts';
 
 /**
@@ -46,6 +47,12 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
       if (failed) process.exit(1);
     },
   );
+
+  const stopWatching = watchNpx(env, () => {
+    log.warn('npx has ended, so the service stops');
+    void shutdown.close();
+  });
+  started.push(async () => stopWatching());
 
   const tracing = await startTracing(config, log);
   // Comes to an end last, when all spans have ended.
