@@ -68,7 +68,7 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
     },
     readOnly: (isReadOnly) => logReadOnly(log, config, isReadOnly),
   };
-  const database = await openMigrated(config, events, tracing?.statements);
+  const database = await openMigrated(config, events, tracing?.statements, (line) => log.warn(line));
   started.push(() => database.close());
   const created = await applyBootstrap(database, bootstrap);
   if (created.tenants > 0 || created.keys > 0) log.info(created, 'created the initial tenants and keys');
@@ -80,9 +80,9 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
     await delay(config.SHUTDOWN_DELAY_MS);
     await Promise.all(listeners.map(({ app }) => app.close()));
   });
-  for (const { app, ...address } of listeners) {
+  for (const { app, purpose, ...address } of listeners) {
     try {
-      await app.listen(address);
+      await app.listen({ ...address, listenTextResolver: (url) => `Server listening at ${url} ${purpose}` });
     } catch (error) {
       await stop();
       throw new StartError(describeListenFault(address, error));
@@ -98,6 +98,8 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
 
 interface Listener {
   app: FastifyInstance;
+  /** For the log: whom the listener is for, and how they authenticate. */
+  purpose: string;
   host: string;
   port: number;
   /** What the names of the variables for its address begin with. */
@@ -106,12 +108,17 @@ interface Listener {
 
 /** What agents call, and with `ADMIN_PORT` the admin API. */
 async function buildListeners(options: Parameters<typeof buildApp>[0]): Promise<Listener[]> {
-  const { HOST, PORT, ADMIN_HOST, ADMIN_PORT } = options.config;
+  const { AUTH, HOST, PORT, ADMIN_HOST, ADMIN_PORT } = options.config;
   const agents = await buildApp(options);
-  const service: Listener = { app: agents, host: HOST, port: PORT, variables: '' };
+  const service: Listener = {
+    app: agents,
+    purpose: `for agents (AUTH=${AUTH})`,
+    ...{ host: HOST, port: PORT, variables: '' },
+  };
   if (ADMIN_PORT === undefined) return [service];
   const app = await buildAdminApp({ ...options, metrics: agents.metrics });
-  return [service, { app, host: ADMIN_HOST, port: ADMIN_PORT, variables: 'ADMIN_' }];
+  const purpose = `for administrators: the console and the admin API (${AUTH === 'none' ? 'AUTH=none' : 'admin keys'})`;
+  return [service, { app, purpose, host: ADMIN_HOST, port: ADMIN_PORT, variables: 'ADMIN_' }];
 }
 
 /** Lets commands reach the embedded database while this process uses it. The service also works without this. */
