@@ -6,7 +6,7 @@ import { databaseTime } from '../postgres/clock.ts';
 import type { Database } from '../postgres/database.ts';
 
 export const TIME_HELP = `
-TIME is ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z; without an offset, it is UTC) or how long ago (30s, 90m, 2h, 3d, 1w).`;
+<time> is ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z; without an offset, it is UTC) or how long ago (30s, 90m, 2h, 3d, 1w).`;
 
 /** A commander argument parser for times, which checks one. `timeOf` says which time it is. */
 export function timeArgument(value: string): string {

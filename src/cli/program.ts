@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { OperatorError } from '../errors.ts';
 import { StartError } from '../startup.ts';
+import { firstSentence } from './completion.ts';
 import { registerCompletionCommand } from './completion-command.ts';
 import { registerExpireCommand } from './expire-command.ts';
 import { registerHistoryCommands } from './history-commands.ts';
@@ -66,6 +67,7 @@ export function createProgram({ version, open, openMigrated, serve, io }: CliCon
     .description("The backend for Claude's memory tool: POST /execute over Postgres.")
     .version(version)
     .addHelpText('after', EXAMPLES)
+    .configureHelp({ subcommandDescription: (command) => firstSentence(command.description()) })
     // So that a command can have an option --version of its own.
     .enablePositionalOptions();
 

@@ -654,6 +654,8 @@ it('the help of the program has examples', () => {
   let help = '';
   program.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
   expect(help).toMatch(/\nExamples:\n {2}memory-service serve\n/);
+  // One sentence for each command.
+  expect(help).toMatch(/^ {2}diff .* {2}Show a unified diff\n {2}restore /m);
 });
 
 it('every command has help with an example', () => {
