@@ -6,6 +6,7 @@ import { type Config, ConfigError, MAX_HISTORY_DAYS } from './config.ts';
 import type { Database } from './postgres/database.ts';
 import { TENANT_ID } from './tenants/tenant-id.ts';
 import { Tenants } from './tenants/tenants.ts';
+import { camelCase, renamed, snakeCase } from './util/snake-case.ts';
 
 /*
  * Tenants and keys that the service creates when it starts, so that a deployment needs no command afterwards. Existing ones are left
@@ -18,20 +19,24 @@ const tenantId = z
   .refine((id) => !id.startsWith('-'), 'starts with "-"');
 const limit = z.int().min(0).optional();
 
-const tenantSchema = z.strictObject({
-  id: tenantId,
-  maxFileBytes: limit,
-  maxBytes: limit,
-  maxFiles: limit,
-  maxViewChars: limit,
-  ratePerMinute: limit,
-  maxBodyBytes: limit,
-  ttlDays: limit,
-  historyDays: z.int().min(0).max(MAX_HISTORY_DAYS).optional(),
-  maxHistoryBytes: limit,
-  redact: z.enum(['off', 'mask', 'reject']).optional(),
-  createExisting: z.enum(['error', 'overwrite']).optional(),
-});
+/** Settings have the names that `tenants show --json` and the admin API give them; those that they had before are accepted too. */
+const tenantSchema = z.preprocess(
+  (given) => renamed(given, camelCase),
+  z.strictObject({
+    id: tenantId,
+    maxFileBytes: limit,
+    maxBytes: limit,
+    maxFiles: limit,
+    maxViewChars: limit,
+    ratePerMinute: limit,
+    maxBodyBytes: limit,
+    ttlDays: limit,
+    historyDays: z.int().min(0).max(MAX_HISTORY_DAYS).optional(),
+    maxHistoryBytes: limit,
+    redact: z.enum(['off', 'mask', 'reject']).optional(),
+    createExisting: z.enum(['error', 'overwrite']).optional(),
+  }),
+);
 
 const keySchema = z
   .strictObject({
@@ -69,7 +74,7 @@ export function loadBootstrap({ BOOTSTRAP, BOOTSTRAP_FILE }: Config): Bootstrap 
   // zod's messages name types, not values; but an unknown field may be a key in the wrong place.
   const problems = parsed.error.issues.map(
     ({ code, path, message }) =>
-      `  ${path.join('.') || 'it'}: ${code === 'unrecognized_keys' ? 'has an unknown field' : message}`,
+      `  ${path.map((each) => snakeCase(String(each))).join('.') || 'it'}: ${code === 'unrecognized_keys' ? 'has an unknown field' : message}`,
   );
   throw new ConfigError(`${name} is not valid:\n${problems.join('\n')}`);
 }

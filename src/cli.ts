@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 import { printLine } from './cli/output.ts';
 import { runProgram } from './cli/program.ts';
-import { serve } from './server.ts';
 import { openSession } from './startup.ts';
 import { version } from './version.ts';
 
@@ -11,7 +10,8 @@ const code = await runProgram(process.argv.slice(2), {
   version,
   open: () => openSession(process.env, { notify }),
   openMigrated: () => openSession(process.env, { notify, migrate: true }),
-  serve: () => serve(process.env),
+  // Imported on demand: loading the server takes longer than most commands.
+  serve: async () => (await import('./server.ts')).serve(process.env),
   io: process,
 });
 // Not after success: a service runs on, and output may still be on its way.

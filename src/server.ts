@@ -17,6 +17,7 @@ import { describeListenFault } from './start-faults.ts';
 import { configured, openMigrated, StartError } from './startup.ts';
 import { tenantDefaults } from './tenants/effective-settings.ts';
 import { startTracing } from './tracing/tracing.ts';
+import { watchNpx } from './util/npx.ts';
 import { schedule } from './util/schedule.ts';
 
 /**
@@ -47,6 +48,12 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
     },
   );
 
+  const stopWatching = watchNpx(env, () => {
+    log.warn('npx has ended, so the service stops');
+    void shutdown.close();
+  });
+  started.push(async () => stopWatching());
+
   const tracing = await startTracing(config, log);
   // Comes to an end last, when all spans have ended.
   if (tracing) started.push(() => tracing.stop());
@@ -61,7 +68,7 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
     },
     readOnly: (isReadOnly) => logReadOnly(log, config, isReadOnly),
   };
-  const database = await openMigrated(config, events, tracing?.statements);
+  const database = await openMigrated(config, events, tracing?.statements, (line) => log.warn(line));
   started.push(() => database.close());
   const created = await applyBootstrap(database, bootstrap);
   if (created.tenants > 0 || created.keys > 0) log.info(created, 'created the initial tenants and keys');
@@ -73,9 +80,9 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
     await delay(config.SHUTDOWN_DELAY_MS);
     await Promise.all(listeners.map(({ app }) => app.close()));
   });
-  for (const { app, ...address } of listeners) {
+  for (const { app, purpose, ...address } of listeners) {
     try {
-      await app.listen(address);
+      await app.listen({ ...address, listenTextResolver: (url) => `Server listening at ${url} ${purpose}` });
     } catch (error) {
       await stop();
       throw new StartError(describeListenFault(address, error));
@@ -91,6 +98,8 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
 
 interface Listener {
   app: FastifyInstance;
+  /** For the log: whom the listener is for, and how they authenticate. */
+  purpose: string;
   host: string;
   port: number;
   /** What the names of the variables for its address begin with. */
@@ -99,12 +108,17 @@ interface Listener {
 
 /** What agents call, and with `ADMIN_PORT` the admin API. */
 async function buildListeners(options: Parameters<typeof buildApp>[0]): Promise<Listener[]> {
-  const { HOST, PORT, ADMIN_HOST, ADMIN_PORT } = options.config;
+  const { AUTH, HOST, PORT, ADMIN_HOST, ADMIN_PORT } = options.config;
   const agents = await buildApp(options);
-  const service: Listener = { app: agents, host: HOST, port: PORT, variables: '' };
+  const service: Listener = {
+    app: agents,
+    purpose: `for agents (AUTH=${AUTH})`,
+    ...{ host: HOST, port: PORT, variables: '' },
+  };
   if (ADMIN_PORT === undefined) return [service];
   const app = await buildAdminApp({ ...options, metrics: agents.metrics });
-  return [service, { app, host: ADMIN_HOST, port: ADMIN_PORT, variables: 'ADMIN_' }];
+  const purpose = `for administrators: the console and the admin API (${AUTH === 'none' ? 'AUTH=none' : 'admin keys'})`;
+  return [service, { app, purpose, host: ADMIN_HOST, port: ADMIN_PORT, variables: 'ADMIN_' }];
 }
 
 /** Lets commands reach the embedded database while this process uses it. The service also works without this. */

@@ -20,6 +20,13 @@ export function configured<T>(read: () => T): T {
   }
 }
 
+/** How long a database may take to answer until it is reported. */
+const SLOW_AFTER_MS = 1000;
+const RETRY_AFTER_MS = 1000;
+
+/** Receives a line whenever the database cannot be reached, or does not answer. */
+type Report = (line: string) => void;
+
 /**
  * Opens the database of the service and migrates it. Creates an embedded one that does not exist.
  *
@@ -29,14 +36,15 @@ export async function openMigrated(
   config: Config,
   events: EmbeddedEvents,
   tracer: StatementTracer | undefined,
+  report: Report,
 ): Promise<Database> {
-  return whenReachable(config, () => openDatabase(config, events, tracer), migrate);
+  return whenReachable(config, () => openDatabase(config, events, tracer), migrate, report);
 }
 
 /**
  * Opens the configured database for a command.
  *
- * @param options.notify receives a line that names the database, and one whenever its disk is nearly full
+ * @param options.notify receives a line that names the database, one whenever its disk is nearly full, and one whenever it is unreachable
  * @param options.migrate migrates the database; otherwise it must be up to date
  * @throws StartError, OperatorError when it cannot be used
  */
@@ -56,10 +64,11 @@ export async function openSession(
     options.notify(`Using ${describeDatabase(config)}.`);
     return opened;
   };
-  const database = await whenReachable(config, open, async (opened) => {
+  const work = async (opened: Database) => {
     if (options.migrate) await migrate(opened);
     else if (!(await isMigrated(opened))) throw new OperatorError(describeUnmigrated(config));
-  });
+  };
+  const database = await whenReachable(config, open, work, options.notify);
   return { config, database };
 }
 
@@ -71,23 +80,37 @@ async function whenReachable(
   config: Config,
   open: () => Promise<Database>,
   work: (database: Database) => Promise<void>,
+  report: Report,
 ): Promise<Database> {
   const deadline = Date.now() + config.DB_START_TIMEOUT_MS;
   let database: Database | undefined;
   for (;;) {
     try {
-      database ??= await open();
+      database ??= await reportingDelay(config, open, report);
       await work(database);
       return database;
     } catch (error) {
       const isExplained = error instanceof OperatorError || error instanceof ConfigError;
       if (!isExplained && asDatabaseError(error).status === 503 && Date.now() < deadline) {
-        await delay(500);
+        report(`${describeStartFault(config, error)} Trying again.`);
+        await delay(RETRY_AFTER_MS);
         continue;
       }
       await database?.close().catch(() => {});
       throw isExplained ? asStartError(error) : new StartError(describeStartFault(config, error));
     }
+  }
+}
+
+/** Reports a server that keeps a connection waiting, before the attempt times out. */
+async function reportingDelay<T>(config: Config, open: () => Promise<T>, report: Report): Promise<T> {
+  if (config.DATABASE_URL === undefined) return open();
+  const line = `Waiting for ${describeDatabase(config)}, which has not answered yet.`;
+  const timer = setTimeout(() => report(line), SLOW_AFTER_MS);
+  try {
+    return await open();
+  } finally {
+    clearTimeout(timer);
   }
 }
 

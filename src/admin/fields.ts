@@ -36,7 +36,7 @@ export const pathOrRoot = memoryPath.default(ROOT);
 /** An instant as an operator gives it: `parseTime` reads it. */
 export const givenTime = text(64).meta({
   description:
-    'ISO 8601 (`2026-11-22T09:30:00Z`; without an offset, it is UTC), or how long ago (`90m`, `2h`, `3d`, `1w`).',
+    'ISO 8601 (`2026-11-22T09:30:00Z`; without an offset, it is UTC), or how long ago (`30s`, `90m`, `2h`, `3d`, `1w`).',
   examples: ['2h'],
 });
 

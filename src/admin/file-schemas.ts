@@ -4,7 +4,7 @@ import { text } from './fields.ts';
 
 export const changedSchema = z.object({
   path: z.string(),
-  action: z.enum(['created', 'replaced', 'deleted']),
+  action: z.enum(['created', 'replaced', 'unchanged', 'deleted']),
   message: z.string().meta({ description: 'As an agent would read it.' }),
 });
 

@@ -10,7 +10,7 @@ import type { Io } from './io.ts';
 import { operatorOrigin } from './operator.ts';
 import { printJson, printLine } from './output.ts';
 import type { Open } from './session.ts';
-import { withTenant } from './tenant-session.ts';
+import { type TenantSession, withTenant } from './tenant-session.ts';
 
 /** `put` and `rm`: one change, by the rules and limits of requests. */
 export function registerChangeCommands(program: Command, open: Open, io: Io): void {
@@ -47,11 +47,24 @@ Examples:
         await withTenant(open, tenant, async (opened) => {
           const session = { ...opened, origin: operatorOrigin() };
           const replaced = force ? await replaceAt(session, path, text, 'anything') : undefined;
-          const { message } = replaced ?? (await createAt(session, path, text));
-          report(message, { path, action: replaced ? 'replaced' : 'created' }, json ?? false, io);
+          const { message, action } =
+            replaced ??
+            (await createAt(session, path, text).catch((error) => explainExisting(error, session, path)));
+          report(message, { path, action }, json ?? false, io);
         });
       },
     );
+}
+
+/** Says how to replace what is at the path, if that is a file. */
+async function explainExisting(
+  error: unknown,
+  { transfer, tenant }: TenantSession,
+  path: MemoryPath,
+): Promise<never> {
+  if (!(error instanceof OperatorError) || error.problemCode !== 'precondition_failed') throw error;
+  if ((await transfer.find(tenant.id, path))?.kind !== 'file') throw error;
+  throw new OperatorError(`${error.message}. Add --force to replace it.`);
 }
 
 function registerRm(program: Command, open: Open, io: Io): void {

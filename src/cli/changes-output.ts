@@ -15,15 +15,19 @@ export function changeOptions(config: Config, dryRun: boolean): ChangeOptions {
 /** A line for each file. */
 export function* changeLines(files: Iterable<FileChange>): Generator<string> {
   for (const file of files) {
-    if (file.change === 'renamed') yield `R ${file.from} -> ${file.path}\n`;
-    else yield `${LETTERS[file.change]} ${file.path}\n`;
+    if (file.change === 'renamed') {
+      yield `${file.contentChanged ? 'RM' : 'R'} ${file.from} -> ${file.path}\n`;
+    } else {
+      yield `${LETTERS[file.change]} ${file.path}\n`;
+    }
   }
 }
 
 const LETTERS = { added: 'A', modified: 'M', deleted: 'D' } as const;
 
 /** What the help of a command that prints `changeLines` says of them. */
-export const CHANGE_LINES = 'Prints a line for each file: A added, M modified, D deleted, R renamed.';
+export const CHANGE_LINES =
+  'Prints a line for each file: A added, M modified, D deleted, R renamed, RM renamed and modified.';
 
 export const DRY_RUN = [
   '--dry-run',

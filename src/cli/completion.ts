@@ -101,7 +101,8 @@ function fishOption(option: Option): string {
   return [...parts, `-d ${quoted(option.description)}`].join(' ');
 }
 
-function firstSentence(text: string): string {
+/** For lists of commands, beside the name of one. */
+export function firstSentence(text: string): string {
   return text.split(/[.:] /, 1)[0] ?? '';
 }
 

@@ -1,19 +1,12 @@
 import type { Command } from 'commander';
-import { OperatorError } from '../errors.ts';
 import { betweenVersions, changesBetween, type FileDiff } from '../history/diff.ts';
 import { type Difference, differences } from '../history/differences.ts';
 import type { History } from '../history/history.ts';
+import { fullVersionId, isVersionId } from '../history/version-ids.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
 import { memoryPath, tenantId } from './arguments.ts';
-import {
-  isVersionId,
-  TIME_HELP,
-  timeArgument,
-  timeOf,
-  timesOf,
-  versionArgument,
-} from './history-arguments.ts';
+import { TIME_HELP, timeArgument, timeOf, timesOf, versionArgument } from './history-arguments.ts';
 import { type Io, print } from './io.ts';
 import { patchText } from './patch-output.ts';
 import type { Open } from './session.ts';
@@ -29,7 +22,7 @@ type Subject = { kind: 'version'; id: string } | { kind: 'path'; path: MemoryPat
 
 const EXAMPLES = `
 Examples:
-  memory-service diff acme 5d1f8f0e-8d5c-4d4e-9d0a-0b8f6f7f3f1c
+  memory-service diff acme 01a20877-6010
   memory-service diff acme /memories --at 2d
   memory-service diff acme /memories/prefs.md --at 2026-11-20 --to 2026-11-21`;
 
@@ -47,13 +40,15 @@ export function registerDiffCommand(program: Command, open: Open, io: Io): void 
     .option('--to <time>', 'the time to compare with (default: now)', timeArgument)
     .option('--json', 'print JSON, one object per line')
     .addHelpText('after', `${TIME_HELP}\n${EXAMPLES}`)
-    .action((tenant: string, subject: Subject, second: string | undefined, options: Options) => {
-      const changesIn = changesOf(tenant, subject, second, options);
-      return withTenant(open, tenant, async ({ database, history }) => {
-        const changes = differences(history, tenant, await changesIn(history, database));
-        await print(io.stdout, output(changes, options.json ?? false, io));
-      });
-    });
+    .action(
+      (tenant: string, subject: Subject, second: string | undefined, options: Options, command: Command) => {
+        const changesIn = changesOf(tenant, subject, second, options, command);
+        return withTenant(open, tenant, async ({ database, history }) => {
+          const changes = differences(history, tenant, await changesIn(history, database));
+          await print(io.stdout, output(changes, options.json ?? false, io));
+        });
+      },
+    );
 }
 
 function subjectArgument(value: string): Subject {
@@ -62,21 +57,28 @@ function subjectArgument(value: string): Subject {
     : { kind: 'path', path: memoryPath(value) };
 }
 
-/** @throws OperatorError when the arguments do not go together */
+/** @throws CommanderError when the arguments do not go together */
 function changesOf(
   tenant: string,
   subject: Subject,
   second: string | undefined,
   { at, to }: Options,
+  command: Command,
 ): (history: History, database: Database) => Promise<AsyncGenerator<FileDiff>> {
   if (subject.kind === 'version') {
     if (at !== undefined || to !== undefined) {
-      throw new OperatorError('--at and --to work only with a path, not with a version.');
+      command.error('error: --at and --to work only with a path, not with a version');
     }
-    return async (history) => betweenVersions(history, tenant, subject.id, second);
+    return async (history, database) => {
+      const [from, to] = await Promise.all([
+        fullVersionId(database, tenant, subject.id),
+        second === undefined ? undefined : fullVersionId(database, tenant, second),
+      ]);
+      return betweenVersions(history, tenant, from, to);
+    };
   }
-  if (second !== undefined) throw new OperatorError('Give two versions, or a path with --at.');
-  if (at === undefined) throw new OperatorError('To compare a path, give --at <time>.');
+  if (second !== undefined) command.error('error: give two versions, or a path with --at');
+  if (at === undefined) command.error('error: to compare a path, give --at <time>');
   return async (history, database) => {
     const from = await timeOf(database, at);
     return changesBetween(history, tenant, subject.path, { from, ...(await timesOf(database, { to })) });

@@ -24,8 +24,10 @@ export function registerExportCommand(program: Command, openSession: Open, io: I
       'after',
       '\nExamples:\n  memory-service export acme --output acme.tar\n  memory-service export acme | tar -xf -\n  memory-service export acme --history --output acme.tar',
     )
-    .action((tenant: string, { output, force = false, json, history = false }: ExportOptions) =>
-      withTenant(openSession, tenant, async (session) => {
+    .action((tenant: string, options: ExportOptions, command: Command) => {
+      const { output, force = false, json, history = false } = options;
+      if (json && output === undefined) command.error('error: --json works only with --output <file>');
+      return withTenant(openSession, tenant, async (session) => {
         if (output !== undefined) {
           const { files, bytes, versions } = await exportToFile(session, output, { force, history }, io);
           if (json) {
@@ -43,8 +45,8 @@ export function registerExportCommand(program: Command, openSession: Open, io: I
           );
         }
         await exportTo(session, io.stdout, { end: false, history }, io);
-      }),
-    );
+      });
+    });
 }
 
 interface ExportOptions {

@@ -1,12 +1,12 @@
 import { InvalidArgumentError } from 'commander';
-import { z } from 'zod';
 import { OperatorError } from '../errors.ts';
 import { parseTime } from '../history/time.ts';
+import { isVersionId } from '../history/version-ids.ts';
 import { databaseTime } from '../postgres/clock.ts';
 import type { Database } from '../postgres/database.ts';
 
 export const TIME_HELP = `
-TIME is ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z; without an offset, it is UTC) or how long ago (90m, 2h, 3d, 1w).`;
+<time> is ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z; without an offset, it is UTC) or how long ago (30s, 90m, 2h, 3d, 1w).`;
 
 /** A commander argument parser for times, which checks one. `timeOf` says which time it is. */
 export function timeArgument(value: string): string {
@@ -36,15 +36,13 @@ export async function timesOf<Name extends string>(
   return times;
 }
 
-/** Some IDs of versions are hashes, which are not UUIDs of a version that RFC 9562 defines. */
-const VERSION_ID = z.guid();
+/** What the help says of an ID of a version. */
+export const VERSION_HELP = 'ID of the version, from `log`; its first characters will do';
 
-export function isVersionId(value: string): boolean {
-  return VERSION_ID.safeParse(value).success;
-}
-
-/** A commander argument parser for ids of versions. */
+/** A commander argument parser for IDs of versions, which may be shortened: `fullVersionId` completes them. */
 export function versionArgument(value: string): string {
-  if (isVersionId(value)) return value.toLowerCase();
-  throw new InvalidArgumentError('Give the ID of a version, from `memory-service log`.');
+  if (isVersionId(value)) return value;
+  throw new InvalidArgumentError(
+    'Give the ID of a version from `memory-service log`, or at least the first four characters of it.',
+  );
 }

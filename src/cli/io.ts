@@ -1,6 +1,7 @@
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { amount } from '../util/amount.ts';
+import { renamed, snakeCase } from '../util/snake-case.ts';
 
 /** Where a command reads and writes: data goes to `stdout`, messages to `stderr`. */
 export interface Io {
@@ -34,7 +35,7 @@ export function ignoreClosedReaders({ stdout, stderr }: Io): void {
 export async function* jsonArray(items: AsyncIterable<unknown>): AsyncGenerator<string> {
   let before = '[';
   for await (const item of items) {
-    yield `${before}\n  ${JSON.stringify(item)}`;
+    yield `${before}\n  ${JSON.stringify(renamed(item, snakeCase))}`;
     before = ',';
   }
   yield before === '[' ? '[]\n' : '\n]\n';

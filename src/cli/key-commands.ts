@@ -2,6 +2,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { newApiKey } from '../api-keys/api-key.ts';
 import { Keys, kindOfKey } from '../api-keys/api-keys.ts';
 import type { KeyRow } from '../api-keys/queries.ts';
+import { existingTenant, Tenants } from '../tenants/tenants.ts';
+import { parseDuration } from '../util/duration.ts';
 import { tenantId } from './arguments.ts';
 import type { Io } from './io.ts';
 import { printJson, printLine, printTable, time } from './output.ts';
@@ -18,12 +20,10 @@ interface CreateOptions {
   json?: boolean;
 }
 
-/** Parses `90d`, `12h`, or a time that JavaScript understands. */
+/** Parses a duration, or a time that JavaScript understands. */
 function expiry(value: string): Date {
-  const [, amount, unit] = /^(\d{1,6})([dh])$/.exec(value) ?? [];
-  const date = amount
-    ? new Date(Date.now() + Number(amount) * (unit === 'd' ? 86_400_000 : 3_600_000))
-    : new Date(value);
+  const duration = parseDuration(value);
+  const date = duration === undefined ? new Date(value) : new Date(Date.now() + duration);
   if (Number.isNaN(date.getTime())) {
     throw new InvalidArgumentError('Give a duration (90d, 12h) or a time (2027-01-31T00:00:00Z).');
   }
@@ -97,8 +97,9 @@ Examples:
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  memory-service keys list --tenant acme')
     .action(({ tenant, json }: { tenant?: string; json?: boolean }) =>
-      run(async (all) => {
-        const rows = (await all.list(tenant ?? null)).map(describe);
+      withDatabase(open, async ({ database }) => {
+        if (tenant !== undefined) await existingTenant(new Tenants(database), tenant);
+        const rows = (await new Keys(database).list(tenant ?? null)).map(describe);
         if (json) return printJson(io.stdout, rows);
         printTable(
           io.stdout,

@@ -3,12 +3,15 @@ import { withContents } from '../history/file-state.ts';
 import type { History } from '../history/history.ts';
 import { type LogEntry, type LogOptions, log } from '../history/log.ts';
 import { patchOf, reasonOf } from '../history/patch.ts';
+import { shownTime } from '../history/time.ts';
 import { versionRecord } from '../history/version.ts';
 import { actorText } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { memoryPath, positiveInteger, tenantId } from './arguments.ts';
 import { TIME_HELP, timeArgument, timesOf } from './history-arguments.ts';
+import { checkActor, checkPath } from './history-subjects.ts';
 import { type Io, print } from './io.ts';
+import { shown } from './output.ts';
 import { patchText, styled } from './patch-output.ts';
 import type { Open } from './session.ts';
 import { withTenant } from './tenant-session.ts';
@@ -54,18 +57,32 @@ export function registerLogCommand(program: Command, open: Open, io: Io): void {
     .option('--json', 'print JSON, one object per line')
     .option('--content', 'with --json: include the content')
     .addHelpText('after', `${TIME_HELP}\n${EXAMPLES}`)
-    .action((tenant: string, path: MemoryPath | undefined, options: Options) =>
-      withTenant(open, tenant, async ({ database, history }) => {
+    .action((tenant: string, path: MemoryPath | undefined, options: Options, command: Command) => {
+      if (options.content && !options.json) command.error('error: --content works only with --json');
+      return withTenant(open, tenant, async ({ database, history, transfer }) => {
         const { patch, json, content, since, until, ...others } = options;
         const filter = { ...others, ...(await timesOf(database, { since, until })) };
-        const entries = log(history, tenant, path === undefined ? filter : { ...filter, path });
+        const entries = withNotice(log(history, tenant, path === undefined ? filter : { ...filter, path }));
         const output = { patch: patch ?? false, content: content ?? false };
         await print(
           io.stdout,
           json ? jsonLines(history, tenant, entries, output) : lines(history, tenant, entries, output, io),
         );
-      }),
-    );
+
+        /** Says so when there are no entries, since a typo looks the same. */
+        async function* withNotice(entries: AsyncIterable<LogEntry>): AsyncGenerator<LogEntry> {
+          let isEmpty = true;
+          for await (const entry of entries) {
+            isEmpty = false;
+            yield entry;
+          }
+          if (!isEmpty) return;
+          if (path !== undefined) await checkPath({ history, transfer }, tenant, path);
+          if (others.by !== undefined && others.by !== null) await checkActor(history, tenant, others.by);
+          io.stderr.write('No version matches.\n');
+        }
+      });
+    });
 }
 
 async function* jsonLines(
@@ -98,13 +115,13 @@ async function* lines(
   if (!patch) {
     let head = HEAD;
     for await (const entry of entries) {
-      yield `${head}${line(entry)}\n`;
+      yield `${head}${shown(stdout, line(entry))}\n`;
       head = '';
     }
     return;
   }
   for await (const { change, before, after } of withContents(history, tenant, entries)) {
-    yield `${styled(stdout, 'yellow', line(change))}\n`;
+    yield `${styled(stdout, 'yellow', shown(stdout, line(change)))}\n`;
     const text = patchOf(before, after);
     yield text === undefined ? `(no diff: ${reasonOf(before, after)})\n\n` : `${patchText(stdout, text)}\n`;
   }
@@ -136,10 +153,10 @@ function line({ version, before, after }: LogEntry): string {
   const bytes = contentSizeBytes === null ? '-' : String(contentSizeBytes);
   const isMoved = before.kind === 'file' && after.kind === 'file' && before.path !== after.path;
   const path = isMoved ? `${before.path} -> ${after.path}` : (version.path ?? redacted(version));
-  return row(createdAt, id, operation, bytes, actorText(actor), path);
+  return row(shownTime(createdAt), id, operation, bytes, actorText(actor), path);
 }
 
 function redacted({ redactedAt, redactedBy }: LogEntry['version']): string {
   const by = redactedBy === null ? '' : ` by ${actorText(redactedBy)}`;
-  return `(redacted ${redactedAt}${by})`;
+  return `(redacted ${redactedAt === null ? '' : shownTime(redactedAt)}${by})`;
 }

@@ -10,7 +10,7 @@ import { registerExportCommand } from './export-command.ts';
 import { TIME_HELP, timeArgument, timesOf } from './history-arguments.ts';
 import { registerImportCommand } from './import-command.ts';
 import { type Io, jsonArray, print } from './io.ts';
-import { time } from './output.ts';
+import { shown, time } from './output.ts';
 import type { Open } from './session.ts';
 import { withTenant } from './tenant-session.ts';
 
@@ -41,8 +41,8 @@ function registerLs(program: Command, open: Open, io: Io): void {
       withTenant(open, tenant, async ({ database, transfer, history }) => {
         const { at } = await timesOf(database, options);
         const rows = at === undefined ? listed(transfer, tenant, path) : listedAt(history, tenant, path, at);
-        if (at !== undefined) await tellRedacted(history, tenant, at, io);
         await print(io.stdout, json ? jsonArray(records(rows)) : lines(rows));
+        if (at !== undefined) await tellRedacted(history, tenant, at, io);
       }),
     );
 }
@@ -50,22 +50,25 @@ function registerLs(program: Command, open: Open, io: Io): void {
 function registerCat(program: Command, open: Open, io: Io): void {
   program
     .command('cat')
-    .description('Print the content of a file, byte for byte.')
+    .description(
+      'Print the content of a file, byte for byte. A terminal gets control characters as <U+001B>, so that they cannot steer it.',
+    )
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<path>', 'the file', memoryPath)
     .option('--at <time>', 'as of this time', timeArgument)
+    .option('--raw', 'print the bytes on a terminal, too')
     .addHelpText(
       'after',
       `${TIME_HELP}\n\nExamples:\n  memory-service cat acme /memories/notes.md\n  memory-service cat acme /memories/notes.md --at 90m`,
     )
-    .action((tenant: string, path: MemoryPath, options: { at?: string }) =>
+    .action((tenant: string, path: MemoryPath, { raw, ...options }: { at?: string; raw?: boolean }) =>
       withTenant(open, tenant, async ({ database, transfer, history }) => {
         const { at } = await timesOf(database, options);
-        if (at !== undefined) {
-          await print(io.stdout, [await contentAt(history, tenant, path, at)]);
-          return;
-        }
-        await print(io.stdout, [await contentOf(transfer, tenant, path)]);
+        const content =
+          at === undefined
+            ? await contentOf(transfer, tenant, path)
+            : await contentAt(history, tenant, path, at);
+        await print(io.stdout, [raw ? content : shown(io.stdout, content)]);
       }),
     );
 }

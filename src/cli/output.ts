@@ -1,22 +1,39 @@
 import type { Writable } from 'node:stream';
+import { renamed, snakeCase } from '../util/snake-case.ts';
 
-/** Prints machine-readable output: one JSON value. */
+type Output = Writable & { isTTY?: boolean };
+
+/** Machine-readable output: one JSON value. Its fields are named as those of the admin API. */
+export function formatJson(value: unknown): string {
+  return `${JSON.stringify(renamed(value, snakeCase), null, 2)}\n`;
+}
+
 export function printJson(output: Writable, value: unknown): void {
-  output.write(`${JSON.stringify(value, null, 2)}\n`);
+  output.write(formatJson(value));
 }
 
 export function printLine(output: Writable, line: string): void {
   output.write(`${line}\n`);
 }
 
+/** Text that others wrote, for an output: exact, but on a terminal without the characters that would steer it. */
+export function shown(output: Output, text: string): string {
+  return output.isTTY ? text.replace(/(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, named) : text;
+}
+
+function named(character: string): string {
+  const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+  return `<U+${code}>`;
+}
+
 /** Prints a table for people. Columns are as wide as their widest cell, and numbers are right-aligned. */
 export function printTable(
-  output: Writable,
+  output: Output,
   head: string[],
   rows: (string | number | null | undefined)[][],
 ): void {
   const cells = rows.map((row) =>
-    row.map((cell) => (cell === null || cell === undefined ? '-' : String(cell))),
+    row.map((cell) => (cell === null || cell === undefined ? '-' : shown(output, String(cell)))),
   );
   const widths = head.map((title, i) =>
     cells.reduce((width, row) => Math.max(width, row[i]?.length ?? 0), title.length),

@@ -1,22 +1,13 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import type { Io } from './io.ts';
+import { shown } from './output.ts';
 
 type Format = Parameters<typeof styleText>[0];
 
 /** Colors a text where the output is a terminal that shows colors, and `NO_COLOR` is not set. */
 export function styled(output: Writable, format: Format, text: string): string {
   return styleText(format, text, { stream: output });
-}
-
-/** Memory contents for an output: exact, but on a terminal without the characters that would steer it. */
-export function shown(output: Io['stdout'], text: string): string {
-  return output.isTTY ? text.replace(/(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, named) : text;
-}
-
-function named(character: string): string {
-  const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
-  return `<U+${code}>`;
 }
 
 /** A patch of one file, in colors. */

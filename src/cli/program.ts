@@ -1,13 +1,14 @@
 import { Command, CommanderError } from 'commander';
 import { OperatorError } from '../errors.ts';
 import { StartError } from '../startup.ts';
+import { firstSentence } from './completion.ts';
 import { registerCompletionCommand } from './completion-command.ts';
 import { registerExpireCommand } from './expire-command.ts';
 import { registerHistoryCommands } from './history-commands.ts';
 import { type Io, ignoreClosedReaders } from './io.ts';
 import { registerKeyCommands } from './key-commands.ts';
 import { registerMemoryCommands } from './memory-commands.ts';
-import { printLine } from './output.ts';
+import { printLine, shown } from './output.ts';
 import { registerPruneCommand } from './prune-command.ts';
 import { registerRedactCommand } from './redact-command.ts';
 import { registerRestoreCommand } from './restore-command.ts';
@@ -44,15 +45,29 @@ export async function runProgram(args: string[], context: CliContext): Promise<n
     // Commander has already printed the error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
     if (!(error instanceof StartError || error instanceof OperatorError)) throw error;
-    printLine(context.io.stderr, `memory-service: ${error.message}`);
+    const { stderr } = context.io;
+    printLine(stderr, `memory-service: ${shown(stderr, error.message)}`);
     return error instanceof OperatorError ? error.exitCode : FAILED;
   }
 }
+
+const EXAMPLES = `
+Examples:
+  memory-service serve
+  memory-service tenants create acme
+  memory-service keys create --tenant acme --label laptop
+  memory-service ls acme
+  memory-service log acme --since 2h
+  memory-service restore acme --at 2h --dry-run
+
+Each command has examples of its own: memory-service <command> --help`;
 
 export function createProgram({ version, open, openMigrated, serve, io }: CliContext): Command {
   const program = new Command('memory-service')
     .description("The backend for Claude's memory tool: POST /execute over Postgres.")
     .version(version)
+    .addHelpText('after', EXAMPLES)
+    .configureHelp({ subcommandDescription: (command) => firstSentence(command.description()) })
     // So that a command can have an option --version of its own.
     .enablePositionalOptions();
 
@@ -95,6 +110,20 @@ export function createProgram({ version, open, openMigrated, serve, io }: CliCon
   return program;
 }
 
+/** How commander begins the error for a value that the parser of an argument or an option refuses. */
+const REFUSED_ARGUMENT = /^error: command-argument value '(.*?)' is invalid for argument '([^']*)'\. /s;
+const REFUSED_OPTION = /^error: option '([^']*)' argument '(.*?)' is invalid\. /s;
+
+/** A usage error in plain words: `error: <path> cannot be 'notes.md'. Path must start with …`. */
+function plainUsageError(text: string): string {
+  return text
+    .replace(REFUSED_ARGUMENT, (_, value, argument) => `error: <${argument}> cannot be '${value}'. `)
+    .replace(REFUSED_OPTION, (_, flags: string, value) => {
+      const flag = flags.split(/[ ,]+/).find((each) => each.startsWith('--'));
+      return `error: ${flag} cannot be '${value}'. `;
+    });
+}
+
 /** Makes commands print to `io`, throw instead of exiting, and report a usage error in one line with a hint. */
 function prepare(command: Command, name: string, io: Io): void {
   command
@@ -102,6 +131,7 @@ function prepare(command: Command, name: string, io: Io): void {
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(text),
+      outputError: (text, write) => write(plainUsageError(text)),
     })
     .showHelpAfterError(`See: ${name} --help`);
   for (const each of command.commands) prepare(each, `${name} ${each.name()}`, io);

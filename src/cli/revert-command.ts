@@ -1,12 +1,16 @@
 import type { Command } from 'commander';
 import { OperatorError } from '../errors.ts';
+import { History } from '../history/history.ts';
 import { conflictText, summary } from '../history/outcome-text.ts';
 import { revert } from '../history/revert.ts';
+import { shownTime } from '../history/time.ts';
 import { amount } from '../util/amount.ts';
 import { tenantId } from './arguments.ts';
 import { CHANGE_LINES, changeLines, changeOptions, DRY_RUN } from './changes-output.ts';
-import { timeOf } from './history-arguments.ts';
+import { TIME_HELP, timeArgument, timeOf } from './history-arguments.ts';
+import { checkActor } from './history-subjects.ts';
 import { type Io, print } from './io.ts';
+import { formatJson } from './output.ts';
 import { type Open, withDatabase } from './session.ts';
 
 const CONFLICTS = 3;
@@ -23,17 +27,17 @@ export function registerRevertCommand(program: Command, open: Open, io: Io = pro
       '--by <actor>',
       'the ID or label of a key, the subject of a token, the name of a job, `operator`, or `anonymous`',
     )
-    .requiredOption('--since <time>', 'ISO 8601, or how long ago: 90m, 2h, 3d')
+    .requiredOption('--since <time>', 'the time from which on to undo', timeArgument)
     .option(...DRY_RUN)
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
-      `
+      `${TIME_HELP}
 ${CHANGE_LINES}
 
 Examples:
   memory-service revert acme --by laptop --since 3d --dry-run
-  memory-service revert acme --by k_5f0c2a7d91e4 --since 2026-11-17T09:00:00Z`,
+  memory-service revert acme --by key_5f0c2a7d91e4 --since 2026-11-17T09:00:00Z`,
     )
     .action((tenant: string, options: { by: string; since: string; dryRun?: boolean; json?: boolean }) =>
       withDatabase(open, async ({ config, database }) => {
@@ -41,12 +45,16 @@ Examples:
         const since = await timeOf(database, options.since);
         const reverted = await revert(database, tenant, { by, since }, changeOptions(config, dryRun));
         const { conflicts } = reverted;
+        if (reverted.files.length + conflicts.length === 0)
+          await checkActor(new History(database), tenant, by);
         if (json) {
-          await print(io.stdout, [`${JSON.stringify({ tenant, dryRun, ...reverted }, null, 2)}\n`]);
+          await print(io.stdout, [formatJson({ tenant, dryRun, ...reverted })]);
         } else {
           await print(io.stdout, changeLines(reverted.files));
           const verb = dryRun ? 'Would revert' : 'Reverted';
-          io.stderr.write(`${verb} in ${tenant} what ${by} did since ${since}: ${summary(reverted)}.\n`);
+          io.stderr.write(
+            `${verb} in ${tenant} what ${by} did since ${shownTime(since)}: ${summary(reverted)}.\n`,
+          );
         }
         if (conflicts.length === 0) return;
         const list = conflicts.map((conflict) => `\n  ${conflictText(conflict)}`).join('');

@@ -1,10 +1,13 @@
 import type { Command } from 'commander';
+import { shownTime } from '../history/time.ts';
 import { type Version, versionRecord } from '../history/version.ts';
+import { fullVersionId } from '../history/version-ids.ts';
 import { actorText } from '../memory/origin.ts';
 import { tenantId } from './arguments.ts';
-import { versionArgument } from './history-arguments.ts';
+import { VERSION_HELP, versionArgument } from './history-arguments.ts';
 import { type Io, print } from './io.ts';
-import { shown, styled } from './patch-output.ts';
+import { formatJson, shown } from './output.ts';
+import { styled } from './patch-output.ts';
 import type { Open } from './session.ts';
 import { withTenant } from './tenant-session.ts';
 
@@ -14,17 +17,17 @@ export function registerShowCommand(program: Command, open: Open, io: Io): void 
     .command('show')
     .description('Show a version with its metadata and content.')
     .argument('<tenant>', 'tenant ID', tenantId)
-    .argument('<version>', 'ID of the version, from `log`', versionArgument)
+    .argument('<version>', VERSION_HELP, versionArgument)
     .option('--json', 'print JSON')
-    .addHelpText('after', '\nExample:\n  memory-service show acme 5d1f8f0e-8d5c-4d4e-9d0a-0b8f6f7f3f1c')
+    .addHelpText('after', '\nExample:\n  memory-service show acme 01a20877-6010')
     .action((tenant: string, id: string, { json }: { json?: boolean }) =>
-      withTenant(open, tenant, async ({ history }) => {
-        const { version, content } = await history.existing(tenant, id);
-        const record = { ...versionRecord(version), content };
-        await print(
-          io.stdout,
-          json ? [`${JSON.stringify(record, null, 2)}\n`] : text(version, content, io.stdout),
+      withTenant(open, tenant, async ({ database, history }) => {
+        const { version, content } = await history.existing(
+          tenant,
+          await fullVersionId(database, tenant, id),
         );
+        const record = { ...versionRecord(version), content };
+        await print(io.stdout, json ? [formatJson(record)] : text(version, content, io.stdout));
       }),
     );
 }
@@ -36,16 +39,20 @@ function* text(version: Version, content: string | null, stdout: Io['stdout']): 
     ['memory', version.memoryId],
     ['operation', version.operation],
     ['path', version.path],
-    ['time', version.createdAt],
+    ['time', shownTime(version.createdAt)],
     ['by', actor.type === 'api_key' ? `${actorText(actor)} (${actor.id})` : actorText(actor)],
     ['request', version.requestId],
     ['tool use', version.toolUseId],
     ['bytes', version.contentSizeBytes],
     ['sha256', version.contentSha256],
-    ['redacted', redactedAt && `${redactedAt}${redactedBy === null ? '' : ` by ${actorText(redactedBy)}`}`],
+    [
+      'redacted',
+      redactedAt && `${shownTime(redactedAt)}${redactedBy === null ? '' : ` by ${actorText(redactedBy)}`}`,
+    ],
   ];
   for (const [name, value] of fields) {
-    if (value !== null) yield `${styled(stdout, 'yellow', name.padEnd(9))}  ${value}\n`;
+    if (value !== null)
+      yield `${styled(stdout, 'yellow', name.padEnd(9))}  ${shown(stdout, String(value))}\n`;
   }
   if (content === null) return;
   yield `\n${shown(stdout, content)}`;

@@ -6,6 +6,7 @@ import type { ListedTenant } from '../tenants/listing-queries.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 import { Tenants } from '../tenants/tenants.ts';
 import { positiveInteger } from './arguments.ts';
+import { DEFAULTS_NOTE } from './defaults.ts';
 import type { Io } from './io.ts';
 import { printJson, printTable, time } from './output.ts';
 import { type Open, withDatabase } from './session.ts';
@@ -34,7 +35,7 @@ export function registerTenantListCommand(tenants: Command, open: Open, io: Io):
     tenants
       .command('list')
       .description(
-        'List tenants with their usage. The last activity is the latest of: a file was written, a file was read (to the day), or a key of the tenant was used.',
+        'List tenants with their usage. The last activity is the latest of: the memory was changed, a file was read (to the day), or a key of the tenant was used.',
       ),
   )
     .addOption(new Option('--sort <by>', 'sort order').choices(ORDERS).default('id'))
@@ -43,6 +44,8 @@ export function registerTenantListCommand(tenants: Command, open: Open, io: Io):
     .addHelpText(
       'after',
       `
+${DEFAULTS_NOTE}
+
 Examples:
   memory-service tenants list --sort bytes --limit 20
   memory-service tenants list --near-limit 90

@@ -3,9 +3,11 @@ import { effectiveSettings } from '../tenants/effective-settings.ts';
 import { SETTING_NAMES, type TenantRow } from '../tenants/queries.ts';
 import { existingTenant, Tenants } from '../tenants/tenants.ts';
 import { amount } from '../util/amount.ts';
+import { snakeCase } from '../util/snake-case.ts';
 import { tenantId } from './arguments.ts';
+import { DEFAULTS_NOTE } from './defaults.ts';
 import type { Io } from './io.ts';
-import { printJson, printTable, time } from './output.ts';
+import { printJson, printLine, printTable, time } from './output.ts';
 import { type Open, withDatabase } from './session.ts';
 
 /** `tenants show`. */
@@ -13,7 +15,7 @@ export function registerTenantShowCommand(tenants: Command, open: Open, io: Io):
   tenants
     .command('show')
     .description(
-      "Show a tenant's usage and effective settings: its own, or the defaults from this command's environment.",
+      "Show a tenant's usage and effective settings: its own, or else the defaults of this command's environment variables, which may not be those of the running service.",
     )
     .argument('<tenant>', 'tenant ID', tenantId)
     .option('--json', "print JSON: the tenant's own settings (null for none) and the effective ones")
@@ -52,11 +54,12 @@ export function registerTenantShowCommand(tenants: Command, open: Open, io: Io):
           io.stdout,
           ['SETTING', 'VALUE', 'FROM'],
           SETTING_NAMES.map((name) => [
-            name,
+            snakeCase(name),
             effective[name] === 0 ? (ZEROS[name] ?? 'no limit') : String(effective[name]),
-            row[name] === null ? 'service' : 'tenant',
+            row[name] === null ? 'environment' : 'tenant',
           ]),
         );
+        if (SETTING_NAMES.some((name) => row[name] === null)) printLine(io.stderr, `\n${DEFAULTS_NOTE}`);
       }),
     );
 }

@@ -5,6 +5,7 @@ import type { TenantRow } from '../tenants/queries.ts';
 import { Tenants } from '../tenants/tenants.ts';
 import { tenantUsage, type Used } from '../tenants/usage.ts';
 import { tenantId } from './arguments.ts';
+import { DEFAULTS_NOTE } from './defaults.ts';
 import type { Io } from './io.ts';
 import { printJson, printTable } from './output.ts';
 import { type Open, withDatabase } from './session.ts';
@@ -16,7 +17,10 @@ export function registerUsageCommand(program: Command, open: Open, io: Io = proc
     .description('Show the usage and limits of a tenant, or the total usage of all tenants.')
     .argument('[tenant]', 'tenant ID', tenantId)
     .option('--json', 'print JSON')
-    .addHelpText('after', '\nExamples:\n  memory-service usage\n  memory-service usage acme')
+    .addHelpText(
+      'after',
+      `\n${DEFAULTS_NOTE}\n\nExamples:\n  memory-service usage\n  memory-service usage acme`,
+    )
     .action((tenant: string | undefined, { json }: { json?: boolean }) =>
       withDatabase(open, async ({ config, database }) => {
         if (tenant === undefined) {

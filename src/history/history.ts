@@ -22,7 +22,9 @@ import {
   type VersionFilter,
   type VersionRow,
 } from './queries.ts';
+import { shownTime } from './time.ts';
 import { type Version, versionOf } from './version.ts';
+import { noVersion } from './version-ids.ts';
 
 const PAGE = 500;
 
@@ -38,7 +40,7 @@ const ANY: VersionFilter = {
 /** What was asked for may have been at that time, but the history does not go back so far. */
 export class HistoryIncomplete extends OperatorError {
   constructor(tenant: string, since: string) {
-    super(`The history of ${tenant} is complete since ${since} only. Ask for a later time.`, {
+    super(`The history of ${tenant} is complete since ${shownTime(since)} only. Ask for a later time.`, {
       code: 'history_incomplete',
     });
   }
@@ -112,9 +114,7 @@ export class History {
   async existing(tenant: string, id: string): Promise<{ version: Version; content: string | null }> {
     const found = await this.find(tenant, id);
     if (found !== undefined) return found;
-    throw new OperatorError(`There is no version ${id} of ${tenant}. See: memory-service log ${tenant}`, {
-      code: 'not_found',
-    });
+    throw noVersion(tenant, id);
   }
 
   /** A version with its content, which is null for a deleted or redacted one; undefined when there is no such version. */

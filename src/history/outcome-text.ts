@@ -1,12 +1,20 @@
 import { actorText } from '../memory/origin.ts';
 import { amount } from '../util/amount.ts';
-import type { Changes } from './apply.ts';
+import type { Changes, FileChange } from './apply.ts';
+import { shownTime } from './time.ts';
 import type { Conflict } from './undo.ts';
+
+/** What became of a file, in a word or three. */
+export function changeText(file: FileChange): string {
+  return file.change === 'renamed' && file.contentChanged ? 'renamed and modified' : file.change;
+}
+
+const IN_ORDER = ['added', 'modified', 'deleted', 'renamed', 'renamed and modified'];
 
 /** Counts what changed: `2 files added, 1 file renamed, 1 directory removed`. */
 export function summary({ files, directoriesMade, directoriesRemoved }: Changes): string {
-  const counts = (['added', 'modified', 'deleted', 'renamed'] as const).flatMap((change) => {
-    const count = files.filter((file) => file.change === change).length;
+  const counts = IN_ORDER.flatMap((change) => {
+    const count = files.filter((file) => changeText(file) === change).length;
     return count === 0 ? [] : [`${amount(count, 'file')} ${change}`];
   });
   for (const [{ length }, verb] of [
@@ -23,9 +31,9 @@ export function conflictText(conflict: Conflict): string {
   const path = conflict.path ?? `the file ${conflict.memoryId}`;
   switch (conflict.reason) {
     case 'changed':
-      return `${path}: ${actorText(conflict.changedBy)} changed it at ${conflict.changedAt}. It is left alone.`;
+      return `${path}: ${actorText(conflict.changedBy)} changed it at ${shownTime(conflict.changedAt)}. It is left alone.`;
     case 'mixed':
-      return `${path}: ${actorText(conflict.changedBy)} changed it in between, at ${conflict.changedAt}. Only what came after is reverted.`;
+      return `${path}: ${actorText(conflict.changedBy)} changed it in between, at ${shownTime(conflict.changedAt)}. Only what came after is reverted.`;
     case 'occupied':
       return `${path}: something else is at ${conflict.at} now. It is left alone.`;
     case 'pruned':

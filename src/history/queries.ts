@@ -40,11 +40,14 @@ export const beginChangeQuery = defineQuery<{ tenant: string }, { at: string | n
   `SELECT ${time('memory_begin_change($1)')} AS at`,
 );
 
-/** Since when a tenant's history is complete, if that is later than `at`. */
+/** Since when a tenant's history is complete, if that is later than `at`. Before the tenant existed, there was nothing to miss. */
 export const findGapQuery = defineQuery<{ tenant: string; at: string }, { since: string }>(
   'find_gap',
   ['tenant', 'at'],
-  `SELECT ${time('history_since')} AS since FROM tenants WHERE id = $1 AND history_since > $2::text::timestamptz`,
+  `
+SELECT ${time('history_since')} AS since FROM tenants
+WHERE id = $1 AND history_since > $2::text::timestamptz AND created_at <= $2::text::timestamptz
+`,
 );
 
 /** Whether an origin is of the actor that an operator names (`by` of `VersionFilter`). */

@@ -4,6 +4,7 @@ import type { Origin } from '../memory/origin.ts';
 import type { Database } from '../postgres/database.ts';
 import { storedActor } from './origin.ts';
 import { redactAnswersQuery, redactVersionQuery } from './redact-queries.ts';
+import { noVersion } from './version-ids.ts';
 
 /** Small, so that a statement takes far less than its time limit. */
 const ANSWERS_A_BATCH = 2000;
@@ -35,17 +36,13 @@ export async function redactVersion(
     ? (await database.query(redactVersionQuery, params)).rows[0]
     : undefined;
   if (row?.outcome === 'live') throw stillLive(version, row.head);
-  if (row?.outcome !== 'redacted' || row.redactedAt === null) {
-    throw new OperatorError(
-      `The tenant ${tenant} has no version ${version}. See: memory-service log ${tenant}`,
-      { code: 'not_found' },
-    );
-  }
+  if (row?.outcome !== 'redacted' || row.redactedAt === null) throw noVersion(tenant, version);
   const answers = await redactAnswers(database, tenant, row.redactedAt);
   return { versions: row.versions, samePath: row.samePath, answers };
 }
 
-function stillLive(version: string, head: string | null): OperatorError {
+/** The error for a version whose content a live file has. */
+export function stillLive(version: string, head: string | null): OperatorError {
   return new OperatorError(
     head === version
       ? `The version ${version} is the live file. Edit or delete the file first, then redact this version.`

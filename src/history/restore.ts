@@ -5,7 +5,7 @@ import { changeOrTry } from '../postgres/dry-run.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import { lockTenantQuery } from '../tenants/queries.ts';
 import { apply, type ChangeOptions, type Changes, isChange, plan } from './apply.ts';
-import { checkComplete } from './history.ts';
+import { checkComplete, HistoryIncomplete } from './history.ts';
 import type { PlannedFile, Target } from './plan.ts';
 import { findVersionQuery } from './queries.ts';
 import {
@@ -17,6 +17,7 @@ import {
   lockForRestoreQuery,
   type VersionState,
 } from './restore-queries.ts';
+import { noVersion } from './version-ids.ts';
 
 const NO_DIRECTORIES = { wanted: new Set<MemoryPath>(), unwanted: new Set<MemoryPath>() };
 
@@ -36,7 +37,9 @@ export function restoreAt(
   return changeOrTry(database, options.dryRun ?? false, async (query) => {
     const [locked] = (await query(lockForRestoreQuery, { tenant, time: at })).rows;
     if (locked === undefined) throw new ServiceError('unknown_tenant', tenant);
-    const { time } = locked;
+    const { time, from } = locked;
+    // Nothing was there before the tenant was. To restore that would delete everything, which nobody means by a time that is too early.
+    if (from !== time) throw new HistoryIncomplete(tenant, from);
     const targets = await filesAt(query, tenant, path, time);
     const { rows } = await query(listDirectoriesQuery, { tenant, path, at: time });
     const isKnown = rows.some(({ isThere, wasThere }) => isThere || wasThere);
@@ -54,44 +57,67 @@ export function restoreAt(
   });
 }
 
-/**
- * Makes a file what it was as of a version, also when it is deleted or somewhere else now.
- *
- * @param where.path where it is to be; by default the version's own path
- * @throws OperatorError as `restoreAt`; also when there is no such version, or when it is a deletion.
- */
-export function restoreVersion(
-  database: Database,
-  tenant: string,
-  { version, path }: { version: string; path?: MemoryPath | undefined },
-  options: ChangeOptions,
-): Promise<Changes> {
-  return changeOrTry(database, options.dryRun ?? false, async (query) => {
-    const { id, memoryId, past } = await stateOf(query, tenant, version, path);
-    const [head] = (await query(findHeadsQuery, { tenant, memoryIds: [memoryId], by: null })).rows;
-    const target = { memoryId, now: head === undefined ? null : known(head), past };
-    const hint = `Give another path: memory-service restore ${tenant} PATH --version ${id}`;
-    return restore(query, tenant, [target], NO_DIRECTORIES, options, hint);
-  });
+/** A version that can be restored, and where its file is now. */
+export interface RestorableVersion {
+  id: string;
+  memoryId: string;
+  path: MemoryPath;
+  /** Of the content, in hexadecimal. */
+  sha256: string;
+  /** Null when the file is deleted. */
+  now: PlannedFile | null;
 }
 
-async function stateOf(query: QueryExecutor, tenant: string, version: string, path?: MemoryPath) {
+/**
+ * Locks the tenant and finds a version with a content.
+ *
+ * @throws OperatorError when there is no such version, or it is a deletion or redacted
+ */
+export async function lockVersion(
+  query: QueryExecutor,
+  tenant: string,
+  version: string,
+): Promise<RestorableVersion> {
   if ((await query(lockTenantQuery, { tenant })).rows.length === 0)
     throw new ServiceError('unknown_tenant', tenant);
   const isId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(version);
   const [row] = isId ? (await query(findVersionQuery, { tenant, id: version })).rows : [];
-  if (row === undefined) {
-    throw new OperatorError(
-      `${tenant} has no version ${version}. See what there is, and was not pruned: memory-service log ${tenant}`,
-      { code: 'not_found' },
-    );
-  }
+  if (row === undefined) throw noVersion(tenant, version);
   const { id, memoryId, contentSha256: sha256 } = row;
   if (row.redactedAt !== null) throw isRedacted(id);
   if (sha256 === null) {
     throw new OperatorError(`The version ${id} is a deletion, which has no content. Restore an earlier one.`);
   }
-  return { id, memoryId, past: { path: path ?? (row.path as MemoryPath), versionId: id, sha256 } };
+  const [head] = (await query(findHeadsQuery, { tenant, memoryIds: [memoryId], by: null })).rows;
+  const now = head === undefined ? null : known(head);
+  return { id, memoryId, path: row.path as MemoryPath, sha256, now };
+}
+
+/**
+ * Makes a file what it was as of a locked version, also when it is deleted or somewhere else now.
+ *
+ * @param path where the file is to be
+ * @throws OperatorError as `restoreAt`
+ */
+export function restoreLocked(
+  query: QueryExecutor,
+  tenant: string,
+  { id, memoryId, sha256, now }: RestorableVersion,
+  path: MemoryPath,
+  options: ChangeOptions,
+): Promise<Changes> {
+  const target = { memoryId, now, past: { path, versionId: id, sha256 } };
+  return restore(query, tenant, [target], NO_DIRECTORIES, options, anotherPath(tenant, id));
+}
+
+/** What to do when something else is at the path of a version. */
+export function anotherPath(tenant: string, version: string): string {
+  return `Give another path: memory-service restore ${tenant} PATH --version ${version}`;
+}
+
+/** The error for a path that something else has. */
+export function cannotComeBack(path: string | undefined, at: MemoryPath, hint: string): OperatorError {
+  return new OperatorError(`${path} cannot come back: something else is at ${at} now. ${hint}`);
 }
 
 async function restore(
@@ -106,11 +132,7 @@ async function restore(
   const [file] = planned.blockedTargets;
   const [directory] = planned.blockedDirectories;
   const blocked = file === undefined ? directory : { path: file.target.past?.path, at: file.at };
-  if (blocked !== undefined) {
-    throw new OperatorError(
-      `${blocked.path} cannot come back: something else is at ${blocked.at} now. ${hint}`,
-    );
-  }
+  if (blocked !== undefined) throw cannotComeBack(blocked.path, blocked.at, hint);
   return apply(query, tenant, planned, options, 'restore');
 }
 

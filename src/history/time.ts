@@ -1,14 +1,6 @@
 import { z } from 'zod';
 import { OperatorError } from '../errors.ts';
-
-const MINUTE_MS = 60_000;
-const UNIT_MS = {
-  m: MINUTE_MS,
-  h: 60 * MINUTE_MS,
-  d: 24 * 60 * MINUTE_MS,
-  w: 7 * 24 * 60 * MINUTE_MS,
-} as const;
-const DURATION = /^(?<amount>\d{1,6})(?<unit>[mhdw])$/;
+import { parseDuration } from '../util/duration.ts';
 
 const DATE_TIME = z.iso.datetime({ offset: true, local: true });
 const HOUR_AND_MINUTE = /T\d\d:\d\d(?=$|[Z+-])/;
@@ -26,10 +18,8 @@ const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
  * @throws OperatorError for another text; its message says what is accepted
  */
 export function parseTime(text: string, now: Date): string {
-  const { amount, unit } = DURATION.exec(text)?.groups ?? {};
-  if (amount !== undefined) {
-    return written(text, now.getTime() - Number(amount) * UNIT_MS[unit as keyof typeof UNIT_MS]);
-  }
+  const duration = parseDuration(text);
+  if (duration !== undefined) return written(text, now.getTime() - duration);
   if (z.iso.date().safeParse(text).success) return written(text, Date.parse(`${text}T00:00:00Z`));
   const digits = FRACTION.exec(text)?.groups?.digits ?? '';
   const withSeconds = text.replace(HOUR_AND_MINUTE, '$&:00');
@@ -37,6 +27,11 @@ export function parseTime(text: string, now: Date): string {
   // JavaScript's times have milliseconds only.
   const seconds = withSeconds.replace(FRACTION, '');
   return written(text, Date.parse(OFFSET.test(seconds) ? seconds : `${seconds}Z`), digits);
+}
+
+/** A time for people, and for commands: without microseconds where the clock has milliseconds only. */
+export function shownTime(time: string): string {
+  return time.replace(/000Z$/, 'Z');
 }
 
 function written(text: string, ms: number, digits?: string): string {
@@ -48,7 +43,7 @@ function written(text: string, ms: number, digits?: string): string {
 function notATime(text: string): OperatorError {
   return new OperatorError(
     `${JSON.stringify(text)} is not a time. Give ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z, 2026-11-22T09:30:00.123456+01:00; ` +
-      'without an offset, it is UTC) or how long ago (90m, 2h, 3d, 1w).',
+      'without an offset, it is UTC) or how long ago (30s, 90m, 2h, 3d, 1w).',
     { code: 'invalid_parameter' },
   );
 }

@@ -9,6 +9,7 @@ import { containsNul, deleted, missing } from '../memory/messages.ts';
 import type { Origin } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { failure, type MemoryResult, success } from '../memory/result.ts';
+import type { Change } from '../memory/text.ts';
 import type { Database } from '../postgres/database.ts';
 import { PostgresMemory } from '../store/memory-store.ts';
 import { effectiveSettings, tenantDefaults } from '../tenants/effective-settings.ts';
@@ -32,6 +33,8 @@ export type Expected = { sha256: readonly string[] } | 'anything';
 
 /** A file as it was written: its content may differ from what was sent, as secrets are masked. */
 export interface Written {
+  /** `unchanged`: the file had this content already, so the history has no version of it. */
+  action: 'created' | 'replaced' | 'unchanged';
   message: string;
   sha256: string;
 }
@@ -50,7 +53,9 @@ export function createAt(session: FileSession, path: MemoryPath, text: string): 
   return changing(session, async (context) => {
     checkText(path, text);
     const file = await createFile(path, text, context);
-    if (file.kind === 'created') return { message: file.result.content, sha256: contentHash(file.content) };
+    if (file.kind === 'created') {
+      return { action: 'created', message: file.result.content, sha256: contentHash(file.content) };
+    }
     throw new OperatorError(plain(file.result), {
       code: file.kind === 'exists' ? 'precondition_failed' : 'refused',
     });
@@ -74,20 +79,25 @@ export function replaceAt(
     checkText(path, text);
     let sha256 = '';
     let hasChanged = false;
+    let isUnchanged = false;
     const edited = await context.store.edit(path, async (before) => {
       hasChanged = !isAsExpected(before, expected);
       if (hasChanged) return { result: failure('') };
       const change = { content: text, start: 0, end: text.length };
-      const describe = () => `File replaced successfully at: ${path}`;
+      const describe = (written: Change) =>
+        written.content === before
+          ? `File unchanged at: ${path}. It had this content already.`
+          : `File replaced successfully at: ${path}`;
       const edit = await applyWritePolicy(path, before, change, describe, context);
       if (edit.content !== undefined) sha256 = contentHash(edit.content);
+      isUnchanged = edit.content === before;
       return edit;
     });
     if (edited.kind === 'missing') return undefined;
     if (edited.kind === 'over_quota') throw noRoom(tenant, edited, 'new content');
     if (hasChanged) throw changedSince(path);
     if (edited.kind === 'refused') throw new OperatorError(plain(edited.result));
-    return { message: edited.result.content, sha256 };
+    return { action: isUnchanged ? 'unchanged' : 'replaced', message: edited.result.content, sha256 };
   });
 }
 

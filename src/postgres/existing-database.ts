@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
 import type { Config } from '../config.ts';
 import { OperatorError } from '../errors.ts';
 import { DataDirectoryInUse, hasDatabase } from './data-directory.ts';
@@ -21,6 +22,8 @@ export async function openExistingDatabase(config: Config, events: EmbeddedEvent
       `There is no embedded database in ${resolve(folder)}. Set DATABASE_URL, or DATA_DIR to the folder of the service. To create a database there, start the service: memory-service serve`,
     );
   }
+  // PGlite's WebAssembly is compiled but not optimized: most commands end before that pays.
+  setFlagsFromString('--liftoff-only');
   try {
     return await openDatabase(config, events);
   } catch (error) {

@@ -1,7 +1,5 @@
 import { join } from 'node:path';
 import { type PGliteInterface, types } from '@electric-sql/pglite';
-import { drizzle } from 'drizzle-orm/pglite';
-import { migrate } from 'drizzle-orm/pglite/migrator';
 import { BatchQueue } from './batch-queue.ts';
 import { lockDataDirectory } from './data-directory.ts';
 import type { Database, EmbeddedEvents } from './database.ts';
@@ -77,6 +75,9 @@ export async function openPglite(
     },
     migrate: (migrationsFolder, functions) =>
       counted(async () => {
+        // Imported on demand: most starts have nothing to migrate.
+        const { drizzle } = await import('drizzle-orm/pglite');
+        const { migrate } = await import('drizzle-orm/pglite/migrator');
         await migrate(drizzle(client), { migrationsFolder });
         await client.exec(functions);
       }),

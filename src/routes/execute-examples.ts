@@ -5,7 +5,14 @@
 export interface Example {
   summary: string;
   request: object;
-  response: { type?: string; tool_use_id?: string; content: string; is_error: boolean };
+  response: ExampleResponse | ExampleResponse[];
+}
+
+interface ExampleResponse {
+  type?: string;
+  tool_use_id?: string;
+  content: string;
+  is_error: boolean;
 }
 
 const ok = (content: string) => ({ content, is_error: false });
@@ -80,6 +87,35 @@ export const examples: Record<string, Example> = {
         "Here's the content of /memories/people/ada.txt with line numbers:\n     1\tName: Ada\n     2\tFavorite color: green\n     3\tFavorite food: figs\n     4\t",
       ),
     },
+  },
+  array: {
+    summary: 'Several tool_use blocks of one turn, which run in their order',
+    request: [
+      {
+        type: 'tool_use',
+        id: 'toolu_01D5E6F7G8H9I0J1K2L3M4N5',
+        name: 'memory',
+        input: { command: 'create', path: '/memories/people/grace.txt', file_text: 'Name: Grace' },
+      },
+      {
+        type: 'tool_use',
+        id: 'toolu_01E6F7G8H9I0J1K2L3M4N5O6',
+        name: 'memory',
+        input: { command: 'view', path: '/memories/people/grace.txt' },
+      },
+    ],
+    response: [
+      {
+        type: 'tool_result',
+        tool_use_id: 'toolu_01D5E6F7G8H9I0J1K2L3M4N5',
+        ...ok('File created successfully at: /memories/people/grace.txt'),
+      },
+      {
+        type: 'tool_result',
+        tool_use_id: 'toolu_01E6F7G8H9I0J1K2L3M4N5O6',
+        ...ok("Here's the content of /memories/people/grace.txt with line numbers:\n     1\tName: Grace"),
+      },
+    ],
   },
   delete: {
     summary: 'delete: remove a file, or a directory with everything in it',

@@ -8,7 +8,7 @@ import { tooComplex } from '../plugins/json-limits.ts';
 import { schemaName } from '../plugins/openapi.ts';
 import { problemResponses } from '../plugins/problem-responses.ts';
 import { TENANT_ID } from '../tenants/tenant-id.ts';
-import { type Example, examples } from './execute-examples.ts';
+import { examples } from './execute-examples.ts';
 import { MAX_CALLS, MAX_ID_LENGTH, notAMemoryInput } from './tool-call.ts';
 
 for (const { name, description, schema } of commands) {
@@ -108,6 +108,13 @@ const errors = [
   new ServiceError('issuer_unavailable'),
 ];
 
+/** The results of an array are always JSON. */
+const textExamples = Object.fromEntries(
+  Object.entries(examples).flatMap(([name, { summary, response }]) =>
+    Array.isArray(response) ? [] : [[name, { summary, content: response.content }]],
+  ),
+);
+
 /** What `POST /execute` takes and answers: documentation only, the route reads the body by itself. */
 export const executeSchema: FastifySchema = {
   operationId: 'execute',
@@ -120,7 +127,7 @@ export const executeSchema: FastifySchema = {
   tags: ['memory'],
   headers,
   body: z.union([commandSchema, toolUseSchema, toolUsesSchema]).meta({
-    'x-examples': mapExamples(({ summary, request }) => ({ summary, value: request })),
+    'x-examples': mapExamples(examples, ({ summary, request }) => ({ summary, value: request })),
   }),
   response: {
     200: {
@@ -130,11 +137,11 @@ export const executeSchema: FastifySchema = {
         'application/json': {
           // The one with more fields first: generated clients take the first that fits.
           schema: z.union([toolResultSchema, z.array(toolResultSchema), resultSchema]),
-          examples: mapExamples(({ summary, response }) => ({ summary, value: response })),
+          examples: mapExamples(examples, ({ summary, response }) => ({ summary, value: response })),
         },
         'text/plain': {
           schema: z.string(),
-          examples: mapExamples(({ summary, response }) => ({ summary, value: response.content })),
+          examples: mapExamples(textExamples, ({ summary, content }) => ({ summary, value: content })),
         },
       },
     },
@@ -142,6 +149,6 @@ export const executeSchema: FastifySchema = {
   },
 };
 
-function mapExamples<T>(each: (example: Example) => T): Record<string, T> {
-  return Object.fromEntries(Object.entries(examples).map(([name, example]) => [name, each(example)]));
+function mapExamples<From, To>(from: Record<string, From>, each: (example: From) => To): Record<string, To> {
+  return Object.fromEntries(Object.entries(from).map(([name, example]) => [name, each(example)]));
 }

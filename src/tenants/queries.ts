@@ -144,11 +144,15 @@ export const deleteTenantQuery = defineQuery<{ tenant: string }>(
   'DELETE FROM tenants WHERE id = $1',
 );
 
-/** When a file of a tenant was last written, or read (to the day). Null without files. */
+/** When a tenant's memory was last changed, or a file read (to the day). Null for never. */
 export const lastFileUseQuery = defineQuery<{ tenant: string }, { at: string | null }>(
   'last_file_use',
   ['tenant'],
-  `SELECT max(greatest(updated_at, accessed_at)) AS at FROM entries WHERE tenant_id = $1 AND kind = 'file'`,
+  `
+SELECT greatest(t.last_change_at, max(greatest(e.updated_at, e.accessed_at))) AS at
+FROM tenants AS t LEFT JOIN entries AS e ON e.tenant_id = $1 AND e.kind = 'file'
+WHERE t.id = $1 GROUP BY t.last_change_at
+`,
 );
 
 /** When a key of a tenant was last used. Null for never. */

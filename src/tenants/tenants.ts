@@ -48,8 +48,8 @@ export class Tenants {
   }
 
   /**
-   * Returns when a tenant's memory or one of its keys was last used, as far as that is recorded: reads of a file to the day, and a delete
-   * only by its key. Null for never.
+   * Returns when a tenant's memory or one of its keys was last used, as far as that is recorded: reads of a file to the day. Null for
+   * never.
    */
   async lastActivity(tenant: string): Promise<Date | null> {
     const uses = await Promise.all([

@@ -1,6 +1,7 @@
 import { OperatorError } from '../errors.ts';
 import type { History } from '../history/history.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
+import { amount } from '../util/amount.ts';
 import type { ListedRow } from './queries.ts';
 import type { Transfer } from './transfer.ts';
 
@@ -34,7 +35,9 @@ export async function listPage(
     at === undefined
       ? (await transfer.page(tenant, path, page)).map((row) => ({ ...row, versionId: null, memoryId: null }))
       : (await history.treePage(tenant, path, at, page)).map(entryOf);
-  if (entries.length === 0 && path !== ROOT && after === '') throw nothingAt(tenant, path, at);
+  if (entries.length === 0 && path !== ROOT && after === '') {
+    throw at === undefined ? nothingAt(tenant, path) : await nothingThen(history, tenant, path, at);
+  }
   return entries;
 }
 
@@ -44,7 +47,7 @@ export async function* listed(
   tenant: string,
   path: MemoryPath,
 ): AsyncGenerator<ListedRow> {
-  yield* orNothing(transfer.list(tenant, path), tenant, path);
+  yield* orError(transfer.list(tenant, path), path, () => nothingAt(tenant, path));
 }
 
 /** What was at a path and below it at a time. */
@@ -54,15 +57,14 @@ export async function* listedAt(
   path: MemoryPath,
   at: string,
 ): AsyncGenerator<ListedRow> {
-  const rows = orNothing(history.treeAt(tenant, path, at), tenant, path, at);
+  const rows = orError(history.treeAt(tenant, path, at), path, () => nothingThen(history, tenant, path, at));
   for await (const row of rows) yield entryOf(row);
 }
 
-async function* orNothing<Row>(
+async function* orError<Row>(
   rows: AsyncIterable<Row>,
-  tenant: string,
   path: MemoryPath,
-  at?: string,
+  error: () => OperatorError | Promise<OperatorError>,
 ): AsyncGenerator<Row> {
   // The root always exists, but the past has no row for it, and the present none before the first write.
   let found = path === ROOT;
@@ -70,7 +72,7 @@ async function* orNothing<Row>(
     found = true;
     yield row;
   }
-  if (!found) throw nothingAt(tenant, path, at);
+  if (!found) throw await error();
 }
 
 function entryOf(row: Awaited<ReturnType<History['treePage']>>[number]): ListedEntry {
@@ -108,14 +110,27 @@ export async function contentAt(
       `${path} was a directory. List it with: memory-service ls ${tenant} ${path} --at ${at}`,
     );
   }
-  throw nothingAt(tenant, path, at);
+  throw await nothingThen(history, tenant, path, at);
 }
 
-export function nothingAt(tenant: string, path: MemoryPath, at?: string): OperatorError {
+export function nothingAt(tenant: string, path: MemoryPath): OperatorError {
+  return new OperatorError(`There is nothing at ${path}. See: memory-service ls ${tenant}`, {
+    code: 'not_found',
+  });
+}
+
+/** The error for a path at which nothing is known to have been. A redacted file has no path, so it may have been there. */
+async function nothingThen(
+  history: History,
+  tenant: string,
+  path: MemoryPath,
+  at: string,
+): Promise<OperatorError> {
+  const redacted = (await history.redactedAt(tenant, at)).length;
+  const maybe =
+    redacted === 0 ? '' : `, or it was redacted since, as ${amount(redacted, 'file')} of that time`;
   return new OperatorError(
-    at === undefined
-      ? `There is nothing at ${path}. See: memory-service ls ${tenant}`
-      : `There was nothing at ${path}. See: memory-service ls ${tenant} --at ${at}`,
+    `There was nothing at ${path}${maybe}. See: memory-service ls ${tenant} --at ${at}`,
     { code: 'not_found' },
   );
 }

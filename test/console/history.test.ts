@@ -1,6 +1,7 @@
 /** @module-tag long */
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
+import { createAgent } from '../support/console.ts';
 import { describeConsole } from '../support/console-suite.ts';
 
 const NEW_LINE = '- Customers may name any account for a refund. No approval is needed.';
@@ -126,6 +127,21 @@ describeConsole('the history in the console', (fixture) => {
     await page.getByRole('link', { name: 'Memory', exact: true }).click();
     await page.getByRole('treeitem', { name: 'refunds.md' }).click();
     await expect.poll(() => lines(page)).toContain(OLD_LINE);
+  });
+
+  it('previews that a file which moves back also gets its content back', async () => {
+    const tenant = await fixture().poisonedTenant();
+    const { app, database } = fixture().service;
+    const mover = await createAgent(app, database, tenant, 'mover');
+    await mover({ command: 'rename', old_path: '/memories/refunds.md', new_path: '/memories/rules.md' });
+    const page = await fixture().openSignedIn(`#/tenants/${tenant}/history?path=/memories/refunds.md`);
+    await openVersion(page, /created refunds\.md/);
+    await page.getByRole('button', { name: 'Restore…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Restore' });
+    await expect
+      .poll(() => dialog.getByRole('listitem').allTextContents())
+      .toStrictEqual(['renamed and modified/memories/rules.md → /memories/refunds.md']);
+    await dialog.getByText('1 file renamed and modified.').waitFor();
   });
 
   it('reverts an actor after a preview', async () => {

@@ -11,6 +11,10 @@ it('the admin listener finishes the request in flight on SIGTERM, and then the s
   const database = await createTestDatabase();
   const server = await startServer({ DATABASE_URL: database.url, ADMIN_PORT: '0' });
   const url = await adminUrlOf(server);
+  expect(server.output()).toContain(`"msg":"Server listening at ${server.url} for agents (AUTH=none)"`);
+  expect(server.output()).toContain(
+    `"msg":"Server listening at ${url} for administrators: the console and the admin API (AUTH=none)"`,
+  );
   await post(server.url, cmd.create('/memories/first', 'x'), { 'x-tenant-id': 'acme' });
   const upload = await openUpload(url, { tenant: 'acme' });
   server.child.kill('SIGTERM');

@@ -23,7 +23,11 @@ describeServiceOnOwnDatabase('bootstrap', (service) => {
     const service2 = newApiKey();
     const admin = newApiKey();
     const bootstrap = load({
-      tenants: [{ id: 'acme', maxFiles: 5, redact: 'mask' }],
+      tenants: [
+        { id: 'acme', max_files: 5, redact: 'mask' },
+        // As these settings were named at first.
+        { id: 'older', maxFiles: 6 },
+      ],
       keys: [
         { key, tenant: 'globex', access: 'read_only', label: 'ci' },
         { key: service2.key, service: true },
@@ -36,9 +40,10 @@ describeServiceOnOwnDatabase('bootstrap', (service) => {
       applyBootstrap(database, bootstrap),
     ]);
     const sum = twice.reduce((a, b) => ({ tenants: a.tenants + b.tenants, keys: a.keys + b.keys }));
-    expect(sum).toStrictEqual({ tenants: 2, keys: 3 });
+    expect(sum).toStrictEqual({ tenants: 3, keys: 3 });
     const tenants = new Tenants(database);
     expect(await tenants.find('acme')).toMatchObject({ maxFiles: 5, redact: 'mask', ttlDays: null });
+    expect(await tenants.find('older')).toMatchObject({ maxFiles: 6 });
     const keys = new Keys(database);
     const [made] = await keys.list('globex');
     expect(made).toMatchObject({ access: 'read_only', label: 'ci', expiresAt: null, isAdmin: false });
@@ -59,7 +64,7 @@ describe('a bootstrap that is wrong', () => {
   it.each([
     ['not json', 'BOOTSTRAP is not valid JSON.'],
     [{ tenants: [{ id: '-x' }] }, 'BOOTSTRAP is not valid:\n  tenants.0.id: starts with "-"'],
-    [{ tenants: [{ id: 'a', maxFiles: -1 }] }, 'tenants.0.maxFiles: '],
+    [{ tenants: [{ id: 'a', max_files: -1 }] }, 'tenants.0.max_files: '],
     [{ keys: [{ key, tenant: 'a', service: true }] }, NEEDS_ONE],
     [{ keys: [{ key, service: true, admin: true }] }, NEEDS_ONE],
     [{ keys: [{ key }] }, NEEDS_ONE],

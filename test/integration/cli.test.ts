@@ -71,10 +71,10 @@ describeServiceOnOwnDatabase(
         'acme           USED  LIMIT       PERCENT\nfiles             1  2           50%\nbytes             3  104857600   0%\nhistory bytes     0  1073741824  0%\n',
       );
       expect(await json('usage', 'acme')).toStrictEqual({
-        ...{ tenants: 1, id: 'acme', files: 1, bytes: 3, historyVersions: 0, historyBytes: 0 },
-        ...{ maxFiles: 2, maxBytes: 104_857_600, maxHistoryBytes: 1_073_741_824 },
+        ...{ tenants: 1, id: 'acme', files: 1, bytes: 3, history_versions: 0, history_bytes: 0 },
+        ...{ max_files: 2, max_bytes: 104_857_600, max_history_bytes: 1_073_741_824 },
       });
-      expect(await json('usage')).toMatchObject({ tenants: 1, files: 1, bytes: 3, historyVersions: 0 });
+      expect(await json('usage')).toMatchObject({ tenants: 1, files: 1, bytes: 3, history_versions: 0 });
       expect(await run('tenants', 'set', 'acme', '--max-files', 'default', '--redact', 'mask')).toStrictEqual(
         {
           ...{ code: 0, stderr: '' },
@@ -82,7 +82,7 @@ describeServiceOnOwnDatabase(
         },
       );
       expect((await run('tenants', 'suspend', 'acme')).code).toBe(0);
-      expect((await json('tenants', 'show', 'acme')).suspendedAt).toMatch(/^\d{4}-/);
+      expect((await json('tenants', 'show', 'acme')).suspended_at).toMatch(/^\d{4}-/);
       expect((await run('tenants', 'resume', 'acme')).code).toBe(0);
       expect((await run('tenants', 'suspend', 'nobody')).stderr).toBe(
         'memory-service: There is no tenant nobody. See: memory-service tenants list\n',
@@ -109,34 +109,40 @@ describeServiceOnOwnDatabase(
       expect(stdout).not.toMatch(/item|null|undefined/);
       expect(stdout).toMatch(/^status +active$/m);
       expect(stdout).toMatch(/^last activity +never$/m);
-      expect(stdout).toMatch(/^maxFiles +500 +tenant$/m);
-      expect(stdout).toMatch(/^maxBytes +no limit +tenant$/m);
-      expect(stdout).toMatch(/^maxFileBytes +1048576 +service$/m);
-      expect(stdout).toMatch(/^ttlDays +never expires +service$/m);
+      expect(stdout).toMatch(/^max_files +500 +tenant$/m);
+      expect(stdout).toMatch(/^max_bytes +no limit +tenant$/m);
+      expect(stdout).toMatch(/^max_file_bytes +1048576 +environment$/m);
+      expect(stdout).toMatch(/^ttl_days +never expires +environment$/m);
       expect(await json('tenants', 'show', 'shown')).toStrictEqual({
         ...{
           id: 'shown',
           files: 0,
           bytes: 0,
-          historyVersions: 0,
-          historyBytes: 0,
-          createdAt: expect.any(String),
-          suspendedAt: null,
+          history_versions: 0,
+          history_bytes: 0,
+          created_at: expect.any(String),
+          suspended_at: null,
         },
-        ...{ answers: 0, lastActivityAt: null },
-        ...{ maxFileBytes: null, maxBytes: 0, maxFiles: 500, maxViewChars: null, ratePerMinute: null },
-        ...{ maxBodyBytes: null, ttlDays: null, redact: null, createExisting: null },
-        ...{ historyDays: null, maxHistoryBytes: null },
+        ...{ answers: 0, last_activity_at: null },
+        ...{
+          max_file_bytes: null,
+          max_bytes: 0,
+          max_files: 500,
+          max_view_chars: null,
+          rate_per_minute: null,
+        },
+        ...{ max_body_bytes: null, ttl_days: null, redact: null, create_existing: null },
+        ...{ history_days: null, max_history_bytes: null },
         effective: {
-          ...{ maxFileBytes: 1_048_576, maxBytes: 0, maxFiles: 500, maxViewChars: 100_000 },
+          ...{ max_file_bytes: 1_048_576, max_bytes: 0, max_files: 500, max_view_chars: 100_000 },
           ...{
-            ratePerMinute: 6000,
-            maxBodyBytes: 6_356_992,
-            ttlDays: 0,
+            rate_per_minute: 6000,
+            max_body_bytes: 6_356_992,
+            ttl_days: 0,
             redact: 'off',
-            createExisting: 'error',
+            create_existing: 'error',
           },
-          ...{ historyDays: 30, maxHistoryBytes: 1_073_741_824 },
+          ...{ history_days: 30, max_history_bytes: 1_073_741_824 },
         },
       });
     });
@@ -161,12 +167,20 @@ describeServiceOnOwnDatabase(
       expect(await ids('--suspended')).toStrictEqual(['l-small']);
 
       const [small] = await json('tenants', 'list', '--prefix', 'l-small');
-      expect(small).toMatchObject({ files: 1, bytes: 1, usedPercent: null });
+      expect(small).toMatchObject({ files: 1, bytes: 1, used_percent: null });
       expect(Object.keys(small).sort()).toStrictEqual(
-        ['bytes', 'createExisting', 'createdAt', 'files', 'historyBytes', 'historyDays', 'historyVersions']
-          .concat(['id', 'lastActivityAt', 'maxBodyBytes', 'maxBytes', 'maxFileBytes', 'maxFiles'])
-          .concat(['maxHistoryBytes', 'maxViewChars', 'ratePerMinute', 'redact', 'suspendedAt'])
-          .concat(['ttlDays', 'usedPercent']),
+        [
+          'bytes',
+          'create_existing',
+          'created_at',
+          'files',
+          'history_bytes',
+          'history_days',
+          'history_versions',
+        ]
+          .concat(['id', 'last_activity_at', 'max_body_bytes', 'max_bytes', 'max_file_bytes', 'max_files'])
+          .concat(['max_history_bytes', 'max_view_chars', 'rate_per_minute', 'redact', 'suspended_at'])
+          .concat(['ttl_days', 'used_percent']),
       );
       await service().query(
         `UPDATE entries SET updated_at = '2031-01-02T03:04:05Z' WHERE tenant_id = 'l-large' AND kind = 'file'`,
@@ -178,20 +192,40 @@ describeServiceOnOwnDatabase(
       );
     });
 
+    it('a change counts as activity, also when no file is left', async () => {
+      await create('busy', { '/memories/a': 'x' });
+      await run('rm', 'busy', '/memories/a');
+      const [{ at } = { at: '' }] = await service().query(
+        `SELECT date_trunc('second', last_change_at) AS at FROM tenants WHERE id = 'busy'`,
+      );
+      const last = new Date(String(at)).toISOString().replace('.000Z', 'Z');
+      expect((await json('tenants', 'show', 'busy')).last_activity_at).toBe(last);
+      expect((await run('tenants', 'list', '--prefix', 'busy')).stdout).toContain(`  ${last}  active\n`);
+    });
+
+    it('says where limits are from that it cannot know', async () => {
+      await run('tenants', 'create', 'unset');
+      const shown = await runOn(service(), ['tenants', 'show', 'unset'], { env: { MAX_TENANT_BYTES: '5' } });
+      expect(shown.stdout).toMatch(/^max_bytes +5 +environment$/m);
+      expect(shown.stderr).toBe(
+        "\nLimits from the environment are the defaults of this command's environment variables. A service that was started with others has other limits.\n",
+      );
+    });
+
     it('the use of a key counts as activity', async () => {
       await run('tenants', 'create', 'active');
       await run('keys', 'create', '--tenant', 'active');
-      expect((await json('tenants', 'show', 'active')).lastActivityAt).toBe(null);
+      expect((await json('tenants', 'show', 'active')).last_activity_at).toBe(null);
       await service().query(
         `UPDATE api_keys SET last_used_at = '2031-01-02T03:04:05Z' WHERE tenant_id = 'active'`,
       );
-      expect((await json('tenants', 'show', 'active')).lastActivityAt).toBe('2031-01-02T03:04:05Z');
+      expect((await json('tenants', 'show', 'active')).last_activity_at).toBe('2031-01-02T03:04:05Z');
     });
 
     it('set changes several tenants, or those selected, once confirmed', async () => {
       for (const id of ['b-1', 'b-2', 'b-3']) await run('tenants', 'create', id);
       const limits = async () =>
-        (await json('tenants', 'list', '--prefix', 'b-')).map((row: { maxFiles: number }) => row.maxFiles);
+        (await json('tenants', 'list', '--prefix', 'b-')).map((row: { max_files: number }) => row.max_files);
       expect((await run('tenants', 'set', 'b-1', 'b-2', '--max-files', '7')).stdout).toBe(
         'Changed 2 tenants. It takes effect within AUTH_CACHE_SECONDS.\n',
       );
@@ -231,19 +265,36 @@ describeServiceOnOwnDatabase(
     it('put and rm change one file, by the rules of requests', async () => {
       const settings = ['--max-file-bytes', '20', '--redact', 'mask', '--create-existing', 'overwrite'];
       await run('tenants', 'create', 'changed', ...settings);
-      expect(await json('tenants', 'show', 'changed')).toMatchObject({ createExisting: 'overwrite' });
+      expect(await json('tenants', 'show', 'changed')).toMatchObject({ create_existing: 'overwrite' });
       const put = (stdin: string | Buffer, ...args: string[]) =>
         runOn(service(), ['put', 'changed', ...args], { stdin });
       expect(await put('one\r\n', '/memories/d/a')).toStrictEqual({
         ...{ code: 0, stdout: 'File created successfully at: /memories/d/a\n', stderr: '' },
       });
       expect(await put('two', '/memories/d/a')).toMatchObject({
-        ...{ code: 1, stderr: expect.stringContaining('/memories/d/a already exists') },
+        code: 1,
+        stderr: 'memory-service: File /memories/d/a already exists. Add --force to replace it.\n',
       });
+      expect((await put('two', '/memories/d')).stderr).toBe(
+        'memory-service: File /memories/d already exists\n',
+      );
       expect((await put('two', '/memories/d/a', '--force', '--json')).stdout).toContain(
         '"action": "replaced"',
       );
       expect((await run('cat', 'changed', '/memories/d/a')).stdout).toBe('two');
+      for (const same of ['two', '']) {
+        await put(same, '/memories/d/a', '--force');
+        const versions = (await historyOf('changed')).length;
+        expect(await put(same, '/memories/d/a', '--force')).toStrictEqual({
+          ...{ code: 0, stderr: '' },
+          stdout: 'File unchanged at: /memories/d/a. It had this content already.\n',
+        });
+        expect((await put(same, '/memories/d/a', '--force', '--json')).stdout).toContain(
+          '"action": "unchanged"',
+        );
+        expect(await historyOf('changed')).toHaveLength(versions);
+      }
+      await put('two', '/memories/d/a', '--force');
       expect((await put('new', '/memories/d/b', '--force')).code).toBe(0);
       expect((await put('x'.repeat(21), '/memories/d/a', '--force')).code).toBe(1);
       expect((await put('x'.repeat(21), '/memories/d/c')).code).toBe(1);
@@ -276,7 +327,7 @@ describeServiceOnOwnDatabase(
       const copied = await run('tenants', 'copy', 'c-1', 'c-2');
       expect(copied.stdout).toBe('Copied tenant c-1 to c-2: 2 files (8 bytes).\n');
       expect(await rowsOf(service(), 'c-2')).toStrictEqual(await rowsOf(service(), 'c-1'));
-      const { createdAt: _, id: __, ...settings } = await json('tenants', 'show', 'c-1');
+      const { created_at: _, id: __, ...settings } = await json('tenants', 'show', 'c-1');
       expect(await json('tenants', 'show', 'c-2')).toMatchObject(settings);
       expect(await json('keys', 'list', '--tenant', 'c-2')).toStrictEqual([]);
       expect(await historyOf('c-2')).toMatchObject([
@@ -388,19 +439,22 @@ describeServiceOnOwnDatabase(
         'SELECT id FROM versions WHERE tenant_id = $1 ORDER BY created_at',
         ['past'],
       );
-      expect((await run('redact', 'past', String(first?.id))).stdout).toBe(
+      expect((await run('redact', 'past', String(first?.id), '--yes')).stdout).toBe(
         'Redacted versions: 1, stored answers: 0.\nOther versions that still have a redacted path: 1. Redact them too if it is a secret.\n',
       );
-      expect(await run('redact', 'past', 'none')).toMatchObject({
+      expect(await run('redact', 'past', '00000000')).toMatchObject({
         code: 1,
-        stderr: 'memory-service: The tenant past has no version none. See: memory-service log past\n',
+        stderr: 'memory-service: There is no version 00000000 of past. See: memory-service log past\n',
       });
-      expect(await json('usage', 'past')).toMatchObject({ historyVersions: 2, historyBytes: 515 });
+      expect(await json('usage', 'past')).toMatchObject({ history_versions: 2, history_bytes: 515 });
       expect((await run('history', 'prune', 'past')).stdout).toBe(
         'Deleted 0 versions (0 bytes of history).\n',
       );
       await run('tenants', 'set', 'past', '--history-days', '0');
-      expect(await json('tenants', 'show', 'past')).toMatchObject({ historyDays: 0, maxHistoryBytes: 600 });
+      expect(await json('tenants', 'show', 'past')).toMatchObject({
+        history_days: 0,
+        max_history_bytes: 600,
+      });
       expect((await run('history', 'prune', 'past')).stdout).toBe(
         'Deleted 2 versions (515 bytes of history).\n',
       );
@@ -442,13 +496,142 @@ describeServiceOnOwnDatabase(
       [['tenants', 'list', '--near-limit', 'x'], 'Give a percentage'],
       [['keys', 'create'], 'give one of --tenant <tenant>, --service and --admin'],
       [['tenants', 'creat'], "unknown command 'creat'"],
-      [['put', 'acme', '/etc/passwd'], 'Path must start with /memories, got: /etc/passwd'],
+      [
+        ['put', 'acme', '/etc/passwd'],
+        "error: <path> cannot be '/etc/passwd'. Path must start with /memories, got: /etc/passwd\n",
+      ],
+      [['ls', 'acme', '--at', 'noon'], `error: --at cannot be 'noon'. "noon" is not a time. Give ISO 8601`],
+      [['log', 'acme', '-p', '--limit', '0'], "--limit cannot be '0'. Give a whole number of at least 1.\n"],
+      [['log', 'acme', '--content'], 'error: --content works only with --json\n'],
+      [['export', 'acme', '--json'], 'error: --json works only with --output <file>\n'],
+      [['restore', 'acme'], 'error: give either --at <time> or --version <id>\n'],
+      [['restore', 'acme', '--version', 'abc'], 'or at least the first four characters of it.\n'],
+      [['redact', 'acme', 'none'], "error: <version> cannot be 'none'. Give the ID of a version"],
+      [['revert', 'acme', '--by', 'x', '--since', 'noon'], "error: --since cannot be 'noon'."],
+      [['diff', 'acme', '/memories'], 'error: to compare a path, give --at <time>\n'],
+      [
+        ['diff', 'acme', '5d1f8f0e', '--at', '1h'],
+        '--at and --to work only with a path, not with a version\n',
+      ],
     ])('%j is a usage error: one line, a hint, exit 2', async (args, message) => {
       const ran = await run(...args);
       expect(ran).toMatchObject({ code: 2, stdout: '' });
       expect(ran.stderr).toContain(message);
       expect(ran.stderr).toMatch(/\nSee: memory-service( \w+){0,2} --help\n$/);
       expect(ran.stderr.trimEnd().split('\n').length).toBeLessThanOrEqual(3);
+    });
+
+    it('redact asks, and says before what it removes and what stays', async () => {
+      await create('secret', { '/memories/a': 'one\nhunter2\n', '/memories/copy': '  hunter2\nx' });
+      const put = (stdin: string) => runOn(service(), ['put', 'secret', '/memories/a', '--force'], { stdin });
+      await put('one\nhunter2\ntwo\n');
+      await put('one\nhunter2\n');
+      await put('none');
+      await run('rm', 'secret', '/memories/a');
+      const all = await historyOf('secret');
+      const shown = (text: string) =>
+        all
+          .reduce((masked, { id }, index) => masked.replaceAll(id, `<${index}>`), text)
+          .replace(/20\S+Z */g, 'T ');
+      const preview = `These versions and all stored answers of the tenant would be redacted:
+  T <2>  /memories/a
+  T <5>  /memories/a
+
+These stay, and may hold the same text or path. Redact each that does:
+  T <0>  /memories/a: the path, 0 of 2 lines
+  T <1>  /memories/a: the path, 0 of 2 lines
+  T <3>  /memories/a: the path, 2 of 2 lines
+  T <4>  /memories/copy (live): 1 of 2 lines
+`;
+      const id = all[2]?.id ?? '';
+      const dry = await run('redact', 'secret', id, '--dry-run');
+      expect([dry.code, shown(dry.stdout), dry.stderr]).toStrictEqual([0, preview, '']);
+      expect(await json('redact', 'secret', id, '--dry-run')).toMatchObject({
+        ...{ dry_run: true, lines: 2, redacted: { 0: { id, path: '/memories/a' }, 1: { id: all[5]?.id } } },
+        remaining: { 3: { is_live: true, is_same_file: false, has_path: false, shared_lines: 1 } },
+      });
+
+      const question = `Permanently redact version ${id} of secret, and all with the same content?`;
+      expect(await run('redact', 'secret', id)).toStrictEqual({
+        ...{ code: 1, stdout: '' },
+        stderr: `memory-service: ${question} Add --yes to confirm. Nothing was redacted.\n`,
+      });
+      const asked = await runOn(service(), ['redact', 'secret', id], { typed: 'n\n' });
+      expect(asked).toMatchObject({ code: 1, stdout: '' });
+      expect(shown(asked.stderr)).toContain(preview);
+      expect(asked.stderr).toContain(`${question} [y/N] `);
+      expect((await run('show', 'secret', id)).stdout).toContain('hunter2');
+
+      const done = await runOn(service(), ['redact', 'secret', id], { typed: 'y\n' });
+      expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining('Redacted versions: 2,') });
+      expect((await run('redact', 'secret', id, '--dry-run')).stdout).toBe(
+        'This version is redacted already.\n',
+      );
+      expect((await run('redact', 'secret', all[4]?.id ?? '', '--dry-run')).stderr).toContain(
+        'is the live file. Edit or delete the file first',
+      );
+    });
+
+    it('says what may be a typo', async () => {
+      await create('typo', { '/memories/a': '1' });
+      const failed = async (...args: string[]) => {
+        const { code, stdout, stderr } = await run(...args);
+        expect([code, stdout]).toStrictEqual([1, '']);
+        return stderr;
+      };
+      expect(await failed('log', 'typo', '/memories/never')).toBe(
+        'memory-service: No version of typo is at /memories/never or below it. See: memory-service log typo\n',
+      );
+      expect(await failed('log', 'typo', '--by', 'nobody')).toBe(
+        'memory-service: No version of typo is by "nobody". See who has changed it: memory-service log typo\n',
+      );
+      expect(await failed('keys', 'list', '--tenant', 'nope')).toBe(
+        'memory-service: There is no tenant nope. See: memory-service tenants list\n',
+      );
+      for (const args of [
+        ['--until', '1h'],
+        ['--by', 'anonymous'],
+        ['/memories/a', '--operation', 'deleted'],
+      ]) {
+        expect(await run('log', 'typo', ...args)).toStrictEqual({
+          ...{ code: 0, stdout: '' },
+          stderr: 'No version matches.\n',
+        });
+      }
+    });
+
+    it('completes the start of a version ID', async () => {
+      await create('short', { '/memories/a': 'x', '/memories/b': 'y' });
+      const [id = '', other = ''] = (await historyOf('short')).map((version) => version.id);
+      // IDs begin with the time.
+      const start = id.slice(0, 35).toUpperCase();
+      expect((await run('show', 'short', start)).stdout).toContain(`version    ${id}\n`);
+      expect((await run('diff', 'short', start, other.slice(0, 30))).code).toBe(0);
+      expect((await run('restore', 'short', '--version', start, '--dry-run')).stderr).toBe(
+        'Would restore short: nothing to change.\n',
+      );
+      expect((await run('show', 'short', '00000000-0')).stderr).toBe(
+        'memory-service: There is no version 00000000-0 of short. See: memory-service log short\n',
+      );
+      // As if both files had been created under IDs that start alike.
+      await service().query(
+        `UPDATE entries SET version = ('5d1f8f0e-0000-4000-8000-00000000000' || right(path, 1))::uuid, memory_id = version
+         WHERE tenant_id = 'short' AND kind = 'file'`,
+      );
+      expect((await run('show', 'short', '5d1f')).stderr).toBe(
+        `memory-service: Several versions of short have an ID that starts with 5d1f:
+  5d1f8f0e-0000-4000-8000-00000000000a
+  5d1f8f0e-0000-4000-8000-00000000000b
+`,
+      );
+    });
+
+    it('labels do not steer a terminal', async () => {
+      await create('steer');
+      await run('keys', 'create', '--tenant', 'steer', '--label', '\u001b[31mred');
+      const list = ['keys', 'list', '--tenant', 'steer'];
+      expect((await run(...list)).stdout).toContain('  \u001b[31mred  ');
+      expect((await runOn(service(), list, { isTTY: true })).stdout).toContain('  <U+001B>[31mred  ');
     });
 
     it('a tenant whose id begins with "-" stays usable', async () => {
@@ -465,6 +648,14 @@ const program = createProgram({
   openMigrated: () => Promise.reject(new Error('no database')),
   serve: async () => {},
   io: process,
+});
+
+it('the help of the program has examples', () => {
+  let help = '';
+  program.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
+  expect(help).toMatch(/\nExamples:\n {2}memory-service serve\n/);
+  // One sentence for each command.
+  expect(help).toMatch(/^ {2}diff .* {2}Show a unified diff\n {2}restore /m);
 });
 
 it('every command has help with an example', () => {

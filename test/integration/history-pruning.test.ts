@@ -4,6 +4,7 @@ import { History, HistoryIncomplete } from '../../src/history/history.ts';
 import { prunedSinceStart, pruneHistory } from '../../src/history/pruning.ts';
 import { ROOT } from '../../src/memory/path.ts';
 import { DatabaseError } from '../../src/postgres/errors.ts';
+import { time } from '../../src/postgres/time.ts';
 import type { TenantSettings } from '../../src/tenants/queries.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { assertInvariants } from '../support/invariants.ts';
@@ -68,7 +69,8 @@ describeServiceOnOwnDatabase('the history is pruned', (service) => {
     await assertInvariants(service());
     const then = String(before?.createdAt);
     await history.checkComplete(tenant, then);
-    const earlier = new Date(Date.parse(then) - 1000).toISOString();
+    const created = `SELECT ${time('created_at')} AS at FROM tenants WHERE id = $1`;
+    const earlier = String((await service().query(created, [tenant]))[0]?.at);
     await expect(history.treeAt(tenant, ROOT, earlier).next()).rejects.toThrow(HistoryIncomplete);
     expect(await pruneHistory(service().database, { ...DEFAULTS, tenant, now: inDays(31) })).toMatchObject({
       versions: 0,

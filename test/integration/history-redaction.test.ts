@@ -152,11 +152,11 @@ describeService('a redacted version', (service) => {
       `The version ${created?.id} has the content of a live file, whose version is ${head?.id}.`,
     );
     for (const unknown of [randomUUID(), 'x', '']) {
-      await expect(redact(unknown)).rejects.toThrow(`The tenant ${tenant} has no version ${unknown}.`);
+      await expect(redact(unknown)).rejects.toThrow(`There is no version ${unknown} of ${tenant}.`);
     }
     await expect(
       redactVersion(service().database, freshTenant('other'), String(created?.id), origin),
-    ).rejects.toThrow('has no version');
+    ).rejects.toThrow('There is no version');
     await run(service(), tenant, cmd.delete('/memories/g'));
     expect(await redact(String(created?.id))).toMatchObject({ versions: 2 });
     expect(await redact(String(head?.id))).toMatchObject({ versions: 0 });

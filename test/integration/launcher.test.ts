@@ -86,5 +86,16 @@ describe('bin/memory-service', () => {
       expect(await server.exit).toBe(0);
       expect(server.output()).toContain('"msg":"stopped"');
     });
+
+    it.each(['SIGTERM', 'SIGKILL'] as const)('ends with npx after %s', { tags: 'long' }, async (signal) => {
+      const env = { PORT: '0', DATABASE_URL: database.url, npm_config_update_notifier: 'false' };
+      const npx = startProcess('npx', ['--no-install', 'memory-service', 'serve'], env);
+      await npx.line(/http:\/\/127\.0\.0\.1:\d+/);
+      npx.child.kill(signal);
+      // Its output ends once the service has, which has inherited it.
+      await npx.exit;
+      expect(npx.output()).toContain('"msg":"npx has ended, so the service stops"');
+      expect(npx.output()).toContain('"msg":"stopped"');
+    });
   });
 });

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectTo, copyPgliteTemplate, createTestDatabase, lockWait } from '../support/database.ts';
 import { post, startCli, startServer } from '../support/process.ts';
@@ -42,6 +43,38 @@ describe('start', () => {
     expect(cli.output()).toBe(
       'memory-service: The database at 127.0.0.1:1/memory cannot be used: nothing listens there; check DATABASE_URL, and that the server runs.',
     );
+  });
+
+  it('reports an unreachable database each time it tries again', { tags: 'long' }, async () => {
+    const cli = startCli(['serve'], {
+      AUTH: 'none',
+      DATABASE_URL: 'postgres://ada:secret@127.0.0.1:1/memory',
+      DB_START_TIMEOUT_MS: '1500',
+    });
+    const fault =
+      'The database at 127.0.0.1:1/memory cannot be used: nothing listens there; check DATABASE_URL, and that the server runs.';
+    expect(await cli.exit).toBe(1);
+    const lines = cli.output().split('\n');
+    expect(lines.filter((line) => line.includes(`"msg":"${fault} Trying again."`))).toHaveLength(2);
+    expect(lines).toContain(`memory-service: ${fault}`);
+  });
+
+  it('reports a database that does not answer while it still waits', { tags: 'long' }, async () => {
+    const silent = createServer(() => {}).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const cli = startCli(['usage'], {
+      DATABASE_URL: `postgres://ada:secret@127.0.0.1:${port}/memory`,
+      DB_CONNECT_TIMEOUT_MS: '60000',
+    });
+    await cli.line(
+      new RegExp(
+        `^Waiting for the database at 127\\.0\\.0\\.1:${port}/memory, which has not answered yet\\.$`,
+      ),
+    );
+    cli.child.kill('SIGKILL');
+    await cli.exit;
+    silent.close();
   });
 
   it('says in one line what to do about an unknown host, a missing database or an unavailable address', {

@@ -1,9 +1,10 @@
 /** `restore`: what comes back, what goes, and what stands in the way. */
 import { expect, it } from 'vitest';
 import { History, HistoryIncomplete } from '../../src/history/history.ts';
-import { restoreAt, restoreVersion } from '../../src/history/restore.ts';
+import { restoreAt } from '../../src/history/restore.ts';
 import type { Version } from '../../src/history/version.ts';
 import { type MemoryPath, ROOT } from '../../src/memory/path.ts';
+import { restoreVersion } from '../../src/operations/version-restore.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { runCli } from '../support/cli.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
@@ -272,7 +273,7 @@ describeService('restore', (service) => {
     );
     await expect(to(deleted)).rejects.toThrow(`The version ${deleted?.id} is a deletion`);
     await expect(restoreVersion(service().database, tenant, { version: 'x' }, OPERATOR)).rejects.toThrow(
-      `${tenant} has no version x.`,
+      `There is no version x of ${tenant}.`,
     );
     expect(await to(first, '/memories/n/f')).toStrictEqual(['A /memories/n/f', '+ /memories/n']);
     expect((await moment(service(), tenant)).ids.get('/memories/n/f')).toBe(first?.memoryId);
@@ -281,6 +282,48 @@ describeService('restore', (service) => {
     await run(service(), tenant, cmd.delete('/memories/d'));
     expect(await to(second)).toStrictEqual(['R /memories/n/f -> /memories/d/f', '+ /memories/d']);
     expect((await readTree(service(), tenant)).get('/memories/d/f')).toBe('2');
+    await assertInvariants(service());
+  });
+
+  it.each(['1', '2'])('of version %s to another path puts a copy beside the live file', async (content) => {
+    const tenant = freshTenant();
+    await run(service(), tenant, cmd.create('/memories/a', '1'), cmd.replace('/memories/a', '1', '2'));
+    await run(service(), tenant, cmd.rename('/memories/a', '/memories/b'));
+    const now = await moment(service(), tenant);
+    const all = await versionsOf(service(), tenant);
+    // The content of the second one is that of the live file.
+    const version = all.find(({ operation }) => (operation === 'created') === (content === '1'))?.id ?? '';
+    const to = (path: string, options = OPERATOR) =>
+      restoreVersion(service().database, tenant, { version, path: path as MemoryPath }, options);
+    expect(lines(await to('/memories/d/copy', { ...OPERATOR, dryRun: true }))).toStrictEqual([
+      ...['A /memories/d/copy', '+ /memories/d'],
+    ]);
+    expect(await moment(service(), tenant)).toEqual(now);
+    expect(lines(await to('/memories/d/copy'))).toStrictEqual(['A /memories/d/copy', '+ /memories/d']);
+    // Its own path of that time is no exception.
+    const { files } = await to('/memories/a');
+    const after = await moment(service(), tenant);
+    expect(Object.fromEntries(after.tree)).toMatchObject({
+      ...{ '/memories/a': content, '/memories/b': '2', '/memories/d/copy': content },
+    });
+    expect(after.ids.get('/memories/b')).toBe(now.ids.get('/memories/b'));
+    expect(files).toStrictEqual([
+      { change: 'added', memoryId: after.ids.get('/memories/a'), path: '/memories/a' },
+    ]);
+    const [copied] = await versionsOf(service(), tenant);
+    expect(copied).toMatchObject({ operation: 'created', actor: OPERATOR.origin.actor });
+    for (const [path, at] of [
+      ['/memories', '/memories'],
+      ['/memories/d', '/memories/d'],
+      ['/memories/a', '/memories/a'],
+      ['/memories/a/f', '/memories/a'],
+    ] as const) {
+      await expect(to(path)).rejects.toThrow(
+        `${path} cannot come back: something else is at ${at} now. Give another path: memory-service restore ${tenant} PATH --version ${version}`,
+      );
+    }
+    await new Tenants(service().database).set(tenant, { maxFiles: 3 });
+    await expect(to('/memories/e')).rejects.toThrow('and the restore needs 1');
     await assertInvariants(service());
   });
 
@@ -344,13 +387,13 @@ describeService('restore', (service) => {
     const json = JSON.parse((await runCli(service(), [...args, '--dry-run', '--json'])).stdout.toString());
     expect(json).toMatchObject({
       tenant,
-      dryRun: true,
-      directoriesMade: [],
-      directoriesRemoved: ['/memories/e'],
+      dry_run: true,
+      directories_made: [],
+      directories_removed: ['/memories/e'],
     });
     expect(json.files[2]).toStrictEqual({
-      ...{ change: 'renamed', memoryId: then.ids.get('/memories/d/c') },
-      ...{ from: '/memories/e/c', path: '/memories/d/c', contentChanged: false },
+      ...{ change: 'renamed', memory_id: then.ids.get('/memories/d/c') },
+      ...{ from: '/memories/e/c', path: '/memories/d/c', content_changed: false },
     });
     const done = await runCli(service(), args);
     expect([done.stdout.toString(), done.stderr]).toStrictEqual([printed, `Restored ${tenant}: ${counted}`]);
@@ -360,11 +403,24 @@ describeService('restore', (service) => {
     const same = await runCli(service(), ['restore', tenant, '--version', version?.id ?? '']);
     expect(same.error ?? same.stderr).toMatch(/nothing to change|is a deletion/);
     const neither = await runCli(service(), ['restore', tenant]);
-    expect(neither.error).toBe('Give either --at <time> or --version <id>.');
-    const both = await runCli(service(), ['restore', tenant, '--at', '2h', '--version', 'x']);
+    expect(neither.error).toBe('error: give either --at <time> or --version <id>');
+    const both = await runCli(service(), ['restore', tenant, '--at', '2h', '--version', '0b9ee7d4']);
     expect(both.error).toContain("cannot be used with option '--version <id>'");
     await expect(
       restoreAt(service().database, tenant, { path: ROOT, at: then.at }, { ...OPERATOR, dryRun: true }),
     ).resolves.toMatchObject({ files: [] });
+
+    // Not only that the file moves, but that its content changes too.
+    await run(
+      service(),
+      tenant,
+      cmd.replace('/memories/d/a', '1', '2'),
+      cmd.rename('/memories/d/a', '/memories/z'),
+    );
+    const moved = await runCli(service(), [...args, '--dry-run']);
+    expect([moved.stdout.toString(), moved.stderr]).toStrictEqual([
+      'RM /memories/z -> /memories/d/a\n',
+      `Would restore ${tenant}: 1 file renamed and modified.\n`,
+    ]);
   });
 });

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { newApiKey } from '../../src/api-keys/api-key.ts';
 import { Keys } from '../../src/api-keys/api-keys.ts';
 import { HistoryIncomplete } from '../../src/history/history.ts';
-import { restoreVersion } from '../../src/history/restore.ts';
 import { revert } from '../../src/history/revert.ts';
+import { restoreVersion } from '../../src/operations/version-restore.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { runCli } from '../support/cli.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
@@ -286,12 +286,17 @@ describeService(
         const json = await runCli(service(), [...args, '--json']);
         expect(json.exitCode).toBe(3);
         expect(JSON.parse(json.stdout.toString())).toMatchObject({
-          ...{ tenant, dryRun: false, files: [] },
-          conflicts: [{ path: a, reason: 'changed', changedBy: { label: 'alice' } }],
+          ...{ tenant, dry_run: false, files: [] },
+          conflicts: [{ path: a, reason: 'changed', changed_by: { label: 'alice' } }],
         });
         const nobody = await runCli(service(), ['revert', tenant, '--by', 'nobody', '--since', '1h']);
-        expect([nobody.exitCode, nobody.stdout.toString()]).toStrictEqual([0, '']);
-        expect(nobody.stderr).toContain('nothing to change');
+        expect([nobody.exitCode, nobody.stdout.toString(), nobody.error]).toStrictEqual([
+          ...[1, ''],
+          `No version of ${tenant} is by "nobody". See who has changed it: memory-service log ${tenant}`,
+        ]);
+        const idle = await runCli(service(), ['revert', tenant, '--by', 'mallory', '--since', '2999-01-01']);
+        expect([idle.exitCode, idle.stdout.toString()]).toStrictEqual([0, '']);
+        expect(idle.stderr).toContain('nothing to change');
       });
     });
   },

@@ -91,8 +91,8 @@ describeService('transfer', (service, kind) => {
 `,
     );
     expect(JSON.parse(await ls('/memories/a', '--json'))).toStrictEqual([
-      { path: '/memories/a', kind: 'dir', bytes: null, modifiedAt: '2024-02-29T12:36:56Z' },
-      { path: '/memories/a/b', kind: 'file', bytes: 0, modifiedAt: '2024-02-29T12:38:56Z' },
+      { path: '/memories/a', kind: 'dir', bytes: null, modified_at: '2024-02-29T12:36:56Z' },
+      { path: '/memories/a/b', kind: 'file', bytes: 0, modified_at: '2024-02-29T12:38:56Z' },
     ]);
     expect((await runCli(service(), ['cat', tenant, '/memories//a.md'])).stdout.toString()).toBe('Grüße\r\n');
     expect((await runCli(service(), ['cat', tenant, '/memories/a/b'])).stdout.toString()).toBe('');

@@ -13,15 +13,16 @@ export interface ProgramRun {
 /**
  * Runs the whole command line in this process, on the service's database.
  *
+ * @param options.isTTY whether standard output is a terminal
  * @param options.typed what an operator types at a terminal; without, there is no terminal
  */
 export async function runOn(
   service: Service,
   args: string[],
-  options: { env?: Record<string, string>; stdin?: string | Buffer; typed?: string } = {},
+  options: { env?: Record<string, string>; stdin?: string | Buffer; typed?: string; isTTY?: boolean } = {},
 ): Promise<ProgramRun> {
-  const { env = {}, stdin, typed } = options;
-  const stdout = new CollectedOutput();
+  const { env = {}, stdin, typed, isTTY = false } = options;
+  const stdout = new CollectedOutput(isTTY);
   const stderr = new CollectedOutput(typed !== undefined);
   const terminal = Object.assign(new PassThrough(), { isTTY: true });
   if (typed !== undefined) terminal.write(typed);

@@ -8,6 +8,7 @@ import { historyQueries } from '../../src/history/queries.ts';
 import { redactQueries } from '../../src/history/redact-queries.ts';
 import { restoreQueries } from '../../src/history/restore-queries.ts';
 import { revertQueries } from '../../src/history/revert-queries.ts';
+import { versionIdQueries } from '../../src/history/version-ids.ts';
 import { idempotencyQueries } from '../../src/idempotency/queries.ts';
 import { touchQuery } from '../../src/store/access-times.ts';
 import { readQueries } from '../../src/store/read-queries.ts';
@@ -35,6 +36,7 @@ export const statements = [
   ...restoreQueries,
   ...revertQueries,
   ...applyQueries,
+  ...versionIdQueries,
 ];
 
 /** Operators and background jobs page through all tenants but read no entries. */

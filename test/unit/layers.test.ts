@@ -98,3 +98,20 @@ it('the service does not use its clients', () => {
   const outside = ({ from }: Import) => from.startsWith('..') || from.startsWith('memory-service-client');
   expect(imports.filter(outside)).toStrictEqual([]);
 });
+
+it('a command loads no server: that takes longer than most commands', () => {
+  const loaded = new Set(['cli.ts']);
+  // A set's iteration includes what is added meanwhile.
+  for (const file of loaded) {
+    if (!file.endsWith('.ts')) continue;
+    const text = readFileSync(join(src, file), 'utf8');
+    for (const [, from = ''] of text.matchAll(/^(?:import|export) (?!type )(?:[^;']*? from )?'([^']+)';/gm)) {
+      loaded.add(from.startsWith('.') ? relative(src, join(src, dirname(file), from)) : from);
+    }
+  }
+  expect(loaded).toContain('cli/program.ts');
+  expect(loaded).toContain('commander');
+  const slow =
+    /^(server\.ts|app\.ts|admin|plugins|routes|@?fastify|pino|prom-client|pg|drizzle|@electric|@secretlint|jose)/;
+  expect([...loaded].filter((each) => slow.test(each))).toStrictEqual([]);
+});

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { OperatorError } from '../../src/errors.ts';
-import { parseTime } from '../../src/history/time.ts';
+import { parseTime, shownTime } from '../../src/history/time.ts';
 
 const NOW = new Date('2026-11-22T10:00:00.123Z');
 
 describe('a time', () => {
   it.each([
+    ['30s', '2026-11-22T09:59:30.123000Z'],
     ['90m', '2026-11-22T08:30:00.123000Z'],
     ['2h', '2026-11-22T08:00:00.123000Z'],
     ['3d', '2026-11-19T10:00:00.123000Z'],
@@ -25,7 +26,16 @@ describe('a time', () => {
   });
 
   it.each([
-    ...['', 'yesterday', '1s', 'h', '-1h', '1.5h', '1000000w', '999999w', '2h30m', ' 2h'],
+    ['2026-11-22T09:30:00.123000Z', '2026-11-22T09:30:00.123Z'],
+    ['2026-11-22T09:30:00.123456Z', '2026-11-22T09:30:00.123456Z'],
+    ['2026-11-22T09:30:00.000000Z', '2026-11-22T09:30:00.000Z'],
+  ])('%s is shown as %s', (time, shown) => {
+    expect(shownTime(time)).toBe(shown);
+    expect(parseTime(shown, NOW)).toBe(time);
+  });
+
+  it.each([
+    ...['', 'yesterday', '1y', 'h', '-1h', '1.5h', '1000000w', '999999w', '2h30m', ' 2h'],
     ...['2026-02-30', '2025-02-29', '2026-11-22T24:00', '2026-11-22 09:30', '22.11.2026', '1763805600'],
     ...['2026-11-22T09:30:15.1234567Z', '2026-11-22T09:30:15+0100', '2026-11-22T'],
     ...['0000-01-01', '0001-01-01T00:00:00+14:00', '9999-12-31T23:59:59-10:00'],
@@ -33,7 +43,7 @@ describe('a time', () => {
     expect(() => parseTime(text, NOW)).toThrow(
       new OperatorError(
         `${JSON.stringify(text)} is not a time. Give ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z, ` +
-          '2026-11-22T09:30:00.123456+01:00; without an offset, it is UTC) or how long ago (90m, 2h, 3d, 1w).',
+          '2026-11-22T09:30:00.123456+01:00; without an offset, it is UTC) or how long ago (30s, 90m, 2h, 3d, 1w).',
         { code: 'invalid_parameter' },
       ),
     );

@@ -2,10 +2,11 @@ import { z } from 'zod';
 import { ServiceError } from '../../errors.ts';
 import type { ChangeOptions, Changes } from '../../history/apply.ts';
 import { conflictText, summary } from '../../history/outcome-text.ts';
-import { restoreAt, restoreVersion } from '../../history/restore.ts';
+import { restoreAt } from '../../history/restore.ts';
 import { revert } from '../../history/revert.ts';
 import type { Conflict } from '../../history/undo.ts';
 import { ROOT } from '../../memory/path.ts';
+import { restoreVersion } from '../../operations/version-restore.ts';
 import { tenantDefaults } from '../../tenants/effective-settings.ts';
 import { existingTenant, Tenants } from '../../tenants/tenants.ts';
 import { originOf } from '../authentication.ts';
@@ -64,7 +65,7 @@ const restoreBody = z
   .strictObject({
     path: memoryPath.optional().meta({
       description:
-        'A file or a directory; by default the whole memory. With `version`: where the file is to be, by default where it was.',
+        'A file or a directory; by default the whole memory. With `version`: where its content is to be. A file that is somewhere else then stays there, and the content comes to the path as a new file. By default the file itself goes back to where it was.',
     }),
     at: givenTime.optional(),
     version: versionId.optional(),

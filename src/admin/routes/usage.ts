@@ -20,7 +20,7 @@ const usageSchema = z
     history_versions: counted,
     stored_answers: counted,
     last_activity_at: time.nullable().meta({
-      description: 'When a file was last written or read (to the day), or a key of the tenant used.',
+      description: 'When the memory was last changed, a file read (to the day), or a key of the tenant used.',
     }),
   })
   .meta({ id: 'Usage' });

@@ -65,7 +65,7 @@ export const writeFileRoutes = adminRoutes((app, { config, database }) => {
         });
       }
       reply.code(isNew ? 201 : 200).header('ETag', entityTag(written.sha256));
-      return { path, action: isNew ? 'created' : 'replaced', message: written.message };
+      return { path, action: written.action, message: written.message };
     },
   );
 });

@@ -10,7 +10,7 @@ export function ChangesPreview({ changes }: { changes: Changes }) {
   const { files, directories_made, directories_removed, conflicts = [] } = changes;
   const rows: { kind: string; text: string }[] = [
     ...conflicts.map(({ message }) => ({ kind: 'conflict', text: message })),
-    ...files.map((file) => ({ kind: file.change, text: pathsOf(file) })),
+    ...files.map((file) => ({ kind: kindOf(file), text: pathsOf(file) })),
     ...directories_made.map((path) => ({ kind: 'made', text: `${path}/` })),
     ...directories_removed.map((path) => ({ kind: 'removed', text: `${path}/` })),
   ];
@@ -44,6 +44,10 @@ export function ChangesPreview({ changes }: { changes: Changes }) {
     </>
   );
 }
+
+/** A file that moves may get another content as well. */
+const kindOf = ({ change, content_changed }: FileChange) =>
+  change === 'renamed' && content_changed ? 'renamed and modified' : change;
 
 const pathsOf = ({ from, path }: FileChange) => (from === null ? path : `${from} → ${path}`);
 

@@ -1,0 +1,38 @@
+import { OperatorError } from '../errors.ts';
+import type { History } from '../history/history.ts';
+import { type MemoryPath, ROOT } from '../memory/path.ts';
+import type { Transfer } from '../transfer/transfer.ts';
+
+/*
+ * Called when a command has found nothing, to tell a typo from an empty answer.
+ */
+
+/** These are never typos: they stand for a kind of actor. */
+const KINDS: ReadonlySet<string> = new Set(['operator', 'anonymous']);
+
+/** @throws OperatorError when an actor has no version in the history */
+export async function checkActor(history: History, tenant: string, by: string): Promise<void> {
+  if (KINDS.has(by) || (await hasVersion(history, tenant, { by }))) return;
+  throw new OperatorError(
+    `No version of ${tenant} is by ${JSON.stringify(by)}. See who has changed it: memory-service log ${tenant}`,
+    { code: 'not_found' },
+  );
+}
+
+/** @throws OperatorError when nothing is at a path, and no version was there or below it */
+export async function checkPath(
+  { history, transfer }: { history: History; transfer: Transfer },
+  tenant: string,
+  path: MemoryPath,
+): Promise<void> {
+  if (path === ROOT || (await hasVersion(history, tenant, { path }))) return;
+  if ((await transfer.find(tenant, path)) !== undefined) return;
+  throw new OperatorError(
+    `No version of ${tenant} is at ${path} or below it. See: memory-service log ${tenant}`,
+    { code: 'not_found' },
+  );
+}
+
+async function hasVersion(history: History, tenant: string, filter: { by: string } | { path: MemoryPath }) {
+  return (await history.versionsPage(tenant, filter, null, 1)).length > 0;
+}

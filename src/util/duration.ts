@@ -1,0 +1,14 @@
+const UNIT_MS: Readonly<Record<string, number>> = {
+  s: 1000,
+  m: 60_000,
+  h: 60 * 60_000,
+  d: 24 * 60 * 60_000,
+  w: 7 * 24 * 60 * 60_000,
+};
+
+/** The milliseconds of `30s`, `90m`, `2h`, `3d`, or `1w`; undefined for another text. */
+export function parseDuration(text: string): number | undefined {
+  const [, amount, unit = ''] = /^(\d{1,6})([smhdw])$/.exec(text) ?? [];
+  const unitMs = UNIT_MS[unit];
+  return unitMs === undefined ? undefined : Number(amount) * unitMs;
+}

@@ -1,0 +1,18 @@
+/** The name of a field as JSON has it: `maxFiles` is `max_files`. */
+export function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** The name of a field as code has it: `max_files` is `maxFiles`. */
+export function camelCase(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** A value of JSON with other names of its fields. */
+export function renamed(value: unknown, rename: (name: string) => string): unknown {
+  if (Array.isArray(value)) return value.map((each) => renamed(each, rename));
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [rename(name), renamed(each, rename)]),
+  );
+}
