@@ -41,7 +41,7 @@ describeService(
       expect((body.versions as object[])[1]).toStrictEqual({
         id: moved.id,
         memory_id: created.memory_id,
-        operation: 'modified',
+        operation: 'renamed',
         path: '/memories/b',
         content_sha256: '27dd8ed44a83ff94d557f9fd0412ed5a8cbca69ea04922d88c01184a07300a5a',
         content_size_bytes: 4,
@@ -57,6 +57,7 @@ describeService(
       const listed = async (query: string) => ids((await get(`/versions?${query}`)).body.versions);
       expect(await listed('path=/memories/b')).toStrictEqual([moved.id, edited.id, created.id]);
       expect(await listed('operation=created')).toStrictEqual([c.id, created.id]);
+      expect(await listed('operation=renamed')).toStrictEqual([moved.id]);
       expect(await listed(`since=${edited.created_at}&until=${moved.created_at}`)).toStrictEqual([
         moved.id,
         edited.id,

@@ -370,7 +370,7 @@ describeServiceOnOwnDatabase(
     });
 
     it('redact and history prune make the history of a tenant smaller', async () => {
-      await run('tenants', 'create', 'past', '--history-days', '7', '--max-history-bytes', '600');
+      await run('tenants', 'create', 'past', '--history-days', '7', '--max-history-bytes', '2000');
       expect((await run('tenants', 'set', 'past', '--history-days', '36501')).stderr).toContain(
         'Give a whole number of days from 0 to 36500, or default.',
       );
@@ -395,14 +395,14 @@ describeServiceOnOwnDatabase(
         code: 1,
         stderr: 'memory-service: The tenant past has no version none. See: memory-service log past\n',
       });
-      expect(await json('usage', 'past')).toMatchObject({ historyVersions: 2, historyBytes: 515 });
+      expect(await json('usage', 'past')).toMatchObject({ historyVersions: 2, historyBytes: 948 });
       expect((await run('history', 'prune', 'past')).stdout).toBe(
         'Deleted 0 versions (0 bytes of history).\n',
       );
       await run('tenants', 'set', 'past', '--history-days', '0');
-      expect(await json('tenants', 'show', 'past')).toMatchObject({ historyDays: 0, maxHistoryBytes: 600 });
+      expect(await json('tenants', 'show', 'past')).toMatchObject({ historyDays: 0, maxHistoryBytes: 2000 });
       expect((await run('history', 'prune', 'past')).stdout).toBe(
-        'Deleted 2 versions (515 bytes of history).\n',
+        'Deleted 2 versions (948 bytes of history).\n',
       );
       expect((await run('history', 'prune', 'nobody')).stderr).toBe(
         'memory-service: There is no tenant nobody. See: memory-service tenants list\n',
