@@ -233,6 +233,37 @@ describeService(
       ]);
     });
 
+    it('redacts the names of directories that are gone, and of no others', async () => {
+      const { execute, post, get } = await history();
+      await execute(cmd.create('/memories/old/f', 'x'));
+      await execute(cmd.rename('/memories/old/f', '/memories/f'));
+      await execute(cmd.replace('/memories/f', 'x', 'y'));
+      const redact = (path: string) => post('/directories/redact', { path });
+      expect(problem(await redact('/memories/old'))).toStrictEqual([
+        409,
+        'refused',
+        '/memories/old is there. Delete or rename it first, then redact its name.',
+      ]);
+      const listed = (await get('/versions?path=/memories/f')).body.versions as Version[];
+      const created = String(listed[2]?.id);
+      await execute(cmd.rename('/memories/old', '/memories/new'));
+      expect(problem(await redact('/memories/old'))).toStrictEqual([
+        409,
+        'refused',
+        `The version ${created} was at /memories/old or below it. Redact the versions of the files there first.`,
+      ]);
+      await execute(cmd.rename('/memories/new', '/memories/old'));
+      // The directory is there, so this leaves its name.
+      expect((await post(`/versions/${created}/redact`)).body).toMatchObject({ versions: 2 });
+      await execute(cmd.delete('/memories/old'));
+      expect((await redact('/memories/old')).body).toStrictEqual({ directories: 2, answers: 0 });
+      expect(problem(await redact('/memories/old'))).toStrictEqual([
+        404,
+        'not_found',
+        expect.stringMatching(/^The tenant \S+ has had no directory \/memories\/old\.$/),
+      ]);
+    });
+
     it('counts changes over time by actor', async () => {
       const { get, keyId, post, created } = await history();
       await post('/restore', { at: created.created_at });

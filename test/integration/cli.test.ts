@@ -412,6 +412,24 @@ describeServiceOnOwnDatabase(
       expect(body).toMatch(/^memory_history_bytes_pruned_total [1-9]/m);
     });
 
+    it('redact removes the names of directories that are gone', async () => {
+      await create('gone', { '/memories/d/f': 'x' });
+      await run('rm', 'gone', '/memories/d/f');
+      const redact = (subject: string) => run('redact', 'gone', subject);
+      expect(await redact('/memories/d')).toMatchObject({
+        code: 1,
+        stderr: 'memory-service: /memories/d is there. Delete or rename it first, then redact its name.\n',
+      });
+      for (const { id } of await historyOf('gone')) expect(await redact(id)).toMatchObject({ code: 0 });
+      await run('rm', 'gone', '/memories/d', '--recursive');
+      expect((await redact('/memories/d')).stdout).toBe('Redacted directories: 1, stored answers: 0.\n');
+      expect(await redact('/memories/d')).toMatchObject({
+        code: 1,
+        stderr: 'memory-service: The tenant gone has had no directory /memories/d.\n',
+      });
+      expect(await redact('/etc')).toMatchObject({ code: 2 });
+    });
+
     it('export does not replace a file unless told to', async () => {
       await create('e-1', { '/memories/a': 'a' });
       const file = join(await scratchFolder(), 'memory.tar');

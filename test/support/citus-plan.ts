@@ -13,6 +13,7 @@ const VALUES: Readonly<Record<string, string>> = {
     to: 'u',
     origin: '{}',
     keepsHistory: 'true',
+    dryRun: 'true',
     wait: 'true',
     autoCreate: 'true',
     redact: 'off',

@@ -66,6 +66,7 @@ export const functionCalls: readonly string[] = [
   "memory_expire('t', now(), 10, md5('5')::uuid, 30, 0, '{}')",
   "memory_delete('t', '/memories/c', md5('6')::uuid, '{}', 'k7', 'r', 'answer', 30, 0, true)",
   "memory_redact('t', ':first', '{}')",
+  "memory_redact_directories('t', '/memories/a', false)",
   "memory_prune_old('t', now(), 10, '-infinity', md5('')::uuid, 1)",
   "memory_prune_excess('t', 300, 10)",
 ];
