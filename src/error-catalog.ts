@@ -322,6 +322,14 @@ export const ERROR_CATALOG = {
       retryAfter: 2,
     }),
   },
+  database_too_new: {
+    description: 'A newer version has migrated the database, and this one cannot run beside it.',
+    problem: () => ({
+      status: 503,
+      message: 'A newer version has migrated the database: use that version.',
+      retryAfter: 2,
+    }),
+  },
   shutting_down: {
     description: 'The process is about to stop.',
     problem: () => ({ status: 503, message: 'The service is shutting down.', retryAfter: 2 }),

@@ -4,7 +4,7 @@ import { OperatorError } from './errors.ts';
 import { type Database, describeDatabase, type EmbeddedEvents, openDatabase } from './postgres/database.ts';
 import { asDatabaseError } from './postgres/errors.ts';
 import { openExistingDatabase } from './postgres/existing-database.ts';
-import { isMigrated, migrate } from './postgres/migrate.ts';
+import { assertCompatible, migrate, schemaState } from './postgres/migrate.ts';
 import type { StatementTracer } from './postgres/statement-tracer.ts';
 import { describeStartFault, describeUnmigrated } from './start-faults.ts';
 
@@ -65,8 +65,10 @@ export async function openSession(
     return opened;
   };
   const work = async (opened: Database) => {
-    if (options.migrate) await migrate(opened);
-    else if (!(await isMigrated(opened))) throw new OperatorError(describeUnmigrated(config));
+    if (options.migrate) return migrate(opened);
+    const state = await schemaState(opened);
+    assertCompatible(state);
+    if (state !== 'current') throw new OperatorError(describeUnmigrated(config));
   };
   const database = await whenReachable(config, open, work, options.notify);
   return { config, database };

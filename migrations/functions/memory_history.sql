@@ -33,10 +33,13 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
     || to_hex(x'7000'::integer + extract(microseconds FROM p_at)::integer % 1000 * 4096 / 1000)
 $$;
 
--- The least id that a version of a time can have; null for null.
+-- The least id that a version of a time can have; null for null. Immutable, though functions in it are not: Citus sends only immutable
+-- functions of a column to the shard, and no others in a condition.
 CREATE OR REPLACE FUNCTION memory_first_id(p_at timestamptz) RETURNS uuid
-LANGUAGE sql STABLE PARALLEL SAFE AS $$
-  SELECT CASE WHEN p_at IS NOT NULL THEN (memory_id_prefix(LEAST(GREATEST(p_at, 'epoch'), '9999-12-31')) || '0000000000000000')::uuid END
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+BEGIN
+  RETURN memory_id_prefix(LEAST(GREATEST(p_at, 'epoch'), '9999-12-31Z')) || '0000000000000000';
+END
 $$;
 
 -- The id of a version whose writer has chosen the second half, as that of a UUID.

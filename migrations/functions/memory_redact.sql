@@ -86,6 +86,43 @@ BEGIN
 END
 $$;
 
+-- Removes for good that there were directories at p_path and below it, where nothing is any more. With p_dry_run, it only says what it
+-- would do.
+--
+-- Returns how many times of directories that were, and the outcome:
+--   missing   there was no such directory, or there is no such tenant
+--   live      something is at the path
+--   kept      the version `version` was at the path or below it, and has to be redacted first
+--   redacted  at `redacted_at`
+CREATE OR REPLACE FUNCTION memory_redact_directories(
+  p_tenant text, p_path text, p_dry_run boolean,
+  OUT outcome text, OUT version uuid, OUT directories bigint, OUT redacted_at timestamptz
+) LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  opened CONSTANT record := memory_open_write(p_tenant, 1, NULL, NULL, true);
+  freed bigint;
+BEGIN
+  directories := (SELECT count(*) FROM past_directories AS d WHERE d.tenant_id = p_tenant AND memory_in_subtree(d.path, p_path));
+  version := (
+    SELECT v.id FROM versions AS v WHERE v.tenant_id = p_tenant AND memory_in_subtree(v.path, p_path) ORDER BY v.path, v.id LIMIT 1
+  );
+  PERFORM FROM entries AS e WHERE e.tenant_id = p_tenant AND e.path = p_path;
+  outcome := CASE
+    WHEN FOUND THEN 'live'
+    WHEN directories = 0 THEN 'missing'
+    WHEN version IS NOT NULL THEN 'kept'
+    ELSE 'redacted'
+  END;
+  IF outcome = 'redacted' THEN
+    redacted_at := clock_timestamp();
+    IF NOT p_dry_run THEN
+      freed := memory_forget_directories(p_tenant, ARRAY[p_path]);
+      UPDATE tenants AS t SET history_bytes = t.history_bytes - freed WHERE t.id = p_tenant;
+    END IF;
+  END IF;
+END
+$$;
+
 -- Removes the names of past directories at p_paths and below them. Returns by how many bytes the history shrank.
 CREATE OR REPLACE FUNCTION memory_forget_directories(p_tenant text, p_paths text[]) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$

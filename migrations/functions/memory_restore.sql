@@ -25,6 +25,7 @@ DECLARE
   kept_moved record;
   versions bigint := 0;
   history_bytes bigint := 0;
+  memory uuid;
   source text;
   file record;
 BEGIN
@@ -81,9 +82,8 @@ BEGIN
         version = memory_version_id(opened.id_prefix, p_change, e.memory_id), changed_at = opened.at, origin = p_origin
       WHERE e.tenant_id = p_tenant AND e.path = file.place;
     ELSE
-      source := memory_content(
-        p_tenant, (SELECT v.memory_id FROM versions AS v WHERE v.tenant_id = p_tenant AND v.id = file.source), file.source
-      );
+      memory := (SELECT v.memory_id FROM versions AS v WHERE v.tenant_id = p_tenant AND v.id = file.source);
+      source := memory_content(p_tenant, memory, file.source);
       UPDATE entries AS e SET
         path = file.destination, parent_path = memory_parent(file.destination), operation = 'modified', content = source,
         version = memory_version_id(opened.id_prefix, p_change, e.memory_id), updated_at = now(), changed_at = opened.at, origin = p_origin

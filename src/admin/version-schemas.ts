@@ -7,7 +7,7 @@ export const id = z.guid();
 const versionFields = {
   id,
   memory_id: id.meta({ description: 'Of the file: the same across edits and renames.' }),
-  operation: z.enum(['created', 'modified', 'deleted']),
+  operation: z.enum(['created', 'modified', 'renamed', 'deleted']),
   path: z
     .string()
     .nullable()

@@ -1,14 +1,17 @@
 import type { Command } from 'commander';
+import { OperatorError } from '../errors.ts';
 import { History } from '../history/history.ts';
-import { redactVersion } from '../history/redact.ts';
+import { redactDirectories, redactVersion } from '../history/redact.ts';
 import { previewRedaction, type RedactionPreview, type RemainingVersion } from '../history/redact-preview.ts';
 import { shownTime } from '../history/time.ts';
 import type { Version } from '../history/version.ts';
 import { fullVersionId } from '../history/version-ids.ts';
+import type { MemoryPath } from '../memory/path.ts';
+import type { Database } from '../postgres/database.ts';
 import { amount } from '../util/amount.ts';
-import { tenantId } from './arguments.ts';
+import { memoryPath, tenantId } from './arguments.ts';
 import { confirm } from './confirm.ts';
-import { VERSION_HELP, versionArgument } from './history-arguments.ts';
+import { versionArgument } from './history-arguments.ts';
 import { type Io, print } from './io.ts';
 import { operatorOrigin } from './operator.ts';
 import { printJson, printLine } from './output.ts';
@@ -21,13 +24,19 @@ interface Options {
   json?: boolean;
 }
 
+type Subject = { kind: 'version'; version: string } | { kind: 'path'; path: MemoryPath };
+
 /** `redact`: removes a secret from the history. */
 export function registerRedactCommand(program: Command, open: Open, io: Io): void {
   program
     .command('redact')
     .description('Permanently remove the path and content of a version that is no longer live.')
     .argument('<tenant>', 'tenant ID', tenantId)
-    .argument('<version>', VERSION_HELP, versionArgument)
+    .argument(
+      '<version>',
+      'ID of the version, from `log`, or its beginning; or the path of a directory that is gone',
+      subjectArgument,
+    )
     .option('--dry-run', 'list what would be redacted and what may still hold the text or the path')
     .option('--yes', 'do not ask for confirmation')
     .option('--json', 'print JSON')
@@ -41,13 +50,19 @@ until you delete them.
 Versions with another content stay, even if they hold the same secret. --dry-run lists the other versions of
 the file, and those of other files that have a line or the path of it. Redact each that holds the secret.
 
+A path removes the names of the directories that were there and below it, once their files' versions are
+redacted: for a directory that was empty when it was renamed or deleted.
+
 Examples:
   memory-service redact acme 01a20877-6010 --dry-run
-  memory-service redact acme 01a20877-6010`,
+  memory-service redact acme 01a20877-6010
+  memory-service redact acme /memories/old-name`,
     )
-    .action((tenant: string, start: string, { dryRun, yes, json = false }: Options) =>
+    .action((tenant: string, subject: Subject, options: Options) =>
       withTenant(open, tenant, async ({ database }) => {
-        const id = await fullVersionId(database, tenant, start);
+        const { dryRun, yes, json = false } = options;
+        if (subject.kind === 'path') return redactPath(database, tenant, subject.path, options, io);
+        const id = await fullVersionId(database, tenant, subject.version);
         const preview = () => previewRedaction(new History(database), tenant, id);
         if (dryRun) return showPreview(await preview(), json, io);
         if (!yes) {
@@ -66,6 +81,31 @@ Examples:
         }
       }),
     );
+}
+
+function subjectArgument(value: string): Subject {
+  return value.startsWith('/')
+    ? { kind: 'path', path: memoryPath(value) }
+    : { kind: 'version', version: versionArgument(value) };
+}
+
+async function redactPath(
+  database: Database,
+  tenant: string,
+  path: MemoryPath,
+  { dryRun, yes, json }: Options,
+  io: Io,
+): Promise<void> {
+  if (dryRun)
+    throw new OperatorError('--dry-run needs a version: a path removes only the names of directories.');
+  if (!yes) {
+    const question = `Permanently remove the names of past directories at ${path} and below it from ${tenant}?`;
+    await confirm(io, question, 'Nothing was redacted.');
+  }
+  const redacted = await redactDirectories(database, tenant, path);
+  if (json) return printJson(io.stdout, redacted);
+  const { directories, answers } = redacted;
+  printLine(io.stdout, `Redacted directories: ${directories}, stored answers: ${answers}.`);
 }
 
 async function showPreview(preview: RedactionPreview, json: boolean, io: Io): Promise<void> {

@@ -20,7 +20,29 @@ FROM memory_redact($1, $2::text::uuid, $3::text::jsonb)
 `,
 );
 
-/** Replaces up to so many of a tenant's stored answers by another text, in the order of their keys, after the key `after`. */
+/** Redacts the names of directories that are gone: see migrations/functions/memory_redact.sql. */
+export const redactDirectoriesQuery = defineQuery<
+  { tenant: string; path: string; dryRun: boolean },
+  {
+    outcome: 'missing' | 'live' | 'kept' | 'redacted';
+    /** The version that has to be redacted first. */
+    version: string | null;
+    directories: number;
+    redactedAt: string | null;
+  }
+>(
+  'redact_directories',
+  ['tenant', 'path', 'dryRun'],
+  `
+SELECT outcome, version, directories::float8, ${time('redacted_at')} AS "redactedAt"
+FROM memory_redact_directories($1, $2, $3::boolean)
+`,
+);
+
+/**
+ * Replaces up to so many of a tenant's stored answers by another text, in the order of their keys, after the key `after`. The hashes of
+ * their requests go, too: what is short could be found by trying.
+ */
 export const redactAnswersQuery = defineQuery<
   { tenant: string; after: string; until: string; text: string; limit: number },
   { last: string | null; redacted: number }
@@ -29,9 +51,9 @@ export const redactAnswersQuery = defineQuery<
   ['tenant', 'after', 'until', 'text', 'limit'],
   `
 WITH redacted AS (
-  UPDATE idempotency_keys SET content = $4 WHERE tenant_id = $1 AND key_hash = ANY (ARRAY(
+  UPDATE idempotency_keys SET content = $4, request_hash = '' WHERE tenant_id = $1 AND key_hash = ANY (ARRAY(
     SELECT key_hash FROM idempotency_keys
-    WHERE tenant_id = $1 AND key_hash > $2 AND created_at <= $3::text::timestamptz AND content <> $4
+    WHERE tenant_id = $1 AND key_hash > $2 AND created_at <= $3::text::timestamptz AND (content <> $4 OR request_hash <> '')
     ORDER BY key_hash LIMIT $5::integer
   ))
   RETURNING key_hash
@@ -40,4 +62,4 @@ SELECT max(key_hash) AS last, count(*)::float8 AS redacted FROM redacted
 `,
 );
 
-export const redactQueries = [redactVersionQuery, redactAnswersQuery] as const;
+export const redactQueries = [redactVersionQuery, redactDirectoriesQuery, redactAnswersQuery] as const;

@@ -1,9 +1,10 @@
 import { OperatorError } from '../errors.ts';
 import { answerRedacted } from '../memory/messages.ts';
 import type { Origin } from '../memory/origin.ts';
+import type { MemoryPath } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
 import { storedActor } from './origin.ts';
-import { redactAnswersQuery, redactVersionQuery } from './redact-queries.ts';
+import { redactAnswersQuery, redactDirectoriesQuery, redactVersionQuery } from './redact-queries.ts';
 import { noVersion } from './version-ids.ts';
 
 /** Small, so that a statement takes far less than its time limit. */
@@ -48,6 +49,40 @@ export function stillLive(version: string, head: string | null): OperatorError {
       ? `The version ${version} is the live file. Edit or delete the file first, then redact this version.`
       : `The version ${version} has the content of a live file, whose version is ${head}. Edit or delete that file first, then redact this version.`,
   );
+}
+
+/**
+ * Removes for good the names of the directories that were at a path and below it, and all stored answers of the tenant. Names of
+ * directories that held files go with the redaction of the files' versions; this is for those that held none.
+ *
+ * @returns how many were redacted: a directory that was there twice counts twice
+ * @throws OperatorError when there was no such directory, something is at the path, or a version that was there is still kept
+ */
+export async function redactDirectories(
+  database: Database,
+  tenant: string,
+  path: MemoryPath,
+): Promise<{ directories: number; answers: number }> {
+  const redact = async (dryRun: boolean) => {
+    const row = (await database.query(redactDirectoriesQuery, { tenant, path, dryRun })).rows[0];
+    if (row?.outcome === 'live') {
+      throw new OperatorError(`${path} is there. Delete or rename it first, then redact its name.`);
+    }
+    if (row?.outcome === 'kept') {
+      throw new OperatorError(
+        `The version ${row.version} was at ${path} or below it. Redact the versions of the files there first.`,
+      );
+    }
+    if (row?.outcome !== 'redacted' || row.redactedAt === null) {
+      throw new OperatorError(`The tenant ${tenant} has had no directory ${path}.`, { code: 'not_found' });
+    }
+    return { directories: row.directories, until: row.redactedAt };
+  };
+  // The answers first: without the directories, this could not be done again if it were cut short.
+  const { until } = await redact(true);
+  const answers = await redactAnswers(database, tenant, until);
+  const { directories } = await redact(false);
+  return { directories, answers };
 }
 
 /** Redacts the answers that were stored until a time; a later one cannot quote what was gone by then. */

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type pg from 'pg';
 import { OperatorError } from '../errors.ts';
 import {
@@ -74,9 +76,10 @@ function faultOf({ name, success, result }: Worker, version: string): string | u
 /**
  * Distributes the tables and functions that are not distributed yet, with their rows, all or none. Writes wait meanwhile.
  *
+ * @param folder of the migrations
  * @throws OperatorError when a table is distributed in another way than the service needs
  */
-export async function distribute(client: pg.ClientBase): Promise<void> {
+export async function distribute(client: pg.ClientBase, folder: string): Promise<void> {
   await client.query('BEGIN');
   try {
     const tenantTables = await localTables(client, TENANT_TABLES, (table) =>
@@ -86,6 +89,7 @@ export async function distribute(client: pg.ClientBase): Promise<void> {
     const referenceTables = await localTables(client, REFERENCE_TABLES, () => 'reference');
     for (const table of referenceTables) await client.query('SELECT create_reference_table($1)', [table]);
     await copyFunctions(client);
+    await client.query(readFileSync(join(folder, 'citus/memory_hold_shard.sql'), 'utf8'));
     const functions = await rows<{ name: string }>(client, UNDISTRIBUTED_FUNCTIONS, [DELEGATED_FUNCTIONS]);
     for (const { name } of functions) await client.query(DISTRIBUTE_FUNCTION, [name]);
     // The rows were copied to the shards.

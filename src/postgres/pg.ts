@@ -277,6 +277,6 @@ async function migrateOnOneConnection(
     if (isCitus) await prepareCluster(client);
     await migrate(drizzle(client), { migrationsFolder: folder });
     await client.query(functions);
-    if (isCitus) await distribute(client);
+    if (isCitus) await distribute(client, folder);
   });
 }

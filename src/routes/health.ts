@@ -2,6 +2,7 @@ import fp from 'fastify-plugin';
 import { z } from 'zod';
 import { ServiceError } from '../errors.ts';
 import { problemResponses } from '../plugins/problem-responses.ts';
+import type { SchemaState } from '../postgres/migrate.ts';
 
 /** How long `GET /readyz` waits for the database. */
 const READY_TIMEOUT_MS = 2000;
@@ -13,13 +14,13 @@ const ok = {
 };
 
 interface HealthOptions {
-  /** Whether the database has the schema that this version needs. Rejects when it does not answer. */
-  isMigrated: () => Promise<boolean>;
+  /** Rejects when the database does not answer. */
+  schemaState: () => Promise<SchemaState>;
 }
 
 /** `GET /healthz`: the process runs. `GET /readyz`: it can do its work. */
 export const healthRoutes = fp<HealthOptions>(
-  async (app, { isMigrated }) => {
+  async (app, { schemaState }) => {
     let draining = false;
     app.addHook('preClose', async () => {
       draining = true;
@@ -62,6 +63,7 @@ export const healthRoutes = fp<HealthOptions>(
             ...problemResponses([
               databaseSilent(),
               new ServiceError('database_not_migrated'),
+              new ServiceError('database_too_new'),
               new ServiceError('shutting_down'),
             ]),
           },
@@ -69,7 +71,7 @@ export const healthRoutes = fp<HealthOptions>(
       },
       async () => {
         if (draining) throw new ServiceError('shutting_down');
-        check ??= checkDatabase(isMigrated).finally(() => {
+        check ??= checkDatabase(schemaState).finally(() => {
           check = undefined;
         });
         await check;
@@ -87,20 +89,21 @@ declare module 'fastify' {
   }
 }
 
-async function checkDatabase(isMigrated: HealthOptions['isMigrated']): Promise<void> {
+async function checkDatabase(schemaState: HealthOptions['schemaState']): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error('timeout')), READY_TIMEOUT_MS);
   });
-  let migrated: boolean;
+  let state: SchemaState;
   try {
-    migrated = await Promise.race([isMigrated(), timeout]);
+    state = await Promise.race([schemaState(), timeout]);
   } catch {
     throw databaseSilent();
   } finally {
     clearTimeout(timer);
   }
-  if (!migrated) throw new ServiceError('database_not_migrated');
+  if (state === 'too_new') throw new ServiceError('database_too_new');
+  if (state !== 'current') throw new ServiceError('database_not_migrated');
 }
 
 function databaseSilent(): ServiceError {

@@ -79,8 +79,8 @@ const VERSIONS = `json_to_recordset($2::text::json) AS v (
   superseded_at timestamptz, origin jsonb, redacted_at timestamptz, redacted_by jsonb,
   splice_start integer, splice_length integer, content text
 )`;
-/** Ids begin with the time. */
-const HAS_ITS_TIME = `v.id >= memory_first_id(v.created_at) AND v.id < memory_first_id(v.created_at + interval '1 microsecond')`;
+/** The first half of an id is the time. */
+const HAS_ITS_TIME = 'left(v.id::text, 18) = left(memory_first_id(v.created_at)::text, 18)';
 
 /** Makes imported files the versions that they were. Returns the ids of those whose content is that of the version. */
 export const importHeadsQuery = defineQuery<{ tenant: string; rows: string }, { id: string }>(

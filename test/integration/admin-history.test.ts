@@ -41,7 +41,7 @@ describeService(
       expect((body.versions as object[])[1]).toStrictEqual({
         id: moved.id,
         memory_id: created.memory_id,
-        operation: 'modified',
+        operation: 'renamed',
         path: '/memories/b',
         content_sha256: '27dd8ed44a83ff94d557f9fd0412ed5a8cbca69ea04922d88c01184a07300a5a',
         content_size_bytes: 4,
@@ -57,6 +57,7 @@ describeService(
       const listed = async (query: string) => ids((await get(`/versions?${query}`)).body.versions);
       expect(await listed('path=/memories/b')).toStrictEqual([moved.id, edited.id, created.id]);
       expect(await listed('operation=created')).toStrictEqual([c.id, created.id]);
+      expect(await listed('operation=renamed')).toStrictEqual([moved.id]);
       expect(await listed(`since=${edited.created_at}&until=${moved.created_at}`)).toStrictEqual([
         moved.id,
         edited.id,
@@ -231,6 +232,37 @@ describeService(
         409,
         'refused',
         `The version ${c.id} is the live file. Edit or delete the file first, then redact this version.`,
+      ]);
+    });
+
+    it('redacts the names of directories that are gone, and of no others', async () => {
+      const { execute, post, get } = await history();
+      await execute(cmd.create('/memories/old/f', 'x'));
+      await execute(cmd.rename('/memories/old/f', '/memories/f'));
+      await execute(cmd.replace('/memories/f', 'x', 'y'));
+      const redact = (path: string) => post('/directories/redact', { path });
+      expect(problem(await redact('/memories/old'))).toStrictEqual([
+        409,
+        'refused',
+        '/memories/old is there. Delete or rename it first, then redact its name.',
+      ]);
+      const listed = (await get('/versions?path=/memories/f')).body.versions as Version[];
+      const created = String(listed[2]?.id);
+      await execute(cmd.rename('/memories/old', '/memories/new'));
+      expect(problem(await redact('/memories/old'))).toStrictEqual([
+        409,
+        'refused',
+        `The version ${created} was at /memories/old or below it. Redact the versions of the files there first.`,
+      ]);
+      await execute(cmd.rename('/memories/new', '/memories/old'));
+      // The directory is there, so this leaves its name.
+      expect((await post(`/versions/${created}/redact`)).body).toMatchObject({ versions: 2 });
+      await execute(cmd.delete('/memories/old'));
+      expect((await redact('/memories/old')).body).toStrictEqual({ directories: 2, answers: 0 });
+      expect(problem(await redact('/memories/old'))).toStrictEqual([
+        404,
+        'not_found',
+        expect.stringMatching(/^The tenant \S+ has had no directory \/memories\/old\.$/),
       ]);
     });
 

@@ -80,7 +80,7 @@ describeServiceOnOwnDatabase(
         200,
         {
           id: 'acme',
-          erased: { entries: 0, versions: 0, contents: 0, directories: 0, answers: 0, keys: 0 },
+          erased: { entries: 0, versions: 0, directories: 0, answers: 0, keys: 0 },
         },
       ]);
       for (const [method, path] of [

@@ -150,7 +150,6 @@ describeService(
       expect(await new Tenants(service().database).delete(tenant)).toStrictEqual({
         entries: 0,
         versions: 0,
-        contents: 0,
         directories: 0,
         answers: 0,
         keys: 1,

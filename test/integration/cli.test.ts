@@ -421,7 +421,7 @@ describeServiceOnOwnDatabase(
     });
 
     it('redact and history prune make the history of a tenant smaller', async () => {
-      await run('tenants', 'create', 'past', '--history-days', '7', '--max-history-bytes', '600');
+      await run('tenants', 'create', 'past', '--history-days', '7', '--max-history-bytes', '2000');
       expect((await run('tenants', 'set', 'past', '--history-days', '36501')).stderr).toContain(
         'Give a whole number of days from 0 to 36500, or default.',
       );
@@ -446,17 +446,17 @@ describeServiceOnOwnDatabase(
         code: 1,
         stderr: 'memory-service: There is no version 00000000 of past. See: memory-service log past\n',
       });
-      expect(await json('usage', 'past')).toMatchObject({ history_versions: 2, history_bytes: 515 });
+      expect(await json('usage', 'past')).toMatchObject({ history_versions: 2, history_bytes: 948 });
       expect((await run('history', 'prune', 'past')).stdout).toBe(
         'Deleted 0 versions (0 bytes of history).\n',
       );
       await run('tenants', 'set', 'past', '--history-days', '0');
       expect(await json('tenants', 'show', 'past')).toMatchObject({
         history_days: 0,
-        max_history_bytes: 600,
+        max_history_bytes: 2000,
       });
       expect((await run('history', 'prune', 'past')).stdout).toBe(
-        'Deleted 2 versions (515 bytes of history).\n',
+        'Deleted 2 versions (948 bytes of history).\n',
       );
       expect((await run('history', 'prune', 'nobody')).stderr).toBe(
         'memory-service: There is no tenant nobody. See: memory-service tenants list\n',
@@ -464,6 +464,24 @@ describeServiceOnOwnDatabase(
       const { body } = await service().app.inject('/metrics');
       expect(body).toMatch(/^memory_history_versions_pruned_total [1-9]/m);
       expect(body).toMatch(/^memory_history_bytes_pruned_total [1-9]/m);
+    });
+
+    it('redact removes the names of directories that are gone', async () => {
+      await create('gone', { '/memories/d/f': 'x' });
+      await run('rm', 'gone', '/memories/d/f');
+      const redact = (subject: string) => run('redact', 'gone', subject, '--yes');
+      expect(await redact('/memories/d')).toMatchObject({
+        code: 1,
+        stderr: 'memory-service: /memories/d is there. Delete or rename it first, then redact its name.\n',
+      });
+      for (const { id } of await historyOf('gone')) expect(await redact(id)).toMatchObject({ code: 0 });
+      await run('rm', 'gone', '/memories/d', '--recursive');
+      expect((await redact('/memories/d')).stdout).toBe('Redacted directories: 1, stored answers: 0.\n');
+      expect(await redact('/memories/d')).toMatchObject({
+        code: 1,
+        stderr: 'memory-service: The tenant gone has had no directory /memories/d.\n',
+      });
+      expect(await redact('/etc')).toMatchObject({ code: 2 });
     });
 
     it('export does not replace a file unless told to', async () => {

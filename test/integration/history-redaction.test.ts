@@ -2,8 +2,12 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { History } from '../../src/history/history.ts';
-import { redactVersion } from '../../src/history/redact.ts';
+import { redactDirectories, redactVersion } from '../../src/history/redact.ts';
+import { restoreAt } from '../../src/history/restore.ts';
 import type { Version } from '../../src/history/version.ts';
+import { requestKey } from '../../src/idempotency/idempotency.ts';
+import type { MemoryPath } from '../../src/memory/path.ts';
+import { Tenants } from '../../src/tenants/tenants.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { describeService, freshTenant, type Service } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
@@ -136,6 +140,166 @@ describeService('a redacted version', (service) => {
     expect(await redact(versions[chosen])).toStrictEqual({ versions: 2, samePath: 1, answers: 0 });
     expect(await columnsWith(service(), secret)).toStrictEqual(['public.versions.path']);
     expect(await redact(versions[2])).toStrictEqual({ versions: 1, samePath: 0, answers: 0 });
+    expect(await columnsWith(service(), secret)).toStrictEqual([]);
+    await assertInvariants(service());
+  });
+
+  /** What each version holds, by its id. */
+  const contentsOf = async (tenant: string): Promise<Map<string, string | null>> => {
+    const history = new History(service().database);
+    const all = await versionsOf(service(), tenant);
+    const contents = await Promise.all(
+      all.map(async ({ id }) => (await history.existing(tenant, id)).content),
+    );
+    return new Map(all.map(({ id }, i) => [id, contents[i] ?? null]));
+  };
+
+  /** Redacts every version that holds a text, in the order that `chosen` brings them into, and expects that nothing else changes. */
+  const redactAll = async (tenant: string, text: string, order: (ids: string[]) => string[]) => {
+    const before = await contentsOf(tenant);
+    const paths = new Map((await versionsOf(service(), tenant)).map(({ id, path }) => [id, path]));
+    const holds = (id: string) => `${before.get(id)} ${paths.get(id)}`.includes(text);
+    const ids = [...before.keys()].filter(holds);
+    expect(ids.length).toBeGreaterThan(0);
+    for (const id of order(ids)) await redactVersion(service().database, tenant, id, origin);
+    await assertInvariants(service());
+    const after = await contentsOf(tenant);
+    for (const [id, content] of before)
+      expect([id, after.get(id)]).toStrictEqual([id, holds(id) ? null : content]);
+    expect(await columnsWith(service(), text)).toStrictEqual([]);
+    return ids.length;
+  };
+
+  const f = '/memories/f.md';
+  const LINES = Array.from({ length: 40 }, (_, n) => `line ${n}\n`).join('');
+  /** Each puts a secret into some versions of a file, and takes it out again. */
+  const LIVES: Record<string, (secret: string) => object[]> = {
+    'in middle versions': (secret) => [
+      cmd.create(f, LINES),
+      cmd.insert(f, 20, `${secret}\n`),
+      cmd.insert(f, 0, 'first\n'),
+      cmd.replace(f, 'line 39', 'last'),
+      cmd.replace(f, `${secret}\n`, ''),
+      cmd.insert(f, 0, 'zeroth\n'),
+    ],
+    'in the removed text of one splice': (secret) => [
+      cmd.create(f, `${LINES}${secret}\n`),
+      cmd.replace(f, `line 38\nline 39\n${secret}\n`, 'end\n'),
+      cmd.replace(f, 'line 1\n', ''),
+    ],
+    'put together by two edits': (secret) => [
+      cmd.create(f, LINES),
+      cmd.insert(f, 3, `${secret.slice(0, 20)}\n`),
+      cmd.replace(f, secret.slice(0, 20), secret),
+      cmd.replace(f, `${secret}\n`, ''),
+    ],
+    'in a file that is renamed and deleted': (secret) => [
+      cmd.create(f, `${LINES}${secret}\n`),
+      cmd.rename(f, '/memories/g.md'),
+      cmd.insert('/memories/g.md', 0, 'first\n'),
+      cmd.rename('/memories/g.md', '/memories/h.md'),
+      cmd.delete('/memories/h.md'),
+    ],
+    'that creates overwrote': (secret) => [
+      cmd.create(f, 'one'),
+      cmd.create(f, `two ${secret}`),
+      cmd.create(f, `three ${secret} and more`),
+      cmd.create(f, 'four'),
+      cmd.create(f, 'five'),
+    ],
+    'in paths and contents': (secret) => [
+      cmd.create(`/memories/${secret}/f`, LINES),
+      cmd.insert(`/memories/${secret}/f`, 0, `${secret}\n`),
+      cmd.rename(`/memories/${secret}/f`, f),
+      cmd.delete(`/memories/${secret}`),
+      cmd.replace(f, secret, 'public'),
+    ],
+  };
+  const ORDERS: [string, (ids: string[]) => string[]][] = [
+    ['the oldest first', (ids) => ids],
+    ['the newest first', (ids) => ids.toReversed()],
+  ];
+
+  it.each(
+    Object.entries(LIVES).flatMap(([name, steps]) => ORDERS.map((order) => [name, ...order, steps] as const)),
+  )(
+    'leaves nothing of a secret %s, redacted %s, and every other content as it was',
+    async (_name, _order, order, steps) => {
+      const tenant = freshTenant('redact');
+      const tenants = new Tenants(service().database);
+      await tenants.create(tenant);
+      await tenants.set(tenant, { createExisting: 'overwrite' });
+      const secret = `${SECRET}-${randomUUID()}`;
+      await run(service(), tenant, ...steps(secret));
+      await redactAll(tenant, secret, order);
+    },
+  );
+
+  it.each(ORDERS)('leaves nothing of a secret that was restored, redacted %s', async (_order, order) => {
+    const tenant = freshTenant('redact');
+    const secret = `${SECRET}-${randomUUID()}`;
+    await run(service(), tenant, cmd.create(f, `${LINES}${secret}\n`), cmd.replace(f, `${secret}\n`, ''));
+    const [created, edited] = await versionsOf(service(), tenant);
+    const defaults = { maxFiles: 0, maxBytes: 0, historyDays: 30, maxHistoryBytes: 0 };
+    const restore = (version: Version | undefined) =>
+      restoreAt(
+        service().database,
+        tenant,
+        { path: f as MemoryPath, at: String(version?.createdAt) },
+        { origin, defaults, dryRun: false },
+      );
+    expect((await restore(created)).files).toHaveLength(1);
+    await run(service(), tenant, cmd.insert(f, 0, 'first\n'), cmd.delete(f));
+    expect((await restore(created)).files).toHaveLength(1);
+    expect((await restore(edited)).files).toHaveLength(1);
+    expect(await redactAll(tenant, secret, order)).toBe(4);
+  });
+
+  it('leaves nothing in the requests that a short secret could be found by, by trying', async () => {
+    const tenant = freshTenant('redact');
+    const create = (pin: number) => cmd.create(f, `PIN: ${String(pin).padStart(4, '0')}`);
+    const pin = Math.floor(Math.random() * 10_000);
+    const headers = { 'idempotency-key': 'k' };
+    expect((await service().execute(create(pin), { tenant, headers })).is_error).toBe(false);
+    await run(service(), tenant, cmd.delete(f));
+    const tried = Array.from({ length: 10_000 }, (_, n) => requestKey('k', create(n)).requestHash);
+    const found = async () =>
+      (await service().query('SELECT request_hash FROM idempotency_keys WHERE tenant_id = $1', [tenant])).map(
+        ({ request_hash }) => tried.indexOf(String(request_hash)),
+      );
+    expect(await found()).toStrictEqual([pin]);
+    const [created] = await versionsOf(service(), tenant);
+    await redactVersion(service().database, tenant, String(created?.id), origin);
+    expect(await found()).toStrictEqual([-1]);
+    // The retried request is not executed again.
+    const again = await service().execute(create(pin), { tenant, headers });
+    expect(again.content).toBe('[Redacted: the answer to this request was removed.]');
+  });
+
+  it('leaves the name of a directory that is there, and nothing of it once it is gone and redacted', async () => {
+    const tenant = freshTenant('redact');
+    const secret = `${SECRET}-${randomUUID()}`;
+    const top = `/memories/d-${secret}`;
+    await run(
+      service(),
+      tenant,
+      cmd.create(`${top}/e/f`, 'x'),
+      cmd.rename(`${top}/e/f`, '/memories/f'),
+      cmd.replace('/memories/f', 'x', 'y'),
+    );
+    const [created] = await versionsOf(service(), tenant);
+    await redactVersion(service().database, tenant, String(created?.id), origin);
+    const rename = cmd.rename(top, '/memories/empty');
+    expect((await service().execute(rename, { tenant, headers: { 'idempotency-key': 'k' } })).is_error).toBe(
+      false,
+    );
+    expect(await columnsWith(service(), secret)).toStrictEqual([
+      ...['public.idempotency_keys.content', 'public.past_directories.path'],
+    ]);
+    expect(await redactDirectories(service().database, tenant, top as MemoryPath)).toStrictEqual({
+      directories: 2,
+      answers: 1,
+    });
     expect(await columnsWith(service(), secret)).toStrictEqual([]);
     await assertInvariants(service());
   });

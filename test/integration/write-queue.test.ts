@@ -227,11 +227,12 @@ it('sees the effect of two renames that commit while a delete waits for its tena
     const deleted = service.execute(cmd.delete('/memories/a'), { tenant });
     await lockWait(database.url);
     const rename = (from: string, to: string) =>
-      other.query('SELECT outcome FROM memory_rename($1, $2, $3, 1024, 20, 0, NULL, NULL, NULL, true)', [
-        tenant,
-        from,
-        to,
-      ]);
+      other.query(
+        `SELECT outcome FROM memory_rename(
+          $1, $2, $3, gen_random_uuid(), NULL, NULL, NULL, NULL, 1024, 20, 0, 30, 0, true
+        )`,
+        [tenant, from, to],
+      );
     await rename('/memories/a', '/memories/b');
     await rename('/memories/b/1', '/memories/a/1');
     await other.query('COMMIT');

@@ -13,6 +13,7 @@ const VALUES: Readonly<Record<string, string>> = {
     to: 'u',
     origin: '{}',
     keepsHistory: 'true',
+    dryRun: 'true',
     wait: 'true',
     autoCreate: 'true',
     redact: 'off',
@@ -24,7 +25,8 @@ const VALUES: Readonly<Record<string, string>> = {
     'count_changes.until': '2026-01-02T00:00:00Z',
   },
   ...{ id: ID, version: ID, change: ID, memoryId: ID, readVersion: ID, beforeId: ID, afterId: ID },
-  ...{ 'copy_versions.after': ID, 'copy_contents.after': ID, 'export_contents.after': ID, rows: '[]' },
+  ...{ 'copy_versions.after': ID, 'list_past_files.after': ID, rows: '[]' },
+  ...{ 'export_versions.before': ID, 'read_past_contents.before': ID, withContents: 'true' },
   ...{
     at: TIME,
     time: TIME,
@@ -53,7 +55,7 @@ const VALUES: Readonly<Record<string, string>> = {
     times: `{${TIME}}`,
     modified: `{${TIME}}`,
   },
-  ...{ contentIds: `{${ID}}`, addedContentIds: `{${ID}}`, contents: '{a}', hashes: '{a}', parents: '{a}' },
+  ...{ sources: `{${ID}}`, addedSources: `{${ID}}`, contents: '{a}', hashes: '{a}', parents: '{a}' },
   ...{
     deleted: '{a}',
     removed: '{a}',
@@ -62,7 +64,7 @@ const VALUES: Readonly<Record<string, string>> = {
     'restore.from': '{a}',
     'restore.to': '{a}',
   },
-  ...{ 'memory_write.removed': NUMBER, 'set_history_state.versions': NUMBER },
+  ...{ 'memory_write.removed': NUMBER },
 };
 const IS_NUMBER =
   /^(limit|nearLimit|bytes|files|directories|start|keep|.*(Days|Bytes|Files|Chars|Minute|Entries|Answers|Depth))$/;

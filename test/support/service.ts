@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { type Database, openDatabase } from '../../src/postgres/database.ts';
-import { isMigrated, migrate } from '../../src/postgres/migrate.ts';
+import { migrate, schemaState } from '../../src/postgres/migrate.ts';
 import { defineQuery, type Value } from '../../src/postgres/query.ts';
 import { copyPgliteTemplate, createTestDatabase, openPool } from './database.ts';
 
@@ -118,7 +118,7 @@ async function ownPglite(): Promise<OpenBackend> {
   const opened = unused.pop() ?? (await openBackend('pglite'));
   const end = async () => {
     // A suite may have damaged the schema.
-    if (!(await isMigrated(opened.database))) return opened.end();
+    if ((await schemaState(opened.database)) !== 'current') return opened.end();
     await opened.query(opened.database, TRUNCATE_ALL, []);
     unused.push(opened);
   };

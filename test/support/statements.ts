@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import { apiKeyQueries } from '../../src/api-keys/queries.ts';
 import { expirationQueries } from '../../src/expiration/queries.ts';
 import { activityQueries } from '../../src/history/activity.ts';
@@ -48,18 +49,32 @@ export const overAllTenants: ReadonlySet<string> = new Set([
   'tenants_with_answers',
 ]);
 
-/** Calls of the write functions, one after the other for one tenant, that run nearly all of their statements. */
+/**
+ * Calls of the write functions, one after the other for one tenant, that run nearly all of their statements. `:first` is the id of the
+ * tenant's oldest superseded version.
+ */
 export const functionCalls: readonly string[] = [
-  "memory_create('t', '/memories/a/b/f', 'x', md5('1')::uuid, true, 9, 9, '{}', 'k1', 'r', 'answer', true)",
-  "memory_create('t', '/memories/a/b/f/g', 'x', md5('1')::uuid, true, 9, 9, '{}', 'k2', 'r', 'answer', false)",
-  "memory_write('t', '/memories/a/b/f', md5('1')::uuid, 0, 1, 'xy', md5('2')::uuid, 9, 9, 30, '{}', 'k3', 'r', 'answer', true)",
-  "memory_write('t', '/memories/a/b/f', md5('1')::uuid, 0, 0, 'too much', md5('3')::uuid, 1, 1, 30, '{}', 'k4', 'r', 'answer', false)",
-  "memory_rename('t', '/memories/a', '/memories/c/d', 1024, 20, 9, md5('4')::uuid, 30, '{}', 'k5', 'r', 'answer', true)",
+  "memory_create('t', '/memories/a/b/f', 'x', md5('1')::uuid, true, '{}', 'k1', 'r', 'answer', 9, 9, true)",
+  "memory_create('t', '/memories/a/b/f/g', 'x', md5('1')::uuid, true, '{}', 'k2', 'r', 'answer', 9, 9, false)",
+  "memory_write('t', '/memories/a/b/f', md5('1')::uuid, 0, 1, 'xy', md5('2')::uuid, '{}', 'k3', 'r', 'answer', 9, 30, 0, true)",
+  "memory_write('t', '/memories/a/b/f', md5('2')::uuid, 0, 0, 'too much', md5('3')::uuid, '{}', 'k4', 'r', 'answer', 9, 30, 0, false)",
+  "memory_rename('t', '/memories/a', '/memories/c/d', md5('4')::uuid, '{}', 'k5', 'r', 'answer', 1024, 20, 9, 30, 0, true)",
   "memory_record_failure('t', 'k6', 'r', 'answer', true)",
-  "memory_restore('t', '{/memories/c/d/x}', '{/memories/c/e}', '{/memories/g}', '{/memories/c/d/b/f}', '{/memories/g/f}', ARRAY[md5('1')::uuid]::uuid[], '{}', '{}', '{}', 9, 9, md5('7')::uuid, 30, '{}')",
-  "memory_expire('t', now(), 10, md5('5')::uuid, 30, '{}')",
-  "memory_delete('t', '/memories/c', md5('6')::uuid, 30, '{}', 'k7', 'r', 'answer', true)",
-  "memory_redact('t', md5('1')::uuid, '{}')",
+  "memory_contents('t', ARRAY[':first', ':first']::uuid[], ARRAY[':first', ':first']::uuid[])",
+  "memory_past_contents('t', ':first', 'ffffffff-ffff-ffff-ffff-ffffffffffff', 1000, true)",
+  "memory_replace_content('t', ':first', ':first', 'y')",
+  "memory_restore('t', '{/memories/c/d/x}', '{/memories/c/e}', '{/memories/g}', '{/memories/c/d/b/f}', '{/memories/g/f}', '{:first}', '{}', '{}', '{}', md5('7')::uuid, '{}', 9, 9, 30, 0)",
+  "memory_restore('t', '{/memories/g/f}', '{}', '{}', '{}', '{}', '{}', '{:first}', '{/memories/g/h}', '{:first}', md5('8')::uuid, '{}', 9, 9, 30, 1)",
+  "memory_expire('t', now(), 10, md5('5')::uuid, 30, 0, '{}')",
+  "memory_delete('t', '/memories/c', md5('6')::uuid, '{}', 'k7', 'r', 'answer', 30, 0, true)",
+  "memory_redact('t', ':first', '{}')",
+  "memory_redact_directories('t', '/memories/a', false)",
   "memory_prune_old('t', now(), 10, '-infinity', md5('')::uuid, 1)",
   "memory_prune_excess('t', 300, 10)",
 ];
+
+/** Returns the call as a statement. */
+export async function functionCall(client: pg.Client, call: string): Promise<string> {
+  const { rows } = await client.query("SELECT id FROM versions WHERE tenant_id = 't' ORDER BY id LIMIT 1");
+  return `SELECT * FROM ${call.replaceAll(':first', rows[0]?.id ?? '')}`;
+}

@@ -87,7 +87,7 @@ export interface SearchMatch {
 export interface Version {
   id: string;
   memory_id: string;
-  operation: 'created' | 'modified' | 'deleted';
+  operation: 'created' | 'modified' | 'renamed' | 'deleted';
   path: string | null;
   content_size_bytes: number | null;
   created_at: string;

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { ServiceError } from '../../errors.ts';
-import { redactVersion } from '../../history/redact.ts';
+import { redactDirectories, redactVersion } from '../../history/redact.ts';
 import { existingTenant, Tenants } from '../../tenants/tenants.ts';
 import { originOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
+import { memoryPath, tenantParams } from '../fields.ts';
 import { errorResponses, json, noSuchTenant } from '../responses.ts';
 import { noSuchVersion, versionParams } from '../version-schemas.ts';
 
@@ -14,7 +15,12 @@ const redactedSchema = z.object({
   answers: counted.meta({ description: 'Stored answers of idempotent requests.' }),
 });
 
-/** `POST …/redact`: a version without its path and content. */
+const redactedDirectoriesSchema = z.object({
+  directories: counted.meta({ description: 'A directory that was there twice counts twice.' }),
+  answers: counted.meta({ description: 'Stored answers of idempotent requests.' }),
+});
+
+/** `POST …/redact`: a version without its path and content, and directories without their names. */
 export const redactRoutes = adminRoutes((app, { database }) => {
   const tenants = new Tenants(database);
 
@@ -45,6 +51,36 @@ export const redactRoutes = adminRoutes((app, { database }) => {
       await existingTenant(tenants, tenant);
       const redacted = await redactVersion(database, tenant, version, originOf(request));
       return { versions: redacted.versions, same_path: redacted.samePath, answers: redacted.answers };
+    },
+  );
+
+  app.post(
+    '/tenants/:tenant/directories/redact',
+    {
+      schema: {
+        operationId: 'redactDirectories',
+        summary: 'Remove the names of directories that are gone',
+        description:
+          'Of those that were at the path and below it, when no version of a file there is kept any more. All stored answers of the tenant are redacted with them.',
+        tags: ['history'],
+        params: tenantParams,
+        body: z.strictObject({ path: memoryPath }),
+        response: {
+          200: json('What was redacted.', redactedDirectoriesSchema),
+          ...errorResponses('takes JSON', [
+            noSuchTenant,
+            new ServiceError('not_found', 'The tenant acme has had no directory /memories/old.'),
+            new ServiceError(
+              'refused',
+              '/memories/old is there. Delete or rename it first, then redact its name.',
+            ),
+          ]),
+        },
+      },
+    },
+    async ({ params: { tenant }, body: { path } }) => {
+      await existingTenant(tenants, tenant);
+      return redactDirectories(database, tenant, path);
     },
   );
 });

@@ -82,6 +82,7 @@ function Filters(filter: {
           <option value="">All changes</option>
           <option value="created">Created</option>
           <option value="modified">Modified</option>
+          <option value="renamed">Renamed</option>
           <option value="deleted">Deleted</option>
         </select>
       </label>
@@ -113,8 +114,6 @@ function VersionList({ pages, selected }: { pages: Pages<Version>; selected: str
 
 function VersionRow({ version, isSelected }: { version: Version; isSelected: boolean }) {
   const { path, operation, created_at, actor, content_size_bytes } = version;
-  const isMoved =
-    operation === 'modified' && version.previous_path !== null && version.previous_path !== path;
   return (
     <div>
       <button
@@ -124,7 +123,7 @@ function VersionRow({ version, isSelected }: { version: Version; isSelected: boo
         onClick={() => replaceQuery({ version: version.id })}
       >
         <span class="version-line">
-          <span class={`change ${isMoved ? 'renamed' : operation}`}>{isMoved ? 'renamed' : operation}</span>
+          <span class={`change ${operation}`}>{operation}</span>
           <bdi class="version-path">
             {path === null ? '(redacted)' : visible(path.replace('/memories/', ''))}
           </bdi>

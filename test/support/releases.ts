@@ -1,0 +1,93 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { functionsScript, MIGRATIONS_FOLDER } from '../../src/postgres/migrate.ts';
+import type { Query, QueryExecutor, Value } from '../../src/postgres/query.ts';
+import { batchQueries } from '../../src/store/batch-queries.ts';
+import { writeFunctions } from '../../src/store/write-functions.ts';
+import { statements } from './statements.ts';
+
+/*
+ * What each release does to a database: its migrations, its functions, and the statements that it sends. A later version is tested beside
+ * them. `npm run release:fixture` writes those of this checkout.
+ */
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+export const RELEASES_FOLDER = join(ROOT, 'test/fixtures/releases');
+const FUNCTIONS_FILE = 'functions.sql';
+const STATEMENTS_FILE = 'statements.json';
+
+type AnyQuery = Query<Record<string, Value>, Record<string, unknown>>;
+type StoredStatements = Record<string, Pick<AnyQuery, 'sql' | 'parameters'>>;
+
+export const currentVersion = (): string =>
+  JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version;
+
+/** Whether the changelog has an entry for a version. */
+export const isReleased = (version: string): boolean =>
+  readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8').includes(`## [${version}]`);
+
+/** The files of this checkout's fixture, by their paths in it. */
+export function fixtureFiles(): Record<string, string> {
+  const files = readdirSync(MIGRATIONS_FOLDER, { recursive: true, encoding: 'utf8' }).filter(
+    (file) => /^(\w+|citus\/\w+)\.sql$/.test(file) || file === 'meta/_journal.json',
+  );
+  const sent: StoredStatements = {};
+  for (const { name, sql, parameters } of [
+    ...(statements as readonly AnyQuery[]),
+    ...(batchQueries as readonly AnyQuery[]),
+    ...writeFunctions.flatMap(({ single, batch }) => [single, batch] as unknown as AnyQuery[]),
+  ]) {
+    sent[name] = { parameters, sql };
+  }
+  return {
+    ...Object.fromEntries(
+      files.sort().map((file) => [`migrations/${file}`, readFileSync(join(MIGRATIONS_FOLDER, file), 'utf8')]),
+    ),
+    [FUNCTIONS_FILE]: functionsScript(),
+    [STATEMENTS_FILE]: `${JSON.stringify(sent, null, 2)}\n`,
+  };
+}
+
+/** The files of a release's fixture, by their paths in it. */
+export function storedFiles(version: string): Record<string, string> {
+  const folder = join(RELEASES_FOLDER, version);
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8', withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1));
+  return Object.fromEntries(files.sort().map((file) => [file, readFileSync(join(folder, file), 'utf8')]));
+}
+
+export interface Release {
+  version: string;
+  /** The folder of its migrations. */
+  migrations: string;
+  /** The script that creates its functions. */
+  functions: string;
+  statements: AnyQuery[];
+}
+
+export function releases(): Release[] {
+  return readdirSync(RELEASES_FOLDER).map((version) => {
+    const folder = join(RELEASES_FOLDER, version);
+    const stored = JSON.parse(readFileSync(join(folder, STATEMENTS_FILE), 'utf8')) as StoredStatements;
+    return {
+      version,
+      migrations: join(folder, 'migrations'),
+      functions: readFileSync(join(folder, FUNCTIONS_FILE), 'utf8'),
+      statements: Object.entries(stored).map(([name, statement]) => ({ name, ...statement })),
+    };
+  });
+}
+
+/** Sends a release's own statements. Fails for a parameter that `values` lacks. */
+export function statementsOf({ version, statements }: Release, query: QueryExecutor) {
+  return async (name: string, values: Record<string, Value>): Promise<Record<string, unknown>[]> => {
+    const statement = statements.find((each) => each.name === name);
+    if (statement === undefined) throw new Error(`${version} has no statement ${name}.`);
+    const missing = statement.parameters.filter((parameter) => values[parameter] === undefined);
+    if (missing.length > 0) throw new Error(`Give ${name} of ${version} a value for ${missing.join(', ')}.`);
+    // Another name, so that a connection prepares it beside that of this version.
+    return (await query({ ...statement, name: `${version} ${name}` }, values)).rows;
+  };
+}
