@@ -6,6 +6,7 @@ import { hasCitus } from './citus.ts';
 import { type Database, PLANNER } from './database.ts';
 import { distribute, prepareCluster } from './distribute.ts';
 import { throwDatabaseError } from './errors.ts';
+import { failingWithFirstFault } from './first-fault.ts';
 import { defineQuery, type QueryExecutor, type Value } from './query.ts';
 import { type StatementTracer, traced } from './statement-tracer.ts';
 
@@ -76,7 +77,9 @@ export async function openPostgres(url: string, config: Config, tracer?: Stateme
     query: reads.query,
     queryBatch,
     transaction: (work, options) =>
-      transaction(pool, maxMs, options?.snapshot ?? false, (query) => work(traced(query, tracer))),
+      transaction(pool, maxMs, options?.snapshot ?? false, (query) =>
+        failingWithFirstFault(traced(query, tracer), work),
+      ),
     withJobLock: (lock, job) => withAdvisoryLock(connection, maxMs, lock, job),
     migrate: (folder, functions) => migrateOnOneConnection(url, config, folder, functions),
     pool: () => ({
@@ -211,8 +214,11 @@ async function transaction<T>(
       broken = false;
       return result;
     } catch (error) {
-      await send(client, { text: 'ROLLBACK' }, maxMs).catch(throwDatabaseError);
-      broken = false;
+      // Without a connection there is nothing to roll back, and the first fault is the one that counts.
+      broken = await send(client, { text: 'ROLLBACK' }, maxMs).then(
+        () => false,
+        () => true,
+      );
       throw error;
     }
   } finally {

@@ -5,6 +5,7 @@ import { lockDataDirectory } from './data-directory.ts';
 import type { Database, EmbeddedEvents } from './database.ts';
 import { diskGuard } from './disk-guard.ts';
 import { asDatabaseError, throwDatabaseError } from './errors.ts';
+import { failingWithFirstFault } from './first-fault.ts';
 import { openEngine, type PgliteEngine } from './pglite-engine.ts';
 import type { QueryExecutor } from './query.ts';
 import { type StatementTracer, traced } from './statement-tracer.ts';
@@ -61,7 +62,9 @@ export async function openPglite(
     transaction: (work, options) =>
       counted(async () => {
         await guard();
-        return transactionOn(client, options?.snapshot ?? false, (query) => work(traced(query, tracer)));
+        return transactionOn(client, options?.snapshot ?? false, (query) =>
+          failingWithFirstFault(traced(query, tracer), work),
+        );
       }),
     withJobLock: async (lock, job) => {
       if (lockedJobs.has(lock)) return false;
