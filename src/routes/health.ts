@@ -2,6 +2,9 @@ import fp from 'fastify-plugin';
 import { z } from 'zod';
 import { ServiceError } from '../errors.ts';
 import { problemResponses } from '../plugins/problem-responses.ts';
+import type { Database } from '../postgres/database.ts';
+import { isMigrated } from '../postgres/migrate.ts';
+import { isStandby } from '../postgres/standby.ts';
 
 /** How long `GET /readyz` waits for the database. */
 const READY_TIMEOUT_MS = 2000;
@@ -13,13 +16,12 @@ const ok = {
 };
 
 interface HealthOptions {
-  /** Whether the database has the schema that this version needs. Rejects when it does not answer. */
-  isMigrated: () => Promise<boolean>;
+  database: Database;
 }
 
 /** `GET /healthz`: the process runs. `GET /readyz`: it can do its work. */
 export const healthRoutes = fp<HealthOptions>(
-  async (app, { isMigrated }) => {
+  async (app, { database }) => {
     let draining = false;
     app.addHook('preClose', async () => {
       draining = true;
@@ -54,7 +56,8 @@ export const healthRoutes = fp<HealthOptions>(
       {
         schema: {
           operationId: 'readyz',
-          summary: 'Whether the database is reachable and migrated, and the process not about to stop',
+          summary:
+            'Whether the database is reachable, migrated and writable, and the process not about to stop',
           tags: ['operations'],
           security: [],
           response: {
@@ -62,6 +65,7 @@ export const healthRoutes = fp<HealthOptions>(
             ...problemResponses([
               databaseSilent(),
               new ServiceError('database_not_migrated'),
+              new ServiceError('database_read_only'),
               new ServiceError('shutting_down'),
             ]),
           },
@@ -69,7 +73,7 @@ export const healthRoutes = fp<HealthOptions>(
       },
       async () => {
         if (draining) throw new ServiceError('shutting_down');
-        check ??= checkDatabase(isMigrated).finally(() => {
+        check ??= checkDatabase(database).finally(() => {
           check = undefined;
         });
         await check;
@@ -87,20 +91,22 @@ declare module 'fastify' {
   }
 }
 
-async function checkDatabase(isMigrated: HealthOptions['isMigrated']): Promise<void> {
+async function checkDatabase(database: Database): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error('timeout')), READY_TIMEOUT_MS);
   });
-  let migrated: boolean;
+  let states: [migrated: boolean, standby: boolean];
   try {
-    migrated = await Promise.race([isMigrated(), timeout]);
+    states = await Promise.race([Promise.all([isMigrated(database), isStandby(database)]), timeout]);
   } catch {
     throw databaseSilent();
   } finally {
     clearTimeout(timer);
   }
+  const [migrated, standby] = states;
   if (!migrated) throw new ServiceError('database_not_migrated');
+  if (standby) throw new ServiceError('database_read_only');
 }
 
 function databaseSilent(): ServiceError {
