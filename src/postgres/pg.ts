@@ -1,12 +1,14 @@
 import pg from 'pg';
 import type { Config } from '../config.ts';
+import { OperatorError } from '../errors.ts';
 import { Deadlines } from '../util/deadlines.ts';
 import { BatchQueue } from './batch-queue.ts';
 import { hasCitus } from './citus.ts';
-import { type Database, PLANNER } from './database.ts';
+import { type Database, describeDatabase, PLANNER } from './database.ts';
 import { distribute, prepareCluster } from './distribute.ts';
 import { throwDatabaseError } from './errors.ts';
 import { failingWithFirstFault } from './first-fault.ts';
+import { describeUnfitPooler, usesPooler } from './pooler.ts';
 import { defineQuery, type QueryExecutor, type Value } from './query.ts';
 import { type StatementTracer, traced } from './statement-tracer.ts';
 
@@ -28,7 +30,8 @@ const asOptions = (settings: Record<string, string>) =>
 export const plannerOptions = asOptions(PLANNER);
 
 /** Citus has to see the tenant's id to find its shard, so it needs a plan for each call. */
-export const citusPlannerOptions = asOptions({ ...PLANNER, plan_cache_mode: 'auto' });
+const CITUS_PLANNER = { ...PLANNER, plan_cache_mode: 'auto' };
+export const citusPlannerOptions = asOptions(CITUS_PLANNER);
 
 /** How much longer the client waits than the server's own statement timeout. */
 const GRACE_MS = 1000;
@@ -42,28 +45,38 @@ const KEEP_ALIVE_AFTER_MS = 60_000;
 const BATCH_CONNECTIONS = 4;
 
 /**
- * A database server, through a pool of connections. Asks it once whether it has Citus, since that decides how it is to be used.
+ * A database server, through a pool of connections. Asks it once whether it has Citus and whether a pooler is in between, since that decides
+ * how it is to be used.
  *
  * @throws DatabaseError when it cannot be reached
+ * @throws OperatorError when the service cannot work through the pooler
  */
 export async function openPostgres(url: string, config: Config, tracer?: StatementTracer): Promise<Database> {
   const reachable: pg.ClientConfig = {
     connectionString: url,
     application_name: 'memory-service',
     connectionTimeoutMillis: config.DB_CONNECT_TIMEOUT_MS,
-    statement_timeout: config.DB_STATEMENT_TIMEOUT_MS,
-    lock_timeout: config.DB_LOCK_TIMEOUT_MS,
-    idle_in_transaction_session_timeout: config.DB_IDLE_IN_TRANSACTION_TIMEOUT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
     types,
   };
   // The server's own timeouts do not help when the server is frozen or the network drops packets.
   const maxMs = config.DB_STATEMENT_TIMEOUT_MS > 0 ? config.DB_STATEMENT_TIMEOUT_MS + GRACE_MS : 0;
-  const isCitus = await onOneConnection({ ...reachable, query_timeout: maxMs }, hasCitus).catch(
-    throwDatabaseError,
-  );
-  const connection = { ...reachable, options: isCitus ? citusPlannerOptions : plannerOptions };
+  const { isCitus, isPooled } = await onOneConnection(
+    { ...reachable, query_timeout: maxMs },
+    async (client) => ({
+      isCitus: await hasCitus(client),
+      isPooled: await usesPooler(client),
+    }),
+  ).catch(throwDatabaseError);
+  const settings = {
+    statement_timeout: String(config.DB_STATEMENT_TIMEOUT_MS),
+    lock_timeout: String(config.DB_LOCK_TIMEOUT_MS),
+    idle_in_transaction_session_timeout: String(config.DB_IDLE_IN_TRANSACTION_TIMEOUT_MS),
+    ...(isCitus ? CITUS_PLANNER : PLANNER),
+  };
+  if (isPooled) await checkPooler({ ...reachable, query_timeout: maxMs }, settings, config);
+  const connection = isPooled ? reachable : { ...reachable, options: asOptions(settings) };
   const batchSize = isCitus ? 1 : config.DB_BATCH_SIZE;
   const pool = openPool({ ...connection, max: config.DB_POOL_MAX });
   const forBatches = openPool({ ...connection, max: BATCH_CONNECTIONS });
@@ -81,7 +94,10 @@ export async function openPostgres(url: string, config: Config, tracer?: Stateme
         failingWithFirstFault(traced(query, tracer), work),
       ),
     withJobLock: (lock, job) => withAdvisoryLock(connection, maxMs, lock, job),
-    migrate: (folder, functions) => migrateOnOneConnection(url, config, folder, functions),
+    migrate: async (folder, functions) => {
+      if (isPooled) throw unmigratedBehindPooler(config);
+      await migrateOnOneConnection(url, config, folder, functions);
+    },
     pool: () => ({
       total: pool.totalCount + forBatches.totalCount,
       idle: pool.idleCount + forBatches.idleCount,
@@ -108,6 +124,23 @@ async function onOneConnection<T>(
   } finally {
     await client.end();
   }
+}
+
+async function checkPooler(
+  connection: pg.ClientConfig,
+  settings: Record<string, string>,
+  config: Config,
+): Promise<void> {
+  const fault = await onOneConnection(connection, (one) =>
+    onOneConnection(connection, (other) => describeUnfitPooler(one, other, settings)),
+  ).catch(throwDatabaseError);
+  if (fault !== undefined) throw new OperatorError(`Cannot use ${describeDatabase(config)}: ${fault}`);
+}
+
+function unmigratedBehindPooler(config: Config): OperatorError {
+  return new OperatorError(
+    `Cannot migrate ${describeDatabase(config)} through a pooler: run memory-service migrate with a DATABASE_URL that names the server itself.`,
+  );
 }
 
 function openPool(config: pg.PoolConfig): pg.Pool {
@@ -229,17 +262,12 @@ async function transaction<T>(
 const tryLockQuery = defineQuery<{ lock: number }, { locked: boolean }>(
   'try_lock',
   ['lock'],
-  'SELECT pg_try_advisory_lock($1::bigint) AS locked',
-);
-const unlockQuery = defineQuery<{ lock: number }>(
-  'unlock',
-  ['lock'],
-  'SELECT pg_advisory_unlock($1::bigint)',
+  'SELECT pg_try_advisory_xact_lock($1::bigint) AS locked',
 );
 
 /**
- * Holds a session-level advisory lock while a job runs. The lock has its own connection, so that the job also works with a pool of one.
- * The end of the session releases the lock.
+ * Holds an advisory lock while a job runs: until the end of a transaction, because a pooler would keep the session. The lock has its own
+ * connection, so that the job also works with a pool of one.
  */
 async function withAdvisoryLock(
   connection: pg.ClientConfig,
@@ -248,13 +276,14 @@ async function withAdvisoryLock(
   job: () => Promise<void>,
 ): Promise<boolean> {
   return onOneConnection(connection, async (client) => {
-    const query = executorOn(client, maxMs);
-    const { rows } = await query(tryLockQuery, { lock });
-    if (rows[0]?.locked !== true) return false;
-    await job();
+    const begin = { text: 'BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0' };
+    await send(client, begin, maxMs).catch(throwDatabaseError);
+    const { rows } = await executorOn(client, maxMs)(tryLockQuery, { lock });
+    const isLocked = rows[0]?.locked === true;
+    if (isLocked) await job();
     // Rejects when the connection, and so the lock, was lost.
-    await query(unlockQuery, { lock });
-    return true;
+    await send(client, { text: 'COMMIT' }, maxMs).catch(throwDatabaseError);
+    return isLocked;
   });
 }
 
