@@ -33,6 +33,12 @@ export const plannerOptions = asOptions(PLANNER);
 const CITUS_PLANNER = { ...PLANNER, plan_cache_mode: 'auto' };
 export const citusPlannerOptions = asOptions(CITUS_PLANNER);
 
+const NO_TIME_LIMITS = {
+  statement_timeout: '0',
+  lock_timeout: '0',
+  idle_in_transaction_session_timeout: '0',
+};
+
 /** How much longer the client waits than the server's own statement timeout. */
 const GRACE_MS = 1000;
 
@@ -304,6 +310,8 @@ async function migrateOnOneConnection(
     connectionString: url,
     application_name: 'memory-service migrate',
     connectionTimeoutMillis: config.DB_CONNECT_TIMEOUT_MS,
+    // The role may have limits of its own, such as those that it needs behind a pooler.
+    options: asOptions(NO_TIME_LIMITS),
   };
   // The end of the session releases the lock.
   await onOneConnection(connection, async (client) => {

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/postgres/database.ts';
-import { migrate } from '../../src/postgres/migrate.ts';
+import { isMigrated, migrate } from '../../src/postgres/migrate.ts';
 import { createTestDatabase, openPool, skipOnCitus } from '../support/database.ts';
 import { Workload } from '../support/faults/workload.ts';
 import { assertInvariants } from '../support/invariants.ts';
@@ -12,6 +12,8 @@ import { freshTenant, startService } from '../support/service.ts';
 const version = await pgbouncerVersion();
 const tracksStatements = version !== undefined && (version[0] > 1 || version[1] >= 21);
 const TRACKING = tracksStatements ? { max_prepared_statements: 200 } : {};
+
+const open = (url: string) => openDatabase(loadConfig({ DATABASE_URL: url }));
 
 /** What the service tells an operator to run. */
 const COMMANDS = /ALTER ROLE CURRENT_USER IN DATABASE \w+ SET \w+ = \w+;/g;
@@ -39,7 +41,6 @@ describe('behind PgBouncer', () => {
     ['session', SESSION],
     ...(tracksStatements ? ([['transaction', TRANSACTION]] as [string, typeof TRANSACTION][]) : []),
   ];
-  const open = (url: string) => openDatabase(loadConfig({ DATABASE_URL: url }));
 
   /** Runs what the service tells an operator to run. Returns the line that it says. */
   async function giveSettings(databaseUrl: string, settings: Record<string, string | number>) {
@@ -148,4 +149,17 @@ describe('behind PgBouncer', () => {
     });
     await own.drop();
   });
+});
+
+it('migrates without the time limits that a role has for its sessions behind a pooler', async () => {
+  const own = await createTestDatabase({ migrated: false });
+  const pool = openPool(own.url);
+  const name = new URL(own.url).pathname.slice(1);
+  await pool.query(`ALTER ROLE CURRENT_USER IN DATABASE ${name} SET statement_timeout = 1`);
+  await pool.end();
+  const database = await open(own.url);
+  await migrate(database);
+  expect(await isMigrated(database)).toBe(true);
+  await database.close();
+  await own.drop();
 });
