@@ -3,13 +3,14 @@ import type { Config } from '../config.ts';
 import { OperatorError } from '../errors.ts';
 import { Deadlines } from '../util/deadlines.ts';
 import { BatchQueue } from './batch-queue.ts';
+import { encoded } from './binary-arrays.ts';
 import { hasCitus } from './citus.ts';
 import { type Database, describeDatabase, PLANNER } from './database.ts';
 import { distribute, prepareCluster } from './distribute.ts';
 import { throwDatabaseError } from './errors.ts';
 import { failingWithFirstFault } from './first-fault.ts';
 import { describeUnfitPooler, usesPooler } from './pooler.ts';
-import { defineQuery, type QueryExecutor, type Value } from './query.ts';
+import { defineQuery, type QueryExecutor } from './query.ts';
 import { type StatementTracer, traced } from './statement-tracer.ts';
 
 /** Advisory lock key. Arbitrary, but every replica must use the same value. */
@@ -156,33 +157,6 @@ function openPool(config: pg.PoolConfig): pg.Pool {
   // The pool does not listen while a connection is checked out. The running or next query rejects.
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
-}
-
-/**
- * Encodes arrays of strings in Postgres' binary format, which pg sends for a Buffer. The text format scans each character for quotes, here
- * and on the server (docs/decisions/0002-binary-arrays.md).
- */
-function encoded(value: Value | undefined): unknown {
-  return Array.isArray(value) && value.some((each) => typeof each === 'string')
-    ? textArray(value as (string | null)[])
-    : value;
-}
-
-/** The binary format of `text[]`: array_recv in Postgres' src/backend/utils/adt/arrayfuncs.c. */
-function textArray(strings: (string | null)[]): Buffer {
-  const lengths = strings.map((each) => (each === null ? 0 : Buffer.byteLength(each)));
-  const buffer = Buffer.allocUnsafe(20 + lengths.reduce((sum, length) => sum + 4 + length, 0));
-  buffer.writeInt32BE(1, 0); // dimensions
-  buffer.writeInt32BE(strings.includes(null) ? 1 : 0, 4);
-  buffer.writeInt32BE(pg.types.builtins.TEXT, 8);
-  buffer.writeInt32BE(strings.length, 12);
-  buffer.writeInt32BE(1, 16); // the first index
-  let at = 20;
-  for (const [i, string] of strings.entries()) {
-    at = buffer.writeInt32BE(string === null ? -1 : (lengths[i] ?? 0), at);
-    if (string !== null) at += buffer.write(string, at);
-  }
-  return buffer;
 }
 
 const deadlines = new Deadlines();

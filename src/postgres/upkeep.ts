@@ -3,7 +3,7 @@ import { throwDatabaseError } from './errors.ts';
 
 /*
  * What the background processes of a server do, which the embedded database does not have: checkpoints and autovacuum. Without them its
- * log and its tables grow as long as it runs. See docs/decisions/0011-upkeep-of-the-embedded-database.md.
+ * log and its tables grow as long as it runs. See docs/decisions/0012-upkeep-of-the-embedded-database.md.
  */
 
 type Client = Pick<PGliteInterface, 'exec' | 'query'>;
