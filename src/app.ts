@@ -18,7 +18,6 @@ import { openapi } from './plugins/openapi.ts';
 import { rateLimit } from './plugins/rate-limit.ts';
 import { requestTracing } from './plugins/tracing.ts';
 import type { Database } from './postgres/database.ts';
-import { schemaState } from './postgres/migrate.ts';
 import { createSecretScanner } from './redaction/scanner.ts';
 import { docsRoutes } from './routes/docs.ts';
 import { executeRoute } from './routes/execute.ts';
@@ -88,7 +87,7 @@ export async function buildApp(options: {
       timeoutMs: config.HANDLER_TIMEOUT_MS,
     });
   });
-  await app.register(healthRoutes, { schemaState: () => schemaState(database) });
+  await app.register(healthRoutes, { database });
   await app.register(metricsRoute, { metrics });
   await app.register(docsRoutes, { title: 'Memory service API' });
   await app.register(indexRoute);

@@ -330,6 +330,14 @@ export const ERROR_CATALOG = {
       retryAfter: 2,
     }),
   },
+  database_read_only: {
+    description: 'The database is a standby, which cannot write.',
+    problem: () => ({
+      status: 503,
+      message: 'The database is a standby, which cannot write: DATABASE_URL has to name the primary.',
+      retryAfter: 2,
+    }),
+  },
   shutting_down: {
     description: 'The process is about to stop.',
     problem: () => ({ status: 503, message: 'The service is shutting down.', retryAfter: 2 }),

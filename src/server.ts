@@ -135,12 +135,13 @@ async function takeCommands(config: Config, database: Database, log: Logger): Pr
   }
 }
 
-const CLEANING_INTERVAL_MS = 60 * 60 * 1000;
-const FIRST_CLEANING_AFTER_MS = 60 * 1000;
+const CLEANING = { firstAfterMs: 60 * 1000, everyMs: 60 * 60 * 1000 };
+/** Often, because a run takes the longer the more was deleted, and every request waits for it. */
+const VACUUMING = { firstAfterMs: 5000, everyMs: 5000 };
 
 /** Starts the background work of a serving process; the returned function ends it. */
 function startJobs(config: Config, database: Database, log: Logger): () => Promise<void> {
-  const jobs = {
+  const cleaning = {
     expiration: async () => {
       const expired = await expireFiles(database, {
         defaultTtlDays: config.MEMORY_TTL_DAYS,
@@ -162,14 +163,14 @@ function startJobs(config: Config, database: Database, log: Logger): () => Promi
       if (pruned && pruned.versions > 0) log.info(pruned, 'pruned the history');
     },
   };
-  const stops = Object.entries(jobs).map(([job, work]) =>
+  const start = (job: string, work: () => Promise<void>, times: typeof CLEANING) =>
     schedule(work, {
-      firstAfterMs: FIRST_CLEANING_AFTER_MS,
-      everyMs: CLEANING_INTERVAL_MS,
+      ...times,
       onError: (error) =>
         log.error({ job, fault: asDatabaseError(error).code }, 'a job failed; it is tried again later'),
-    }),
-  );
+    });
+  const stops = Object.entries(cleaning).map(([job, work]) => start(job, work, CLEANING));
+  if (database.vacuum) stops.push(start('vacuum', database.vacuum, VACUUMING));
   return async () => {
     await Promise.all(stops.map((stop) => stop()));
   };

@@ -30,6 +30,7 @@ const DATABASE_FAULTS: Partial<Record<string, string>> = {
   28000: "it does not let this user in from here; check DATABASE_URL and the server's pg_hba.conf",
   '3D000': 'there is no such database on the server; create it, or check DATABASE_URL',
   42501: 'the user may not create tables; make it the owner of the database',
+  '08P01': 'a pooler there refuses the connection; its log says why',
   25006: 'it is read-only; check that DATABASE_URL names the primary',
 };
 

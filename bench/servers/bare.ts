@@ -39,10 +39,9 @@ export async function executeBare(query: Execute, tenant: string, input: Input):
   switch (input.command) {
     case 'view': {
       const { path } = input;
-      const accessedBefore = '2000-01-01';
       const { rows } = path.endsWith('.md')
-        ? await lookupFile(query, { tenant, path, accessedBefore })
-        : await lookup(query, { tenant, path, maxEntries: 10_000, accessedBefore });
+        ? await lookupFile(query, { tenant, path })
+        : await lookup(query, { tenant, path, maxEntries: 10_000 });
       return show(path, rows as LookupRow[]);
     }
     case 'create': {

@@ -14,7 +14,6 @@ export async function explainAll({ query }: BenchDatabase, tenant: string): Prom
     tenant,
     path: FILE,
     maxEntries: 5000,
-    accessedBefore: new Date().toISOString(),
   };
   const parts: string[] = [];
   const explain = async (title: string, index: number, own: Record<string, unknown>) => {

@@ -16,7 +16,6 @@ import { openapi } from '../plugins/openapi.ts';
 import { handleError } from '../plugins/problem-details.ts';
 import { requestTracing } from '../plugins/tracing.ts';
 import type { Database } from '../postgres/database.ts';
-import { schemaState } from '../postgres/migrate.ts';
 import { docsRoutes } from '../routes/docs.ts';
 import { healthRoutes } from '../routes/health.ts';
 import type { Tracing } from '../tracing/tracing.ts';
@@ -107,7 +106,7 @@ export async function buildAdminApp(options: {
     },
     { prefix: '/v1' },
   );
-  await app.register(healthRoutes, { schemaState: () => schemaState(database) });
+  await app.register(healthRoutes, { database });
   await app.register(docsRoutes, { title: 'Memory service administration' });
   await app.register(consoleRoutes);
   return app;

@@ -4,6 +4,7 @@ import { newApiKey } from './api-key.ts';
 import {
   createKeyOnceQuery,
   createKeyQuery,
+  type FoundKeyRow,
   findKeyQuery,
   type KeyRow,
   keepTenantQuery,
@@ -52,7 +53,7 @@ export class Keys {
   }
 
   /** @param hash the key's SHA-256 in hexadecimal */
-  async find(hash: string): Promise<KeyRow | undefined> {
+  async find(hash: string): Promise<FoundKeyRow | undefined> {
     return (await this.#database.query(findKeyQuery, { hash })).rows[0];
   }
 
@@ -112,8 +113,7 @@ export class Keys {
 
   /** @throws OperatorError when the key does not exist or is already revoked. */
   async revoke(id: string): Promise<void> {
-    const params = { id, now: new Date().toISOString() };
-    if ((await this.#database.query(revokeKeyQuery, params)).count === 1) return;
+    if ((await this.#database.query(revokeKeyQuery, { id })).count === 1) return;
     throw new OperatorError(
       `There is no key ${id}, or it is already revoked. See: memory-service keys list`,
       { code: 'not_found' },
@@ -121,6 +121,6 @@ export class Keys {
   }
 
   async noteUse(hashes: string[]): Promise<void> {
-    await this.#database.query(noteKeyUseQuery, { hashes, now: new Date().toISOString() });
+    await this.#database.query(noteKeyUseQuery, { hashes });
   }
 }

@@ -17,10 +17,25 @@ export interface KeyRow {
 const COLUMNS = `id, tenant_id AS tenant, is_admin AS "isAdmin", access, label, created_at AS "createdAt", expires_at AS "expiresAt",
   revoked_at AS "revokedAt", last_used_at AS "lastUsedAt"`;
 
-export const findKeyQuery = defineQuery<{ hash: string }, KeyRow>(
+/** A key with its times relative to now, in milliseconds by the database's clock: a replica with a wrong clock would accept expired keys. */
+export interface FoundKeyRow extends Pick<KeyRow, 'id' | 'label' | 'tenant' | 'isAdmin' | 'access'> {
+  isRevoked: boolean;
+  /** Null for a key that does not expire. */
+  expiresInMs: number | null;
+  /** Null for a key that was never used. */
+  usedMsAgo: number | null;
+}
+
+const milliseconds = (interval: string) => `(EXTRACT(EPOCH FROM ${interval}) * 1000)::double precision`;
+
+export const findKeyQuery = defineQuery<{ hash: string }, FoundKeyRow>(
   'find_key',
   ['hash'],
-  `SELECT ${COLUMNS} FROM api_keys WHERE hash = $1`,
+  `
+SELECT id, label, tenant_id AS tenant, is_admin AS "isAdmin", access, revoked_at IS NOT NULL AS "isRevoked",
+  ${milliseconds('expires_at - now()')} AS "expiresInMs", ${milliseconds('now() - last_used_at')} AS "usedMsAgo"
+FROM api_keys WHERE hash = $1
+`,
 );
 
 type NewKeyParams = {
@@ -72,10 +87,10 @@ ORDER BY created_at DESC, id LIMIT $4::bigint
 );
 
 /** `count` is 0 when the key does not exist or is already revoked. */
-export const revokeKeyQuery = defineQuery<{ id: string; now: string }>(
+export const revokeKeyQuery = defineQuery<{ id: string }>(
   'revoke_key',
-  ['id', 'now'],
-  'UPDATE api_keys SET revoked_at = $2::timestamptz WHERE id = $1 AND revoked_at IS NULL',
+  ['id'],
+  'UPDATE api_keys SET revoked_at = now() WHERE id = $1 AND revoked_at IS NULL',
 );
 
 /** Gives a tenant's keys to another tenant. */
@@ -85,10 +100,10 @@ export const moveKeysQuery = defineQuery<{ tenant: string; to: string }>(
   'UPDATE api_keys SET tenant_id = $2 WHERE tenant_id = $1',
 );
 
-export const noteKeyUseQuery = defineQuery<{ hashes: string[]; now: string }>(
+export const noteKeyUseQuery = defineQuery<{ hashes: string[] }>(
   'note_key_use',
-  ['hashes', 'now'],
-  'UPDATE api_keys SET last_used_at = $2::timestamptz WHERE hash = ANY ($1::text[])',
+  ['hashes'],
+  'UPDATE api_keys SET last_used_at = now() WHERE hash = ANY ($1::text[])',
 );
 
 export const apiKeyQueries = [

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { hashOf, isApiKey } from '../api-keys/api-key.ts';
 import type { Keys } from '../api-keys/api-keys.ts';
-import type { KeyRow } from '../api-keys/queries.ts';
+import type { FoundKeyRow } from '../api-keys/queries.ts';
 import { ServiceError } from '../errors.ts';
 import type { Actor } from '../memory/origin.ts';
 import type { ConcurrencyLimiter } from '../util/concurrency-limiter.ts';
@@ -16,10 +16,9 @@ const REMEMBERED_VALID_KEYS = 100_000;
 /** How old a key's last-used time may get before it is written again. */
 const LAST_USED_RESOLUTION_MS = 5 * 60_000;
 
-/** A cached key; times in milliseconds. */
-export interface KnownKey extends Pick<KeyRow, 'tenant' | 'isAdmin' | 'access'> {
+/** A cached key; times as of `performance.now()`, which no correction of the clock changes. */
+export interface KnownKey extends Pick<FoundKeyRow, 'tenant' | 'isAdmin' | 'access' | 'isRevoked'> {
   actor: Actor;
-  isRevoked: boolean;
   expiresAt: number;
   lastUsedAt: number;
 }
@@ -56,7 +55,10 @@ export class KnownKeys {
     this.#known = new LRUCache({
       max: CACHED_KEYS,
       ttl,
-      fetchMethod: async (hash) => knownKey(await keys.find(hash)),
+      fetchMethod: async (hash) => {
+        const askedAt = performance.now();
+        return knownKey(await keys.find(hash), askedAt);
+      },
     });
   }
 
@@ -95,25 +97,24 @@ export class KnownKeys {
   }
 
   #noteUse(hash: string, key: KnownKey): void {
-    const now = Date.now();
+    const now = performance.now();
     if (now - key.lastUsedAt < LAST_USED_RESOLUTION_MS) return;
     key.lastUsedAt = now;
     this.#used.add(hash, hash);
   }
 }
 
-function knownKey(row: KeyRow | undefined): KnownKey | undefined {
+function knownKey(row: FoundKeyRow | undefined, now: number): KnownKey | undefined {
   if (row === undefined) return undefined;
-  const { id, label, tenant, isAdmin, access, revokedAt, expiresAt, lastUsedAt } = row;
+  const { id, label, tenant, isAdmin, access, isRevoked, expiresInMs, usedMsAgo } = row;
   return {
-    ...{ tenant, isAdmin, access },
+    ...{ tenant, isAdmin, access, isRevoked },
     actor: { type: 'api_key', id, label },
-    isRevoked: revokedAt !== null,
-    expiresAt: expiresAt === null ? Number.POSITIVE_INFINITY : new Date(expiresAt).getTime(),
-    lastUsedAt: lastUsedAt === null ? 0 : new Date(lastUsedAt).getTime(),
+    expiresAt: now + (expiresInMs ?? Number.POSITIVE_INFINITY),
+    lastUsedAt: now - (usedMsAgo ?? Number.POSITIVE_INFINITY),
   };
 }
 
 function isValid({ isRevoked, expiresAt }: KnownKey): boolean {
-  return !isRevoked && expiresAt > Date.now();
+  return !isRevoked && expiresAt > performance.now();
 }

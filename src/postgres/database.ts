@@ -38,6 +38,8 @@ export interface Database {
    * @param functions the script that creates the functions
    */
   migrate(folder: string, functions: string): Promise<void>;
+  /** Makes the space of deleted rows usable again. Of the embedded database only: a server does that by itself. */
+  vacuum?(): Promise<void>;
   pool(): PoolState;
   /** Waits for running queries, then closes the connections. */
   close(): Promise<void>;

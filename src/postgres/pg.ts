@@ -1,12 +1,16 @@
 import pg from 'pg';
 import type { Config } from '../config.ts';
+import { OperatorError } from '../errors.ts';
 import { Deadlines } from '../util/deadlines.ts';
 import { BatchQueue } from './batch-queue.ts';
+import { encoded } from './binary-arrays.ts';
 import { hasCitus } from './citus.ts';
-import { type Database, PLANNER } from './database.ts';
+import { type Database, describeDatabase, PLANNER } from './database.ts';
 import { distribute, prepareCluster } from './distribute.ts';
 import { throwDatabaseError } from './errors.ts';
-import { defineQuery, type QueryExecutor, type Value } from './query.ts';
+import { failingWithFirstFault } from './first-fault.ts';
+import { describeUnfitPooler, usesPooler } from './pooler.ts';
+import { defineQuery, type QueryExecutor } from './query.ts';
 import { type StatementTracer, traced } from './statement-tracer.ts';
 
 /** Advisory lock key. Arbitrary, but every replica must use the same value. */
@@ -27,7 +31,14 @@ const asOptions = (settings: Record<string, string>) =>
 export const plannerOptions = asOptions(PLANNER);
 
 /** Citus has to see the tenant's id to find its shard, so it needs a plan for each call. */
-export const citusPlannerOptions = asOptions({ ...PLANNER, plan_cache_mode: 'auto' });
+const CITUS_PLANNER = { ...PLANNER, plan_cache_mode: 'auto' };
+export const citusPlannerOptions = asOptions(CITUS_PLANNER);
+
+const NO_TIME_LIMITS = {
+  statement_timeout: '0',
+  lock_timeout: '0',
+  idle_in_transaction_session_timeout: '0',
+};
 
 /** How much longer the client waits than the server's own statement timeout. */
 const GRACE_MS = 1000;
@@ -41,28 +52,38 @@ const KEEP_ALIVE_AFTER_MS = 60_000;
 const BATCH_CONNECTIONS = 4;
 
 /**
- * A database server, through a pool of connections. Asks it once whether it has Citus, since that decides how it is to be used.
+ * A database server, through a pool of connections. Asks it once whether it has Citus and whether a pooler is in between, since that decides
+ * how it is to be used.
  *
  * @throws DatabaseError when it cannot be reached
+ * @throws OperatorError when the service cannot work through the pooler
  */
 export async function openPostgres(url: string, config: Config, tracer?: StatementTracer): Promise<Database> {
   const reachable: pg.ClientConfig = {
     connectionString: url,
     application_name: 'memory-service',
     connectionTimeoutMillis: config.DB_CONNECT_TIMEOUT_MS,
-    statement_timeout: config.DB_STATEMENT_TIMEOUT_MS,
-    lock_timeout: config.DB_LOCK_TIMEOUT_MS,
-    idle_in_transaction_session_timeout: config.DB_IDLE_IN_TRANSACTION_TIMEOUT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
     types,
   };
   // The server's own timeouts do not help when the server is frozen or the network drops packets.
   const maxMs = config.DB_STATEMENT_TIMEOUT_MS > 0 ? config.DB_STATEMENT_TIMEOUT_MS + GRACE_MS : 0;
-  const isCitus = await onOneConnection({ ...reachable, query_timeout: maxMs }, hasCitus).catch(
-    throwDatabaseError,
-  );
-  const connection = { ...reachable, options: isCitus ? citusPlannerOptions : plannerOptions };
+  const { isCitus, isPooled } = await onOneConnection(
+    { ...reachable, query_timeout: maxMs },
+    async (client) => ({
+      isCitus: await hasCitus(client),
+      isPooled: await usesPooler(client),
+    }),
+  ).catch(throwDatabaseError);
+  const settings = {
+    statement_timeout: String(config.DB_STATEMENT_TIMEOUT_MS),
+    lock_timeout: String(config.DB_LOCK_TIMEOUT_MS),
+    idle_in_transaction_session_timeout: String(config.DB_IDLE_IN_TRANSACTION_TIMEOUT_MS),
+    ...(isCitus ? CITUS_PLANNER : PLANNER),
+  };
+  if (isPooled) await checkPooler({ ...reachable, query_timeout: maxMs }, settings, config);
+  const connection = isPooled ? reachable : { ...reachable, options: asOptions(settings) };
   const batchSize = isCitus ? 1 : config.DB_BATCH_SIZE;
   const pool = openPool({ ...connection, max: config.DB_POOL_MAX });
   const forBatches = openPool({ ...connection, max: BATCH_CONNECTIONS });
@@ -76,9 +97,14 @@ export async function openPostgres(url: string, config: Config, tracer?: Stateme
     query: reads.query,
     queryBatch,
     transaction: (work, options) =>
-      transaction(pool, maxMs, options?.snapshot ?? false, (query) => work(traced(query, tracer))),
+      transaction(pool, maxMs, options?.snapshot ?? false, (query) =>
+        failingWithFirstFault(traced(query, tracer), work),
+      ),
     withJobLock: (lock, job) => withAdvisoryLock(connection, maxMs, lock, job),
-    migrate: (folder, functions) => migrateOnOneConnection(url, config, folder, functions),
+    migrate: async (folder, functions) => {
+      if (isPooled) throw unmigratedBehindPooler(config);
+      await migrateOnOneConnection(url, config, folder, functions);
+    },
     pool: () => ({
       total: pool.totalCount + forBatches.totalCount,
       idle: pool.idleCount + forBatches.idleCount,
@@ -107,6 +133,23 @@ async function onOneConnection<T>(
   }
 }
 
+async function checkPooler(
+  connection: pg.ClientConfig,
+  settings: Record<string, string>,
+  config: Config,
+): Promise<void> {
+  const fault = await onOneConnection(connection, (one) =>
+    onOneConnection(connection, (other) => describeUnfitPooler(one, other, settings)),
+  ).catch(throwDatabaseError);
+  if (fault !== undefined) throw new OperatorError(`Cannot use ${describeDatabase(config)}: ${fault}`);
+}
+
+function unmigratedBehindPooler(config: Config): OperatorError {
+  return new OperatorError(
+    `Cannot migrate ${describeDatabase(config)} through a pooler: run memory-service migrate with a DATABASE_URL that names the server itself.`,
+  );
+}
+
 function openPool(config: pg.PoolConfig): pg.Pool {
   const pool = new pg.Pool({ ...config, idleTimeoutMillis: IDLE_TIMEOUT_MS });
   // The pool replaces a broken idle connection; without a listener the error would end the process.
@@ -114,33 +157,6 @@ function openPool(config: pg.PoolConfig): pg.Pool {
   // The pool does not listen while a connection is checked out. The running or next query rejects.
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
-}
-
-/**
- * Encodes arrays of strings in Postgres' binary format, which pg sends for a Buffer. The text format scans each character for quotes, here
- * and on the server (docs/decisions/0002-binary-arrays.md).
- */
-function encoded(value: Value | undefined): unknown {
-  return Array.isArray(value) && value.some((each) => typeof each === 'string')
-    ? textArray(value as (string | null)[])
-    : value;
-}
-
-/** The binary format of `text[]`: array_recv in Postgres' src/backend/utils/adt/arrayfuncs.c. */
-function textArray(strings: (string | null)[]): Buffer {
-  const lengths = strings.map((each) => (each === null ? 0 : Buffer.byteLength(each)));
-  const buffer = Buffer.allocUnsafe(20 + lengths.reduce((sum, length) => sum + 4 + length, 0));
-  buffer.writeInt32BE(1, 0); // dimensions
-  buffer.writeInt32BE(strings.includes(null) ? 1 : 0, 4);
-  buffer.writeInt32BE(pg.types.builtins.TEXT, 8);
-  buffer.writeInt32BE(strings.length, 12);
-  buffer.writeInt32BE(1, 16); // the first index
-  let at = 20;
-  for (const [i, string] of strings.entries()) {
-    at = buffer.writeInt32BE(string === null ? -1 : (lengths[i] ?? 0), at);
-    if (string !== null) at += buffer.write(string, at);
-  }
-  return buffer;
 }
 
 const deadlines = new Deadlines();
@@ -211,8 +227,11 @@ async function transaction<T>(
       broken = false;
       return result;
     } catch (error) {
-      await send(client, { text: 'ROLLBACK' }, maxMs).catch(throwDatabaseError);
-      broken = false;
+      // Without a connection there is nothing to roll back, and the first fault is the one that counts.
+      broken = await send(client, { text: 'ROLLBACK' }, maxMs).then(
+        () => false,
+        () => true,
+      );
       throw error;
     }
   } finally {
@@ -223,17 +242,12 @@ async function transaction<T>(
 const tryLockQuery = defineQuery<{ lock: number }, { locked: boolean }>(
   'try_lock',
   ['lock'],
-  'SELECT pg_try_advisory_lock($1::bigint) AS locked',
-);
-const unlockQuery = defineQuery<{ lock: number }>(
-  'unlock',
-  ['lock'],
-  'SELECT pg_advisory_unlock($1::bigint)',
+  'SELECT pg_try_advisory_xact_lock($1::bigint) AS locked',
 );
 
 /**
- * Holds a session-level advisory lock while a job runs. The lock has its own connection, so that the job also works with a pool of one.
- * The end of the session releases the lock.
+ * Holds an advisory lock while a job runs: until the end of a transaction, because a pooler would keep the session. The lock has its own
+ * connection, so that the job also works with a pool of one.
  */
 async function withAdvisoryLock(
   connection: pg.ClientConfig,
@@ -242,13 +256,14 @@ async function withAdvisoryLock(
   job: () => Promise<void>,
 ): Promise<boolean> {
   return onOneConnection(connection, async (client) => {
-    const query = executorOn(client, maxMs);
-    const { rows } = await query(tryLockQuery, { lock });
-    if (rows[0]?.locked !== true) return false;
-    await job();
+    const begin = { text: 'BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0' };
+    await send(client, begin, maxMs).catch(throwDatabaseError);
+    const { rows } = await executorOn(client, maxMs)(tryLockQuery, { lock });
+    const isLocked = rows[0]?.locked === true;
+    if (isLocked) await job();
     // Rejects when the connection, and so the lock, was lost.
-    await query(unlockQuery, { lock });
-    return true;
+    await send(client, { text: 'COMMIT' }, maxMs).catch(throwDatabaseError);
+    return isLocked;
   });
 }
 
@@ -269,6 +284,8 @@ async function migrateOnOneConnection(
     connectionString: url,
     application_name: 'memory-service migrate',
     connectionTimeoutMillis: config.DB_CONNECT_TIMEOUT_MS,
+    // The role may have limits of its own, such as those that it needs behind a pooler.
+    options: asOptions(NO_TIME_LIMITS),
   };
   // The end of the session releases the lock.
   await onOneConnection(connection, async (client) => {

@@ -5,6 +5,7 @@ import { OperatorError } from '../errors.ts';
 import { damagedDatabase, hasDatabase } from './data-directory.ts';
 import { type EmbeddedEvents, PLANNER } from './database.ts';
 import { freeBytes, mebibytes, NEW_DATABASE_BYTES, RESERVED_BYTES } from './disk-space.ts';
+import { LOG_SETTINGS } from './upkeep.ts';
 
 /** How Postgres announces on standard error that it stops. `Aborted` comes from WebAssembly. */
 const END = /\b(?:PANIC|FATAL): +(.*)|^(Aborted)\(/;
@@ -25,7 +26,9 @@ export class PgliteEngine extends PGlite {
    */
   constructor(folder: string, onEnd: (reason: string) => void) {
     const end: { reason?: string } = {};
+    const settings = Object.entries(LOG_SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     super(folder, {
+      startParams: [...PGlite.defaultStartParams, ...settings],
       onStderr: (line) => {
         const [, message, aborted] = END.exec(line) ?? [];
         const reason = message ?? aborted;

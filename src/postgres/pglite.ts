@@ -1,13 +1,15 @@
 import { join } from 'node:path';
-import { type PGliteInterface, types } from '@electric-sql/pglite';
+import { type PGliteInterface, type Transaction, types } from '@electric-sql/pglite';
 import { BatchQueue } from './batch-queue.ts';
 import { lockDataDirectory } from './data-directory.ts';
 import type { Database, EmbeddedEvents } from './database.ts';
 import { diskGuard } from './disk-guard.ts';
 import { asDatabaseError, throwDatabaseError } from './errors.ts';
+import { failingWithFirstFault } from './first-fault.ts';
 import { openEngine, type PgliteEngine } from './pglite-engine.ts';
 import type { QueryExecutor } from './query.ts';
 import { type StatementTracer, traced } from './statement-tracer.ts';
+import { checkpoints, vacuumTables } from './upkeep.ts';
 
 /**
  * The embedded database in a folder: one connection, in this process, one process at a time.
@@ -30,7 +32,8 @@ export async function openPglite(
     throw error;
   }
   const guard = diskGuard(folder, client, events);
-  const execute = executorOn(client);
+  const checkpoint = checkpoints();
+  const execute = executorOn(client, checkpoint);
   const query = traced(async (statement, params) => {
     await guard();
     return execute(statement, params);
@@ -61,7 +64,9 @@ export async function openPglite(
     transaction: (work, options) =>
       counted(async () => {
         await guard();
-        return transactionOn(client, options?.snapshot ?? false, (query) => work(traced(query, tracer)));
+        return transactionOn(client, options?.snapshot ?? false, (transaction) =>
+          failingWithFirstFault(traced(executorOn(transaction, checkpoint), tracer), work),
+        );
       }),
     withJobLock: async (lock, job) => {
       if (lockedJobs.has(lock)) return false;
@@ -81,6 +86,7 @@ export async function openPglite(
         await migrate(drizzle(client), { migrationsFolder });
         await client.exec(functions);
       }),
+    vacuum: () => counted(() => vacuumTables(client)),
     pool: () => ({
       total: 1,
       idle: running === 0 ? 1 : 0,
@@ -103,14 +109,14 @@ export async function openPglite(
 async function transactionOn<T>(
   client: PgliteEngine,
   snapshot: boolean,
-  work: (query: QueryExecutor) => Promise<T>,
+  work: (transaction: Transaction) => Promise<T>,
 ): Promise<T> {
   let failure: unknown;
   try {
     return await client.transaction(async (transaction) => {
       if (snapshot) await transaction.exec('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
       try {
-        return await work(executorOn(transaction));
+        return await work(transaction);
       } catch (error) {
         failure = error;
         throw error;
@@ -124,9 +130,13 @@ async function transactionOn<T>(
 /** Times stay text, as with pg. */
 const parsers = { [types.TIMESTAMPTZ]: (text: string) => text };
 
-/** Executes queries on PGlite or in a transaction of it. Throws `DatabaseError`. */
-function executorOn(client: Pick<PGliteInterface, 'query'>): QueryExecutor {
+/** Executes queries on PGlite or in a transaction of it, each after `prepare`. Throws `DatabaseError`. */
+function executorOn<Client extends PGliteInterface | Transaction>(
+  client: Client,
+  prepare: (client: Client) => Promise<void>,
+): QueryExecutor {
   return async ({ sql, parameters }, params) => {
+    await prepare(client);
     const values = parameters.map((parameter) => params[parameter]);
     const { rows, affectedRows = 0 } = await client.query(sql, values, { parsers }).catch(throwDatabaseError);
     return { rows: rows as never[], count: affectedRows };

@@ -2,7 +2,9 @@ import fp from 'fastify-plugin';
 import { z } from 'zod';
 import { ServiceError } from '../errors.ts';
 import { problemResponses } from '../plugins/problem-responses.ts';
-import type { SchemaState } from '../postgres/migrate.ts';
+import type { Database } from '../postgres/database.ts';
+import { type SchemaState, schemaState } from '../postgres/migrate.ts';
+import { isStandby } from '../postgres/standby.ts';
 
 /** How long `GET /readyz` waits for the database. */
 const READY_TIMEOUT_MS = 2000;
@@ -14,13 +16,12 @@ const ok = {
 };
 
 interface HealthOptions {
-  /** Rejects when the database does not answer. */
-  schemaState: () => Promise<SchemaState>;
+  database: Database;
 }
 
 /** `GET /healthz`: the process runs. `GET /readyz`: it can do its work. */
 export const healthRoutes = fp<HealthOptions>(
-  async (app, { schemaState }) => {
+  async (app, { database }) => {
     let draining = false;
     app.addHook('preClose', async () => {
       draining = true;
@@ -55,7 +56,8 @@ export const healthRoutes = fp<HealthOptions>(
       {
         schema: {
           operationId: 'readyz',
-          summary: 'Whether the database is reachable and migrated, and the process not about to stop',
+          summary:
+            'Whether the database is reachable, migrated and writable, and the process not about to stop',
           tags: ['operations'],
           security: [],
           response: {
@@ -64,6 +66,7 @@ export const healthRoutes = fp<HealthOptions>(
               databaseSilent(),
               new ServiceError('database_not_migrated'),
               new ServiceError('database_too_new'),
+              new ServiceError('database_read_only'),
               new ServiceError('shutting_down'),
             ]),
           },
@@ -71,7 +74,7 @@ export const healthRoutes = fp<HealthOptions>(
       },
       async () => {
         if (draining) throw new ServiceError('shutting_down');
-        check ??= checkDatabase(schemaState).finally(() => {
+        check ??= checkDatabase(database).finally(() => {
           check = undefined;
         });
         await check;
@@ -89,21 +92,23 @@ declare module 'fastify' {
   }
 }
 
-async function checkDatabase(schemaState: HealthOptions['schemaState']): Promise<void> {
+async function checkDatabase(database: Database): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error('timeout')), READY_TIMEOUT_MS);
   });
-  let state: SchemaState;
+  let states: [schema: SchemaState, standby: boolean];
   try {
-    state = await Promise.race([schemaState(), timeout]);
+    states = await Promise.race([Promise.all([schemaState(database), isStandby(database)]), timeout]);
   } catch {
     throw databaseSilent();
   } finally {
     clearTimeout(timer);
   }
-  if (state === 'too_new') throw new ServiceError('database_too_new');
-  if (state !== 'current') throw new ServiceError('database_not_migrated');
+  const [schema, isReadOnly] = states;
+  if (schema === 'too_new') throw new ServiceError('database_too_new');
+  if (schema !== 'current') throw new ServiceError('database_not_migrated');
+  if (isReadOnly) throw new ServiceError('database_read_only');
 }
 
 function databaseSilent(): ServiceError {

@@ -4,8 +4,6 @@ import { LOCK_TENANT } from '../tenants/queries.ts';
 import { WriteBehindBuffer } from '../util/write-behind-buffer.ts';
 import type { WriteQueue } from './write-queue.ts';
 
-/** Access times are updated when they are older than this, so a file costs at most one such write a day. */
-const RESOLUTION_MS = 24 * 60 * 60 * 1000;
 /** Maximum number of buffered accesses. Further ones are dropped; the next access of the file is recorded instead. */
 const MAX_GATHERED = 50_000;
 
@@ -14,31 +12,17 @@ interface Access {
   path: string;
 }
 
-let bound = { madeAt: Number.NEGATIVE_INFINITY, text: '' };
-
-/** The time before which a file's access time counts as old, to the second. */
-export function accessedBefore(): string {
-  const now = Date.now();
-  // Cached, because every view needs it and formatting a time is expensive.
-  if (Math.abs(now - bound.madeAt) >= 1000) {
-    bound = { madeAt: now, text: new Date(now - RESOLUTION_MS).toISOString() };
-  }
-  return bound.text;
-}
+/** Whether a file's access time is so old that it is updated: a file costs at most one such write a day. By the database's clock. */
+export const STALE = "accessed_at < now() - interval '24 hours'";
 
 /** Updates the access times of files, unless they are recent. */
-export const touchQuery = defineQuery<{
-  tenant: string;
-  paths: string[];
-  now: string;
-  accessedBefore: string;
-}>(
+export const touchQuery = defineQuery<{ tenant: string; paths: string[] }>(
   'touch',
-  ['tenant', 'paths', 'now', 'accessedBefore'],
+  ['tenant', 'paths'],
   `
 WITH tenant AS MATERIALIZED (${LOCK_TENANT})
-UPDATE entries AS e SET accessed_at = $3::timestamptz FROM tenant
-WHERE e.tenant_id = $1 AND e.path = ANY ($2::text[]) AND e.kind = 'file' AND e.accessed_at < $4::timestamptz
+UPDATE entries AS e SET accessed_at = now() FROM tenant
+WHERE e.tenant_id = $1 AND e.path = ANY ($2::text[]) AND e.kind = 'file' AND ${STALE}
 `,
 );
 
@@ -71,11 +55,9 @@ export class AccessTimes {
       if (paths) paths.push(path);
       else pathsOf.set(tenant, [path]);
     }
-    const now = new Date().toISOString();
     for (const [tenant, paths] of pathsOf) {
-      const params = { tenant, paths, now, accessedBefore: accessedBefore() };
       try {
-        await this.#writes.exclusively(tenant, () => this.#database.query(touchQuery, params));
+        await this.#writes.exclusively(tenant, () => this.#database.query(touchQuery, { tenant, paths }));
       } catch {
         // Not worth an error: the next read of these files records them again.
       }

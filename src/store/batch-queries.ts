@@ -1,5 +1,6 @@
 import { defineBatchQuery, MAX_BYTES } from '../postgres/batch-query.ts';
 import { findTenantsBatchQuery } from '../tenants/queries.ts';
+import { STALE } from './access-times.ts';
 import { DEPTH_FIRST, LINE, VISIBLE } from './listing.ts';
 
 /* The batch forms of single queries. */
@@ -10,9 +11,9 @@ const NOT_LARGE = `(e.kind IS DISTINCT FROM 'file' OR e.size_bytes <= ${MAX_BYTE
 /** For a path without an entry, `kind` is null. */
 export const lookupFilesBatchQuery = defineBatchQuery(
   'lookup_files',
-  { tenant: 'text', path: 'text', accessedBefore: 'text' },
+  { tenant: 'text', path: 'text' },
   (calls) => `
-SELECT c.item::integer, e.kind, e.content, e.accessed_at < c.accessed_before::timestamptz AS stale
+SELECT c.item::integer, e.kind, e.content, ${STALE} AS stale
 FROM ${calls} LEFT JOIN entries AS e ON e.tenant_id = c.tenant AND e.path = c.path
 WHERE ${NOT_LARGE}
 `,
@@ -24,9 +25,9 @@ const MAX_LISTED = 200;
 /** Entries, with the listings of directories that fit `maxEntries`. For a path without an entry, `kind` is null. */
 export const lookupBatchQuery = defineBatchQuery(
   'lookup_batch',
-  { tenant: 'text', path: 'text', maxEntries: 'bigint', accessedBefore: 'text' },
+  { tenant: 'text', path: 'text', maxEntries: 'bigint' },
   (calls) => `
-SELECT c.item::integer, e.kind, e.content, e.accessed_at < c.accessed_before::timestamptz AS stale, s.entries, s.total
+SELECT c.item::integer, e.kind, e.content, ${STALE} AS stale, s.entries, s.total
 FROM ${calls} LEFT JOIN entries AS e ON e.tenant_id = c.tenant AND e.path = c.path
 CROSS JOIN LATERAL (
   WITH children AS MATERIALIZED (

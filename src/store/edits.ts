@@ -3,11 +3,11 @@ import type { MemoryPath } from '../memory/path.ts';
 import type { MemoryResult } from '../memory/result.ts';
 import type { Edit, Edited, OverQuota } from '../memory/store.ts';
 import type { Change } from '../memory/text.ts';
-import { lockTenantQuery } from '../tenants/queries.ts';
+import type { QueryExecutor } from '../postgres/query.ts';
 import type { FileVersion } from './pending-files.ts';
 import { type FileRow, readFileQuery } from './read-queries.ts';
 import type { TenantCalls } from './tenant-calls.ts';
-import { type CallFunction, callOn, writeFileFunction } from './write-functions.ts';
+import { writeFileFunction } from './write-functions.ts';
 
 /** How often an edit is tried before it locks out the tenant's other writers, after which it cannot lose a race. */
 const OPTIMISTIC_ATTEMPTS = 3;
@@ -52,20 +52,17 @@ async function editOptimistically(
 
 /** With the tenant locked, nothing comes between the read and the write. */
 function editExclusively(calls: TenantCalls, path: MemoryPath, change: ChangeContent): Promise<Edited> {
-  const { tenant, database, writes } = calls.context;
-  const work = () =>
-    database.transaction(async (query) => {
-      await query(lockTenantQuery, { tenant });
-      const base = (await query(readFileQuery, { tenant, path })).rows[0];
-      if (base === undefined) return { kind: 'missing' } as const;
-      const edit = await change(base.content);
-      if (edit.content === undefined) return { kind: 'refused', result: edit.result } as const;
-      const write = await writeFile(calls, path, base, { ...edit, version: randomUUID() }, callOn(query));
-      const edited = editedBy(write, edit.result);
-      if (edited === undefined) throw new Error('A file changed while its tenant was locked.');
-      return edited;
-    });
-  return writes.exclusively(tenant, work);
+  return calls.inTransaction(async (query) => {
+    const { tenant } = calls.context;
+    const base = (await query(readFileQuery, { tenant, path })).rows[0];
+    if (base === undefined) return { kind: 'missing' } as const;
+    const edit = await change(base.content);
+    if (edit.content === undefined) return { kind: 'refused', result: edit.result } as const;
+    const write = await writeFile(calls, path, base, { ...edit, version: randomUUID() }, query);
+    const edited = editedBy(write, edit.result);
+    if (edited === undefined) throw new Error('A file changed while its tenant was locked.');
+    return edited;
+  });
 }
 
 async function readFile(calls: TenantCalls, path: MemoryPath): Promise<FileRow | undefined> {
@@ -78,7 +75,7 @@ function writeFile(
   path: MemoryPath,
   base: FileVersion,
   { version, result, ...change }: Change & { version: string; result: MemoryResult },
-  call: CallFunction = calls.context.writes.call,
+  transaction?: QueryExecutor,
 ) {
   const { start, removed, text } = difference(base.content, change);
   const params = {
@@ -86,8 +83,7 @@ function writeFile(
     start: Buffer.byteLength(base.content.slice(0, start)),
     removed: Buffer.byteLength(base.content.slice(start, start + removed)),
   };
-  const size = change.content.length;
-  return calls.write(writeFileFunction, params, result, (fn, all) => call(fn, all, size));
+  return calls.write(writeFileFunction, params, result, { size: change.content.length, transaction });
 }
 
 /** The shortest range of `before` that a change replaces, and what by; in UTF-16 units, without halves of a character. */

@@ -15,7 +15,7 @@ import type {
   TenantDefaults,
 } from '../memory/store.ts';
 import type { Database } from '../postgres/database.ts';
-import { AccessTimes, accessedBefore } from './access-times.ts';
+import { AccessTimes } from './access-times.ts';
 import { deleteFileIf } from './deletion.ts';
 import { editFile } from './edits.ts';
 import { PendingFiles } from './pending-files.ts';
@@ -68,14 +68,12 @@ class TenantMemory implements MemoryStore {
   async lookup(path: MemoryPath, maxEntries: number): Promise<LookupResult> {
     const { tenant } = this.#calls.context;
     if (isNamedLikeFile(path)) {
-      const params = { tenant, path, accessedBefore: accessedBefore() };
-      const [entry] = (await this.#calls.read(lookupFileQuery, params)).rows;
+      const [entry] = (await this.#calls.read(lookupFileQuery, { tenant, path })).rows;
       if (!entry?.kind) return { kind: 'missing' };
       if (entry.kind === 'file') return this.#file(path, entry);
       // A directory after all: look it up again, together with its listing, so that both are of the same moment.
     }
-    const params = { tenant, path, maxEntries, accessedBefore: accessedBefore() };
-    const [entry] = (await this.#calls.read(lookupQuery, params)).rows;
+    const [entry] = (await this.#calls.read(lookupQuery, { tenant, path, maxEntries })).rows;
     if (!entry?.kind) {
       return path === ROOT ? { kind: 'dir', entries: [], total: 0 } : { kind: 'missing' };
     }

@@ -1,4 +1,5 @@
 import { defineQuery } from '../postgres/query.ts';
+import { STALE } from './access-times.ts';
 import { lookupBatchQuery, lookupFilesBatchQuery, readFilesBatchQuery } from './batch-queries.ts';
 import { DEPTH_FIRST, LINE, VISIBLE } from './listing.ts';
 
@@ -8,7 +9,7 @@ export interface LookupRow {
   /** Null, like a missing row, means that there is no entry. */
   kind: 'file' | 'dir' | null;
   content: string | null;
-  /** For a file: whether its access time is older than `accessedBefore`. */
+  /** For a file: whether its access time is to be updated. */
   stale: boolean | null;
   /**
    * For a directory that is not empty: one line per entry, with its path and, for a file, a tab and its size in bytes. No path contains
@@ -20,12 +21,9 @@ export interface LookupRow {
 }
 
 /** The entry at a path and, for a directory, its listing: two levels, in depth-first order. */
-export const lookupQuery = defineQuery<
-  { tenant: string; path: string; maxEntries: number; accessedBefore: string },
-  LookupRow
->(
+export const lookupQuery = defineQuery<{ tenant: string; path: string; maxEntries: number }, LookupRow>(
   'lookup',
-  ['tenant', 'path', 'maxEntries', 'accessedBefore'],
+  ['tenant', 'path', 'maxEntries'],
   `
 WITH children AS (
   SELECT path, kind, size_bytes FROM entries WHERE tenant_id = $1 AND parent_path = $2 AND ${VISIBLE}
@@ -39,7 +37,7 @@ WITH children AS (
 ), shown AS (
   SELECT path, size_bytes, count(*) OVER () AS total FROM listed ORDER BY ${DEPTH_FIRST} LIMIT $3
 )
-SELECT e.kind, e.content, e.accessed_at < $4::timestamptz AS stale, s.entries, s.total
+SELECT e.kind, e.content, ${STALE} AS stale, s.entries, s.total
 FROM entries AS e, (
   SELECT string_agg(${LINE}, E'\\n') AS entries, max(total)::integer AS total FROM shown
 ) AS s
@@ -50,13 +48,13 @@ WHERE e.tenant_id = $1 AND e.path = $2
 
 /** The entry at a path, without a listing: cheaper than `lookupQuery`. */
 export const lookupFileQuery = defineQuery<
-  { tenant: string; path: string; accessedBefore: string },
+  { tenant: string; path: string },
   Pick<LookupRow, 'kind' | 'content' | 'stale'>
 >(
   'lookup_file',
-  ['tenant', 'path', 'accessedBefore'],
+  ['tenant', 'path'],
   `
-SELECT kind, content, accessed_at < $3::timestamptz AS stale FROM entries WHERE tenant_id = $1 AND path = $2
+SELECT kind, content, ${STALE} AS stale FROM entries WHERE tenant_id = $1 AND path = $2
 `,
   lookupFilesBatchQuery,
 );

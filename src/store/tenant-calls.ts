@@ -5,11 +5,17 @@ import { storedAnswer } from '../idempotency/idempotency.ts';
 import type { MemoryResult } from '../memory/result.ts';
 import { IdempotentReplay, type StoreOptions, type TenantDefaults } from '../memory/store.ts';
 import type { Database } from '../postgres/database.ts';
-import type { Query, QueryResult, Value } from '../postgres/query.ts';
+import type { Query, QueryExecutor, QueryResult, Value } from '../postgres/query.ts';
 import { retrying } from '../postgres/retry.ts';
+import { lockTenantQuery } from '../tenants/queries.ts';
 import type { AccessTimes } from './access-times.ts';
 import type { PendingFiles } from './pending-files.ts';
-import type { CallFunction, CommonOutcome, RequestParams, TypedWriteFunction } from './write-functions.ts';
+import {
+  type CommonOutcome,
+  callOn,
+  type RequestParams,
+  type TypedWriteFunction,
+} from './write-functions.ts';
 import type { WriteQueue } from './write-queue.ts';
 
 /** State that all tenants share. */
@@ -44,23 +50,36 @@ export class TenantCalls {
     return retrying(true, () => this.context.database.query(statement, params));
   }
 
+  /** Runs work that reads before it writes, with the tenant locked: nothing comes in between. A retry repeats all of it. */
+  inTransaction<T>(work: (query: QueryExecutor) => Promise<T>): Promise<T> {
+    const { tenant, database, writes } = this.context;
+    const locked = async (query: QueryExecutor) => {
+      await query(lockTenantQuery, { tenant });
+      return work(query);
+    };
+    return retrying(this.#isRepeatable, () => writes.exclusively(tenant, () => database.transaction(locked)));
+  }
+
   /**
    * Calls a write function and handles the outcomes that every write has in common.
    *
+   * @param options.size characters that the database handles for the call, if more than its parameters
+   * @param options.transaction whose statement the call is (`inTransaction`); otherwise it is a statement of its own, which is retried
    * @throws IdempotentReplay when the request has an answer, ServiceError 422 when its key has the answer to another request
    */
   async write<Params extends Record<string, Value>, Own extends { kind: string }>(
     fn: TypedWriteFunction<Params & RequestParams, Own | CommonOutcome>,
     own: Params,
     { content }: MemoryResult,
-    call: CallFunction = this.context.writes.call,
+    { size, transaction }: { size?: number; transaction?: QueryExecutor | undefined } = {},
   ): Promise<Exclude<Own, CommonOutcome>> {
-    const { tenant, request } = this.context;
+    const { tenant, request, writes } = this.context;
     this.hasTried = true;
     const { keyHash, requestHash } = request ?? { keyHash: null, requestHash: null };
     const params = { ...own, tenant, keyHash, requestHash, answer: storedAnswer(content) };
-    const isRepeatable = request !== undefined;
-    const outcome = await retrying(isRepeatable, () => call(fn, params));
+    const outcome = transaction
+      ? await callOn(transaction)(fn, params)
+      : await retrying(this.#isRepeatable, () => writes.call(fn, params, size));
     switch (outcome.kind) {
       case 'replayed':
         throw new IdempotentReplay(outcome as MemoryResult);
@@ -69,7 +88,12 @@ export class TenantCalls {
       case 'unknown_tenant':
         throw new ServiceError('unknown_tenant', tenant);
     }
-    if (isRepeatable) this.context.answers.note(tenant);
+    if (request !== undefined) this.context.answers.note(tenant);
     return outcome as Exclude<Own, CommonOutcome>;
+  }
+
+  /** Under an idempotency key, a write applies once however often it is sent. */
+  get #isRepeatable(): boolean {
+    return this.context.request !== undefined;
   }
 }

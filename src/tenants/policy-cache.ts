@@ -22,8 +22,9 @@ export interface TenantPolicy {
 const CACHED_TENANTS = 50_000;
 
 /**
- * Looks up the policies of tenants. Results are cached, also for tenants that do not exist, so a change takes effect within
- * `AUTH_CACHE_SECONDS`. Concurrent lookups are limited, because a service key can name many tenants that are not cached.
+ * Looks up the policies of tenants. Results are cached, also for tenants that the caller may create, so a change takes effect within
+ * `AUTH_CACHE_SECONDS`. That a tenant is unknown is never answered from the cache. Concurrent lookups are limited, because a service key
+ * can name many tenants that are not cached.
  */
 export class TenantPolicyCache {
   readonly #config: Config;
@@ -57,8 +58,14 @@ export class TenantPolicyCache {
     tenant: string,
     { autoCreate, ip }: { autoCreate: boolean; ip: string },
   ): TenantPolicy | Promise<TenantPolicy> {
-    const cached = this.#cache.get(tenant) ?? this.#cache.fetch(tenant, { context: ip });
-    return mapMaybePromise(cached, (found) => {
+    const cached = this.#cache.get(tenant);
+    // Another caller may have created the tenant since the last lookup.
+    const forceRefresh = cached !== undefined && cached.row === undefined && !autoCreate;
+    const current =
+      cached === undefined || forceRefresh
+        ? this.#cache.fetch(tenant, { context: ip, forceRefresh })
+        : cached;
+    return mapMaybePromise(current, (found) => {
       if (found?.row === undefined && !autoCreate) throw new ServiceError('unknown_tenant', tenant);
       if (found?.row?.suspendedAt) {
         throw new ServiceError('tenant_suspended', tenant);

@@ -87,6 +87,17 @@ describeService(
       expect(await new Tenants(service().database).find(tenant)).toMatchObject({ files: 1, bytes: 1 });
     });
 
+    it('knows a tenant as soon as another key has created it', async () => {
+      const service1 = await createKey(service());
+      const tenant = freshTenant('new');
+      const headers = { ...bearer(service1.key), 'x-tenant-id': tenant };
+      // Remembered as a tenant that does not exist yet.
+      expect(summary(await view(headers))).toStrictEqual([200, EMPTY]);
+      await createTenant(service(), tenant);
+      const own = await createKey(service(), { tenant });
+      expect(summary(await view(bearer(own.key)))).toStrictEqual([200, EMPTY]);
+    });
+
     it('answers every invalid credential with the same 401', async () => {
       const tenant = await createTenant(service());
       const expired = await createKey(service(), { tenant, expiresAt: '2020-01-01T00:00:00Z' });

@@ -47,7 +47,11 @@ describeServiceOnOwnDatabase('bootstrap', (service) => {
     const keys = new Keys(database);
     const [made] = await keys.list('globex');
     expect(made).toMatchObject({ access: 'read_only', label: 'ci', expiresAt: null, isAdmin: false });
-    expect(await keys.find(hashOf(service2.key))).toMatchObject({ tenant: null, isAdmin: false });
+    expect(await keys.find(hashOf(service2.key))).toMatchObject({
+      tenant: null,
+      isAdmin: false,
+      expiresInMs: null,
+    });
     expect(await keys.find(hashOf(admin.key))).toMatchObject({ isAdmin: true, access: 'read_only' });
 
     await tenants.set('acme', { maxFiles: 9 });

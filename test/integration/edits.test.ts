@@ -1,6 +1,9 @@
 /** Simultaneous edits of one file: each builds on the previous one, and none is lost. */
-import { expect, it } from 'vitest';
-import { createTestDatabase } from '../support/database.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { MemoryPath } from '../../src/memory/path.ts';
+import type { Edit, RequestKey } from '../../src/memory/store.ts';
+import { PostgresMemory } from '../../src/store/memory-store.ts';
+import { createTestDatabase, skipOnCitus } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { describeService, freshTenant, type Service, startService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
@@ -118,4 +121,80 @@ it('applies all edits of a file that several replicas edit constantly', async ()
     for (const replica of replicas) await replica.close();
     await database.drop();
   }
+});
+
+describe('an edit that three others came before', () => {
+  skipOnCitus('its tables have other triggers');
+  let database: Awaited<ReturnType<typeof createTestDatabase>>;
+  let replica: Service;
+  let other: Service;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    replica = await startService('postgres', { DATABASE_URL: database.url });
+    other = await startService('postgres', { DATABASE_URL: database.url });
+    await replica.query(`
+      CREATE TABLE faults (code text);
+      CREATE FUNCTION raise_fault() RETURNS trigger LANGUAGE plpgsql AS $$
+      DECLARE code text;
+      BEGIN
+        FOR code IN SELECT f.code FROM faults AS f LOOP RAISE EXCEPTION 'injected' USING ERRCODE = code; END LOOP;
+        RETURN NULL;
+      END $$;
+      CREATE TRIGGER raise_fault AFTER UPDATE ON entries EXECUTE FUNCTION raise_fault()`);
+  });
+  afterAll(async () => {
+    await replica.close();
+    await other.close();
+    await database.drop();
+  });
+
+  /**
+   * Edits a file by which another replica has always been first, until the tenant is locked.
+   *
+   * @param locked called on each attempt with the tenant locked
+   */
+  async function edit(key: RequestKey | undefined, locked: (attempt: number) => Promise<unknown>) {
+    const tenant = freshTenant('late');
+    await other.execute(cmd.create(FILE, 'a'), { tenant });
+    const defaults = { maxFiles: 0, maxBytes: 0, historyDays: 30, maxHistoryBytes: 0 };
+    const memory = new PostgresMemory(replica.database, { batchSize: 1, maxAnswers: 0, defaults });
+    const origin = { actor: { type: 'anonymous' }, requestId: 'late' } as const;
+    const store = memory.forTenant(tenant, { autoCreate: false, origin, request: key });
+    let attempts = 0;
+    const change = async (content: string): Promise<Edit> => {
+      attempts += 1;
+      if (attempts <= 3) await other.execute(cmd.insert(FILE, 0, `${attempts}`), { tenant });
+      else await locked(attempts - 3);
+      const [start, end] = [content.length, content.length + 1];
+      return { content: `${content}!`, start, end, result: { content: 'edited', isError: false } };
+    };
+    const [edited] = await Promise.allSettled([store.edit('/memories/f.md' as MemoryPath, change)]);
+    return { edited, locked: attempts - 3, text: (await readTree(other, tenant)).get(FILE) };
+  }
+
+  const fillDisk = () => other.query("INSERT INTO faults VALUES ('53100')");
+  const freeDisk = () => other.query('DELETE FROM faults');
+  const KEY = { keyHash: 'k', requestHash: 'r' };
+
+  it.each([
+    ['with an idempotency key, after three attempts', KEY, 3],
+    ['without one, after one', undefined, 1],
+  ])('reports the fault of the database %s', async (_, key, attempts) => {
+    const { edited, locked, text } = await edit(key, fillDisk);
+    await freeDisk();
+    expect(edited).toMatchObject({
+      status: 'rejected',
+      reason: { status: 503, code: 'database_unavailable', sqlState: '53100' },
+    });
+    expect([locked, text]).toStrictEqual([attempts, '3\n2\n1\na']);
+  });
+
+  it('is applied once when the fault passes', async () => {
+    const { edited, locked, text } = await edit(KEY, (attempt) => (attempt === 1 ? fillDisk() : freeDisk()));
+    expect(edited).toStrictEqual({
+      status: 'fulfilled',
+      value: { kind: 'edited', result: { content: 'edited', isError: false } },
+    });
+    expect([locked, text]).toStrictEqual([2, '3\n2\n1\na!']);
+  });
 });

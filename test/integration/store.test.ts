@@ -117,7 +117,7 @@ describe('connections to Postgres', () => {
     const database = await openDatabase(loadConfig({ DATABASE_URL: own.url }));
     try {
       await Promise.all([
-        database.query(lookupFileQuery, { tenant: 't', path: '/memories/f', accessedBefore: 'now' }),
+        database.query(lookupFileQuery, { tenant: 't', path: '/memories/f' }),
         database.transaction(async () => {}),
       ]);
       const open = () => {

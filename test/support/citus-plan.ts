@@ -34,7 +34,6 @@ const VALUES: Readonly<Record<string, string>> = {
     until: TIME,
     now: TIME,
     before: TIME,
-    accessedBefore: TIME,
     afterTime: TIME,
     createdAt: TIME,
     expiresAt: TIME,

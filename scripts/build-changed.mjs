@@ -1,0 +1,62 @@
+/**
+ * `npm start` runs this first: builds the service and the console, each unless its sources and its output are as after its last build.
+ * JavaScript, because it has to start fast on each version of Node.
+ */
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+process.chdir(join(import.meta.dirname, '..'));
+
+/** `npm ci` deletes it, and so builds anew with what it installs. */
+const STAMPS = 'node_modules/.cache/memory-service-build';
+
+const EVERYWHERE = ['package.json', 'package-lock.json', 'tsconfig.json', 'src'];
+const parts = [
+  { script: 'build:service', sources: [...EVERYWHERE, 'tsconfig.build.json'], output: 'dist' },
+  {
+    script: 'build:console',
+    sources: [
+      ...EVERYWHERE,
+      ...['index.html', 'package.json', 'public', 'src', 'tsconfig.json', 'vite.config.ts'].map(
+        (name) => `console/${name}`,
+      ),
+    ],
+    output: 'console/dist',
+  },
+];
+
+/** The files at a path, or below it, with their contents. */
+function* filesAt(path) {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats?.isDirectory()) for (const name of readdirSync(path).sort()) yield* filesAt(join(path, name));
+  else if (stats) yield [path, readFileSync(path)];
+}
+
+function stampOf({ sources, output }) {
+  const hash = createHash('sha256').update(process.version);
+  for (const path of [...sources, output]) {
+    for (const [name, content] of filesAt(path))
+      hash.update(`\0${name}\0${content.length}\0`).update(content);
+  }
+  return hash.digest('hex');
+}
+
+function lastStampOf({ script }) {
+  try {
+    return readFileSync(join(STAMPS, script), 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+async function build(part) {
+  const [code] = await once(spawn('npm', ['run', '--silent', part.script], { stdio: 'inherit' }), 'exit');
+  if (code !== 0) process.exit(1);
+  mkdirSync(STAMPS, { recursive: true });
+  writeFileSync(join(STAMPS, part.script), stampOf(part));
+}
+
+await Promise.all(parts.filter((part) => lastStampOf(part) !== stampOf(part)).map(build));

@@ -1,0 +1,45 @@
+/** @module-tag long A service whose database becomes a standby. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, inject, it } from 'vitest';
+import { PostgresServer } from '../support/faults/postgres.ts';
+import { installBinaries } from '../support/postgres/binaries.ts';
+import { startService } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+it('is not ready while its database is a standby, and again once that is promoted', async () => {
+  const folder = await mkdtemp(join(inject('scratch'), 'standby-'));
+  const binaries = await installBinaries(folder);
+  const server = await PostgresServer.create({ binaries, folder: join(folder, 'postgres') });
+  const service = await startService('postgres', { DATABASE_URL: server.url() });
+  const ready = async () => {
+    const { statusCode, body } = await service.app.inject('/readyz');
+    return [statusCode, JSON.parse(body)];
+  };
+  try {
+    expect((await service.execute(cmd.create('/memories/a', 'x'))).status).toBe(200);
+    expect(await ready()).toStrictEqual([200, { status: 'ok' }]);
+
+    await server.stop();
+    await writeFile(join(server.data, 'standby.signal'), '');
+    await server.start();
+    expect(await ready()).toMatchObject([
+      503,
+      {
+        code: 'database_read_only',
+        detail: 'The database is a standby, which cannot write: DATABASE_URL has to name the primary.',
+      },
+    ]);
+    expect((await service.execute(cmd.view('/memories/a'))).status).toBe(200);
+    const refused = await service.execute(cmd.create('/memories/b', 'x'));
+    expect([refused.status, refused.body.code]).toStrictEqual([503, 'database_unavailable']);
+
+    await server.query('SELECT pg_promote()');
+    expect(await ready()).toStrictEqual([200, { status: 'ok' }]);
+    expect((await service.execute(cmd.create('/memories/b', 'x'))).status).toBe(200);
+  } finally {
+    await service.close();
+    await server.stop();
+    await rm(folder, { recursive: true });
+  }
+});

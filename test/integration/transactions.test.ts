@@ -1,0 +1,27 @@
+/** After a fault Postgres says only that the transaction is aborted (25P02), and commits nothing. */
+import { expect, it } from 'vitest';
+import { defineQuery } from '../../src/postgres/query.ts';
+import { createTenantQuery } from '../../src/tenants/queries.ts';
+import { describeService, freshTenant } from '../support/service.ts';
+
+const divideByZero = defineQuery<Record<string, never>>('divide_by_zero', [], 'SELECT 1 / 0');
+
+describeService('a transaction with a fault', (service) => {
+  it('fails with its first fault, and not with those that follow', async () => {
+    const failed = service().database.transaction(async (query) => {
+      await query(divideByZero, {}).catch(() => {});
+      await query(createTenantQuery, { tenant: freshTenant('aborted') });
+    });
+    await expect(failed).rejects.toMatchObject({ sqlState: '22012' });
+  });
+
+  it('fails even when its work goes on, since nothing was written', async () => {
+    const tenant = freshTenant('aborted');
+    const failed = service().database.transaction(async (query) => {
+      await query(createTenantQuery, { tenant });
+      await query(divideByZero, {}).catch(() => {});
+    });
+    await expect(failed).rejects.toMatchObject({ sqlState: '22012' });
+    expect(await service().query('SELECT id FROM tenants WHERE id = $1', [tenant])).toStrictEqual([]);
+  });
+});

@@ -1,0 +1,72 @@
+/** What a server's background processes do, the embedded database does between statements: its log and its tables do not grow without bound. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { defineQuery } from '../../src/postgres/query.ts';
+import { type Service, startService } from '../support/service.ts';
+
+const MEBIBYTE = 1024 * 1024;
+
+let service: Service;
+beforeAll(async () => {
+  service = await startService('pglite');
+  await service.query('CREATE TABLE large (id integer PRIMARY KEY, content text)');
+  await service.query('ALTER TABLE large ALTER content SET STORAGE EXTERNAL');
+});
+afterAll(async () => {
+  await service.query('DROP TABLE large');
+  await service.close();
+});
+
+/** Writes 1 MiB, in place of what it wrote under the same id before. */
+const writeQuery = defineQuery<{ id: number }>(
+  'write',
+  ['id'],
+  `INSERT INTO large VALUES ($1::integer, repeat('x', ${MEBIBYTE})) ON CONFLICT (id) DO UPDATE SET content = excluded.content`,
+);
+
+/** Bytes of the log that Postgres would have to read after a crash. */
+async function unsavedBytes(): Promise<number> {
+  const [log] = await service.query(
+    'SELECT (pg_current_wal_insert_lsn() - redo_lsn)::float8 AS bytes FROM pg_control_checkpoint()',
+  );
+  return Number(log?.bytes);
+}
+
+it('saves the log while requests write', async () => {
+  for (let n = 0; n < 80; n++) await service.database.query(writeQuery, { id: n % 4 });
+  expect(await unsavedBytes()).toBeLessThan(64 * MEBIBYTE);
+});
+
+it('saves the log during a transaction', { tags: 'long' }, async () => {
+  await service.database.transaction(async (query) => {
+    for (let n = 0; n < 80; n++) await query(writeQuery, { id: n % 4 });
+  });
+  expect(await unsavedBytes()).toBeLessThan(64 * MEBIBYTE);
+});
+
+it('uses the space of what was overwritten or deleted again', { tags: 'long' }, async () => {
+  const bytes = async () => {
+    const [table] = await service.query("SELECT pg_total_relation_size('large')::float8 AS bytes");
+    return Number(table?.bytes);
+  };
+  const rewrite = async () => {
+    for (let n = 0; n < 20; n++) await service.database.query(writeQuery, { id: n });
+    // A session reports what it changed at most once a second.
+    await service.query('SELECT pg_stat_force_next_flush()');
+    await service.database.vacuum?.();
+  };
+  await rewrite();
+  const once = await bytes();
+  for (let n = 0; n < 4; n++) await rewrite();
+  expect(await bytes()).toBeLessThan(once + 30 * MEBIBYTE);
+  await service.query('DELETE FROM large');
+  await service.query('SELECT pg_stat_force_next_flush()');
+  await service.database.vacuum?.();
+  expect(await bytes()).toBeLessThan(5 * MEBIBYTE);
+});
+
+it('keeps little of the log for reuse', async () => {
+  const settings = ['max_wal_size', 'min_wal_size'].map((name) => `current_setting('${name}') AS ${name}`);
+  expect(await service.query(`SELECT ${settings.join(', ')}`)).toStrictEqual([
+    { max_wal_size: '128MB', min_wal_size: '32MB' },
+  ]);
+});
