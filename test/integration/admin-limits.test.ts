@@ -2,11 +2,15 @@
 import { once } from 'node:events';
 import { readdir, readlink } from 'node:fs/promises';
 import { type ClientRequest, get, type IncomingMessage, request } from 'node:http';
+import type { Socket } from 'node:net';
 import { expect, it } from 'vitest';
+import type { Database } from '../../src/postgres/database.ts';
+import type { QueryExecutor } from '../../src/postgres/query.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { type Admin, makeKey, openAdmin, problem } from '../support/admin.ts';
 import { END, entry } from '../support/archives.ts';
 import { describeService, freshTenant } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
 import { answerTo, openUpload } from '../support/uploads.ts';
 
 /** More than the buffers of a connection hold. */
@@ -14,7 +18,7 @@ const LARGE = 12 * 1024 * 1024;
 
 describeService(
   'the limits of the admin API',
-  (service) => {
+  (service, kind) => {
     async function listen(env: Record<string, string>) {
       const admin = await openAdmin(service(), env);
       const url = await admin.app.listen({ host: '127.0.0.1', port: 0 });
@@ -130,6 +134,40 @@ describeService(
       await admin.app.close();
     });
 
+    // PGlite has one transaction at a time.
+    it.runIf(kind === 'postgres')(
+      'ends exports with their clients, and gives back their transactions and slots',
+      async () => {
+        const count = 6;
+        const tenant = await newTenant();
+        for (const path of ['/memories/a', '/memories/b'])
+          await service().execute(cmd.create(path, 'x'), { tenant });
+        const spied = spyOnTransactions(service().database);
+        const admin = await openAdmin({ ...service(), database: spied.database }, { MAX_QUEUE_MS: '1' });
+        const url = await admin.app.listen({ host: '127.0.0.1', port: 0 });
+        const sockets: Socket[] = [];
+        admin.app.server.on('connection', (socket) => sockets.push(socket));
+        const session = async () => (await admin.call('GET', '/session')).status;
+
+        const downloads = Array.from({ length: count }, () =>
+          get(`${url}/v1/tenants/${tenant}/export?history=true`, {
+            agent: false,
+            headers: { authorization: `Bearer ${admin.key.key}` },
+          }).on('error', () => {}),
+        );
+        await expect.poll(() => spied.waiting).toBe(count);
+        expect(await session()).toBe(429);
+        for (const download of downloads) download.destroy();
+        await expect.poll(() => sockets.filter((socket) => socket.readableEnded).length).toBe(count);
+        spied.goOn();
+        await expect.poll(() => spied.ended).toBe(count);
+        expect(spied.afterwards).toStrictEqual([]);
+        await expect.poll(session).toBe(200);
+        await expect.poll(openArchives).toStrictEqual([]);
+        await admin.app.close();
+      },
+    );
+
     it('closes the temporary file of an archive that was downloaded', async () => {
       const admin = await listen({});
       const download = await open(admin, `/tenants/${await newTenant()}/export`);
@@ -140,6 +178,43 @@ describeService(
   },
   { AUTH: 'keys' },
 );
+
+/** Lets each transaction wait after it has read the first page of versions, and then lists its statements. */
+function spyOnTransactions(database: Database) {
+  let goOn = () => {};
+  const free = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  const spied = {
+    waiting: 0,
+    ended: 0,
+    afterwards: [] as string[],
+    goOn: () => goOn(),
+    database: {
+      ...database,
+      transaction: (work, options) =>
+        database
+          .transaction(async (query) => {
+            let isFree = false;
+            const spiedQuery: QueryExecutor = async (statement, params) => {
+              if (isFree) spied.afterwards.push(statement.name);
+              const result = await query(statement, params);
+              if (statement.name === 'list_versions') {
+                spied.waiting++;
+                await free;
+                isFree = true;
+              }
+              return result;
+            };
+            return work(spiedQuery);
+          }, options)
+          .finally(() => {
+            if (options?.snapshot) spied.ended++;
+          }),
+    } satisfies Database,
+  };
+  return spied;
+}
 
 /** The temporary files of exports that this process has open; on Linux only. */
 async function openArchives(): Promise<string[]> {

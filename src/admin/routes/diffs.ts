@@ -90,8 +90,10 @@ export const diffRoutes = adminRoutes((app, { database }) => {
         },
       },
     },
-    async ({ params: { tenant, version }, query: { against } }, reply) => {
-      const signal = departureOf(reply);
+    async (request, reply) => {
+      const { tenant, version } = request.params;
+      const { against } = request.query;
+      const signal = departureOf(request, reply);
       await existingTenant(tenants, tenant);
       const [first, second] = against === undefined ? [version, undefined] : [against, version];
       const changes = betweenVersions(history, tenant, first, second);
@@ -124,8 +126,10 @@ export const diffRoutes = adminRoutes((app, { database }) => {
         },
       },
     },
-    async ({ params: { tenant }, query: { path, limit, ...query } }, reply) => {
-      const signal = departureOf(reply);
+    async (request, reply) => {
+      const { tenant } = request.params;
+      const { path, limit, ...query } = request.query;
+      const signal = departureOf(request, reply);
       await existingTenant(tenants, tenant);
       const position = readCursor(diffPosition, query.after);
       const times = await readTimes(database, { at: query.at, to: query.to });

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { ServiceError } from '../../errors.ts';
 import { spoolArchive } from '../../operations/archive-export.ts';
 import { existingTenant, Tenants } from '../../tenants/tenants.ts';
 import { Transfer } from '../../transfer/transfer.ts';
 import { adminRoutes } from '../context.ts';
+import { departureOf } from '../departure.ts';
 import { flag, tenantParams } from '../fields.ts';
 import { errorResponses, noSuchTenant } from '../responses.ts';
 
@@ -42,12 +42,12 @@ export const exportRoutes = adminRoutes((app, { config, database }) => {
         },
       },
     },
-    async ({ params: { tenant: id }, query: { history } }, reply) => {
+    async (request, reply) => {
+      const { tenant: id } = request.params;
+      const { history } = request.query;
+      const signal = departureOf(request, reply);
       const tenant = await existingTenant(tenants, id);
-      const onFile = () => {
-        if (reply.raw.destroyed) throw new ServiceError('client_gone');
-      };
-      const archive = await spoolArchive(transfer, tenant.id, { history, onFile });
+      const archive = await spoolArchive(transfer, tenant.id, { history, signal });
       reply.headers({
         'Content-Length': archive.bytes,
         // An id is safe in a quoted string: it has neither quotes nor backslashes.
