@@ -73,8 +73,7 @@ async function inspectorFor(mode: 'off' | 'mask' | 'reject') {
   return async (text: string): Promise<Inspected> => {
     const secrets = await scanner.scan(text);
     const kinds = [...new Set(secrets.map(({ kind }) => kind))];
-    if (mode === 'reject' && secrets.length > 0) return { ok: false, kinds };
-    return { ok: true, text: mask(text, secrets), kinds };
+    return { isRefused: mode === 'reject' && secrets.length > 0, kinds, masked: mask(text, secrets) };
   };
 }
 
