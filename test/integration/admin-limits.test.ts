@@ -1,7 +1,7 @@
 /** What the admin API bounds: requests in flight, and clients that move too little. */
 import { once } from 'node:events';
 import { readdir, readlink } from 'node:fs/promises';
-import { type ClientRequest, get, type IncomingMessage, request } from 'node:http';
+import { Agent, type ClientRequest, get, type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { expect, it } from 'vitest';
 import type { Database } from '../../src/postgres/database.ts';
@@ -117,6 +117,34 @@ describeService(
       // Another client stalls meanwhile, so more than one period has passed.
       for (const _ of [1, 2, 3]) await answerTo(await openUpload(admin.url, { tenant, key: admin.key.key }));
       expect(Buffer.concat(await file.toArray()).length).toBe(LARGE);
+      await admin.app.close();
+    });
+
+    it('takes the next request on the connection of an upload that it refused before its end', async () => {
+      const admin = await listen({});
+      const tenant = await newTenant();
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      const send = (body: Buffer) => {
+        const upload = request(`${admin.url}/v1/tenants/${tenant}/import`, {
+          agent,
+          method: 'POST',
+          headers: {
+            authorization: `Bearer ${admin.key.key}`,
+            'content-type': 'application/x-tar',
+            'content-length': body.length,
+          },
+        });
+        upload.end(body);
+        return answerTo(upload);
+      };
+      const connections: Socket[] = [];
+      admin.app.server.on('connection', (socket) => connections.push(socket));
+      const outside = Buffer.concat([entry({ name: 'elsewhere', content: 'x' }), Buffer.alloc(LARGE)]);
+      for (let i = 0; i < 2; i++) expect((await send(outside)).lines[0].code).toBe('refused');
+      const good = Buffer.concat([entry({ name: 'memories/a', content: 'x' }), END]);
+      expect(await send(good)).toMatchObject({ status: 200, lines: [{ files: 1 }] });
+      expect(connections).toHaveLength(1);
+      agent.destroy();
       await admin.app.close();
     });
 
