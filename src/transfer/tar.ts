@@ -182,7 +182,7 @@ function haveSizes(headers: Buffer): boolean {
 function sizeIn(header: Buffer): number | undefined {
   const field = header.subarray(124, 136);
   if (field[0] === 0x80) return Number(field.readBigUInt64BE(4));
-  const [, digits] = /^ *([0-7]*)[ \0]*$/.exec(field.toString('latin1')) ?? [];
+  const [, digits] = /^ {0,12}([0-7]{0,12})[ \0]{0,12}$/.exec(field.toString('latin1')) ?? [];
   return digits === undefined ? undefined : Number.parseInt(digits || '0', 8);
 }
 
