@@ -12,7 +12,12 @@ export interface Total {
   bytes: number;
   /** Null without the history. */
   versions: number | null;
+  /** The first file that a program may act upon where the archive is unpacked: those of Git and Mercurial can name commands to run. */
+  actedUpon: string | null;
 }
+
+/** File systems that ignore case find these under any spelling. */
+const ACTED_UPON = /\/\.(?:git|hg)(?:\/|$)/i;
 
 /**
  * Writes a tenant's whole memory, as it is at one moment, as a tar archive.
@@ -39,7 +44,7 @@ export async function exportArchive(
     signal?: AbortSignal;
   },
 ): Promise<Total> {
-  const total: Total = { files: 0, bytes: 0, versions: null };
+  const total: Total = { files: 0, bytes: 0, versions: null, actedUpon: null };
   try {
     await writeTar(output, end, async (add) => {
       const write = async (entry: Exported) => {
@@ -47,6 +52,7 @@ export async function exportArchive(
         if (entry.kind !== 'file') return;
         total.files++;
         total.bytes += Buffer.byteLength(entry.content);
+        if (ACTED_UPON.test(entry.path)) total.actedUpon ??= entry.path;
         onFile(total);
       };
       total.versions = await transfer.exportTo(tenant, write, { history, signal });

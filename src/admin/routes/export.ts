@@ -22,7 +22,7 @@ export const exportRoutes = adminRoutes((app, { config, database }) => {
         operationId: 'exportMemory',
         summary: 'Download a whole memory, as it is at one moment',
         description:
-          'A tar archive with a folder `memories/`. It is made before its first byte is sent, so an answer of 200 with all of its `Content-Length` is a whole archive.',
+          'A tar archive with a folder `memories/`. It is made before its first byte is sent, so an answer of 200 with all of its `Content-Length` is a whole archive. It holds what agents wrote, under the names they chose: a `.git` among them can name commands that `git` runs in the unpacked folder.',
         tags: ['memory'],
         params: tenantParams,
         querystring: z.strictObject({
