@@ -6,12 +6,14 @@ import { adminRoutes } from '../context.ts';
 import { departureOf } from '../departure.ts';
 import { flag, tenantParams } from '../fields.ts';
 import { errorResponses, noSuchTenant } from '../responses.ts';
+import { Turns } from '../turns.ts';
 
 /** `GET …/export`: a tenant's memory as an archive. */
 export const exportRoutes = adminRoutes((app, { config, database }) => {
   const tenants = new Tenants(database);
   const quotas = { maxFiles: config.MAX_TENANT_FILES, maxBytes: config.MAX_TENANT_BYTES };
   const transfer = new Transfer(database, quotas);
+  const turns = new Turns();
 
   app.get(
     '/tenants/:tenant/export',
@@ -47,7 +49,9 @@ export const exportRoutes = adminRoutes((app, { config, database }) => {
       const { history } = request.query;
       const signal = departureOf(request, reply);
       const tenant = await existingTenant(tenants, id);
-      const archive = await spoolArchive(transfer, tenant.id, { history, signal });
+      const archive = await turns.run(tenant.id, signal, () =>
+        spoolArchive(transfer, tenant.id, { history, signal }),
+      );
       reply.headers({
         'Content-Length': archive.bytes,
         // An id is safe in a quoted string: it has neither quotes nor backslashes.
