@@ -235,7 +235,7 @@ function spyOnTransactions(database: Database) {
             const spiedQuery: QueryExecutor = async (statement, params) => {
               if (isFree) spied.afterwards.push(statement.name);
               const result = await query(statement, params);
-              if (statement.name === 'list_versions') {
+              if (statement.name === 'export_versions') {
                 spied.waiting++;
                 await free;
                 isFree = true;
