@@ -7,6 +7,7 @@ import type { Database } from './postgres/database.ts';
 import { TENANT_ID } from './tenants/tenant-id.ts';
 import { Tenants } from './tenants/tenants.ts';
 import { camelCase, renamed, snakeCase } from './util/snake-case.ts';
+import { storableText } from './util/storable-text.ts';
 
 /*
  * Tenants and keys that the service creates when it starts, so that a deployment needs no command afterwards. Existing ones are left
@@ -45,7 +46,7 @@ const keySchema = z
     service: z.literal(true).optional(),
     admin: z.literal(true).optional(),
     access: z.enum(['read_write', 'read_only']).default('read_write'),
-    label: z.string().default('bootstrap'),
+    label: storableText(255).default('bootstrap'),
   })
   .refine(({ tenant, service, admin }) => [tenant, service, admin].filter(Boolean).length === 1, {
     error: 'needs one of "tenant", "service": true, and "admin": true',

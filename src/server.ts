@@ -13,7 +13,7 @@ import { closeLog, createLogger } from './logger.ts';
 import type { Database, EmbeddedEvents } from './postgres/database.ts';
 import { asDatabaseError } from './postgres/errors.ts';
 import { serveLocalSocket } from './postgres/local-socket.ts';
-import { describeListenFault } from './start-faults.ts';
+import { describeListenFault, describeStartFault } from './start-faults.ts';
 import { configured, openMigrated, StartError } from './startup.ts';
 import { tenantDefaults } from './tenants/effective-settings.ts';
 import { startTracing } from './tracing/tracing.ts';
@@ -70,7 +70,10 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   };
   const database = await openMigrated(config, events, tracing?.statements, (line) => log.warn(line));
   started.push(() => database.close());
-  const created = await applyBootstrap(database, bootstrap);
+  const created = await applyBootstrap(database, bootstrap).catch(async (error) => {
+    await stop();
+    throw new StartError(describeStartFault(config, error));
+  });
   if (created.tenants > 0 || created.keys > 0) log.info(created, 'created the initial tenants and keys');
   if (database.kind === 'pglite') started.push(await takeCommands(config, database, log));
   started.push(startJobs(config, database, log));

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type MemoryPath, parsePath, ROOT } from '../memory/path.ts';
 import { TENANT_ID, TENANT_ID_RULE } from '../tenants/tenant-id.ts';
+import { storableText as text } from '../util/storable-text.ts';
 
 /*
  * The parameters and fields that several routes share. Everything that a schema does not name is refused.
@@ -8,12 +9,7 @@ import { TENANT_ID, TENANT_ID_RULE } from '../tenants/tenant-id.ts';
 
 const MAX_TEXT = 1000;
 
-/** Text that Postgres can hold. */
-export const text = (maxLength: number) =>
-  z
-    .string()
-    .max(maxLength)
-    .refine((value) => value.isWellFormed() && !value.includes('\0'), 'it has to be Unicode without U+0000');
+export { text };
 
 export const tenantId = z
   .string()

@@ -1,8 +1,8 @@
 import fp from 'fastify-plugin';
 
 /**
- * Closes the connection of a client that has its answer, a refusal for example, but takes longer than `timeoutMs` to send the rest of its
- * body. It is not closed at once, because a client that still sends might then lose the answer.
+ * Reads what a client that has its answer, a refusal for example, still sends of its body, so that the connection can take the next
+ * request. It is not closed at once, because a client that still sends might then lose the answer, but after `timeoutMs`.
  */
 export const unreadBodies = fp<{ timeoutMs: number }>(
   async (app, { timeoutMs }) => {
@@ -10,7 +10,10 @@ export const unreadBodies = fp<{ timeoutMs: number }>(
       const closeUnlessComplete = () => {
         if (!raw.complete) raw.socket.destroy();
       };
-      if (raw.complete === false) setTimeout(closeUnlessComplete, timeoutMs).unref();
+      if (raw.complete === false) {
+        setTimeout(closeUnlessComplete, timeoutMs).unref();
+        raw.resume();
+      }
       done();
     });
   },

@@ -36,7 +36,7 @@ export function jwtAuthenticator(options: JwtOptions): Authenticator {
       const token = bearerToken(credentials);
       if (token === undefined) throw new ServiceError('unauthorized');
       let claim: unknown;
-      let subject: string | null;
+      let subject: unknown;
       try {
         const { payload } = await jwtVerify(token, keyFor(credentials.ip), {
           issuer,
@@ -50,8 +50,12 @@ export function jwtAuthenticator(options: JwtOptions): Authenticator {
         subject = payload.sub ?? null;
       } catch (error) {
         if (error instanceof ServiceError) throw error;
-        throw new ServiceError(error instanceof errors.JOSEError ? 'unauthorized' : 'issuer_unavailable');
+        // What jose throws for a token that does not fit the one configured key is a TypeError.
+        const isOfToken = error instanceof errors.JOSEError || options.jwksUrl === undefined;
+        throw new ServiceError(isOfToken ? 'unauthorized' : 'issuer_unavailable');
       }
+      // RFC 7519, 4.1.2: a string.
+      if (subject !== null && typeof subject !== 'string') throw new ServiceError('unauthorized');
       if (typeof claim !== 'string' || !TENANT_ID.test(claim)) throw new ServiceError('unauthorized');
       const named = namedTenant(credentials);
       if (named !== undefined && named !== claim) throw new ServiceError('tenant_mismatch');

@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
 import { betweenVersions, changesBetween, type FileDiff } from '../history/diff.ts';
-import { type Difference, differences } from '../history/differences.ts';
+import { differenceOf, type LoadedDiff } from '../history/differences.ts';
+import { withContents } from '../history/file-state.ts';
 import type { History } from '../history/history.ts';
+import { compare } from '../history/patch.ts';
 import { fullVersionId, isVersionId } from '../history/version-ids.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
@@ -44,7 +46,7 @@ export function registerDiffCommand(program: Command, open: Open, io: Io): void 
       (tenant: string, subject: Subject, second: string | undefined, options: Options, command: Command) => {
         const changesIn = changesOf(tenant, subject, second, options, command);
         return withTenant(open, tenant, async ({ database, history }) => {
-          const changes = differences(history, tenant, await changesIn(history, database));
+          const changes = withContents(history, tenant, await changesIn(history, database));
           await print(io.stdout, output(changes, options.json ?? false, io));
         });
       },
@@ -86,11 +88,14 @@ function changesOf(
 }
 
 async function* output(
-  changes: AsyncIterable<Difference>,
+  changes: AsyncIterable<LoadedDiff>,
   json: boolean,
   { stdout }: Io,
 ): AsyncGenerator<string> {
-  for await (const { oldPath, path, oldVersion, version, patch, noPatchReason } of changes) {
+  for await (const change of changes) {
+    const difference = await differenceOf(change, compare);
+    const { oldPath, path, oldVersion, version, patch, noPatchReason } = difference;
+    if (patch === '') continue;
     if (json) {
       yield `${JSON.stringify({ old_path: oldPath, path, old_version: oldVersion, version, patch })}\n`;
     } else if (patch === null) {

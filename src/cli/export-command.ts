@@ -64,7 +64,15 @@ async function exportTo(
 ): Promise<Total> {
   const progress = new Progress(io.stderr, 'Exported');
   const onFile = ({ files, bytes }: Total) => progress.update(files, bytes);
-  return exportArchive(transfer, tenant.id, output, { end, history, onFile }).finally(() => progress.end());
+  const total = await exportArchive(transfer, tenant.id, output, { end, history, onFile }).finally(() =>
+    progress.end(),
+  );
+  if (total.actedUpon !== null) {
+    io.stderr.write(
+      `Warning: the archive contains ${total.actedUpon}. Such files can name commands that git or hg runs in the unpacked folder: read them, or remove them, before you use either there.\n`,
+    );
+  }
+  return total;
 }
 
 /** Writes under a temporary name until the archive is complete, so that a failed export cannot be mistaken for one and keeps the previous one. */

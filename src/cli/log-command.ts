@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { withContents } from '../history/file-state.ts';
 import type { History } from '../history/history.ts';
 import { type LogEntry, type LogOptions, log } from '../history/log.ts';
-import { patchOf, reasonOf } from '../history/patch.ts';
+import { compare, reasonOf } from '../history/patch.ts';
 import { shownTime } from '../history/time.ts';
 import { versionRecord } from '../history/version.ts';
 import { actorText } from '../memory/origin.ts';
@@ -99,7 +99,7 @@ async function* jsonLines(
     const record = {
       ...versionRecord(change.version),
       ...(content && { content: after.kind === 'file' ? after.content : null }),
-      ...(patch && { patch: patchOf(before, after) ?? null }),
+      ...(patch && { patch: compare(before, after).patch ?? null }),
     };
     yield `${JSON.stringify(record)}\n`;
   }
@@ -122,7 +122,7 @@ async function* lines(
   }
   for await (const { change, before, after } of withContents(history, tenant, entries)) {
     yield `${styled(stdout, 'yellow', shown(stdout, line(change)))}\n`;
-    const text = patchOf(before, after);
+    const text = compare(before, after).patch;
     yield text === undefined ? `(no diff: ${reasonOf(before, after)})\n\n` : `${patchText(stdout, text)}\n`;
   }
 }

@@ -1,7 +1,6 @@
 import type { FileDiff } from './diff.ts';
-import { type LoadedState, withContents } from './file-state.ts';
-import type { History } from './history.ts';
-import { patchOf, reasonOf } from './patch.ts';
+import type { LoadedState } from './file-state.ts';
+import { type Comparison, reasonOf } from './patch.ts';
 
 /** A change of a file as a patch. */
 export interface Difference {
@@ -10,27 +9,35 @@ export interface Difference {
   path: string | null;
   oldVersion: string | null;
   version: string | null;
-  /** Null when one side is not there to compare with; `noPatchReason` says why. */
+  /** Empty when the file is as it was. Null when there is nothing to compare with, or it takes too much; `noPatchReason` says why. */
   patch: string | null;
   noPatchReason: string | null;
+  /** What it cost to compare. */
+  work: number;
 }
 
-/** Reads the contents of changes, and compares them. Changes that leave a file as it is are left out. */
-export async function* differences(
-  history: History,
-  tenant: string,
-  changes: AsyncIterable<FileDiff>,
-): AsyncGenerator<Difference> {
-  for await (const { change, before, after } of withContents(history, tenant, changes)) {
-    const patch = patchOf(before, after);
-    if (patch === '') continue;
-    yield {
-      ...{ oldPath: pathOf(before), path: pathOf(after) },
-      ...{ oldVersion: change.oldVersion, version: change.newVersion },
-      patch: patch ?? null,
-      noPatchReason: patch === undefined ? reasonOf(before, after) : null,
-    };
-  }
+/** `compare`, in this thread or in another one. */
+export type Compare = (before: LoadedState, after: LoadedState) => Comparison | Promise<Comparison>;
+
+/** A change whose contents are read. */
+export interface LoadedDiff {
+  change: FileDiff;
+  before: LoadedState;
+  after: LoadedState;
+}
+
+export async function differenceOf(
+  { change, before, after }: LoadedDiff,
+  compare: Compare,
+): Promise<Difference> {
+  const { patch, work } = await compare(before, after);
+  return {
+    ...{ oldPath: pathOf(before), path: pathOf(after) },
+    ...{ oldVersion: change.oldVersion, version: change.newVersion },
+    patch: patch ?? null,
+    noPatchReason: patch === undefined ? reasonOf(before, after) : null,
+    work,
+  };
 }
 
 function pathOf(state: LoadedState): string | null {

@@ -3,14 +3,34 @@ import type { LoadedState } from './file-state.ts';
 
 /** Lines added and removed. The time to find the smallest diff grows with the square of it. */
 const MAX_EDITS = 1000;
+/**
+ * What one diff may cost: comparisons of lines, each of `WORK_CHARACTERS`. Edits alone do not bound them, as between two edits all of
+ * the lines can be compared. Unlike a time limit, it gives every run the same diff.
+ */
+export const MAX_WORK = 10_000_000;
+const WORK_CHARACTERS = 32;
 const CONTEXT = 3;
 const NOWHERE = '/dev/null';
 
-/**
- * A change as `git diff` writes it, with the contents byte for byte, for `git apply` and `patch -p1` in the folder of an export. Empty
- * when nothing changed, undefined when one side is not there to compare with.
- */
-export function patchOf(before: LoadedState, after: LoadedState): string | undefined {
+/** How two states of a file differ. */
+export interface Comparison {
+  /**
+   * The change as `git diff` writes it, with the contents byte for byte, for `git apply` and `patch -p1` in the folder of an export. Empty
+   * when nothing changed, undefined when one side is not there to compare with.
+   */
+  patch: string | undefined;
+  /** What it cost, at most `MAX_WORK` and what it takes to read the texts. */
+  work: number;
+}
+
+/** Texts that take too many edits or too much work to compare are shown as replaced: all lines out, all lines in. */
+export function compare(before: LoadedState, after: LoadedState): Comparison {
+  const budget = new WorkBudget();
+  const patch = patchOf(before, after, budget);
+  return { patch, work: budget.spent };
+}
+
+function patchOf(before: LoadedState, after: LoadedState, budget: WorkBudget): string | undefined {
   if (!isComparable(before) || !isComparable(after)) return undefined;
   const [old, now] = [contentOf(before), contentOf(after)];
   const isCreate = before.kind === 'absent';
@@ -23,7 +43,7 @@ export function patchOf(before: LoadedState, after: LoadedState): string | undef
     newFileName: isDelete ? NOWHERE : `b${after.path}`,
     oldHeader: undefined,
     newHeader: undefined,
-    hunks: hunksOf(old, now),
+    hunks: hunksOf(old, now, budget),
     isGit: true,
     ...{ isCreate, isDelete, isRename },
   });
@@ -33,9 +53,9 @@ export function patchOf(before: LoadedState, after: LoadedState): string | undef
 export function reasonOf(before: LoadedState, after: LoadedState): string {
   if (after.kind === 'redacted') return 'this version was redacted';
   if (after.kind === 'pruned') return 'this version is no longer kept';
-  return before.kind === 'redacted'
-    ? 'the version before was redacted'
-    : 'the version before is no longer kept';
+  if (before.kind === 'redacted') return 'the version before was redacted';
+  if (before.kind === 'pruned') return 'the version before is no longer kept';
+  return 'they are too large to compare';
 }
 
 type Comparable = Extract<LoadedState, { kind: 'file' | 'absent' }>;
@@ -45,12 +65,34 @@ const isComparable = (state: LoadedState): state is Comparable =>
 
 const contentOf = (state: Comparable) => (state.kind === 'file' ? state.content : '');
 
-function hunksOf(old: string, now: string): StructuredPatchHunk[] {
+function hunksOf(old: string, now: string, budget: WorkBudget): StructuredPatchHunk[] {
   if (old === now) return [];
+  budget.spend(old.length + now.length);
   if (old === '' || now === '') return [replacement(old, now)];
-  const options = { context: CONTEXT, maxEditLength: MAX_EDITS };
-  const patch = structuredPatch('', '', old, now, undefined, undefined, options);
-  return patch?.hunks ?? [replacement(old, now)];
+  const comparator = (left: string, right: string) => {
+    budget.spend(left.length);
+    if (budget.spent > MAX_WORK) throw new TooDifferent();
+    return left === right;
+  };
+  const options = { context: CONTEXT, maxEditLength: MAX_EDITS, comparator };
+  try {
+    const patch = structuredPatch('', '', old, now, undefined, undefined, options);
+    return patch?.hunks ?? [replacement(old, now)];
+  } catch (error) {
+    if (error instanceof TooDifferent) return [replacement(old, now)];
+    throw error;
+  }
+}
+
+class TooDifferent extends Error {}
+
+class WorkBudget {
+  spent = 0;
+
+  /** Counts the reading of so many characters. */
+  spend(characters: number): void {
+    this.spent += 1 + Math.floor(characters / WORK_CHARACTERS);
+  }
 }
 
 /** All of the one text out, all of the other in. */

@@ -12,23 +12,39 @@ export interface Total {
   bytes: number;
   /** Null without the history. */
   versions: number | null;
+  /** The first file that a program may act upon where the archive is unpacked: those of Git and Mercurial can name commands to run. */
+  actedUpon: string | null;
 }
+
+/** File systems that ignore case find these under any spelling. */
+const ACTED_UPON = /\/\.(?:git|hg)(?:\/|$)/i;
 
 /**
  * Writes a tenant's whole memory, as it is at one moment, as a tar archive.
  *
  * @param end whether the archive is all that `output` gets
  * @param history whether to take the history along
- * @param onFile called after each file; what it throws ends the export
+ * @param onFile called after each file
+ * @param signal ends the export; its reason is thrown
  * @throws OperatorError when the output cannot be written
  */
 export async function exportArchive(
   transfer: Transfer,
   tenant: string,
   output: Writable,
-  { end, history, onFile }: { end: boolean; history: boolean; onFile: (total: Total) => void },
+  {
+    end,
+    history,
+    onFile = () => {},
+    signal,
+  }: {
+    end: boolean;
+    history: boolean;
+    onFile?: (total: Total) => void;
+    signal?: AbortSignal;
+  },
 ): Promise<Total> {
-  const total: Total = { files: 0, bytes: 0, versions: null };
+  const total: Total = { files: 0, bytes: 0, versions: null, actedUpon: null };
   try {
     await writeTar(output, end, async (add) => {
       const write = async (entry: Exported) => {
@@ -36,9 +52,10 @@ export async function exportArchive(
         if (entry.kind !== 'file') return;
         total.files++;
         total.bytes += Buffer.byteLength(entry.content);
+        if (ACTED_UPON.test(entry.path)) total.actedUpon ??= entry.path;
         onFile(total);
       };
-      total.versions = await transfer.exportTo(tenant, write, { history });
+      total.versions = await transfer.exportTo(tenant, write, { history, signal });
     });
     return total;
   } catch (error) {
@@ -59,18 +76,18 @@ export interface SpooledArchive {
  * one.
  *
  * @param history whether to take the history along
- * @param onFile called after each file; what it throws ends the export
+ * @param signal ends the export; its reason is thrown
  */
 export async function spoolArchive(
   transfer: Transfer,
   tenant: string,
-  { history, onFile }: { history: boolean; onFile: () => void },
+  { history, signal }: { history: boolean; signal: AbortSignal },
 ): Promise<SpooledArchive> {
   const handle = await openTemporary();
   try {
     // By its number, because a stream of the handle that stays open keeps the handle open too.
     const output = createWriteStream('', { fd: handle.fd, autoClose: false });
-    await exportArchive(transfer, tenant, output, { end: true, history, onFile });
+    await exportArchive(transfer, tenant, output, { end: true, history, signal });
     const { size } = await handle.stat();
     return { bytes: size, content: handle.createReadStream({ start: 0 }) };
   } catch (error) {

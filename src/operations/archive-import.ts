@@ -20,6 +20,15 @@ export interface ImportOptions extends Pick<ImportRules, 'into' | 'strip' | 'onC
   onWritten?: ImportContext['onWritten'];
 }
 
+/** Where an archive is imported. */
+interface ImportSession {
+  config: Config;
+  tenant: TenantRow;
+  transfer: Transfer;
+  /** Waits until the checked archive may be written. */
+  inTurn?: <T>(write: () => Promise<T>) => Promise<T>;
+}
+
 /** What was imported, or would be. */
 export interface ImportedArchive {
   files: number;
@@ -40,7 +49,7 @@ export interface ImportedArchive {
  * @throws OperatorError naming the first entry that cannot be imported, and why.
  */
 export async function importEntries(
-  { config, tenant, transfer }: { config: Config; tenant: TenantRow; transfer: Transfer },
+  { config, tenant, transfer, inTurn = (write) => write() }: ImportSession,
   source: AsyncIterable<SourceEntry>,
   { origin, dryRun, onWritten, ...rules }: ImportOptions,
 ): Promise<ImportedArchive> {
@@ -51,10 +60,8 @@ export async function importEntries(
   });
   try {
     const history = historyDays === 0 ? undefined : prepared.history;
-    const imported = await transfer.importFrom(
-      tenant.id,
-      { ...prepared, history },
-      { origin, dryRun, onWritten },
+    const imported = await inTurn(() =>
+      transfer.importFrom(tenant.id, { ...prepared, history }, { origin, dryRun, onWritten }),
     );
     const { files, bytes, directories, versions } = successful(imported, tenant.id);
     const filePaths = [...prepared.entries].flatMap(([path, { kind }]) => (kind === 'file' ? [path] : []));
@@ -73,8 +80,7 @@ async function inspectorFor(mode: 'off' | 'mask' | 'reject') {
   return async (text: string): Promise<Inspected> => {
     const secrets = await scanner.scan(text);
     const kinds = [...new Set(secrets.map(({ kind }) => kind))];
-    if (mode === 'reject' && secrets.length > 0) return { ok: false, kinds };
-    return { ok: true, text: mask(text, secrets), kinds };
+    return { isRefused: mode === 'reject' && secrets.length > 0, kinds, masked: mask(text, secrets) };
   };
 }
 

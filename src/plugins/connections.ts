@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { ConnectionError } from 'fastify';
 import fp from 'fastify-plugin';
 import { ServiceError } from '../errors.ts';
+import { TurnQueue } from '../util/turn-queue.ts';
 import { commonHeaders } from './access-log.ts';
 import { PROBLEM_JSON, problemOf, TITLES } from './problem-details.ts';
 import { requestId } from './request-id.ts';
@@ -52,8 +53,20 @@ export const connections = fp(
   { name: 'connections' },
 );
 
+const overdue = new TurnQueue();
+
 /** Handles what Node cannot parse as a request: responds with a problem and closes the connection. */
 export function answerClientError(error: ConnectionError, socket: Socket): void {
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    // Node names all overdue requests of a second at once, which can be thousands. What still comes of one is not read.
+    socket.pause();
+    overdue.add(() => refuse(error, socket));
+  } else {
+    refuse(error, socket);
+  }
+}
+
+function refuse(error: ConnectionError, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
   if (socket.writable) {
     const problem = clientProblem(error.code);

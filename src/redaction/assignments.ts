@@ -22,8 +22,12 @@ const BEARER = /(\b(?:Bearer|Token|token)\s{1,2})([\w.+/=~-]{20,})/g;
 const BASIC = /(\bBasic\s{1,2})([A-Za-z0-9+/]{8,}={0,2})/g;
 
 // ADO.NET, ODBC and libpq: `Server=…;Password=…;`, `host=… password=…`. Its end is certain, so that only it is masked.
-const KEYWORD_PASSWORD = /((?<![.A-Za-z0-9])(?:password|pwd)=)("[^"\n]{4,}"|'[^'\n]{4,}'|[^\s;"'&]{4,})/gi;
+const KEYWORD_PASSWORD =
+  /((?<![.A-Za-z0-9])(?:password|pwd)\s?=\s?)("[^"\n]{4,}"|'[^'\n]{4,}'|\{[^{}\n]{4,128}\}|[^\s;"'&]{4,})/gi;
 const KEYWORD_HOST = /\b(?:server|host|hostaddr|data source|addr|address|driver|dbname|database|dsn)\s?=/i;
+/** A connection string of JDBC, ADO.NET or ODBC and no program, so that a password of letters alone is no expression. */
+const CONNECTION_STRING = /\bjdbc:[a-z]|\b(?:server|data source|driver|dsn)\s?=[^;"'\n]{1,128};/i;
+const ORACLE_PASSWORD = /(\bjdbc:oracle:[a-z]{3,5}:[^\s/@"']{1,128}\/)([^\s/@"']{4,128})(?=@)/gi;
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -34,19 +38,23 @@ export function findAssignments(text: string): Finding[] {
     for (const match of text.matchAll(pattern)) {
       const start = match.index + (match[1] ?? '').length;
       const secret = match[2] ?? '';
-      if (!isPlaceholder(secret) && accept(secret, match.index)) {
+      if ((kind === 'connection_string' || !isPlaceholder(secret)) && accept(secret, match.index)) {
         findings.push({ kind, start, end: start + secret.length });
       }
     }
   };
-  collect('generic_secret', NAMED, looksRandom);
-  collect('generic_secret', ENVIRONMENT, looksRandom);
+  collect('generic_secret', NAMED, isGenerated);
+  collect('generic_secret', ENVIRONMENT, isGenerated);
   collect('aws_secret_key', AWS_SECRET_KEY, (secret) => /\d/.test(secret) && /[A-Z]/.test(secret));
   collect('npm_token', NPMRC, (secret) => /\d/.test(secret));
-  collect('bearer_token', BEARER, looksRandom);
+  collect('bearer_token', BEARER, isGenerated);
   collect('basic_auth', BASIC, isBasicAuth);
   const namesHost = onSameLine(text, KEYWORD_HOST);
-  collect('connection_string', KEYWORD_PASSWORD, (value, index) => isPassword(value) && namesHost(index));
+  const isConnection = onSameLine(text, CONNECTION_STRING);
+  collect('connection_string', KEYWORD_PASSWORD, (value, index) =>
+    isConnection(index) ? isLiteral(value) : isPassword(value) && namesHost(index),
+  );
+  collect('connection_string', ORACLE_PASSWORD, isLiteral);
   return findings;
 }
 
@@ -67,13 +75,19 @@ function onSameLine(text: string, pattern: RegExp): (index: number) => boolean {
 
 /** Whether the value of `password=` is a password, and not an expression in a program: `password=settings.DB_PASSWORD`. */
 function isPassword(value: string): boolean {
-  const quoted = /^["']/.test(value);
-  const password = quoted ? value.slice(1, -1) : value;
-  return (
-    !isExamplePassword(password) &&
-    !isPlaceholder(password) &&
-    (quoted || /^[^([]*[^\w.([,)]|\d/.test(password))
-  );
+  return isLiteral(value) && (/^["']/.test(value) || /^[^([]*[^\w.([,)]|\d/.test(value));
+}
+
+/** Whether a value is a password where no program is: no example, and no placeholder. ODBC quotes with braces, and templates have them too. */
+function isLiteral(value: string): boolean {
+  const password = /^["'{]/.test(value) ? value.slice(1, -1) : value;
+  const isVariable =
+    value.startsWith('{') && !/[^\w.-]|\d/.test(password) && /[_.-]|pass|pwd|secret/i.test(password);
+  return !isVariable && !isExamplePassword(password) && !isPlaceholder(password);
+}
+
+function isGenerated(value: string): boolean {
+  return !UUID.test(value) && (looksRandom(value) || looksScrambled(value));
 }
 
 /**
@@ -82,7 +96,6 @@ function isPassword(value: string): boolean {
  * such piece.
  */
 function looksRandom(value: string): boolean {
-  if (UUID.test(value)) return false;
   return value
     .split(/[-_./=+~]/)
     .some(
@@ -93,6 +106,19 @@ function looksRandom(value: string): boolean {
         /\d[A-Za-z]+\d|[A-Za-z]\d+[A-Za-z]/.test(piece) &&
         entropy(piece) >= 2.9,
     );
+}
+
+/**
+ * Whether upper and lower case change too often for words: generated letters with few digits, or base64url, which its own `-` and `_` cut
+ * into short pieces. Half of them change; the words of an identifier have three letters and more.
+ */
+function looksScrambled(value: string): boolean {
+  const words = value.match(/[A-Z]?[a-z]+|[A-Z]+|\d+/g) ?? [];
+  const letters = words.join('');
+  const count = (pattern: RegExp) => letters.match(pattern)?.length ?? 0;
+  return (
+    letters.length >= 16 && count(/[A-Z]/g) >= 3 && count(/[a-z]/g) >= 3 && letters.length < 3 * words.length
+  );
 }
 
 /** Shannon entropy in bits per character. */

@@ -32,8 +32,9 @@ const LONGEST = 19;
 /** A longer run of four-digit groups than two card numbers is a table of numbers. */
 const MOST_FOURS = 8;
 
-// One character class between two digits, so that there is nothing to backtrack into. U+00A0 comes with text from the web.
-const DIGITS_AND_SEPARATORS = /\d[\d \u00a0-]{11,}\d/g;
+// One character class between two digits, so that there is nothing to backtrack into. Text from the web and from PDFs has spaces and
+// hyphens that do not break, figure spaces and thin ones.
+const DIGITS_AND_SEPARATORS = /\d[\d .\u00a0\u2007\u2009-\u2011\u202f-]{11,}\d/g;
 
 interface Group {
   start: number;

@@ -13,9 +13,17 @@ const HEADERS = /(?:\s*[A-Za-z-]{3,30}: [^\n]{0,200}\n){1,5}/y;
 
 const SERVICE_ACCOUNT = /"private_key"\s{0,4}:\s{0,4}"$/;
 
+/** The file of a key for PuTTY, and the line before its private part. */
+const PUTTY_MARKER = /PuTTY-User-Key-File-\d|Private-Lines: (\d{1,4})/g;
+const PUTTY_LINE = /(?:\s|\\[nrt])*[A-Za-z0-9+/=]{1,128}/y;
+const PUTTY_MAC = /(?:\s|\\[nr])*Private-(?:MAC|Hash): [0-9a-f]{40,64}/y;
+/** From the first line of such a file to its private part. A comment and a public part have far less. */
+const PUTTY_PUBLIC_CHARACTERS = 8192;
+
 /**
  * Private keys in PEM, OpenSSH and PGP armor, from the BEGIN line to the END line, whatever the label and the headers;
- * also in a JSON string, with `\n` for newlines. Of a key that was cut off, all that follows BEGIN and looks like a key.
+ * also in a JSON string, with `\n` for newlines. Of a key that was cut off, all that follows BEGIN and looks like a key. Keys for PuTTY, from
+ * the first line of their file.
  */
 export function findPrivateKeys(text: string): Finding[] {
   const findings: Finding[] = [];
@@ -46,6 +54,22 @@ export function findPrivateKeys(text: string): Finding[] {
     }
   }
   reportCutOff();
+
+  let file = Number.NEGATIVE_INFINITY;
+  for (const { 0: marker, 1: lines, index } of text.matchAll(PUTTY_MARKER)) {
+    if (lines === undefined) {
+      file = index;
+      continue;
+    }
+    const bodyStart = index + marker.length;
+    let bodyEnd = bodyStart;
+    PUTTY_LINE.lastIndex = bodyEnd;
+    for (let line = 0; line < Number(lines) && PUTTY_LINE.test(text); line++) bodyEnd = PUTTY_LINE.lastIndex;
+    PUTTY_MAC.lastIndex = bodyEnd;
+    const end = PUTTY_MAC.test(text) ? PUTTY_MAC.lastIndex : bodyEnd;
+    report(index - file <= PUTTY_PUBLIC_CHARACTERS ? file : index, bodyStart, bodyEnd, end);
+    file = Number.NEGATIVE_INFINITY;
+  }
   return findings;
 }
 

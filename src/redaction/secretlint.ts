@@ -39,6 +39,8 @@ const LEFT_OUT = new Set([
   '@secretlint/secretlint-rule-database-connection-string',
   // Goes back 16,000 times for each start of a key; token-formats.ts has the format that keys have.
   '@secretlint/secretlint-rule-sendgrid',
+  // Goes back 96 times for each start of a key; token-formats.ts has the format that keys have.
+  '@secretlint/secretlint-rule-linear',
   // Looks 256 characters ahead at each `http://` for what is not reported here; token-formats.ts has its tokens.
   '@secretlint/secretlint-rule-npm',
   // Neither short nor encrypted nor PGP keys; private-keys.ts finds all of them.
@@ -59,7 +61,6 @@ const KINDS: Record<string, { kind: SecretKind; only?: RegExp } | undefined> = {
   GITHUB_TOKEN: { kind: 'github_token' },
   OPENAI_TOKEN: { kind: 'openai_api_key' },
   ANTHROPIC_API_KEY: { kind: 'anthropic_api_key' },
-  LINEAR_API_TOKEN: { kind: 'linear_api_key' },
   OPS_TOKEN: { kind: 'onepassword_token' },
 };
 

@@ -160,10 +160,10 @@ const FORMATS: readonly Format[] = [
   { kind: 'sendgrid_api_key', hints: ['SG.'], pattern: /(?<![A-Za-z0-9])SG\.[\w-]{20,24}\.[\w-]{39,}/g },
   {
     kind: 'slack_token',
-    hints: ['xox'],
-    pattern: /xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9%-]{20,}/g,
+    hints: ['xox', 'xapp-'],
+    pattern: /(?:xox[a-z](?:\.xox[a-z])?|xapp-\d)-[A-Za-z0-9%-]{20,}/g,
     only: /\d/,
-  }, // wider: xoxc, xoxd, xoxe, xoxs
+  }, // wider: xoxc, xoxd, xoxe, xoxs, and all parts of xapp
   { kind: 'telegram_bot_token', hints: [':AA'], pattern: /(?<![A-Za-z0-9])\d{8,10}:AA[\w-]{33}(?![\w-])/g },
 
   // Everything else
@@ -191,6 +191,7 @@ const FORMATS: readonly Format[] = [
     hints: ['glsa_', 'glc_'],
     pattern: /glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}|glc_[A-Za-z0-9+/=]{40,}/g,
   },
+  { kind: 'linear_api_key', hints: ['lin_api_'], pattern: /(?<![A-Za-z0-9])lin_api_[A-Za-z0-9]{32,}/g },
   { kind: 'newrelic_key', hints: ['NRAK-'], pattern: /NRAK-[A-Z0-9]{27}/g },
   {
     kind: 'notion_token',

@@ -151,6 +151,9 @@ function describe(header: ReadHeader, headers: Buffer): Omit<SourceEntry, 'conte
       'it comes after the end of the archive. If these are several archives in one file, import each by itself.',
     );
   }
+  if (!/^\d{1,16}$/.test(header.pax?.size ?? '0') || !haveSizes(headers)) {
+    throw cannotImport(name, 'its size is not a number of bytes. Make the archive again.');
+  }
   if (Object.keys(header.pax ?? {}).some((key) => key.startsWith('GNU.sparse.'))) {
     throw cannotImport(name, 'it is stored as a sparse file. Make the archive without --sparse.');
   }
@@ -162,6 +165,25 @@ function describe(header: ReadHeader, headers: Buffer): Omit<SourceEntry, 'conte
     return { name, kind: isDirectory ? 'dir' : 'file', bytes: header.size, modified };
   }
   throw cannotImport(name, REFUSED[header.type ?? 'unknown']);
+}
+
+/** Whether the size in the header of an entry, and in each of its extended headers, is a number: tar-stream reads `1e3` as 1, for example. */
+function haveSizes(headers: Buffer): boolean {
+  for (let at = 0; at < headers.length; ) {
+    const size = sizeIn(headers.subarray(at, at + BLOCK));
+    if (size === undefined) return false;
+    at += BLOCK * (1 + Math.ceil(size / BLOCK));
+    // The last header is that of the entry, whose content is not among the headers.
+  }
+  return true;
+}
+
+/** Octal digits, or for large numbers a byte of 0x80 before a binary one. */
+function sizeIn(header: Buffer): number | undefined {
+  const field = header.subarray(124, 136);
+  if (field[0] === 0x80) return Number(field.readBigUInt64BE(4));
+  const [, digits] = /^ {0,12}([0-7]{0,12})[ \0]{0,12}$/.exec(field.toString('latin1')) ?? [];
+  return digits === undefined ? undefined : Number.parseInt(digits || '0', 8);
 }
 
 const ONLY = 'and a memory holds files and directories only';

@@ -58,15 +58,20 @@ export class Transfer {
    * Exports a tenant's whole memory, as of one moment, entry by entry: the files, then the directories, each after its subdirectories.
    * Unpacking in this order does not touch a directory after its time is set. The history comes last, if asked for. Waits for `write` before it reads on.
    *
+   * @param options.signal ends the export before its next statement; its reason is thrown
    * @returns how many versions were exported; null without the history
    */
   async exportTo(
     tenant: string,
     write: (entry: Exported) => Promise<void>,
-    { history = false }: { history?: boolean } = {},
+    { history = false, signal }: { history?: boolean; signal?: AbortSignal | undefined } = {},
   ): Promise<number | null> {
     return this.#database.transaction(
-      async (query) => {
+      async (execute) => {
+        const query: QueryExecutor = (statement, params) => {
+          signal?.throwIfAborted();
+          return execute(statement, params);
+        };
         await query(waitForReaderQuery, {});
         const row = (await query(findTenantQuery, { tenant })).rows[0];
         if (row === undefined) throw new ServiceError('unknown_tenant', tenant);

@@ -135,3 +135,25 @@ describeService(
   },
   { MAX_VIEW_CHARS: '280' },
 );
+
+describeService(
+  'without a limit on characters',
+  (service) => {
+    it('lists no more than 100,000 occurrences', async () => {
+      const tenant = freshTenant();
+      const list = async (occurrences: number) => {
+        const path = `/memories/${occurrences}`;
+        await service().execute(cmd.create(path, '\n'.repeat(occurrences)), { tenant });
+        return service().execute(cmd.replace(path, '\n', ''), { tenant });
+      };
+      const most = await list(100_000);
+      expect(most.content.slice(-48)).toBe('99998, 99999, 100000. Please ensure it is unique');
+      const more = await list(100_001);
+      expect(more.is_error).toBe(true);
+      expect(more.content.slice(-(48 + 80))).toBe(
+        '99998, 99999, 100000. Please ensure it is unique\n[Truncated: showing the lines of the first 100000 occurrences; there are more.]',
+      );
+    });
+  },
+  { MAX_VIEW_CHARS: '0' },
+);

@@ -1,9 +1,10 @@
-/** `attacker.ts TITLE URL SECONDS`: one attack in a process of its own, so that the client who measures does not wait for it. */
+/** `attacker.ts TITLE URL SECONDS ADMIN_URL`: one attack in a process of its own, so that the client who measures does not wait for it. */
+import { adminAttacks } from './admin-attacks.ts';
 import { attacks } from './attacks.ts';
 
-const [title, url, seconds] = process.argv.slice(2);
-const attack = attacks.find((each) => each.title === title);
+const [title, url, seconds, adminUrl = ''] = process.argv.slice(2);
+const attack = [...attacks, ...adminAttacks].find((each) => each.title === title);
 if (attack === undefined || url === undefined) throw new Error(`There is no attack "${title}".`);
 const end = performance.now() + Number(seconds) * 1000;
-const counts = await attack.run(url, () => performance.now() > end);
+const counts = await attack.run(url, () => performance.now() > end, adminUrl);
 process.send?.(counts, () => process.exit());

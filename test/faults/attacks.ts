@@ -12,12 +12,13 @@ export interface Counts {
 }
 
 /** How the service is set up for an attack. */
-export type Setup = 'plain' | 'redacting' | 'keys' | 'jwt' | 'stalled_log';
+export type Setup = 'plain' | 'redacting' | 'keys' | 'jwt' | 'stalled_log' | 'administered';
 
 export interface Attack {
   title: string;
   setup: Setup;
-  run(url: string, isOver: () => boolean): Promise<Counts>;
+  /** @param adminUrl of the admin API, where the setup has one */
+  run(url: string, isOver: () => boolean, adminUrl: string): Promise<Counts>;
 }
 
 /** Who attacks where tenants are named by the header; its files are made by `fairness.ts`. */

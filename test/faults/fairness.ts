@@ -14,10 +14,11 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { newApiKey } from '../../src/api-keys/api-key.ts';
-import { PostgresServer } from '../support/faults/postgres.ts';
+import { freePort, PostgresServer } from '../support/faults/postgres.ts';
 import { Replica } from '../support/faults/replica.ts';
 import { installBinaries } from '../support/postgres/binaries.ts';
 import { cmd } from '../support/table.ts';
+import { adminAttacks, prepareAdministered } from './admin-attacks.ts';
 import { ATTACKER, type Attack, attacks, type Counts, KIB, type Setup, send } from './attacks.ts';
 
 const SECONDS = Number(process.env.SECONDS ?? 5);
@@ -63,7 +64,7 @@ const after = (seconds: number) => {
 
 async function measure({ title }: Attack, url: string, headers: Record<string, string>): Promise<void> {
   const quiet = await trickle(url, headers, after(QUIET_SECONDS));
-  const attacker = fork(new URL('attacker.ts', import.meta.url), [title, url, String(SECONDS)]);
+  const attacker = fork(new URL('attacker.ts', import.meta.url), [title, url, String(SECONDS), adminUrl]);
   const answer = once(attacker, 'message');
   let isOver = false;
   answer.then(() => {
@@ -100,6 +101,9 @@ const token = await new SignJWT({ tenant: TENANT })
   .setExpirationTime('1h')
   .sign(privateKey);
 
+const adminPort = await freePort();
+const adminUrl = `http://127.0.0.1:${adminPort}/v1`;
+
 const named = { 'x-tenant-id': TENANT };
 const setups: Record<Setup, { env: Record<string, string>; headers: Record<string, string> }> = {
   plain: { env: {}, headers: named },
@@ -115,12 +119,13 @@ const setups: Record<Setup, { env: Record<string, string>; headers: Record<strin
     headers: { authorization: `Bearer ${token}` },
   },
   stalled_log: { env: { LOG_LEVEL: 'info' }, headers: named },
+  administered: { env: { ADMIN_PORT: String(adminPort) }, headers: named },
 };
 
 try {
   console.log('| attack | p99 when quiet | p99 | ratio | refused | the attacker’s answers | its refusals |');
   console.log('| --- | ---: | ---: | ---: | ---: | ---: | ---: |');
-  const wanted = attacks.filter(({ title }) => title.includes(process.env.ONLY ?? ''));
+  const wanted = [...attacks, ...adminAttacks].filter(({ title }) => title.includes(process.env.ONLY ?? ''));
   for (const [setup, { env, headers }] of Object.entries(setups)) {
     const own = wanted.filter((each) => each.setup === setup);
     if (own.length === 0) continue;
@@ -159,6 +164,7 @@ async function prepare(url: string, setup: string, headers: Record<string, strin
     );
   }
   await send(url, JSON.stringify(cmd.create('/memories/f', 'x'.repeat(1000))), headers);
+  if (setup === 'administered') return prepareAdministered(url);
   if (setup !== 'plain') return;
   const attacker = { 'x-tenant-id': ATTACKER };
   const line = 'all work and no play makes a dull file\n';

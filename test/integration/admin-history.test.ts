@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { makeKey, problem, useAdmin } from '../support/admin.ts';
+import { hardToCompare } from '../support/hard-diff.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -137,6 +138,35 @@ describeService(
       expect((await get('/diff?at=2020-01-01&to=2020-01-02')).body.changes).toStrictEqual([]);
       expect((await get('/diff?at=2020-01-01')).body.changes).toHaveLength(2);
       expect((await get('/diff')).status).toBe(400);
+    });
+
+    it('repeats no change after one that left a file as it was', async () => {
+      const { execute, get, moved } = await history();
+      await execute(cmd.replace('/memories/b', 'two', 'three'));
+      await execute(cmd.replace('/memories/b', 'three', 'two'));
+      await execute(cmd.create('/memories/d', 'new'));
+      const query = `/diff?at=${moved.created_at}&limit=1`;
+      const first = (await get(query)).body;
+      const second = (await get(`${query}&after=${first.next}`)).body;
+      expect([first.changes, second.changes]).toMatchObject([
+        [{ path: '/memories/c' }],
+        [{ path: '/memories/d' }],
+      ]);
+      expect(second.next).toBeNull();
+    });
+
+    it('ends a page of differences after one that took much work', async () => {
+      const { execute, get, c } = await history();
+      const { before, after } = hardToCompare();
+      await execute(cmd.create('/memories/hard', before));
+      const at = ((await get('/versions')).body.versions as Version[])[0]?.created_at;
+      await execute(cmd.delete('/memories/c'));
+      await execute(cmd.replace('/memories/hard', before, after));
+      await execute(cmd.create('/memories/z', 'last'));
+      const first = (await get(`/diff?at=${at}`)).body;
+      expect(first.changes).toMatchObject([{ old_version: c.id }, { path: '/memories/hard' }]);
+      const second = (await get(`/diff?at=${at}&after=${first.next}`)).body;
+      expect(second).toMatchObject({ changes: [{ path: '/memories/z' }], next: null });
     });
 
     it('restores, after a dry run that says the same, in the name of the key', async () => {

@@ -1,12 +1,17 @@
 /** What the admin API bounds: requests in flight, and clients that move too little. */
 import { once } from 'node:events';
 import { readdir, readlink } from 'node:fs/promises';
-import { type ClientRequest, get, type IncomingMessage, request } from 'node:http';
+import { Agent, type ClientRequest, get, type IncomingMessage, request } from 'node:http';
+import type { Socket } from 'node:net';
+import { availableParallelism } from 'node:os';
 import { expect, it } from 'vitest';
+import type { Database } from '../../src/postgres/database.ts';
+import type { QueryExecutor } from '../../src/postgres/query.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { type Admin, makeKey, openAdmin, problem } from '../support/admin.ts';
 import { END, entry } from '../support/archives.ts';
 import { describeService, freshTenant } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
 import { answerTo, openUpload } from '../support/uploads.ts';
 
 /** More than the buffers of a connection hold. */
@@ -14,7 +19,7 @@ const LARGE = 12 * 1024 * 1024;
 
 describeService(
   'the limits of the admin API',
-  (service) => {
+  (service, kind) => {
     async function listen(env: Record<string, string>) {
       const admin = await openAdmin(service(), env);
       const url = await admin.app.listen({ host: '127.0.0.1', port: 0 });
@@ -116,6 +121,34 @@ describeService(
       await admin.app.close();
     });
 
+    it('takes the next request on the connection of an upload that it refused before its end', async () => {
+      const admin = await listen({});
+      const tenant = await newTenant();
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      const send = (body: Buffer) => {
+        const upload = request(`${admin.url}/v1/tenants/${tenant}/import`, {
+          agent,
+          method: 'POST',
+          headers: {
+            authorization: `Bearer ${admin.key.key}`,
+            'content-type': 'application/x-tar',
+            'content-length': body.length,
+          },
+        });
+        upload.end(body);
+        return answerTo(upload);
+      };
+      const connections: Socket[] = [];
+      admin.app.server.on('connection', (socket) => connections.push(socket));
+      const outside = Buffer.concat([entry({ name: 'elsewhere', content: 'x' }), Buffer.alloc(LARGE)]);
+      for (let i = 0; i < 2; i++) expect((await send(outside)).lines[0].code).toBe('refused');
+      const good = Buffer.concat([entry({ name: 'memories/a', content: 'x' }), END]);
+      expect(await send(good)).toMatchObject({ status: 200, lines: [{ files: 1 }] });
+      expect(connections).toHaveLength(1);
+      agent.destroy();
+      await admin.app.close();
+    });
+
     it('closes the connection of a client that was refused, but never sends its body', async () => {
       const admin = await listen({ TRANSFER_TIMEOUT_MS: '50' });
       const upload = request(`${admin.url}/v1/tenants/acme/import`, {
@@ -130,6 +163,47 @@ describeService(
       await admin.app.close();
     });
 
+    // PGlite has one transaction at a time.
+    it.runIf(kind === 'postgres')(
+      'ends exports with their clients, and gives back their transactions and slots',
+      async () => {
+        const count = 6;
+        const atOnce = Math.max(1, Math.floor(availableParallelism() / 2));
+        const tenant = await newTenant();
+        for (const path of ['/memories/a', '/memories/b'])
+          await service().execute(cmd.create(path, 'x'), { tenant });
+        const spied = spyOnTransactions(service().database);
+        const admin = await openAdmin({ ...service(), database: spied.database }, { MAX_QUEUE_MS: '1' });
+        const url = await admin.app.listen({ host: '127.0.0.1', port: 0 });
+        const sockets: Socket[] = [];
+        admin.app.server.on('connection', (socket) => sockets.push(socket));
+        let requests = 0;
+        admin.app.server.on('request', () => requests++);
+        const session = async () => (await admin.call('GET', '/session')).status;
+        // A key that was looked up before is known at once, so that a request has its slot from its start.
+        expect(await session()).toBe(200);
+
+        const downloads = Array.from({ length: count }, () =>
+          get(`${url}/v1/tenants/${tenant}/export?history=true`, {
+            agent: false,
+            headers: { authorization: `Bearer ${admin.key.key}` },
+          }).on('error', () => {}),
+        );
+        await expect.poll(() => requests).toBe(count);
+        await expect.poll(() => spied.waiting).toBe(atOnce);
+        expect(await session()).toBe(429);
+        for (const download of downloads) download.destroy();
+        await expect.poll(() => sockets.filter((socket) => socket.readableEnded).length).toBe(count);
+        spied.goOn();
+        await expect.poll(() => spied.ended).toBe(atOnce);
+        expect(spied.afterwards).toStrictEqual([]);
+        await expect.poll(session).toBe(200);
+        await expect.poll(openArchives).toStrictEqual([]);
+        expect(spied.waiting).toBe(atOnce);
+        await admin.app.close();
+      },
+    );
+
     it('closes the temporary file of an archive that was downloaded', async () => {
       const admin = await listen({});
       const download = await open(admin, `/tenants/${await newTenant()}/export`);
@@ -140,6 +214,43 @@ describeService(
   },
   { AUTH: 'keys' },
 );
+
+/** Lets each transaction wait after it has read the first page of versions, and then lists its statements. */
+function spyOnTransactions(database: Database) {
+  let goOn = () => {};
+  const free = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  const spied = {
+    waiting: 0,
+    ended: 0,
+    afterwards: [] as string[],
+    goOn: () => goOn(),
+    database: {
+      ...database,
+      transaction: (work, options) =>
+        database
+          .transaction(async (query) => {
+            let isFree = false;
+            const spiedQuery: QueryExecutor = async (statement, params) => {
+              if (isFree) spied.afterwards.push(statement.name);
+              const result = await query(statement, params);
+              if (statement.name === 'export_versions') {
+                spied.waiting++;
+                await free;
+                isFree = true;
+              }
+              return result;
+            };
+            return work(spiedQuery);
+          }, options)
+          .finally(() => {
+            if (options?.snapshot) spied.ended++;
+          }),
+    } satisfies Database,
+  };
+  return spied;
+}
 
 /** The temporary files of exports that this process has open; on Linux only. */
 async function openArchives(): Promise<string[]> {

@@ -6,7 +6,13 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { hashOf, isApiKey, newApiKey } from '../../src/api-keys/api-key.ts';
 import { Keys } from '../../src/api-keys/api-keys.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
-import { describeService, freshTenant, type Service, startService } from '../support/service.ts';
+import {
+  describeService,
+  freshTenant,
+  type Service,
+  startService,
+  startSharedService,
+} from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
@@ -259,7 +265,7 @@ describe('AUTH=jwt', () => {
   const claims = { iss: 'https://issuer.example', aud: 'memory', tenant: 'jwt-tenant' };
   const token = (
     overrides: Record<string, unknown> = {},
-    options: { key?: typeof privateKey; alg?: string; exp?: number } = {},
+    options: { key?: typeof privateKey | undefined; alg?: string; exp?: number } = {},
   ) =>
     new SignJWT({ ...claims, ...overrides })
       .setProtectedHeader({ alg: options.alg ?? 'EdDSA', kid: 'k1' })
@@ -298,6 +304,8 @@ describe('AUTH=jwt', () => {
       await token({ tenant: undefined }),
       await token({ tenant: 7 }),
       await token({ tenant: 'a/b' }),
+      await token({ sub: 7 }),
+      await token({ sub: { nested: 'x' } }),
       await token({}, { exp: now - hour }),
       await token({ nbf: now + hour }),
       await new SignJWT(claims).setProtectedHeader({ alg: 'EdDSA' }).sign(privateKey),
@@ -309,6 +317,36 @@ describe('AUTH=jwt', () => {
       'not.a.token',
     ];
     for (const each of bad) expect(await view(each)).toStrictEqual([401, 'unauthorized']);
+  });
+
+  it('rejects a token of another algorithm than that of the one key', async () => {
+    const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const [p256, p384] = ['P-256', 'P-384'].map((namedCurve) => generateKeyPairSync('ec', { namedCurve }));
+    for (const [own, alg] of [
+      [rsa, 'RS256'],
+      [p256, 'ES256'],
+    ] as const) {
+      const pem = own?.publicKey.export({ type: 'spki', format: 'pem' }).toString() ?? '';
+      const started = await startSharedService('postgres', {
+        ...settings,
+        JWT_PUBLIC_KEY: pem,
+        JWT_ALGORITHMS: 'RS256,ES256,ES384,EdDSA',
+      });
+      const ask = async (given: string) =>
+        summary(await started.execute(cmd.view('/memories/x'), { headers: bearer(given) }));
+      const tokens = [
+        await token({}, { alg: 'RS256', key: rsa.privateKey }),
+        await token({}, { alg: 'ES256', key: p256?.privateKey }),
+        await token({}, { alg: 'ES384', key: p384?.privateKey }),
+        await token(),
+      ];
+      const answers = await Promise.all(tokens.map(ask));
+      const accepted = alg === 'RS256' ? 0 : 1;
+      expect(answers).toStrictEqual(
+        tokens.map((_, i) => (i === accepted ? [200, MISSING] : [401, 'unauthorized'])),
+      );
+      await started.close();
+    }
   });
 
   it('fetches keys from JWKS_URL and answers 503 while it is unavailable', async () => {

@@ -77,6 +77,11 @@ describe('a bootstrap that is wrong', () => {
       'keys.0.key: is not a key: create one with `memory-service keys generate`',
     ],
     [{ keys: [{ [key]: 'a' }] }, 'keys.0: has an unknown field'],
+    [
+      { tenants: [{ id: 'a' }], keys: [{ key, tenant: 'a', label: 'a\u0000b' }] },
+      'keys.0.label: it has to be Unicode without U+0000',
+    ],
+    [{ keys: [{ key, tenant: 'a', label: 'x'.repeat(256) }] }, 'keys.0.label: '],
   ])('%j', (bootstrap, message) => {
     expect(() => load(bootstrap)).toThrow(message);
     try {

@@ -185,6 +185,39 @@ describeService('export --history', (service) => {
     await assertInvariants(service());
   });
 
+  it('is imported where the limit on files is smaller than its pages and past contents', async () => {
+    const tenant = freshTenant('history');
+    await run(service(), tenant, cmd.create(b, 'long '.repeat(100)), cmd.delete(b), cmd.create(b, 'short'));
+    const archive = await exported(service(), tenant);
+    const other = await tenantWith(service());
+    await new Tenants(service().database).set(other, { maxFileBytes: 10 });
+    expect((await runCli(service(), ['import', other, '-'], { stdin: archive })).error).toBeUndefined();
+    expect((await exported(service(), other)).equals(archive)).toBe(true);
+    await assertInvariants(service());
+  });
+
+  it('is refused for a past path with a secret, without the secret', async () => {
+    const tenant = freshTenant('history');
+    const secret = `ghp_${'x9'.repeat(18)}`;
+    await run(
+      service(),
+      tenant,
+      cmd.create(`/memories/${secret}`, 'x'),
+      cmd.rename(`/memories/${secret}`, b),
+    );
+    const archive = await exported(service(), tenant);
+    const other = await tenantWith(service());
+    for (const redact of ['mask', 'reject'] as const) {
+      await new Tenants(service().database).set(other, { redact });
+      expect(await refusedImport(service(), other, ['-'], { stdin: archive })).toBe(
+        `Cannot import ${VERSIONS}: a path in it, /memories/[REDACTED:github_token], contains what looks like a secret (github_token). Redact the versions with that path and export again, or unpack the archive and import its folder memories, without the history.`,
+      );
+    }
+    await new Tenants(service().database).set(other, { redact: 'off' });
+    expect((await runCli(service(), ['import', other, '-'], { stdin: archive })).error).toBeUndefined();
+    expect((await exported(service(), other)).equals(archive)).toBe(true);
+  });
+
   it('is refused when it was tampered with', async () => {
     const files = filesOf(await exported(service(), await story(service())));
     const other = await tenantWith(service());

@@ -6,7 +6,7 @@ import { PassThrough, type Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { afterAll, expect, inject, it } from 'vitest';
 import { Tenants } from '../../src/tenants/tenants.ts';
-import { archiveOf, entry, tenGigabytes } from '../support/archives.ts';
+import { archiveOf, END, entry, pax, tenGigabytes } from '../support/archives.ts';
 import { runCli } from '../support/cli.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { describeService, freshTenant } from '../support/service.ts';
@@ -77,6 +77,36 @@ describeService('transfer rejects', (service) => {
       `Cannot import memories/zeros: it has ${size} bytes, and a file can have at most 134217728.`,
     );
     expect(unlimited.read()).toBeLessThan(1024 ** 2);
+  });
+
+  it('a size that is no number, of an entry or of its extended header', async () => {
+    const tenant = await tenantWithOld();
+    const negative = '\xFF'.repeat(12);
+    const file = (size?: string) => entry({ name: 'memories/a', content: 'content', ...(size && { size }) });
+    const archives: Record<string, Buffer[]> = {
+      octal: [file('1e3')],
+      'octal with digits after it': [file('00000000007x')],
+      'of an extended header': [entry({ name: 'PaxHeader', type: 'x', content: 'x', size: '1e3' }), file()],
+      'extended with an exponent': [pax({ size: '1e3' }), file()],
+      'extended and hexadecimal': [pax({ size: '0x7' }), file()],
+    };
+    for (const [title, entries] of Object.entries(archives)) {
+      const stdin = Buffer.concat([good, ...entries, END]);
+      expect([title, await refused(tenant, ['-'], { stdin })]).toStrictEqual([
+        title,
+        'Cannot import memories/a: its size is not a number of bytes. Make the archive again.',
+      ]);
+    }
+    for (const entries of [
+      [file(negative)],
+      [entry({ name: 'PaxHeader', type: 'x', size: negative }), file()],
+      [pax({ size: '-7' }), file()],
+    ]) {
+      const stdin = Buffer.concat([good, ...entries, END]);
+      expect(await refused(tenant, ['-'], { stdin })).toMatch(
+        /^This is no tar archive, or a damaged one|its size is not a number of bytes/,
+      );
+    }
   });
 
   it('10 GB of zeros in place of an archive or after its end', async () => {
@@ -157,6 +187,20 @@ describeService('transfer rejects', (service) => {
       expect((await runCli(service(), args)).error).toBe(
         `There is no tenant ${nobody}. Create it with: memory-service tenants create ${nobody}`,
       );
+    }
+  });
+
+  it('paths with a secret, without quoting it, as create and rename do', async () => {
+    const tenant = await tenantWithOld();
+    const key = `ghp_${'a1B2'.repeat(9)}`;
+    for (const redact of ['mask', 'reject'] as const) {
+      await new Tenants(service().database).set(tenant, { redact });
+      for (const name of [`memories/d/${key}`, `memories/${key}/f`, `memories/${key}/`]) {
+        const stdin = archiveOf({ [name]: '' });
+        expect(await refused(tenant, ['-'], { stdin })).toBe(
+          `Cannot import /${name.replace(key, '[REDACTED:github_token]').replace(/\/$/, '')}: its path contains what looks like a secret (github_token). Rename it, or leave it out.`,
+        );
+      }
     }
   });
 

@@ -39,6 +39,19 @@ describeService('transfer', (service, kind) => {
     expect(again.stderr).toBe('');
   });
 
+  it('warns at export of files that act where they are unpacked', async () => {
+    for (const path of ['/memories/d/.git/config', '/memories/.GIT', '/memories/.hg/hgrc']) {
+      const tenant = await tenantWith(service(), { '/memories/.gitignore': 'x', [path]: '[core]' });
+      const { stderr, error } = await runCli(service(), ['export', tenant]);
+      expect([error, stderr]).toStrictEqual([
+        undefined,
+        `Warning: the archive contains ${path}. Such files can name commands that git or hg runs in the unpacked folder: read them, or remove them, before you use either there.\n`,
+      ]);
+    }
+    const harmless = await tenantWith(service(), { '/memories/.gitignore': 'x', '/memories/.github/a': 'x' });
+    expect((await runCli(service(), ['export', harmless])).stderr).toBe('');
+  });
+
   it('imports an export into another tenant unchanged', async () => {
     const tenant = await tenantWith(service(), files);
     const { stdout } = await runCli(service(), ['export', tenant]);

@@ -3,7 +3,8 @@ import { Readable } from 'node:stream';
 /** A tar header as an attacker might write it: nothing is validated. */
 export interface RawHeader {
   name: string | Buffer;
-  size?: number;
+  /** A string is what the field holds. */
+  size?: number | string;
   /** '0' file, '1' hard link, '2' symbolic link, '3' '4' device, '5' directory, '6' pipe, 'x' extended header. */
   type?: string;
   link?: string;
@@ -16,11 +17,12 @@ const BLOCK = 512;
 export function entry({ name, type = '0', link = '', content = '', size }: RawHeader): Buffer {
   const body = Buffer.from(content);
   const header = Buffer.alloc(BLOCK);
-  const bytes = size ?? body.length;
+  const bytes = typeof size === 'number' ? size : body.length;
   header.set(Buffer.from(name).subarray(0, 100));
   header.write('0000644\x000000000\x000000000\0', 100);
   if (bytes < 8 ** 11) header.write(`${bytes.toString(8).padStart(11, '0')}\0`, 124);
   else header.writeBigUInt64BE(BigInt(bytes), header.writeUInt8(0x80, 124) + 3);
+  if (typeof size === 'string') header.write(size.padEnd(12, '\0'), 124, 'latin1');
   header.write('00000000017\0', 136);
   header.write(type, 156);
   header.write(link, 157);

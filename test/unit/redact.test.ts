@@ -23,18 +23,29 @@ const BASE64URL = `${ALNUM}-_`;
 
 let state = 20261120;
 function made(alphabet: string, length: number): string {
+  const text = random(alphabet, length);
+  // Starts and ends with a letter or digit and contains a digit, as nearly all real tokens do.
+  return `${text.slice(0, -2).replace(/^\W|^_/, 'a')}7${alphabet.includes('k') ? 'k' : '9'}`.slice(-length);
+}
+
+/** Without a digit for certain. */
+function random(alphabet: string, length: number): string {
   let text = '';
   while (text.length < length) {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
     text += alphabet[(state >>> 16) % alphabet.length];
   }
-  // Starts and ends with a letter or digit and contains a digit, as nearly all real tokens do.
-  return `${text.slice(0, -2).replace(/^\W|^_/, 'a')}7${alphabet.includes('k') ? 'k' : '9'}`.slice(-length);
+  return text;
 }
 
 const lines = (body: string, newline = '\n') => (body.match(/.{1,64}/g) ?? []).join(newline);
 const pem = (label: string, body: string, newline = '\n') =>
   `${'-'.repeat(5)}BEGIN ${label}${'-'.repeat(5)}${newline}${lines(body, newline)}${newline}${'-'.repeat(5)}END ${label}${'-'.repeat(5)}`;
+const putty = (length: number) => {
+  const body = (made(BASE64, length).match(/.{1,64}/g) ?? []).join('\n');
+  const part = (name: string) => `${name}-Lines: ${Math.ceil(length / 64)}\n${body}\n`;
+  return `PuTTY-User-Key-File-3: ssh-rsa\nEncryption: none\nComment: ana@laptop\n${part('Public')}${part('Private')}Private-MAC: ${made(HEX, 64)}`;
+};
 const base64url = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 const url = (scheme: string, user: string, password: string, rest: string) =>
   `${scheme}://${user}:${password}@${rest}`;
@@ -233,6 +244,37 @@ const BY_CONTEXT: [kind: string, what: string, secret: string, context: Context]
     ),
     inProse,
   ],
+  ['private_key', 'for PuTTY', putty(200), inMarkdown],
+  ['private_key', 'for PuTTY, in JSON', putty(1000).replaceAll('\n', '\\n'), inJson],
+  ['slack_token', 'of an app', `xapp-1-A${made(UPPER_32, 10)}-${made(DIGIT, 13)}-${made(HEX, 64)}`, inEnv],
+  [
+    'connection_string',
+    'JDBC with parameters',
+    'correcthorsebattery',
+    (s) => `jdbc:postgresql://db.internal:5432/shop?user=app&password=${s}&ssl=true`,
+  ],
+  [
+    'connection_string',
+    'JDBC of SQL Server',
+    made(ALNUM, 12),
+    (s) => `jdbc:sqlserver://db:1433;databaseName=shop;user=sa;password=${s};encrypt=true`,
+  ],
+  [
+    'connection_string',
+    'JDBC of Oracle',
+    made(ALNUM, 9),
+    (s) => `url=jdbc:oracle:thin:app/${s}@//db:1521/shop`,
+  ],
+  [
+    'connection_string',
+    'ODBC',
+    '{p@ss;word}',
+    (s) => `Driver={ODBC Driver 18 for SQL Server};Server=db;Uid=sa;Pwd=${s};Encrypt=yes`,
+  ],
+  ['connection_string', 'ODBC with a DSN', 'swordfish', (s) => `DSN=shop;UID=app;PWD=${s}`],
+  ['payment_card', 'with dots', '4539.5787.6362.1486', inProse],
+  ['payment_card', 'with thin spaces', '4539\u20095787\u20096362\u20091486', inProse],
+  ['payment_card', 'with narrow spaces', '4539\u202f5787\u202f6362\u202f1486', inProse],
   ['api_token', 'sk- prefix of an unknown service', `sk-${made(HEX, 32)}`, inEnv],
   ['anthropic_api_key', 'OAuth', `sk-ant-oat01-${made(BASE64URL, 95)}`, inEnv],
   ['payment_card', 'followed by expiry and code', '4539 5787 6362 1486', (s) => `${s} 12 27 123`],
@@ -376,6 +418,31 @@ describe('samples', () => {
 
   it.each(FALSE_POSITIVES)('are masked by mistake: %s', async (_what, text, kind) => {
     expect(await kindsIn(text)).toStrictEqual([kind]);
+  });
+});
+
+describe('generated values', () => {
+  it.each<[string, number, () => string]>([
+    ['password: 16 to 20 letters and digits', 290, () => `password: ${random(ALNUM, 16 + (state % 5))}`],
+    ['Authorization: Bearer 43 of base64url', 297, () => `Authorization: Bearer ${random(BASE64URL, 43)}`],
+    ['jdbc: … password=', 300, () => `jdbc:mysql://db/shop?user=app&password=${random(ALNUM, 12)}`],
+    ['ODBC', 300, () => `Driver={MySQL};Server=db;Uid=app;Pwd={${random(ALNUM, 12)}};`],
+  ])('are masked in nearly all of 300 cases: %s', async (_, least, text) => {
+    let found = 0;
+    for (let i = 0; i < 300; i++) found += (await scanner.scan(text())).length;
+    expect(found).toBeGreaterThanOrEqual(least);
+  });
+
+  it.each([
+    'password: userPasswordFromEnvironment, token: getAccessTokenFromRequest',
+    'access_token: XMLHttpRequestConfiguration',
+    'Authorization: Bearer your-personal-access-token-here',
+    'secret: internationalization, api_key: config.services.billing.apiKey',
+    `jdbc:postgresql://localhost/db?user=app&password=\${DB_PASSWORD}`,
+    'Driver={ODBC Driver 18};Server=db;Uid=sa;Pwd={db_password};',
+    'version 4111.1111.1111.1112, ratio 4.5395787636214860 and 1.4539578763621486',
+  ])('are not seen in words: %s', async (text) => {
+    expect(await scanner.scan(text)).toStrictEqual([]);
   });
 });
 
@@ -566,6 +633,10 @@ it.each([
   ['hexadecimal', made(HEX, 5000)],
   ['token prefixes', 'ghp_'],
   ['Slack token prefixes', 'xoxb-'],
+  ['PuTTY files', 'PuTTY-User-Key-File-3'],
+  ['PuTTY keys without a MAC', `Private-Lines: 9999\n${made(BASE64, 160)}\n`],
+  ['Oracle URLs', 'jdbc:oracle:thin:a/'],
+  ['passwords in braces', 'Server=a;pwd={'],
   ['OpenAI key prefixes', 'sk-proj-'],
   ['JWT prefixes', 'eyJ'],
   ['parts of JWTs', 'eyJabcdefgh.'],

@@ -11,10 +11,12 @@ import { tenantDefaults } from '../../tenants/effective-settings.ts';
 import { existingTenant, Tenants } from '../../tenants/tenants.ts';
 import { originOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
+import { departureOf } from '../departure.ts';
 import { actor, givenTime, memoryPath, tenantParams, text, time, versionId } from '../fields.ts';
 import { incomplete } from '../file-schemas.ts';
 import { readTimes } from '../instants.ts';
 import { errorResponses, json, noSuchTenant } from '../responses.ts';
+import { Turns } from '../turns.ts';
 
 const path = z.string();
 
@@ -87,6 +89,7 @@ const tooMuch = new ServiceError(
 /** Restore and revert. */
 export const changeRoutes = adminRoutes((app, { config, database }) => {
   const tenants = new Tenants(database);
+  const turns = new Turns();
   const optionsOf = (request: Parameters<typeof originOf>[0], isDryRun: boolean): ChangeOptions => ({
     origin: originOf(request),
     defaults: tenantDefaults(config),
@@ -110,16 +113,17 @@ export const changeRoutes = adminRoutes((app, { config, database }) => {
         },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { tenant } = request.params;
       const { path: where, version, dry_run } = request.body;
       await existingTenant(tenants, tenant);
       const options = optionsOf(request, dry_run);
       const { at, now } = await readTimes(database, { at: request.body.at });
-      const changes =
+      const changes = await turns.run(tenant, departureOf(request, reply), () =>
         version === undefined
-          ? await restoreAt(database, tenant, { path: where ?? ROOT, at: at ?? now }, options)
-          : await restoreVersion(database, tenant, { version, path: where }, options);
+          ? restoreAt(database, tenant, { path: where ?? ROOT, at: at ?? now }, options)
+          : restoreVersion(database, tenant, { version, path: where }, options),
+      );
       return changesRecord(changes, dry_run);
     },
   );
@@ -148,13 +152,15 @@ export const changeRoutes = adminRoutes((app, { config, database }) => {
         },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { tenant } = request.params;
       const { by, dry_run } = request.body;
       await existingTenant(tenants, tenant);
       const { since, now } = await readTimes(database, { since: request.body.since });
       const options = optionsOf(request, dry_run);
-      const reverted = await revert(database, tenant, { by, since: since ?? now }, options);
+      const reverted = await turns.run(tenant, departureOf(request, reply), () =>
+        revert(database, tenant, { by, since: since ?? now }, options),
+      );
       return { ...changesRecord(reverted, dry_run), conflicts: reverted.conflicts.map(conflictRecord) };
     },
   );

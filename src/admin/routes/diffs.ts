@@ -1,10 +1,14 @@
 import { z } from 'zod';
-import { betweenVersions, changesBetween } from '../../history/diff.ts';
-import { type Difference, differences } from '../../history/differences.ts';
+import { betweenVersions, changesBetween, type FileDiff } from '../../history/diff.ts';
+import { type Compare, type Difference, differenceOf } from '../../history/differences.ts';
+import { withContents } from '../../history/file-state.ts';
 import { History } from '../../history/history.ts';
+import { MAX_WORK } from '../../history/patch.ts';
+import { PatchThreads } from '../../history/patch-threads.ts';
 import { existingTenant, Tenants } from '../../tenants/tenants.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
+import { departureOf } from '../departure.ts';
 import { givenTime, next, pageFields, pathOrRoot, tenantParams, time, versionId } from '../fields.ts';
 import { incomplete } from '../file-schemas.ts';
 import { readTimes } from '../instants.ts';
@@ -17,23 +21,55 @@ const differenceSchema = z
     path: z.string().nullable(),
     old_version: id.nullable(),
     version: id.nullable(),
-    patch: z.string().nullable().meta({ description: 'As `git diff` writes it.' }),
-    no_patch_reason: z
-      .string()
-      .nullable()
-      .meta({ description: 'Why there is no patch: a version was redacted, or is not kept any more.' }),
+    patch: z.string().nullable().meta({
+      description:
+        'As `git diff` writes it. Texts that are too different to compare are shown as replaced: all lines out, all lines in.',
+    }),
+    no_patch_reason: z.string().nullable().meta({
+      description:
+        'Why there is no patch: a version was redacted, is not kept any more, or is too large to compare.',
+    }),
   })
   .meta({ id: 'Difference' });
 
 const diffPosition = z.strictObject({ to: z.iso.datetime({ precision: 6 }), skip: z.int().min(0) });
 
-/** A page of differences ends once its patches have so many characters. */
+/** A page of differences also ends once its patches have so many characters, or cost `MAX_WORK` to make. */
 const PATCH_CHARACTERS = 4 * 1024 * 1024;
 
 /** What changes are made of: by a version, or between two times. */
 export const diffRoutes = adminRoutes((app, { database }) => {
   const tenants = new Tenants(database);
   const history = new History(database);
+  const threads = new PatchThreads();
+  app.addHook('onClose', () => threads.close());
+
+  /**
+   * Compares as many changes as a page may have, after the first `skip` ones. Those that leave a file as it is are left out.
+   *
+   * @returns `taken`: how many changes those were, with those left out
+   */
+  async function page(
+    tenant: string,
+    all: AsyncIterable<FileDiff>,
+    { skip, limit, signal }: { skip: number; limit: number; signal: AbortSignal },
+  ) {
+    const changes: Difference[] = [];
+    let taken = 0;
+    let characters = 0;
+    let work = 0;
+    for await (const loaded of withContents(history, tenant, skipped(all, skip))) {
+      if (changes.length >= limit || characters >= PATCH_CHARACTERS || work >= MAX_WORK)
+        return { changes, taken, isLast: false };
+      const compare: Compare = (before, after) => threads.compare(before, after, signal);
+      const difference = await differenceOf(loaded, compare);
+      taken++;
+      characters += difference.patch?.length ?? 0;
+      work += difference.work;
+      if (difference.patch !== '') changes.push(difference);
+    }
+    return { changes, taken, isLast: true };
+  }
 
   app.get(
     '/tenants/:tenant/versions/:version/diff',
@@ -54,11 +90,14 @@ export const diffRoutes = adminRoutes((app, { database }) => {
         },
       },
     },
-    async ({ params: { tenant, version }, query: { against } }) => {
+    async (request, reply) => {
+      const { tenant, version } = request.params;
+      const { against } = request.query;
+      const signal = departureOf(request, reply);
       await existingTenant(tenants, tenant);
       const [first, second] = against === undefined ? [version, undefined] : [against, version];
       const changes = betweenVersions(history, tenant, first, second);
-      const found = await pageOf(differences(history, tenant, changes), 1);
+      const found = await page(tenant, changes, { skip: 0, limit: 1, signal });
       return { changes: found.changes.map(differenceRecord) };
     },
   );
@@ -69,7 +108,7 @@ export const diffRoutes = adminRoutes((app, { database }) => {
       schema: {
         operationId: 'diffTimes',
         summary: 'How the files at a path and below it differ between two times, a page at a time',
-        description: 'A page also ends once its patches have 4 MiB.',
+        description: 'A page also ends once its patches have 4 MiB, or took much work to make.',
         tags: ['history'],
         params: tenantParams,
         querystring: z.strictObject({
@@ -87,7 +126,10 @@ export const diffRoutes = adminRoutes((app, { database }) => {
         },
       },
     },
-    async ({ params: { tenant }, query: { path, limit, ...query } }) => {
+    async (request, reply) => {
+      const { tenant } = request.params;
+      const { path, limit, ...query } = request.query;
+      const signal = departureOf(request, reply);
       await existingTenant(tenants, tenant);
       const position = readCursor(diffPosition, query.after);
       const times = await readTimes(database, { at: query.at, to: query.to });
@@ -96,8 +138,8 @@ export const diffRoutes = adminRoutes((app, { database }) => {
       const to = position?.to ?? times.to ?? times.now;
       const skip = position?.skip ?? 0;
       const all = changesBetween(history, tenant, path, { from: at, to });
-      const { changes, isLast } = await pageOf(differences(history, tenant, skipped(all, skip)), limit);
-      const more = isLast ? null : { to, skip: skip + changes.length };
+      const { changes, taken, isLast } = await page(tenant, all, { skip, limit, signal });
+      const more = isLast ? null : { to, skip: skip + taken };
       return { path, at, to, changes: changes.map(differenceRecord), next: writeCursor(more) };
     },
   );
@@ -110,16 +152,4 @@ function differenceRecord({ oldPath, path, oldVersion, version, patch, noPatchRe
 async function* skipped<T>(all: AsyncIterable<T>, count: number): AsyncGenerator<T> {
   let index = 0;
   for await (const each of all) if (index++ >= count) yield each;
-}
-
-/** Takes as many as a page may have. */
-async function pageOf(all: AsyncIterable<Difference>, limit: number) {
-  const changes: Difference[] = [];
-  let characters = 0;
-  for await (const each of all) {
-    if (changes.length >= limit || characters >= PATCH_CHARACTERS) return { changes, isLast: false };
-    changes.push(each);
-    characters += each.patch?.length ?? 0;
-  }
-  return { changes, isLast: true };
 }

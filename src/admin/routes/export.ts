@@ -1,17 +1,19 @@
 import { z } from 'zod';
-import { ServiceError } from '../../errors.ts';
 import { spoolArchive } from '../../operations/archive-export.ts';
 import { existingTenant, Tenants } from '../../tenants/tenants.ts';
 import { Transfer } from '../../transfer/transfer.ts';
 import { adminRoutes } from '../context.ts';
+import { departureOf } from '../departure.ts';
 import { flag, tenantParams } from '../fields.ts';
 import { errorResponses, noSuchTenant } from '../responses.ts';
+import { Turns } from '../turns.ts';
 
 /** `GET …/export`: a tenant's memory as an archive. */
 export const exportRoutes = adminRoutes((app, { config, database }) => {
   const tenants = new Tenants(database);
   const quotas = { maxFiles: config.MAX_TENANT_FILES, maxBytes: config.MAX_TENANT_BYTES };
   const transfer = new Transfer(database, quotas);
+  const turns = new Turns();
 
   app.get(
     '/tenants/:tenant/export',
@@ -22,7 +24,7 @@ export const exportRoutes = adminRoutes((app, { config, database }) => {
         operationId: 'exportMemory',
         summary: 'Download a whole memory, as it is at one moment',
         description:
-          'A tar archive with a folder `memories/`. It is made before its first byte is sent, so an answer of 200 with all of its `Content-Length` is a whole archive.',
+          'A tar archive with a folder `memories/`. It is made before its first byte is sent, so an answer of 200 with all of its `Content-Length` is a whole archive. It holds what agents wrote, under the names they chose: a `.git` among them can name commands that `git` runs in the unpacked folder.',
         tags: ['memory'],
         params: tenantParams,
         querystring: z.strictObject({
@@ -42,12 +44,14 @@ export const exportRoutes = adminRoutes((app, { config, database }) => {
         },
       },
     },
-    async ({ params: { tenant: id }, query: { history } }, reply) => {
+    async (request, reply) => {
+      const { tenant: id } = request.params;
+      const { history } = request.query;
+      const signal = departureOf(request, reply);
       const tenant = await existingTenant(tenants, id);
-      const onFile = () => {
-        if (reply.raw.destroyed) throw new ServiceError('client_gone');
-      };
-      const archive = await spoolArchive(transfer, tenant.id, { history, onFile });
+      const archive = await turns.run(tenant.id, signal, () =>
+        spoolArchive(transfer, tenant.id, { history, signal }),
+      );
       reply.headers({
         'Content-Length': archive.bytes,
         // An id is safe in a quoted string: it has neither quotes nor backslashes.

@@ -8,9 +8,11 @@ import { readTar } from '../../transfer/tar.ts';
 import { Transfer } from '../../transfer/transfer.ts';
 import { originOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
+import { departureOf } from '../departure.ts';
 import { count, flag, memoryPath, tenantParams } from '../fields.ts';
 import { answerInLines, JSON_LINES, type WriteLine } from '../json-lines.ts';
 import { errorResponses, noSuchTenant } from '../responses.ts';
+import { Turns } from '../turns.ts';
 
 const ARCHIVE = 'application/x-tar';
 /** Files between two lines of progress. */
@@ -40,6 +42,7 @@ export const importRoutes = adminRoutes((app, { config, database }) => {
   const tenants = new Tenants(database);
   const quotas = { maxFiles: config.MAX_TENANT_FILES, maxBytes: config.MAX_TENANT_BYTES };
   const transfer = new Transfer(database, quotas);
+  const turns = new Turns();
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(ARCHIVE, (_request, body, done) => done(null, body));
 
@@ -89,12 +92,14 @@ export const importRoutes = adminRoutes((app, { config, database }) => {
     async (request, reply) => {
       const tenant = await existingTenant(tenants, request.params.tenant);
       const { into, strip, dry_run: dryRun } = request.query;
+      const signal = departureOf(request, reply);
+      const inTurn = <T>(write: () => Promise<T>) => turns.run(tenant.id, signal, write);
       const work = async (write?: WriteLine) => {
         const masked: { name: string; kinds: string[] }[] = [];
         const onChanged = (name: string, kinds: string[]) => masked.push({ name, kinds });
         const options = { origin: originOf(request), dryRun, into, strip, onChanged, ...progressIn(write) };
         const { files, bytes, directories, versions, historyLeftOut } = await importEntries(
-          { config, tenant, transfer },
+          { config, tenant, transfer, inTurn },
           readTar(Readable.from(chunksOf(request.raw))),
           options,
         );

@@ -71,18 +71,21 @@ function showChange(change: Change, maxChars: number): string {
   return showLines(show, maxChars);
 }
 
+/** Also without a limit on characters, so that no list takes long to make. */
+const MAX_OCCURRENCES = 100_000;
+
 /** Upper bound of the occurrences that can be listed: each takes at least a digit, a comma, and a space. */
 function maxOccurrencesShown(maxChars: number): number {
-  return maxChars > 0 ? Math.max(2, Math.floor(maxChars / 3)) : Number.POSITIVE_INFINITY;
+  return maxChars > 0 ? Math.min(Math.max(2, Math.floor(maxChars / 3)), MAX_OCCURRENCES) : MAX_OCCURRENCES;
 }
 
 /** @param lines line numbers of the occurrences: all of them, or more than can be listed */
 function listOccurrences(oldStr: string, lines: readonly number[], maxChars: number): string {
   const whole = severalOccurrences(oldStr, lines);
-  if (maxChars === 0 || (whole.length <= maxChars && lines.length <= maxOccurrencesShown(maxChars)))
-    return whole;
+  const room = maxChars > 0 ? maxChars : Number.POSITIVE_INFINITY;
+  if (whole.length <= room && lines.length <= maxOccurrencesShown(maxChars)) return whole;
   const hint = (shown: number) => `\n${occurrencesTruncated(shown)}`;
-  let left = whole.length - maxChars + hint(lines.length).length;
+  let left = whole.length - room + hint(lines.length).length;
   let shown = lines.length;
   while (shown > 1 && (left > 0 || shown === lines.length)) {
     shown--;

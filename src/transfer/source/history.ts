@@ -34,6 +34,16 @@ export function isHistory({ name }: SourceEntry, { into, strip }: Placement): bo
   );
 }
 
+/** What the policy on secrets says of the parts of a history. */
+interface SecretPolicy {
+  /** Whether it has changed the live file at a path. */
+  isMasked: (path: string) => boolean;
+  /** Applies it to the content of a version. */
+  inspect: HistorySource['inspect'];
+  /** Finds the first of some paths that contains a secret. */
+  findSecret: (paths: readonly string[]) => Promise<{ masked: string; kinds: readonly string[] } | undefined>;
+}
+
 /**
  * The history in an archive, whose entries come in any order. Each is checked by itself and kept in temporary files, since there may be
  * many. Whether they fit together, the database says.
@@ -41,34 +51,28 @@ export function isHistory({ name }: SourceEntry, { into, strip }: Placement): bo
 export class ArchivedHistory implements HistorySource {
   readonly #pages: Record<'heads' | 'versions' | 'directories', Spool<object>>;
   readonly #found = { versions: 0, heads: 0, directories: 0 };
-  readonly #isMasked: (path: string) => boolean;
-  readonly inspect: HistorySource['inspect'];
+  readonly #policy: SecretPolicy;
   #manifest: Manifest | undefined;
 
   private constructor(
     pages: Record<'heads' | 'versions' | 'directories', Spool<object>>,
-    isMasked: (path: string) => boolean,
-    inspect: HistorySource['inspect'],
+    policy: SecretPolicy,
   ) {
     this.#pages = pages;
-    this.#isMasked = isMasked;
-    this.inspect = inspect;
+    this.#policy = policy;
   }
 
-  /**
-   * @param isMasked whether the policy on secrets has changed the live file at a path
-   * @param inspect applies that policy to the content of a version
-   */
-  static async open(
-    isMasked: (path: string) => boolean,
-    inspect: HistorySource['inspect'],
-  ): Promise<ArchivedHistory> {
+  static async open(policy: SecretPolicy): Promise<ArchivedHistory> {
     const pages = {
       heads: await Spool.open<object>(),
       versions: await Spool.open<object>(),
       directories: await Spool.open<object>(),
     };
-    return new ArchivedHistory(pages, isMasked, inspect);
+    return new ArchivedHistory(pages, policy);
+  }
+
+  get inspect(): HistorySource['inspect'] {
+    return this.#policy.inspect;
   }
 
   /**
@@ -104,7 +108,7 @@ export class ArchivedHistory implements HistorySource {
 
   async *heads(): AsyncGenerator<StoredVersion[]> {
     for await (const rows of pagesOf<StoredVersion>(this.#pages.heads)) {
-      yield rows.map((row) => (this.#isMasked(row.path ?? '') ? { ...row, sha256: null } : row));
+      yield rows.map((row) => (this.#policy.isMasked(row.path ?? '') ? { ...row, sha256: null } : row));
     }
   }
 
@@ -123,6 +127,10 @@ export class ArchivedHistory implements HistorySource {
   async #addVersions(name: string, content: Buffer): Promise<void> {
     const rows = this.#rows(name, versionSchema, content).map(storedVersion);
     this.#found.versions += rows.length;
+    await this.#checkPaths(
+      name,
+      rows.flatMap(({ path }) => path ?? []),
+    );
     const heads = rows.filter(({ superseded_at }) => superseded_at === null);
     this.#found.heads += heads.length;
     await addPage(this.#pages.heads, heads);
@@ -135,7 +143,20 @@ export class ArchivedHistory implements HistorySource {
   async #addDirectories(name: string, content: Buffer): Promise<void> {
     const rows = this.#rows(name, directorySchema, content);
     this.#found.directories += rows.length;
+    await this.#checkPaths(
+      name,
+      rows.map(({ path }) => path),
+    );
     await addPage(this.#pages.directories, rows);
+  }
+
+  async #checkPaths(name: string, paths: string[]): Promise<void> {
+    const found = await this.#policy.findSecret([...new Set(paths)]);
+    if (found === undefined) return;
+    throw cannotImport(
+      name,
+      `a path in it, ${printable(found.masked)}, contains what looks like a secret (${found.kinds.join(', ')}). Redact the versions with that path and export again, or unpack the archive and import its folder memories, without the history.`,
+    );
   }
 
   #rows<T>(name: string, schema: z.ZodType<T>, content: Buffer): T[] {

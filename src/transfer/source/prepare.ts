@@ -9,8 +9,12 @@ import { ArchivedHistory, isHistory } from './history.ts';
 import { Spool } from './spool.ts';
 import { ImportTree, type Placement } from './tree.ts';
 
-/** The decision of a policy on a text: the text to store, or a refusal. `kinds` names the secrets that were found. */
-export type Inspected = { ok: true; text: string; kinds: string[] } | { ok: false; kinds: string[] };
+/** What a policy on secrets says of a text: `kinds` names those that were found, and `masked` is the text without them. */
+export interface Inspected {
+  isRefused: boolean;
+  kinds: string[];
+  masked: string;
+}
 
 /** The rules of an import. A limit of 0 means no limit. */
 export interface ImportRules extends Placement {
@@ -57,13 +61,19 @@ export async function prepareImport(
     for await (const entry of source) {
       found++;
       if (isHistory(entry, rules)) {
-        history ??= await ArchivedHistory.open((path) => masked.has(path), versionInspector(rules));
+        history ??= await ArchivedHistory.open({
+          isMasked: (path) => masked.has(path),
+          inspect: versionInspector(rules),
+          findSecret: (paths) => secretIn(paths, rules),
+        });
         await history.add(entry, await read(entry, (size) => checkPageSize(entry.name, size)));
         continue;
       }
       const modified = believable(entry.modified, now);
       const path = tree.add({ ...entry, modified });
-      if (path === undefined || entry.kind === 'dir') continue;
+      if (path === undefined) continue;
+      await checkPath(path, rules);
+      if (entry.kind === 'dir') continue;
       const { bytes, isMasked } = await checkedContent(entry, rules);
       if (isMasked) masked.add(path);
       await spool.add({ path, modified }, bytes);
@@ -123,13 +133,40 @@ async function inspected(
   { onChanged }: ImportRules,
   inspect: (text: string) => Promise<Inspected>,
 ): Promise<string> {
-  const result = await inspect(text);
-  if (!result.ok) {
-    const kinds = result.kinds.join(', ');
-    throw cannotImport(name, `it contains what looks like a secret (${kinds}). Take that out of it.`);
+  const { isRefused, kinds, masked } = await inspect(text);
+  if (isRefused) {
+    throw cannotImport(
+      name,
+      `it contains what looks like a secret (${kinds.join(', ')}). Take that out of it.`,
+    );
   }
-  if (result.text !== text) onChanged?.(name, result.kinds);
-  return result.text;
+  if (masked !== text) onChanged?.(name, kinds);
+  return masked;
+}
+
+/** Like requests, refuses a path with a secret also where secrets are masked: masked, it would be another path. */
+async function checkPath(path: MemoryPath, rules: ImportRules): Promise<void> {
+  const found = await secretIn([path], rules);
+  if (found === undefined) return;
+  throw cannotImport(
+    found.masked,
+    `its path contains what looks like a secret (${found.kinds.join(', ')}). Rename it, or leave it out.`,
+  );
+}
+
+/** Returns the first of some paths in which there is a secret, masked. */
+async function secretIn(
+  paths: readonly string[],
+  { inspect }: ImportRules,
+): Promise<{ masked: string; kinds: string[] } | undefined> {
+  if (inspect === undefined) return undefined;
+  // All at once, as nearly always there are none.
+  if (paths.length > 1 && (await inspect(paths.join('\n'))).kinds.length === 0) return undefined;
+  for (const path of paths) {
+    const { kinds, masked } = await inspect(path);
+    if (kinds.length > 0) return { masked, kinds };
+  }
+  return undefined;
 }
 
 /**

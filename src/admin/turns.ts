@@ -1,0 +1,37 @@
+import { availableParallelism } from 'node:os';
+import { ConcurrencyLimiter } from '../util/concurrency-limiter.ts';
+
+/** So that the agents keep half of the cores, of which this process and its database may share the same ones. */
+const AT_ONCE = Math.max(1, Math.floor(availableParallelism() / 2));
+/** Above the requests that `transfers` has in flight. */
+const MAX_WAITING = 100;
+const MAX_WAIT_MS = 60 * 60 * 1000;
+
+/** Lets heavy work of one kind wait for its turn. More at once would not end sooner. Tenants take turns. */
+export class Turns {
+  readonly #limiter = new ConcurrencyLimiter({
+    total: AT_ONCE,
+    perTenant: 0,
+    maxWaiting: MAX_WAITING,
+    maxWaitMs: MAX_WAIT_MS,
+  });
+
+  /**
+   * @param signal ends the wait, but not the work
+   * @throws the signal's reason, or what `work` throws
+   */
+  async run<T>(tenant: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    signal.throwIfAborted();
+    const slot = this.#limiter.slot(tenant);
+    const leave = () => slot.release();
+    signal.addEventListener('abort', leave, { once: true });
+    try {
+      await slot.acquire(1);
+      signal.removeEventListener('abort', leave);
+      return await work();
+    } finally {
+      signal.removeEventListener('abort', leave);
+      slot.release();
+    }
+  }
+}

@@ -1,0 +1,114 @@
+/** The heaviest work that an administrator can ask for, by six requests at a time, of the tenants that `prepareAdministered` fills. */
+import { randomUUID } from 'node:crypto';
+import { Agent, request } from 'node:http';
+import { archiveOf } from '../support/archives.ts';
+import { hardToCompare } from '../support/hard-diff.ts';
+import { cmd } from '../support/table.ts';
+import { type Attack, KIB, send } from './attacks.ts';
+
+/** As many as one key may have in flight. */
+const CLIENTS = 6;
+/** 100 files of 1 MiB. */
+const LARGE = 'large';
+/** A directory of 1,000 files that was renamed 20 times, by nobody in particular. */
+const MOVED = 'moved';
+/** Six files that were replaced, each by one that is hard to compare with it. */
+const HARD = 'hard';
+
+const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
+
+interface AdminRequest {
+  method?: 'GET' | 'POST';
+  path: string;
+  type?: string;
+  body?: Buffer | string;
+}
+
+/** The status of the answer, or 0 when the connection broke. */
+function ask(adminUrl: string, { method = 'GET', path, type, body }: AdminRequest): Promise<number> {
+  return new Promise((resolve) => {
+    const headers = {
+      ...(type === undefined ? {} : { 'content-type': type }),
+      ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }),
+    };
+    const sent = request(`${adminUrl}${path}`, { agent, method, headers }, (answer) => {
+      answer.on('error', () => resolve(0));
+      answer.resume().on('end', () => resolve(answer.statusCode ?? 0));
+    });
+    sent.on('error', () => resolve(0));
+    sent.end(body);
+  });
+}
+
+/** @param tenant whose last creation is the time that `next` is given */
+function administrators(tenant: string, next: (at: string) => AdminRequest): Attack['run'] {
+  return async (_url, isOver, adminUrl) => {
+    const counts = { answered: 0, refused: 0 };
+    const created = await fetch(`${adminUrl}/tenants/${tenant}/versions?operation=created&limit=1`);
+    const { versions } = (await created.json()) as { versions: { created_at: string }[] };
+    const at = versions[0]?.created_at ?? '';
+    const work = async () => {
+      while (!isOver()) {
+        if ((await ask(adminUrl, next(at))) === 200) counts.answered++;
+        else counts.refused++;
+      }
+    };
+    await Promise.all(Array.from({ length: CLIENTS }, work));
+    return counts;
+  };
+}
+
+const json = (path: string, body: object): AdminRequest => ({
+  method: 'POST',
+  path,
+  type: 'application/json',
+  body: JSON.stringify(body),
+});
+
+const archive = archiveOf(
+  Object.fromEntries(
+    Array.from({ length: 100 }, (_, i) => [`memories/${i}`, 'all work and no play\n'.repeat(5000)]),
+  ),
+);
+
+const administered = (title: string, tenant: string, next: (at: string) => AdminRequest): Attack => ({
+  title: `administrators: ${title}`,
+  setup: 'administered',
+  run: administrators(tenant, next),
+});
+
+export const adminAttacks: Attack[] = [
+  administered('diffs of texts that are hard to compare', HARD, (at) => ({
+    path: `/tenants/${HARD}/diff?at=${at}`,
+  })),
+  administered('dry runs of a revert of 20,000 renames', MOVED, (since) =>
+    json(`/tenants/${MOVED}/revert`, { by: 'anonymous', since, dry_run: true }),
+  ),
+  administered('dry runs of a restore of 1,000 files', MOVED, (at) =>
+    json(`/tenants/${MOVED}/restore`, { at, dry_run: true }),
+  ),
+  administered('exports of 100 MiB', LARGE, () => ({ path: `/tenants/${LARGE}/export` })),
+  administered('exports of a history', MOVED, () => ({ path: `/tenants/${MOVED}/export?history=true` })),
+  administered('imports of 10 MB', LARGE, () => ({
+    method: 'POST',
+    path: `/tenants/${LARGE}/import?into=/memories/${randomUUID()}&strip=1&dry_run=true`,
+    type: 'application/x-tar',
+    body: archive,
+  })),
+  administered('activity', MOVED, (since) => ({ path: `/tenants/${MOVED}/activity?since=${since}` })),
+];
+
+/** Fills the tenants. */
+export async function prepareAdministered(url: string): Promise<void> {
+  const execute = async (tenant: string, input: object) => {
+    const status = await send(url, JSON.stringify(input), { 'x-tenant-id': tenant });
+    if (status !== 200) throw new Error(`cannot prepare ${tenant}: ${status}`);
+  };
+  const text = 'all work and no play makes a dull file\n'.repeat(26_886).slice(0, KIB * KIB);
+  for (let i = 0; i < 100; i++) await execute(LARGE, cmd.create(`/memories/${i}`, text));
+  for (let i = 0; i < 1000; i++) await execute(MOVED, cmd.create(`/memories/d0/${i}`, 'x'));
+  for (let i = 0; i < 20; i++) await execute(MOVED, cmd.rename(`/memories/d${i}`, `/memories/d${i + 1}`));
+  const { before, after } = hardToCompare();
+  for (let i = 0; i < 6; i++) await execute(HARD, cmd.create(`/memories/${i}`, before));
+  for (let i = 0; i < 6; i++) await execute(HARD, cmd.replace(`/memories/${i}`, before, after));
+}
