@@ -6,7 +6,7 @@ import { amount } from '../util/amount.ts';
 import { tenantId } from './arguments.ts';
 import { CHANGE_LINES, changeLines, changeOptions, DRY_RUN } from './changes-output.ts';
 import { timeOf } from './history-arguments.ts';
-import { type Io, print } from './io.ts';
+import { type Io, Progress, print } from './io.ts';
 import { type Open, withDatabase } from './session.ts';
 
 const CONFLICTS = 3;
@@ -39,7 +39,10 @@ Examples:
       withDatabase(open, async ({ config, database }) => {
         const { by, dryRun = false, json = false } = options;
         const since = await timeOf(database, options.since);
-        const reverted = await revert(database, tenant, { by, since }, changeOptions(config, dryRun));
+        const progress = new Progress(io.stderr, 'Read', 'version');
+        const onProgress = (versions: number) => progress.update(versions);
+        const change = { ...changeOptions(config, dryRun), onProgress };
+        const reverted = await revert(database, tenant, { by, since }, change).finally(() => progress.end());
         const { conflicts } = reverted;
         if (json) {
           await print(io.stdout, [`${JSON.stringify({ tenant, dryRun, ...reverted }, null, 2)}\n`]);

@@ -1,10 +1,8 @@
-import { OperatorError, ServiceError } from '../errors.ts';
+import { OperatorError } from '../errors.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
-import { changeOrTry } from '../postgres/dry-run.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
-import { lockTenantQuery } from '../tenants/queries.ts';
-import { apply, type ChangeOptions, type Changes, isChange, plan } from './apply.ts';
+import { apply, type ChangeOptions, type Changes, change, isChange, plan } from './apply.ts';
 import { checkComplete } from './history.ts';
 import type { PlannedFile, Target } from './plan.ts';
 import { findVersionQuery } from './queries.ts';
@@ -14,7 +12,6 @@ import {
   listDirectoriesQuery,
   listHeadsQuery,
   listPastQuery,
-  lockForRestoreQuery,
   type VersionState,
 } from './restore-queries.ts';
 
@@ -22,7 +19,7 @@ const NO_DIRECTORIES = { wanted: new Set<MemoryPath>(), unwanted: new Set<Memory
 
 /**
  * Makes a path, a file or a directory with all below it, what it was at a time: the files that are there now or were there then, and
- * the directories. Files that were or have gone elsewhere move back. All or nothing; the tenant's writers wait meanwhile, readers do not.
+ * the directories. Files that were or have gone elsewhere move back. All or nothing; the tenant's writers wait meanwhile unless it is a dry run, readers do not.
  *
  * @throws HistoryIncomplete for a time before the history is complete
  * @throws OperatorError when something is in the way, was redacted, or would exceed the quota. `DatabaseError` otherwise.
@@ -33,10 +30,7 @@ export function restoreAt(
   { path, at }: { path: MemoryPath; at: string },
   options: ChangeOptions,
 ): Promise<Changes> {
-  return changeOrTry(database, options.dryRun ?? false, async (query) => {
-    const [locked] = (await query(lockForRestoreQuery, { tenant, time: at })).rows;
-    if (locked === undefined) throw new ServiceError('unknown_tenant', tenant);
-    const { time } = locked;
+  return change(database, tenant, at, options, async (query, { time }) => {
     const targets = await filesAt(query, tenant, path, time);
     const { rows } = await query(listDirectoriesQuery, { tenant, path, at: time });
     const isKnown = rows.some(({ isThere, wasThere }) => isThere || wasThere);
@@ -66,9 +60,9 @@ export function restoreVersion(
   { version, path }: { version: string; path?: MemoryPath | undefined },
   options: ChangeOptions,
 ): Promise<Changes> {
-  return changeOrTry(database, options.dryRun ?? false, async (query) => {
+  return change(database, tenant, 'epoch', options, async (query) => {
     const { id, memoryId, past } = await stateOf(query, tenant, version, path);
-    const [head] = (await query(findHeadsQuery, { tenant, memoryIds: [memoryId], by: null })).rows;
+    const [head] = (await query(findHeadsQuery, { tenant, memoryIds: [memoryId] })).rows;
     const target = { memoryId, now: head === undefined ? null : known(head), past };
     const hint = `Give another path: memory-service restore ${tenant} PATH --version ${id}`;
     return restore(query, tenant, [target], NO_DIRECTORIES, options, hint);
@@ -76,8 +70,6 @@ export function restoreVersion(
 }
 
 async function stateOf(query: QueryExecutor, tenant: string, version: string, path?: MemoryPath) {
-  if ((await query(lockTenantQuery, { tenant })).rows.length === 0)
-    throw new ServiceError('unknown_tenant', tenant);
   const isId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(version);
   const [row] = isId ? (await query(findVersionQuery, { tenant, id: version })).rows : [];
   if (row === undefined) {
@@ -133,7 +125,7 @@ async function filesAt(
   const wasThere = [...past.values()].some((state) => state.path === path);
 
   const left = [...past.keys()].filter((memoryId) => !now.has(memoryId));
-  for (const head of (await query(findHeadsQuery, { tenant, memoryIds: left, by: null })).rows) {
+  for (const head of (await query(findHeadsQuery, { tenant, memoryIds: left })).rows) {
     now.set(head.memoryId, known(head));
   }
   const came = [...now.keys()].filter((memoryId) => !past.has(memoryId));
