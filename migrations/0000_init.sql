@@ -132,7 +132,7 @@ CREATE UNIQUE INDEX "entries_memory" ON "entries" USING btree ("tenant_id","memo
 CREATE INDEX "idempotency_keys_age" ON "idempotency_keys" USING btree ("tenant_id","created_at");--> statement-breakpoint
 CREATE INDEX "past_directories_removed" ON "past_directories" USING btree ("tenant_id","removed_at");--> statement-breakpoint
 CREATE INDEX "versions_memory" ON "versions" USING btree ("tenant_id","memory_id","id");--> statement-breakpoint
-CREATE INDEX "versions_superseded" ON "versions" USING btree ("tenant_id","superseded_at");--> statement-breakpoint
+CREATE INDEX "versions_superseded" ON "versions" USING btree ("tenant_id","superseded_at","id");--> statement-breakpoint
 CREATE INDEX "versions_path" ON "versions" USING btree ("tenant_id","path","id");
 --> statement-breakpoint
 -- LZ4 where the server is built with it, as the official images and most services are. Elsewhere contents are stored as they are: pglz would

@@ -43,23 +43,36 @@ DECLARE
   kept record;
   versions bigint := 0;
   history_bytes bigint := 0;
+  deleted_path text;
+  version_bytes integer;
+  gone record;
 BEGIN
+  files := 0;
+  bytes := 0;
   IF p_keeps_history THEN
-    kept := memory_keep_heads(p_tenant, p_paths, p_at, true);
-    WITH made AS (
+    kept := memory_keep_entries(p_tenant, p_paths, p_at, true);
+    versions := kept.versions;
+    history_bytes := kept.bytes;
+  END IF;
+  -- What is below a directory before the directory.
+  FOR deleted_path IN SELECT p.path FROM unnest(p_paths) AS p (path) ORDER BY p.path COLLATE "C" DESC LOOP
+    IF p_keeps_history THEN
       INSERT INTO versions AS v (tenant_id, id, memory_id, operation, path, created_at, superseded_at, origin, bytes)
       SELECT e.tenant_id, memory_version_id(p_id_prefix, p_change, e.memory_id), e.memory_id, 'deleted', e.path, p_at, p_at, p_origin,
         memory_version_bytes(e.tenant_id, e.path, p_origin, NULL)
-      FROM entries AS e WHERE e.tenant_id = p_tenant AND e.path = ANY (p_paths) AND e.kind = 'file'
-      RETURNING v.bytes
-    )
-    SELECT kept.versions + count(*), kept.bytes + COALESCE(sum(m.bytes), 0) INTO versions, history_bytes FROM made AS m;
-    history_bytes := history_bytes + memory_keep_directories(p_tenant, p_paths, p_at);
-  END IF;
-  WITH deleted AS (
-    DELETE FROM entries AS e WHERE e.tenant_id = p_tenant AND e.path = ANY (p_paths) RETURNING e.kind, e.size_bytes
-  )
-  SELECT count(*) FILTER (WHERE d.kind = 'file'), COALESCE(sum(d.size_bytes), 0) INTO files, bytes FROM deleted AS d;
+      FROM entries AS e WHERE e.tenant_id = p_tenant AND e.path = deleted_path AND e.kind = 'file'
+      RETURNING v.bytes INTO version_bytes;
+      IF FOUND THEN
+        versions := versions + 1;
+        history_bytes := history_bytes + version_bytes;
+      END IF;
+    END IF;
+    DELETE FROM entries AS e WHERE e.tenant_id = p_tenant AND e.path = deleted_path RETURNING e.kind, e.size_bytes INTO gone;
+    IF gone.kind = 'file' THEN
+      files := files + 1;
+      bytes := bytes + gone.size_bytes;
+    END IF;
+  END LOOP;
   PERFORM memory_count_change(
     p_tenant, -files, -bytes, versions, history_bytes, p_at, NOT p_keeps_history AND cardinality(p_paths) > 0, p_max_history_bytes
   );

@@ -60,44 +60,36 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT right(p_version::text, 2) = '00'
 $$;
 
--- What a row of `versions` takes, with its index entries; p_content is what it stores of the content.
+-- What a row of `versions` takes, with its entries in four indexes, whose pages are two thirds full; p_content is what it stores of the
+-- content. Compression is not counted.
 CREATE OR REPLACE FUNCTION memory_version_bytes(p_tenant text, p_path text, p_origin jsonb, p_content text) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT 320 + 5 * octet_length(p_tenant) + 2 * COALESCE(octet_length(p_path), 0) + COALESCE(octet_length(p_origin::text), 0)
+  SELECT 400 + 9 * octet_length(p_tenant) + 10 * COALESCE(octet_length(p_path), 0) / 3 + 11 * COALESCE(octet_length(p_origin::text), 0) / 10
     + COALESCE(octet_length(p_content), 0)
 $$;
 
 -- The same of a row of `past_directories`.
 CREATE OR REPLACE FUNCTION memory_directory_bytes(p_tenant text, p_path text) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT 120 + 3 * octet_length(p_tenant) + 2 * octet_length(p_path)
+  SELECT 135 + 9 * octet_length(p_tenant) / 2 + 16 * octet_length(p_path) / 5
 $$;
 
--- Keeps that the directories among p_paths were where they are until now. Returns by how many bytes the history grew.
-CREATE OR REPLACE FUNCTION memory_keep_directories(p_tenant text, p_paths text[], p_at timestamptz) RETURNS bigint
-LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-  kept bigint;
-BEGIN
-  -- The inserts here take the tenant from the rows that they read, not from the parameter: so Citus knows that both are on one shard.
-  WITH made AS (
-    INSERT INTO past_directories AS p (tenant_id, path, made_at, removed_at)
-    SELECT e.tenant_id, e.dir_path, e.changed_at, p_at
-    FROM entries AS e WHERE e.tenant_id = p_tenant AND e.dir_path = ANY (p_paths)
-    RETURNING memory_directory_bytes(p.tenant_id, p.path) AS bytes
-  )
-  SELECT COALESCE(sum(m.bytes), 0) INTO kept FROM made AS m;
-  RETURN kept;
-END
-$$;
-
--- Keeps the head versions of the files among p_paths, which a change at p_at is about to replace. With p_whole, they keep their contents;
--- otherwise the change leaves those as they are. Returns how many versions and bytes the history grew by.
-CREATE OR REPLACE FUNCTION memory_keep_heads(
+-- Keeps the entries at p_paths, which a change at p_at is about to replace: the head versions of files, and where directories were until now.
+-- With p_whole, the versions keep their contents; otherwise the change leaves those as they are. Returns how many versions and bytes the
+-- history grew by.
+-- Here and in other functions for many rows, each statement finds one by its key: no statistics can make that slow, while those for a list
+-- may read all rows of a tenant for each of its items.
+CREATE OR REPLACE FUNCTION memory_keep_entries(
   p_tenant text, p_paths text[], p_at timestamptz, p_whole boolean, OUT versions bigint, OUT bytes bigint
 ) LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  kept_path text;
+  kept_bytes integer;
 BEGIN
-  WITH kept AS (
+  versions := 0;
+  bytes := 0;
+  FOREACH kept_path IN ARRAY p_paths LOOP
+    -- The inserts here take the tenant from the rows that they read, not from the parameter: so Citus knows that both are on one shard.
     INSERT INTO versions AS v (
       tenant_id, id, memory_id, operation, path, created_at, superseded_at, origin, size_bytes, content_sha256,
       splice_start, splice_length, content, bytes
@@ -105,31 +97,38 @@ BEGIN
     SELECT e.tenant_id, e.version, e.memory_id, e.operation, e.path, e.changed_at, p_at, e.origin, e.size_bytes, memory_sha256(e.content),
       CASE WHEN NOT p_whole THEN 0 END, CASE WHEN NOT p_whole THEN 0 END, CASE WHEN p_whole THEN e.content ELSE '' END,
       memory_version_bytes(e.tenant_id, e.path, e.origin, CASE WHEN p_whole THEN e.content END)
-    FROM entries AS e WHERE e.tenant_id = p_tenant AND e.path = ANY (p_paths) AND e.kind = 'file'
-    RETURNING v.bytes
-  )
-  SELECT count(*), COALESCE(sum(k.bytes), 0) INTO versions, bytes FROM kept AS k;
+    FROM entries AS e WHERE e.tenant_id = p_tenant AND e.path = kept_path AND e.kind = 'file'
+    RETURNING v.bytes INTO kept_bytes;
+    IF FOUND THEN
+      versions := versions + 1;
+    ELSE
+      INSERT INTO past_directories AS p (tenant_id, path, made_at, removed_at)
+      SELECT e.tenant_id, e.dir_path, e.changed_at, p_at
+      FROM entries AS e WHERE e.tenant_id = p_tenant AND e.dir_path = kept_path
+      RETURNING memory_directory_bytes(p.tenant_id, p.path) INTO kept_bytes;
+    END IF;
+    bytes := bytes + COALESCE(kept_bytes, 0);
+  END LOOP;
 END
 $$;
 
 -- Counts a change of so many more files, bytes and rows of history at p_at. With p_is_lost it replaced what is not kept, so the history is
--- complete only from now on. A history that is over its limit then loses its oldest rows, not many more than the change added. With
--- p_max_history_bytes null, the caller is not done yet.
+-- complete only from now on. With p_max_history_bytes null, the caller is not done yet.
 CREATE OR REPLACE FUNCTION memory_count_change(
   p_tenant text, p_files bigint, p_bytes bigint, p_versions bigint, p_history_bytes bigint, p_at timestamptz, p_is_lost boolean,
   p_max_history_bytes bigint
 ) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  excess bigint;
+  tenant record;
 BEGIN
   UPDATE tenants AS t SET
     file_count = t.file_count + p_files, byte_count = t.byte_count + p_bytes,
     history_versions = t.history_versions + p_versions, history_bytes = t.history_bytes + p_history_bytes,
     history_since = CASE WHEN p_is_lost THEN p_at ELSE t.history_since END, last_change_at = p_at
   WHERE t.id = p_tenant
-  RETURNING t.history_bytes - NULLIF(COALESCE(t.max_history_bytes, p_max_history_bytes), 0) INTO excess;
-  IF p_max_history_bytes IS NOT NULL AND excess > 0 THEN
-    PERFORM memory_prune_oldest(p_tenant, excess, (2 * p_versions + 2000)::integer);
+  RETURNING t.history_bytes, COALESCE(t.max_history_bytes, p_max_history_bytes) AS max_history_bytes INTO tenant;
+  IF p_max_history_bytes IS NOT NULL AND tenant.history_bytes > NULLIF(tenant.max_history_bytes, 0) THEN
+    PERFORM memory_prune_after_write(p_tenant, tenant.history_bytes, tenant.max_history_bytes, p_history_bytes);
   END IF;
 END
 $$;

@@ -1,37 +1,20 @@
 -- Retention of superseded versions and past directories. Each call is a small batch that locks the tenant, so its writes wait only briefly. The
 -- oldest versions of a file go first, and no other version is made from them.
 
--- Deletes versions and past directories (p_paths[i] removed at p_removed[i]) of a locked tenant. The history is complete only since the
--- latest time at which one of them was superseded. Returns how many versions and bytes that were.
--- No list is null where it is compared: Citus does not run a delete that it knows to find nothing.
-CREATE OR REPLACE FUNCTION memory_delete_history(
-  p_tenant text, p_versions uuid[], p_paths text[], p_removed timestamptz[], OUT versions bigint, OUT bytes bigint
-) LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-  superseded timestamptz;
-  directories bigint := 0;
-  directory_bytes bigint;
-  removed timestamptz;
+-- How much a batch deletes at most, in bytes and one row: to delete a large content takes as long as to delete many rows.
+CREATE OR REPLACE FUNCTION memory_prune_batch_bytes() RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT 16 * 1024 * 1024::bigint
+$$;
+
+-- Counts rows of the history that were deleted from a locked tenant. It is complete only since the last time at which one of them ended.
+CREATE OR REPLACE FUNCTION memory_count_pruned(p_tenant text, p_versions bigint, p_bytes bigint, p_since timestamptz) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-  WITH deleted AS (
-    DELETE FROM versions AS v WHERE v.tenant_id = p_tenant AND v.id = ANY (COALESCE(p_versions, '{}'))
-    RETURNING v.bytes, v.superseded_at
-  )
-  SELECT count(*), COALESCE(sum(d.bytes), 0), max(d.superseded_at) INTO versions, bytes, superseded FROM deleted AS d;
-  IF cardinality(p_paths) > 0 THEN
-    WITH deleted AS (
-      DELETE FROM past_directories AS p
-      WHERE p.tenant_id = p_tenant AND p.path = ANY (p_paths)
-        AND EXISTS (SELECT FROM unnest(p_paths, p_removed) AS u (path, at) WHERE u.path = p.path AND u.at = p.removed_at)
-      RETURNING memory_directory_bytes(p.tenant_id, p.path) AS bytes, p.removed_at
-    )
-    SELECT count(*), COALESCE(sum(d.bytes), 0), max(d.removed_at) INTO directories, directory_bytes, removed FROM deleted AS d;
-    bytes := bytes + directory_bytes;
-  END IF;
   UPDATE tenants AS t SET
-    history_versions = t.history_versions - versions, history_bytes = t.history_bytes - bytes,
-    history_since = GREATEST(t.history_since, superseded, removed)
-  WHERE t.id = p_tenant AND versions + directories > 0;
+    history_versions = t.history_versions - p_versions, history_bytes = t.history_bytes - p_bytes,
+    history_since = GREATEST(t.history_since, p_since)
+  WHERE t.id = p_tenant AND p_since IS NOT NULL;
 END
 $$;
 
@@ -44,84 +27,103 @@ CREATE OR REPLACE FUNCTION memory_prune_old(
 DECLARE
   opened CONSTANT record := memory_open_write(p_tenant, 1, NULL, NULL, true);
   old record;
-  old_directories record;
-  file uuid;
-  first_kept uuid;
-  spared uuid[] := '{}';
-  pruned record;
+  looked_at integer := 0;
+  directories integer := 0;
+  since timestamptz;
 BEGIN
-  SELECT COALESCE(array_agg(o.id ORDER BY o.superseded_at, o.id), '{}') AS ids, array_agg(DISTINCT o.memory_id) AS memories,
-    max(o.superseded_at) AS last, count(*) AS count
-  INTO old FROM (
-    SELECT v.id, v.memory_id, v.superseded_at FROM versions AS v
-    WHERE v.tenant_id = p_tenant AND v.superseded_at < p_before AND v.superseded_at >= p_after
-      AND (v.superseded_at, v.id) > (p_after, p_after_id)
-    ORDER BY v.superseded_at, v.id LIMIT p_limit
-  ) AS o;
-  SELECT array_agg(o.path) AS paths, array_agg(o.removed_at) AS removed, count(*) AS count INTO old_directories FROM (
-    SELECT d.path, d.removed_at FROM past_directories AS d
+  versions := 0;
+  bytes := 0;
+  FOR old IN
+    SELECT o.id, o.superseded_at, o.bytes, p_keep > 1
+      AND (SELECT true FROM entries AS e WHERE e.tenant_id = p_tenant AND e.memory_id = o.memory_id)
+      AND (
+        SELECT n.id FROM versions AS n WHERE n.tenant_id = p_tenant AND n.memory_id = o.memory_id AND n.id > o.id
+        ORDER BY n.memory_id, n.id OFFSET GREATEST(p_keep - 2, 0) LIMIT 1
+      ) IS NULL AS is_kept
+    FROM (
+      SELECT v.id, v.memory_id, v.superseded_at, v.bytes FROM versions AS v
+      WHERE v.tenant_id = p_tenant AND v.superseded_at < p_before AND v.superseded_at >= p_after
+        AND (v.superseded_at, v.id) > (p_after, p_after_id)
+      ORDER BY v.superseded_at, v.id LIMIT p_limit
+    ) AS o
+  LOOP
+    looked_at := looked_at + 1;
+    next_after := old.superseded_at;
+    next_after_id := old.id;
+    IF old.is_kept IS NOT TRUE THEN
+      DELETE FROM versions AS v WHERE v.tenant_id = p_tenant AND v.id = old.id;
+      versions := versions + 1;
+      bytes := bytes + old.bytes;
+      since := old.superseded_at;
+    END IF;
+    EXIT WHEN bytes > memory_prune_batch_bytes();
+  END LOOP;
+  FOR old IN
+    SELECT d.path, d.removed_at, memory_directory_bytes(d.tenant_id, d.path) AS bytes FROM past_directories AS d
     WHERE d.tenant_id = p_tenant AND d.removed_at < p_before ORDER BY d.removed_at LIMIT p_limit
-  ) AS o;
-  IF p_keep > 1 AND old.count > 0 THEN
-    FOR file IN
-      SELECT e.memory_id FROM entries AS e WHERE e.tenant_id = p_tenant AND e.memory_id = ANY (old.memories)
-    LOOP
-      first_kept := (
-        SELECT min(last.id::text)::uuid FROM (
-          SELECT v.id FROM versions AS v
-          WHERE v.tenant_id = p_tenant AND v.memory_id = file ORDER BY v.id DESC LIMIT p_keep - 1
-        ) AS last
-      );
-      spared := spared || ARRAY(
-        SELECT v.id FROM versions AS v WHERE v.tenant_id = p_tenant AND v.memory_id = file AND v.id >= first_kept
-      );
-    END LOOP;
-  END IF;
-  pruned := memory_delete_history(
-    p_tenant, ARRAY(SELECT unnest(old.ids) EXCEPT SELECT unnest(spared)), old_directories.paths, old_directories.removed
-  );
-  versions := pruned.versions;
-  bytes := pruned.bytes;
-  IF old.count = p_limit THEN
-    next_after := old.last;
-    next_after_id := old.ids[p_limit];
-  ELSIF old_directories.count = p_limit THEN
+  LOOP
+    DELETE FROM past_directories AS d WHERE d.tenant_id = p_tenant AND d.path = old.path AND d.removed_at = old.removed_at;
+    directories := directories + 1;
+    bytes := bytes + old.bytes;
+    since := GREATEST(since, old.removed_at);
+  END LOOP;
+  PERFORM memory_count_pruned(p_tenant, versions, bytes, since);
+  IF looked_at < p_limit AND directories < p_limit AND bytes <= memory_prune_batch_bytes() THEN
+    next_after := NULL;
+    next_after_id := NULL;
+  ELSIF looked_at = 0 THEN
     next_after := p_after;
     next_after_id := p_after_id;
   END IF;
 END
 $$;
 
--- Prunes the oldest versions and past directories of a locked tenant, up to p_limit of them, until p_excess bytes are free. Returns how many
+-- Prunes the oldest versions and past directories of a locked tenant, up to p_limit of them, until p_bytes are free. Returns how many
 -- versions and bytes that were.
 CREATE OR REPLACE FUNCTION memory_prune_oldest(
-  p_tenant text, p_excess bigint, p_limit integer, OUT versions bigint, OUT bytes bigint
+  p_tenant text, p_bytes bigint, p_limit integer, OUT versions bigint, OUT bytes bigint
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  -- No row has less than 100 bytes, so these are enough.
-  enough CONSTANT bigint := LEAST(p_limit, p_excess / 100 + 1);
-  oldest record;
-  pruned record;
+  -- No row counts less than 150 bytes, so these are enough.
+  enough CONSTANT integer := LEAST(p_limit, p_bytes / 150 + 1);
+  old record;
+  since timestamptz;
 BEGIN
-  WITH old AS (
+  versions := 0;
+  bytes := 0;
+  FOR old IN
     (SELECT v.superseded_at AS gone_at, v.id, NULL::text AS path, v.bytes FROM versions AS v
-      WHERE v.tenant_id = p_tenant ORDER BY v.superseded_at LIMIT enough)
+      WHERE v.tenant_id = p_tenant ORDER BY v.superseded_at, v.id LIMIT enough)
     UNION ALL
     (SELECT d.removed_at, NULL, d.path, memory_directory_bytes(d.tenant_id, d.path) FROM past_directories AS d
       WHERE d.tenant_id = p_tenant ORDER BY d.removed_at LIMIT enough)
-  ), freed AS (
-    SELECT o.*, sum(o.bytes) OVER (ORDER BY o.gone_at, o.id, o.path ROWS UNBOUNDED PRECEDING) - o.bytes AS freed_before FROM old AS o
-  )
-  SELECT array_agg(f.id) FILTER (WHERE f.id IS NOT NULL) AS ids, array_agg(f.path) FILTER (WHERE f.path IS NOT NULL) AS paths,
-    array_agg(f.gone_at) FILTER (WHERE f.path IS NOT NULL) AS removed
-  INTO oldest FROM (SELECT * FROM freed WHERE freed_before < p_excess ORDER BY gone_at, id, path LIMIT p_limit) AS f;
-  pruned := memory_delete_history(p_tenant, oldest.ids, oldest.paths, oldest.removed);
-  versions := pruned.versions;
-  bytes := pruned.bytes;
+    ORDER BY gone_at, id LIMIT enough
+  LOOP
+    EXIT WHEN bytes >= p_bytes;
+    IF old.path IS NULL THEN
+      DELETE FROM versions AS v WHERE v.tenant_id = p_tenant AND v.id = old.id;
+      versions := versions + 1;
+    ELSE
+      DELETE FROM past_directories AS d WHERE d.tenant_id = p_tenant AND d.path = old.path AND d.removed_at = old.gone_at;
+    END IF;
+    bytes := bytes + old.bytes;
+    since := old.gone_at;
+  END LOOP;
+  PERFORM memory_count_pruned(p_tenant, versions, bytes, since);
 END
 $$;
 
--- The same for a tenant whose history takes more than p_max_bytes, until it does not.
+-- Prunes a history that is over its limit p_max_bytes, after a write to a locked tenant that added p_added bytes to it. Frees a little more than is
+-- needed, so that not each write has to prune. Where much more is over, as after the limit was lowered, this frees more than was added;
+-- the job (src/history/pruning.ts) does the rest.
+CREATE OR REPLACE FUNCTION memory_prune_after_write(p_tenant text, p_history_bytes bigint, p_max_bytes bigint, p_added bigint) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  PERFORM memory_prune_oldest(p_tenant, LEAST(p_history_bytes - p_max_bytes + p_max_bytes / 64, 2 * p_added + 256 * 1024), 2000000000);
+END
+$$;
+
+-- Prunes a batch of a tenant whose history takes more than p_max_bytes: up to p_limit rows. Returns how many versions and bytes that were.
 CREATE OR REPLACE FUNCTION memory_prune_excess(
   p_tenant text, p_max_bytes bigint, p_limit integer, OUT versions bigint, OUT bytes bigint
 ) LANGUAGE plpgsql VOLATILE AS $$
@@ -132,7 +134,7 @@ BEGIN
   versions := 0;
   bytes := 0;
   IF opened.history_bytes > p_max_bytes THEN
-    pruned := memory_prune_oldest(p_tenant, opened.history_bytes - p_max_bytes, p_limit);
+    pruned := memory_prune_oldest(p_tenant, LEAST(opened.history_bytes - p_max_bytes, memory_prune_batch_bytes()), p_limit);
     versions := pruned.versions;
     bytes := pruned.bytes;
   END IF;

@@ -61,9 +61,9 @@ BEGIN
     RETURN;
   END IF;
   IF opened.keeps_history THEN
-    kept := memory_keep_heads(p_tenant, paths, opened.at, false);
+    kept := memory_keep_entries(p_tenant, paths, opened.at, false);
     versions := kept.versions;
-    history_bytes := kept.bytes + memory_keep_directories(p_tenant, paths, opened.at);
+    history_bytes := kept.bytes;
   END IF;
   UPDATE entries AS e SET
     path = p_to || substr(e.path, length(p_from) + 1),

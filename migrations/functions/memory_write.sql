@@ -13,12 +13,12 @@ CREATE OR REPLACE FUNCTION memory_write(
 DECLARE
   opened CONSTANT record := memory_open_write(p_tenant, p_history_days, p_key_hash, p_request_hash, p_wait);
   more_bytes CONSTANT bigint := octet_length(p_text) - p_removed;
+  max_history_bytes CONSTANT bigint := COALESCE(opened.max_history_bytes, p_max_history_bytes);
   file record;
   old_bytes bytea;
   is_whole boolean;
   kept text;
   kept_bytes bigint := 0;
-  excess bigint;
 BEGIN
   IF opened.outcome IS NOT NULL THEN
     outcome := CASE opened.outcome WHEN 'unknown_tenant' THEN 'missing' ELSE opened.outcome END;
@@ -68,9 +68,8 @@ BEGIN
       history_bytes = t.history_bytes + kept_bytes,
       history_since = CASE WHEN opened.keeps_history THEN t.history_since ELSE opened.at END
     WHERE t.id = p_tenant;
-    excess := opened.history_bytes + kept_bytes - NULLIF(COALESCE(opened.max_history_bytes, p_max_history_bytes), 0);
-    IF excess > 0 THEN
-      PERFORM memory_prune_oldest(p_tenant, excess, 5000);
+    IF opened.history_bytes + kept_bytes > NULLIF(max_history_bytes, 0) THEN
+      PERFORM memory_prune_after_write(p_tenant, opened.history_bytes + kept_bytes, max_history_bytes, kept_bytes);
     END IF;
   END IF;
   IF p_key_hash IS NOT NULL THEN

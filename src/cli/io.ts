@@ -45,17 +45,20 @@ export async function* jsonArray(items: AsyncIterable<unknown>): AsyncGenerator<
 export class Progress {
   readonly #terminal: Io['stderr'];
   readonly #verb: string;
+  readonly #unit: string;
   #shown = 0;
 
-  constructor(terminal: Io['stderr'], verb: string) {
+  constructor(terminal: Io['stderr'], verb: string, unit = 'file') {
     this.#terminal = terminal;
     this.#verb = verb;
+    this.#unit = unit;
   }
 
-  update(files: number, bytes: number): void {
-    if (!this.#terminal.isTTY || files < this.#shown + 100) return;
-    this.#shown = files;
-    this.#terminal.write(`\r${this.#verb} ${amount(files, 'file')}, ${amount(bytes, 'byte')}`);
+  update(items: number, bytes?: number): void {
+    if (!this.#terminal.isTTY || items < this.#shown + 100) return;
+    this.#shown = items;
+    const size = bytes === undefined ? '' : `, ${amount(bytes, 'byte')}`;
+    this.#terminal.write(`\r${this.#verb} ${amount(items, this.#unit)}${size}`);
   }
 
   /** Clears the line. */

@@ -9,7 +9,7 @@ import { tenantId } from './arguments.ts';
 import { CHANGE_LINES, changeLines, changeOptions, DRY_RUN } from './changes-output.ts';
 import { TIME_HELP, timeArgument, timeOf } from './history-arguments.ts';
 import { checkActor } from './history-subjects.ts';
-import { type Io, print } from './io.ts';
+import { type Io, Progress, print } from './io.ts';
 import { formatJson } from './output.ts';
 import { type Open, withDatabase } from './session.ts';
 
@@ -43,7 +43,10 @@ Examples:
       withDatabase(open, async ({ config, database }) => {
         const { by, dryRun = false, json = false } = options;
         const since = await timeOf(database, options.since);
-        const reverted = await revert(database, tenant, { by, since }, changeOptions(config, dryRun));
+        const progress = new Progress(io.stderr, 'Read', 'version');
+        const onProgress = (versions: number) => progress.update(versions);
+        const change = { ...changeOptions(config, dryRun), onProgress };
+        const reverted = await revert(database, tenant, { by, since }, change).finally(() => progress.end());
         const { conflicts } = reverted;
         if (reverted.files.length + conflicts.length === 0)
           await checkActor(new History(database), tenant, by);

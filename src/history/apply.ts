@@ -1,10 +1,18 @@
 import { randomUUID } from 'node:crypto';
+import { ServiceError } from '../errors.ts';
 import type { Origin } from '../memory/origin.ts';
 import { ancestorsOf, type MemoryPath } from '../memory/path.ts';
 import type { TenantDefaults } from '../memory/store.ts';
+import type { Database } from '../postgres/database.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import { noRoom } from '../tenants/tenants.ts';
-import { findAroundQuery, restoreQuery } from './apply-queries.ts';
+import {
+  findAroundQuery,
+  lockTimesQuery,
+  readTimesQuery,
+  restoreExcessQuery,
+  restoreQuery,
+} from './apply-queries.ts';
 import { storedOrigin } from './origin.ts';
 import { type Plan, planChanges, type Target } from './plan.ts';
 
@@ -26,6 +34,30 @@ export interface ChangeOptions {
   defaults: TenantDefaults;
   /** Makes all the checks, and changes nothing. */
   dryRun?: boolean;
+  /** Is told how many versions have been read. */
+  onProgress?: (versions: number) => void;
+}
+
+/**
+ * Runs `work` in a transaction that has locked the tenant, so that nothing changes but by it. A dry run locks nothing: it reads one snapshot.
+ *
+ * @param at a time, which `work` gets as times are written here, and `from`: when the tenant was created, if that is later
+ */
+export function change<T>(
+  database: Database,
+  tenant: string,
+  at: string,
+  { dryRun = false }: ChangeOptions,
+  work: (query: QueryExecutor, times: { time: string; from: string }) => Promise<T>,
+): Promise<T> {
+  return database.transaction(
+    async (query) => {
+      const [times] = (await query(dryRun ? readTimesQuery : lockTimesQuery, { tenant, time: at })).rows;
+      if (times === undefined) throw new ServiceError('unknown_tenant', tenant);
+      return work(query, times);
+    },
+    { snapshot: dryRun },
+  );
 }
 
 /** Whether the file is not already as it is to be. */
@@ -54,7 +86,7 @@ export async function plan(
 }
 
 /**
- * Makes a planned change in the caller's transaction, which has locked the tenant since before it looked at anything.
+ * Makes a planned change in the caller's transaction, or for a dry run only checks that there is room.
  *
  * @throws OperatorError when the result would exceed the tenant's quota.
  */
@@ -62,26 +94,32 @@ export async function apply(
   query: QueryExecutor,
   tenant: string,
   { targets, made, removed }: Plan,
-  { origin, defaults }: ChangeOptions,
+  { origin, defaults, dryRun }: ChangeOptions,
   verb: 'restore' | 'revert',
 ): Promise<Changes> {
   const live = targets.flatMap(({ now, past }) => (now && past ? [{ now, past }] : []));
   const added = targets.flatMap(({ memoryId, now, past }) => (now || !past ? [] : [{ memoryId, past }]));
   if (targets.length + made.length + removed.length > 0) {
-    const [row] = (
-      await query(restoreQuery, {
-        ...{ tenant, removed, made },
-        deleted: targets.flatMap(({ now, past }) => (now && !past ? [now.path] : [])),
-        from: live.map(({ now }) => now.path),
-        to: live.map(({ past }) => past.path),
-        sources: live.map(({ now, past }) => (now.sha256 === past.sha256 ? null : past.versionId)),
-        memoryIds: added.map(({ memoryId }) => memoryId),
-        added: added.map(({ past }) => past.path),
-        addedSources: added.map(({ past }) => past.versionId),
-        ...{ change: randomUUID(), origin: storedOrigin(origin), ...defaults },
-      })
-    ).rows;
-    if (row?.outcome === 'over_quota') throw noRoom(tenant, { kind: 'over_quota', ...row.data }, verb);
+    const changes = {
+      ...{ tenant, removed, made },
+      deleted: targets.flatMap(({ now, past }) => (now && !past ? [now.path] : [])),
+      from: live.map(({ now }) => now.path),
+      sources: live.map(({ now, past }) => (now.sha256 === past.sha256 ? null : past.versionId)),
+      added: added.map(({ past }) => past.path),
+      addedSources: added.map(({ past }) => past.versionId),
+      ...defaults,
+    };
+    const exceeded = dryRun
+      ? (await query(restoreExcessQuery, changes)).rows[0]?.data
+      : (
+          await query(restoreQuery, {
+            ...changes,
+            to: live.map(({ past }) => past.path),
+            memoryIds: added.map(({ memoryId }) => memoryId),
+            ...{ change: randomUUID(), origin: storedOrigin(origin) },
+          })
+        ).rows[0]?.data;
+    if (exceeded) throw noRoom(tenant, { kind: 'over_quota', ...exceeded }, verb);
   }
   const files = targets.flatMap((target) => changeOf(target)).sort(byPath);
   return { files, directoriesMade: made, directoriesRemoved: removed };

@@ -101,9 +101,16 @@ export class History {
     return new Map(rows.map((row) => [row.by, row]));
   }
 
-  /** The files that differ between two times: `listChangedQuery`. */
+  /**
+   * The files that differ between two times: `listChangedQuery`.
+   *
+   * @throws HistoryIncomplete when one of the times is before the history is complete
+   */
   async changed(tenant: string, path: MemoryPath, from: string, to: string): Promise<ChangedRow[]> {
-    return (await this.#database.query(listChangedQuery, { tenant, path, from, to })).rows;
+    const { rows } = await this.#database.query(listChangedQuery, { tenant, path, from, to });
+    // Afterwards, as for a tree.
+    for (const at of [from, to]) await this.checkComplete(tenant, at);
+    return rows;
   }
 
   /**
@@ -161,8 +168,10 @@ export class History {
     at: string,
     page: { after: string; limit: number },
   ): Promise<TreeRow[]> {
+    const { rows } = await this.#database.query(listTreeAtQuery, { tenant, path, at, ...page });
+    // Afterwards: what was pruned while the page was read may be missing in it.
     await this.checkComplete(tenant, at);
-    return (await this.#database.query(listTreeAtQuery, { tenant, path, at, ...page })).rows;
+    return rows;
   }
 
   /** The ids of the versions that were live at a time, and are redacted now. */

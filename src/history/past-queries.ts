@@ -1,6 +1,6 @@
 import { defineQuery } from '../postgres/query.ts';
 import { time } from '../postgres/time.ts';
-import { COLUMNS, type Operation, type VersionRow } from './queries.ts';
+import { AFTER, COLUMNS, type Operation, type VersionRow } from './queries.ts';
 
 /* What a memory was at a time. */
 
@@ -14,7 +14,7 @@ export const findVersionAtQuery = defineQuery<{ tenant: string; path: string; at
   `
 SELECT ${COLUMNS} FROM (
   SELECT v.* FROM memory_versions AS v
-  WHERE v.tenant_id = $1 AND v.path = $2 AND v.id < memory_first_id($3::text::timestamptz + interval '1 microsecond')
+  WHERE v.tenant_id = $1 AND v.path = $2 AND v.id < ${AFTER('$3')}
   ORDER BY v.id DESC LIMIT 1
 ) AS v
 WHERE ${COVERS('v.created_at', 'v.superseded_at', '$3')}

@@ -12,7 +12,7 @@ import {
 const DAY_MS = 24 * 60 * 60 * 1000;
 const TENANTS_A_PAGE = 500;
 /** Small enough that a tenant's own writes never wait long for the job. */
-const VERSIONS_A_BATCH = 1000;
+const VERSIONS_A_BATCH = 500;
 /** Of a live file, whatever their age; the head is one of them. */
 const KEPT_OF_A_FILE = 10;
 /** Advisory lock key. Arbitrary, but every replica must use the same value: only one prunes at a time. */

@@ -70,8 +70,8 @@ export type VersionFilter = {
   operation: string | null;
 };
 
-/** The moment after a time. */
-const AFTER = (at: string) => `memory_first_id(${at}::text::timestamptz + interval '1 microsecond')`;
+/** The least id of a version after a time. */
+export const AFTER = (at: string) => `memory_first_id(${at}::text::timestamptz + interval '1 microsecond')`;
 
 /**
  * A page of versions, the newest first: those before `beforeId`. Ids begin with the time. A directory's versions include those that moved

@@ -1,51 +1,33 @@
-import type { Origin } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { defineQuery } from '../postgres/query.ts';
 import { time } from '../postgres/time.ts';
 import { COVERS } from './past-queries.ts';
-import { isBy, type Operation } from './queries.ts';
+import { AFTER } from './queries.ts';
 
 /*
- * What `restore` reads. Each statement is for all the files of a change, and runs while the tenant is locked. Ids go
- * as text.
+ * What `restore` reads. Each statement is for all the files of a change, in one snapshot or while the tenant is locked. Ids go as text.
+ *
+ * `OFFSET 0` and `LIMIT 1` make Postgres look up each item by its key. It would read the tenant's rows once for each otherwise, where its
+ * statistics say that tenants are small.
  */
-
-/** Locks a tenant. `time` comes back as times are written here, and `from`: when the tenant was created, if that is later. */
-export const lockForRestoreQuery = defineQuery<
-  { tenant: string; time: string },
-  { time: string; from: string }
->(
-  'lock_for_restore',
-  ['tenant', 'time'],
-  `
-SELECT ${time('$2::text::timestamptz')} AS "time", ${time('GREATEST(created_at, $2::text::timestamptz)')} AS "from"
-FROM tenants WHERE id = $1 FOR NO KEY UPDATE
-`,
-);
 
 /** A version as far as a restore needs it. */
 export interface VersionState {
   memoryId: string;
   versionId: string;
-  operation: Operation;
   /** Null once redacted. */
   path: MemoryPath | null;
   /** Of the content, in hexadecimal. Null for a deleted or redacted one. */
   sha256: string | null;
   createdAt: string;
-  isRedacted: boolean;
-  origin: Origin | null;
 }
 
-/** Whether a version is by the actor that is asked for. */
-export type ByActor = { isTheirs: boolean };
-
 const HEAD = `
-  e.memory_id AS "memoryId", e.version AS "versionId", e.operation, e.path, encode(memory_sha256(e.content), 'hex') AS sha256,
-  ${time('e.changed_at')} AS "createdAt", false AS "isRedacted", e.origin`;
-export const PAST = `
-  v.memory_id AS "memoryId", v.id AS "versionId", v.operation, v.path, encode(v.content_sha256, 'hex') AS sha256,
-  ${time('v.created_at')} AS "createdAt", v.redacted_at IS NOT NULL AS "isRedacted", v.origin`;
+  e.memory_id AS "memoryId", e.version AS "versionId", e.path, encode(memory_sha256(e.content), 'hex') AS sha256,
+  ${time('e.changed_at')} AS "createdAt"`;
+const PAST = `
+  v.memory_id AS "memoryId", v.id AS "versionId", v.path, encode(v.content_sha256, 'hex') AS sha256,
+  ${time('v.created_at')} AS "createdAt"`;
 
 /** The live files at a path and below it. */
 export const listHeadsQuery = defineQuery<{ tenant: string; path: string }, VersionState>(
@@ -54,16 +36,15 @@ export const listHeadsQuery = defineQuery<{ tenant: string; path: string }, Vers
   `SELECT ${HEAD} FROM entries AS e WHERE e.tenant_id = $1 AND e.kind = 'file' AND memory_in_subtree(e.path, $2)`,
 );
 
-/** The live files among those with the given ids, and whether the actor `by` made their versions. */
-export const findHeadsQuery = defineQuery<
-  { tenant: string; memoryIds: string[]; by: string | null },
-  VersionState & ByActor
->(
+/** The live files among those with the given ids. */
+export const findHeadsQuery = defineQuery<{ tenant: string; memoryIds: string[] }, VersionState>(
   'find_heads',
-  ['tenant', 'memoryIds', 'by'],
+  ['tenant', 'memoryIds'],
   `
-SELECT ${HEAD}, COALESCE(${isBy('e.origin', '$3')}, false) AS "isTheirs"
-FROM unnest($2::text[]::uuid[]) AS f (id) JOIN entries AS e ON e.tenant_id = $1 AND e.memory_id = f.id
+SELECT ${HEAD}
+FROM unnest($2::text[]::uuid[]) AS f (id), LATERAL (
+  SELECT * FROM entries WHERE tenant_id = $1 AND memory_id = f.id OFFSET 0
+) AS e
 `,
 );
 
@@ -90,7 +71,9 @@ export const findPastQuery = defineQuery<{ tenant: string; memoryIds: string[]; 
   'find_past',
   ['tenant', 'memoryIds', 'at'],
   `
-SELECT ${PAST} FROM unnest($2::text[]::uuid[]) AS f (id) JOIN versions AS v ON v.tenant_id = $1 AND v.memory_id = f.id
+SELECT ${PAST} FROM unnest($2::text[]::uuid[]) AS f (id), LATERAL (
+  SELECT * FROM versions WHERE tenant_id = $1 AND memory_id = f.id AND id < ${AFTER('$3')} ORDER BY memory_id DESC, id DESC LIMIT 1
+) AS v
 WHERE ${COVERS('v.created_at', 'v.superseded_at', '$3')}
 `,
 );
@@ -110,7 +93,6 @@ FROM memory_directories AS d WHERE d.tenant_id = $1 AND memory_in_subtree(d.path
 );
 
 export const restoreQueries = [
-  lockForRestoreQuery,
   listHeadsQuery,
   findHeadsQuery,
   listPastQuery,

@@ -1,10 +1,9 @@
 import { OperatorError, ServiceError } from '../errors.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
-import { changeOrTry } from '../postgres/dry-run.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import { lockTenantQuery } from '../tenants/queries.ts';
-import { apply, type ChangeOptions, type Changes, isChange, plan } from './apply.ts';
+import { apply, type ChangeOptions, type Changes, change, isChange, plan } from './apply.ts';
 import { checkComplete, HistoryIncomplete } from './history.ts';
 import type { PlannedFile, Target } from './plan.ts';
 import { findVersionQuery } from './queries.ts';
@@ -14,7 +13,6 @@ import {
   listDirectoriesQuery,
   listHeadsQuery,
   listPastQuery,
-  lockForRestoreQuery,
   type VersionState,
 } from './restore-queries.ts';
 import { noVersion } from './version-ids.ts';
@@ -23,7 +21,7 @@ const NO_DIRECTORIES = { wanted: new Set<MemoryPath>(), unwanted: new Set<Memory
 
 /**
  * Makes a path, a file or a directory with all below it, what it was at a time: the files that are there now or were there then, and
- * the directories. Files that were or have gone elsewhere move back. All or nothing; the tenant's writers wait meanwhile, readers do not.
+ * the directories. Files that were or have gone elsewhere move back. All or nothing; the tenant's writers wait meanwhile unless it is a dry run, readers do not.
  *
  * @throws HistoryIncomplete for a time before the history is complete
  * @throws OperatorError when something is in the way, was redacted, or would exceed the quota. `DatabaseError` otherwise.
@@ -34,10 +32,7 @@ export function restoreAt(
   { path, at }: { path: MemoryPath; at: string },
   options: ChangeOptions,
 ): Promise<Changes> {
-  return changeOrTry(database, options.dryRun ?? false, async (query) => {
-    const [locked] = (await query(lockForRestoreQuery, { tenant, time: at })).rows;
-    if (locked === undefined) throw new ServiceError('unknown_tenant', tenant);
-    const { time, from } = locked;
+  return change(database, tenant, at, options, async (query, { time, from }) => {
     // Nothing was there before the tenant was. To restore that would delete everything, which nobody means by a time that is too early.
     if (from !== time) throw new HistoryIncomplete(tenant, from);
     const targets = await filesAt(query, tenant, path, time);
@@ -88,7 +83,7 @@ export async function lockVersion(
   if (sha256 === null) {
     throw new OperatorError(`The version ${id} is a deletion, which has no content. Restore an earlier one.`);
   }
-  const [head] = (await query(findHeadsQuery, { tenant, memoryIds: [memoryId], by: null })).rows;
+  const [head] = (await query(findHeadsQuery, { tenant, memoryIds: [memoryId] })).rows;
   const now = head === undefined ? null : known(head);
   return { id, memoryId, path: row.path as MemoryPath, sha256, now };
 }
@@ -155,7 +150,7 @@ async function filesAt(
   const wasThere = [...past.values()].some((state) => state.path === path);
 
   const left = [...past.keys()].filter((memoryId) => !now.has(memoryId));
-  for (const head of (await query(findHeadsQuery, { tenant, memoryIds: left, by: null })).rows) {
+  for (const head of (await query(findHeadsQuery, { tenant, memoryIds: left })).rows) {
     now.set(head.memoryId, known(head));
   }
   const came = [...now.keys()].filter((memoryId) => !past.has(memoryId));

@@ -31,13 +31,8 @@ export const DELEGATED_FUNCTIONS = [
     'memory_prune_old',
     'memory_prune_excess',
   ],
-  ...[
-    'memory_begin_change',
-    'memory_reserve',
-    'memory_redact',
-    'memory_redact_directories',
-    'memory_restore',
-  ],
+  ...['memory_begin_change', 'memory_reserve', 'memory_redact', 'memory_redact_directories'],
+  ...['memory_restore', 'memory_restore_excess'],
   ...['memory_contents', 'memory_past_contents', 'memory_replace_content'],
 ];
 

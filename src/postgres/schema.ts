@@ -150,8 +150,8 @@ export const versions = pgTable(
     primaryKey({ columns: [t.tenantId, t.id] }),
     // From a version to the newer ones that its content is made from.
     index('versions_memory').on(t.tenantId, t.memoryId, t.id),
-    // For retention.
-    index('versions_superseded').on(t.tenantId, t.supersededAt),
+    // For retention. With the id, a batch ends between versions of one change, too.
+    index('versions_superseded').on(t.tenantId, t.supersededAt, t.id),
     index('versions_path').on(t.tenantId, t.path, t.id),
   ],
 );

@@ -234,12 +234,16 @@ describeService(
         cmd.replace(b, '1', '2'),
         cmd.replace('/memories/c', '1', '2'),
       );
+      await service().query(`SELECT memory_redact($1::text, $2::text::uuid, '{"type":"anonymous"}')`, [
+        tenant,
+        before.ids.get(a),
+      ]);
       await service().query(
-        `SELECT memory_redact($1::text, $2::text::uuid, '{"type":"anonymous"}'),
-           memory_delete_history($1::text, ARRAY[$3::text::uuid], '{}', '{}')`,
-        [tenant, before.ids.get(a), before.ids.get(b)],
+        `WITH pruned AS (DELETE FROM versions WHERE tenant_id = $1::text AND id = $2::text::uuid RETURNING bytes)
+         UPDATE tenants SET history_versions = history_versions - 1, history_bytes = history_bytes - pruned.bytes
+         FROM pruned WHERE tenants.id = $1`,
+        [tenant, before.ids.get(b)],
       );
-      await service().query('UPDATE tenants SET history_since = created_at WHERE id = $1', [tenant]);
       expect(await undo(service(), tenant, before.at)).toStrictEqual([
         'M /memories/c',
         `redacted ${a}`,
