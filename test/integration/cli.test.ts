@@ -446,7 +446,8 @@ describeServiceOnOwnDatabase(
         code: 1,
         stderr: 'memory-service: There is no version 00000000 of past. See: memory-service log past\n',
       });
-      expect(await json('usage', 'past')).toMatchObject({ history_versions: 2, history_bytes: 948 });
+      const { history_bytes: bytes, history_versions: versions } = await json('usage', 'past');
+      expect(versions).toBe(2);
       expect((await run('history', 'prune', 'past')).stdout).toBe(
         'Deleted 0 versions (0 bytes of history).\n',
       );
@@ -456,7 +457,7 @@ describeServiceOnOwnDatabase(
         max_history_bytes: 2000,
       });
       expect((await run('history', 'prune', 'past')).stdout).toBe(
-        'Deleted 2 versions (948 bytes of history).\n',
+        `Deleted 2 versions (${bytes} bytes of history).\n`,
       );
       expect((await run('history', 'prune', 'nobody')).stderr).toBe(
         'memory-service: There is no tenant nobody. See: memory-service tenants list\n',
