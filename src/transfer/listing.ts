@@ -41,13 +41,14 @@ export async function listPage(
   return entries;
 }
 
-/** Lists all of it, reading page by page. The root of the present is among it once it has a row. */
+/** Lists all of it, reading page by page. */
 export async function* listed(
   transfer: Transfer,
   tenant: string,
   path: MemoryPath,
 ): AsyncGenerator<ListedRow> {
-  yield* orError(transfer.list(tenant, path), path, () => nothingAt(tenant, path));
+  const rows = orError(transfer.list(tenant, path), path, () => nothingAt(tenant, path));
+  for await (const row of rows) if (row.path !== ROOT) yield row;
 }
 
 /** What was at a path and below it at a time. */

@@ -6,7 +6,7 @@ import { historyTransferQueries } from './history-queries.ts';
 // As a number, because the drivers parse timestamps differently.
 const SECONDS = 'extract(epoch FROM updated_at)::float8 AS modified';
 
-/** An entry of a listing; `modified` in seconds since 1970. */
+/** An entry of a listing; `modified` in seconds since 1970. That of a directory is when it came to its path, as in a past tree. */
 export interface ListedRow {
   path: string;
   kind: 'file' | 'dir';
@@ -23,8 +23,9 @@ export const listTreeQuery = defineQuery<
   'list_tree',
   ['tenant', 'path', 'after', 'limit'],
   `
-SELECT path, kind, size_bytes AS bytes, ${SECONDS} FROM entries
-WHERE tenant_id = $1 AND path > $3 AND memory_in_subtree(path, $2)
+SELECT path, kind, size_bytes AS bytes,
+  extract(epoch FROM CASE kind WHEN 'dir' THEN changed_at ELSE updated_at END)::float8 AS modified
+FROM entries WHERE tenant_id = $1 AND path > $3 AND memory_in_subtree(path, $2)
 ORDER BY path LIMIT $4
 `,
 );

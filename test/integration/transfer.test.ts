@@ -88,7 +88,6 @@ describeService('transfer', (service, kind) => {
       (await runCli(service(), ['ls', tenant, ...args])).stdout.toString();
     expect(await ls()).toBe(
       `      BYTES  MODIFIED              PATH
-          -  2024-02-29T12:35:56Z  /memories/
           -  2024-02-29T12:36:56Z  /memories/a/
           9  2024-02-29T12:37:56Z  /memories/a.md
           0  2024-02-29T12:38:56Z  /memories/a/b

@@ -38,7 +38,8 @@ async function fill(service: Service, tenant: string, files: Record<string, stri
   await service.execute(cmd.delete('/memories/empty/directory/f'), { tenant });
   // A different time for every entry.
   await service.query(
-    `UPDATE entries AS e SET updated_at = to_timestamp(1709210096.789 + n.n * 60)
+    `UPDATE entries AS e SET updated_at = to_timestamp(1709210096.789 + n.n * 60),
+       changed_at = CASE kind WHEN 'dir' THEN to_timestamp(1709210096.789 + n.n * 60) ELSE changed_at END
      FROM (SELECT path, row_number() OVER (ORDER BY path) AS n FROM entries WHERE tenant_id = $1::text) AS n
      WHERE e.tenant_id = $1::text AND e.path = n.path`,
     [tenant],
