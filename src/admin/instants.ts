@@ -1,5 +1,5 @@
 import { parseTime } from '../history/time.ts';
-import { databaseTime } from '../postgres/clock.ts';
+import { databaseInstant } from '../postgres/clock.ts';
 import type { Database } from '../postgres/database.ts';
 
 /**
@@ -12,10 +12,10 @@ export async function readTimes<Name extends string>(
   database: Database,
   given: Record<Name, string | undefined>,
 ): Promise<Record<Name, string | undefined> & { now: string }> {
-  const now = await databaseTime(database);
+  const now = await databaseInstant(database);
   const entries = Object.entries<string | undefined>(given).map(([name, text]) => [
     name,
-    text === undefined ? undefined : parseTime(text, now),
+    text === undefined ? undefined : parseTime(text, new Date(now)),
   ]);
-  return { ...Object.fromEntries(entries), now: parseTime(now.toISOString(), now) };
+  return { ...Object.fromEntries(entries), now };
 }
