@@ -1,4 +1,4 @@
-/** A new database keeps the statistics that its migrations made from a sample: 0008_sample_statistics, 0011_keep_sample_statistics. */
+/** A new database keeps the statistics that its migration made from a sample. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/postgres/database.ts';
