@@ -124,7 +124,7 @@ export function assertCompatible(state: SchemaState): void {
   }
   if (state === 'unreleased') {
     throw new OperatorError(
-      'The database was made by a version of memory-service before 0.1.0, from which there is no upgrade. Export each tenant with the version that made it (memory-service export), then import the archives into a new database.',
+      'The database was made by a version of memory-service before 0.1.0, from which there is no upgrade. Export each tenant with the version that made it (memory-service export, without --history), then import the archives into a new database.',
     );
   }
 }

@@ -82,6 +82,30 @@ describe.skipIf(!isCitus())('migrate on Citus', () => {
     expect(keys.map(({ conname }) => conname)).toStrictEqual(['entries_parent_is_directory']);
   });
 
+  it('installs the lock of a shard on every node, again with each upgrade', async () => {
+    const url = await ownDatabase({ migrated: true });
+    const locks = () =>
+      Promise.all(
+        [url, onWorker(url)].map(async (node) => {
+          const [found] = await query(node, "SELECT prosrc FROM pg_proc WHERE proname = 'memory_hold_shard'");
+          return String(found?.prosrc).includes('lock_shard_metadata');
+        }),
+      );
+    expect(await locks()).toStrictEqual([true, true]);
+    for (const [name, type, value] of [
+      ['memory_hold_shard(p_tenant text)', 'boolean', 'true'],
+      ['memory_functions_version()', 'integer', '0'],
+    ]) {
+      await query(
+        url,
+        `CREATE OR REPLACE FUNCTION ${name} RETURNS ${type} LANGUAGE sql AS 'SELECT ${value}'`,
+      );
+    }
+    expect(await locks()).toStrictEqual([false, false]);
+    await on(url, migrate);
+    expect(await locks()).toStrictEqual([true, true]);
+  });
+
   it('distributes a plain database with all its rows, and keeps no second copy', async () => {
     const { url: server, cluster } = inject('postgres');
     const name = `${inject('postgres').prefix}_plain`;

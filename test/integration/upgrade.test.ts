@@ -133,7 +133,7 @@ describe.each(['postgres', 'pglite'] as const)('a database of a release, on %s',
 const TOO_NEW =
   'A newer version of memory-service has migrated the database, and this version cannot run beside it. Use the newer version.';
 const UNRELEASED =
-  'The database was made by a version of memory-service before 0.1.0, from which there is no upgrade. Export each tenant with the version that made it (memory-service export), then import the archives into a new database.';
+  'The database was made by a version of memory-service before 0.1.0, from which there is no upgrade. Export each tenant with the version that made it (memory-service export, without --history), then import the archives into a new database.';
 
 describe('a database that this version cannot use', () => {
   it.each([
