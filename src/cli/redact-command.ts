@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import { OperatorError } from '../errors.ts';
 import { History } from '../history/history.ts';
-import { redactDirectories, redactVersion } from '../history/redact.ts';
+import { countRedactableDirectories, redactDirectories, redactVersion } from '../history/redact.ts';
 import { previewRedaction, type RedactionPreview, type RemainingVersion } from '../history/redact-preview.ts';
 import { shownTime } from '../history/time.ts';
 import type { Version } from '../history/version.ts';
@@ -96,8 +95,14 @@ async function redactPath(
   { dryRun, yes, json }: Options,
   io: Io,
 ): Promise<void> {
-  if (dryRun)
-    throw new OperatorError('--dry-run needs a version: a path removes only the names of directories.');
+  if (dryRun) {
+    const directories = await countRedactableDirectories(database, tenant, path);
+    if (json) return printJson(io.stdout, { dryRun, directories });
+    return printLine(
+      io.stdout,
+      `Would redact directories: ${directories}, and all stored answers of ${tenant}.`,
+    );
+  }
   if (!yes) {
     const question = `Permanently remove the names of past directories at ${path} and below it from ${tenant}?`;
     await confirm(io, question, 'Nothing was redacted.');

@@ -63,26 +63,36 @@ export async function redactDirectories(
   tenant: string,
   path: MemoryPath,
 ): Promise<{ directories: number; answers: number }> {
-  const redact = async (dryRun: boolean) => {
-    const row = (await database.query(redactDirectoriesQuery, { tenant, path, dryRun })).rows[0];
-    if (row?.outcome === 'live') {
-      throw new OperatorError(`${path} is there. Delete or rename it first, then redact its name.`);
-    }
-    if (row?.outcome === 'kept') {
-      throw new OperatorError(
-        `The version ${row.version} was at ${path} or below it. Redact the versions of the files there first.`,
-      );
-    }
-    if (row?.outcome !== 'redacted' || row.redactedAt === null) {
-      throw new OperatorError(`The tenant ${tenant} has had no directory ${path}.`, { code: 'not_found' });
-    }
-    return { directories: row.directories, until: row.redactedAt };
-  };
   // The answers first: without the directories, this could not be done again if it were cut short.
-  const { until } = await redact(true);
-  const answers = await redactAnswers(database, tenant, until);
-  const { directories } = await redact(false);
+  const { redactedAt } = await callRedactDirectories(database, tenant, path, true);
+  const answers = await redactAnswers(database, tenant, redactedAt);
+  const { directories } = await callRedactDirectories(database, tenant, path, false);
   return { directories, answers };
+}
+
+/** How many directories `redactDirectories` would redact. Throws what that throws. */
+export async function countRedactableDirectories(
+  database: Database,
+  tenant: string,
+  path: MemoryPath,
+): Promise<number> {
+  return (await callRedactDirectories(database, tenant, path, true)).directories;
+}
+
+async function callRedactDirectories(database: Database, tenant: string, path: MemoryPath, dryRun: boolean) {
+  const row = (await database.query(redactDirectoriesQuery, { tenant, path, dryRun })).rows[0];
+  if (row?.outcome === 'live') {
+    throw new OperatorError(`${path} is there. Delete or rename it first, then redact its name.`);
+  }
+  if (row?.outcome === 'kept') {
+    throw new OperatorError(
+      `The version ${row.version} was at ${path} or below it. Redact the versions of the files there first.`,
+    );
+  }
+  if (row?.outcome !== 'redacted' || row.redactedAt === null) {
+    throw new OperatorError(`The tenant ${tenant} has had no directory ${path}.`, { code: 'not_found' });
+  }
+  return { directories: row.directories, redactedAt: row.redactedAt };
 }
 
 /** Redacts the answers that were stored until a time; a later one cannot quote what was gone by then. */

@@ -477,6 +477,13 @@ describeServiceOnOwnDatabase(
       });
       for (const { id } of await historyOf('gone')) expect(await redact(id)).toMatchObject({ code: 0 });
       await run('rm', 'gone', '/memories/d', '--recursive');
+      expect((await run('redact', 'gone', '/memories/d', '--dry-run')).stdout).toBe(
+        'Would redact directories: 1, and all stored answers of gone.\n',
+      );
+      expect(await run('redact', 'gone', '/memories/d')).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('--yes'),
+      });
       expect((await redact('/memories/d')).stdout).toBe('Redacted directories: 1, stored answers: 0.\n');
       expect(await redact('/memories/d')).toMatchObject({
         code: 1,
