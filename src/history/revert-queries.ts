@@ -151,7 +151,7 @@ ORDER BY d.path DESC, d.removed_at DESC
 `,
 );
 
-/** A page of the directories that are there and were made since a time, in the order of their paths. */
+/** A page of the directories that are there and were made since a time, in the order of their paths. The first page comes after the root. */
 export const listDirectoriesSinceQuery = defineQuery<
   { tenant: string; by: string; since: string; after: string; limit: number },
   Period

@@ -1,4 +1,4 @@
-import type { MemoryPath } from '../memory/path.ts';
+import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import { readPages } from '../util/pages.ts';
 import { FIRST_ID } from './queries.ts';
@@ -123,7 +123,7 @@ export async function touchedDirectories(
   };
   const present = readPages<Period>(
     async (last) =>
-      (await query(listDirectoriesSinceQuery, { ...changes, after: last?.path ?? '', limit: ROWS_A_PAGE }))
+      (await query(listDirectoriesSinceQuery, { ...changes, after: last?.path ?? ROOT, limit: ROWS_A_PAGE }))
         .rows,
     ROWS_A_PAGE,
   );
