@@ -339,7 +339,8 @@ class World {
     const { tree, ids } = this.model.at(at);
     const redacted = this.model.redactedAt(at);
     const files = [...ids].filter(([, id]) => !redacted.has(id)).map(([each]) => each);
-    const isComplete = at >= (await this.since());
+    // Before the tenant there was nothing, however much of its history was pruned.
+    const isComplete = at >= (await this.since()) || at < (this.model.changes[0]?.at ?? '');
     const listed = await runCli(this.service, ['ls', this.tenant, '--at', at, '--json']);
     if (isComplete) {
       const rows = JSON.parse(listed.stdout.toString()) as {
