@@ -59,7 +59,7 @@ WHERE v.before < $4::bigint ORDER BY v.id DESC
 `,
 );
 
-interface DirectoryRow {
+export interface DirectoryRow {
   path: string;
   made_at: string;
   /** Null for one that is there. */
