@@ -1,12 +1,15 @@
 -- What is recorded of each change (docs/design.md, History). The caller of a function has locked the tenant.
 
 -- All versions. The head of a live file has its content in `live_content`, the others what the table keeps of it (src/postgres/schema.ts).
-CREATE OR REPLACE VIEW memory_versions AS
+CREATE OR REPLACE VIEW memory_heads AS
 SELECT e.tenant_id, e.version AS id, e.memory_id, e.operation, e.path, e.size_bytes, NULL::bytea AS content_sha256,
   e.content AS live_content, NULL::integer AS splice_start, NULL::integer AS splice_length, NULL::text AS kept_content,
   e.changed_at AS created_at, NULL::timestamptz AS superseded_at, e.origin,
   NULL::timestamptz AS redacted_at, NULL::jsonb AS redacted_by
-FROM entries AS e WHERE e.kind = 'file'
+FROM entries AS e WHERE e.kind = 'file';
+
+CREATE OR REPLACE VIEW memory_versions AS
+SELECT * FROM memory_heads
 UNION ALL
 SELECT v.tenant_id, v.id, v.memory_id, v.operation, v.path, v.size_bytes, v.content_sha256,
   NULL, v.splice_start, v.splice_length, v.content, v.created_at, v.superseded_at, v.origin, v.redacted_at, v.redacted_by

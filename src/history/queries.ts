@@ -75,7 +75,7 @@ export const AFTER = (at: string) => `memory_first_id(${at}::text::timestamptz +
 
 /**
  * A page of versions, the newest first: those before `beforeId`. Ids begin with the time. A directory's versions include those that moved
- * a file out of it.
+ * a file out of it. Only files that were ever there can have such versions, which rules out most rows at little cost.
  */
 export const listVersionsQuery = defineQuery<
   { tenant: string } & VersionFilter & { beforeId: string | null; limit: number },
@@ -89,12 +89,15 @@ SELECT ${COLUMNS} FROM (
   WHERE v.tenant_id = $1
     AND v.id >= COALESCE(memory_first_id($4::text::timestamptz), '${FIRST_ID}')
     AND v.id < COALESCE($8::text::uuid, '${LAST_ID}') AND v.id < COALESCE(${AFTER('$5')}, '${LAST_ID}')
+    AND ($2::text IS NULL OR v.memory_id IN (
+      SELECT there.memory_id FROM memory_versions AS there WHERE there.tenant_id = $1 AND memory_in_subtree(there.path, $2::text)
+    ))
     AND ($2::text IS NULL OR memory_in_subtree(v.path, $2::text) OR v.memory_id IN (
       SELECT named.memory_id FROM memory_versions AS named WHERE named.tenant_id = $1 AND named.path = $2::text
-    ) OR (v.operation IN ('renamed', 'modified') AND EXISTS (
-      SELECT FROM versions AS before
-      WHERE before.tenant_id = $1 AND before.memory_id = v.memory_id AND before.superseded_at = v.created_at
-        AND memory_in_subtree(before.path, $2::text)
+    ) OR (v.operation IN ('renamed', 'modified') AND (
+      SELECT before.superseded_at = v.created_at AND memory_in_subtree(before.path, $2::text) FROM versions AS before
+      WHERE before.tenant_id = $1 AND before.memory_id = v.memory_id AND before.id < v.id
+      ORDER BY before.memory_id DESC, before.id DESC LIMIT 1
     )))
     AND ($3::text IS NULL OR v.memory_id = $3::text::uuid)
     AND ($6::text IS NULL OR ${isBy('v.origin', '$6')})

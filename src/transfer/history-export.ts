@@ -1,11 +1,19 @@
 import { ServiceError } from '../errors.ts';
 import { History } from '../history/history.ts';
-import { LAST_ID } from '../history/queries.ts';
+import { LAST_ID, type VersionRow } from '../history/queries.ts';
 import { versionOf } from '../history/version.ts';
+import { ROOT } from '../memory/path.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import { batches } from '../util/batches.ts';
+import { readPages } from '../util/pages.ts';
 import { archivedVersion, FOLDER, MANIFEST, PAGE_BYTES, PAGE_ROWS } from './history-format.ts';
-import { exportPastDirectoriesQuery, exportVersionsQuery, readManifestQuery } from './history-queries.ts';
+import {
+  exportHeadsQuery,
+  exportPastDirectoriesQuery,
+  exportPresentDirectoriesQuery,
+  exportVersionsQuery,
+  readManifestQuery,
+} from './history-queries.ts';
 import { BATCH } from './import.ts';
 
 const PAGE = { items: PAGE_ROWS, weight: PAGE_BYTES, weightOf: (line: string) => Buffer.byteLength(line) };
@@ -19,7 +27,8 @@ export interface ExportedHistory {
 }
 
 /**
- * Hands out a tenant's history, entry by entry and always in the same order, in the caller's snapshot.
+ * Hands out a tenant's history, entry by entry and always in the same order, in the caller's snapshot. Each page starts at a key, so it costs
+ * as much as the first.
  *
  * @returns how many versions those were
  */
@@ -53,35 +62,41 @@ async function* linesOf(rows: AsyncIterable<object>): AsyncGenerator<string> {
 }
 
 async function* versionsOf(query: QueryExecutor, tenant: string) {
+  const heads = readPages<VersionRow>(
+    async (last) =>
+      (await query(exportHeadsQuery, { tenant, after: last?.path ?? '', limit: PAGE_ROWS })).rows,
+    PAGE_ROWS,
+  );
+  const inLiveFile = { spliceStart: null, spliceLength: null, keptContent: null };
+  for await (const row of heads) yield archivedVersion(versionOf(row), inLiveFile);
+
   const history = new History({ query });
-  let before = LAST_ID;
-  for (;;) {
-    const { rows } = await query(exportVersionsQuery, {
-      ...{ tenant, before, limit: PAGE_ROWS, bytes: BATCH.bytes },
-    });
-    const last = rows.at(-1);
-    if (last === undefined) return;
+  const past = readPages(async (last: VersionRow | undefined) => {
+    const page = { before: last?.id ?? LAST_ID, limit: PAGE_ROWS, bytes: BATCH.bytes };
+    const { rows } = await query(exportVersionsQuery, { tenant, ...page });
     const wholes = await history.contents(
       tenant,
       rows.flatMap(({ needsWhole, memoryId, id }) => (needsWhole ? [{ memoryId, versionId: id }] : [])),
     );
-    for (const { spliceStart, spliceLength, keptContent, needsWhole, ...row } of rows) {
-      const kept = needsWhole
-        ? { spliceStart: null, spliceLength: null, keptContent: wholes.get(row.id) ?? null }
-        : { spliceStart, spliceLength, keptContent };
-      yield archivedVersion(versionOf(row), kept);
-    }
-    before = last.id;
+    return rows.map((row) => ({ ...row, whole: wholes.get(row.id) ?? null }));
+  });
+  for await (const { spliceStart, spliceLength, keptContent, needsWhole, whole, ...row } of past) {
+    const kept = needsWhole
+      ? { spliceStart: null, spliceLength: null, keptContent: whole }
+      : { spliceStart, spliceLength, keptContent };
+    yield archivedVersion(versionOf(row), kept);
   }
 }
 
 async function* directoriesOf(query: QueryExecutor, tenant: string) {
-  let [after, afterTime] = ['', '-infinity'];
-  for (;;) {
-    const { rows } = await query(exportPastDirectoriesQuery, { tenant, after, afterTime, limit: PAGE_ROWS });
-    const last = rows.at(-1);
-    if (last === undefined) return;
-    yield* rows;
-    [after, afterTime] = [last.path, last.removed_at ?? 'infinity'];
-  }
+  yield* readPages<{ path: string }>(
+    async (last) =>
+      (await query(exportPresentDirectoriesQuery, { tenant, after: last?.path ?? ROOT, limit: PAGE_ROWS }))
+        .rows,
+    PAGE_ROWS,
+  );
+  yield* readPages<{ path: string; removed_at: string | null }>(async (last) => {
+    const position = { after: last?.path ?? '', afterTime: last?.removed_at ?? '-infinity' };
+    return (await query(exportPastDirectoriesQuery, { tenant, ...position, limit: PAGE_ROWS })).rows;
+  }, PAGE_ROWS);
 }

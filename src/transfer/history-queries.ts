@@ -23,9 +23,21 @@ export interface KeptContent {
   keptContent: string | null;
 }
 
+/** A page of the versions of live files, in the order of their paths. Their contents are the files of the archive. */
+export const exportHeadsQuery = defineQuery<{ tenant: string; after: string; limit: number }, VersionRow>(
+  'export_heads',
+  ['tenant', 'after', 'limit'],
+  `
+SELECT ${COLUMNS} FROM (
+  SELECT * FROM memory_heads WHERE tenant_id = $1 AND path > $2 ORDER BY path LIMIT $3
+) AS v
+ORDER BY v.path
+`,
+);
+
 /**
- * A page of versions, the newest first: no more once they have `bytes` together, but at least one if there is one. `needsWhole`: the
- * content is to be made from the live file, which an archive may hold in another form.
+ * A page of superseded versions, the newest first: no more once they have `bytes` together, but at least one if there is one. `needsWhole`:
+ * the content is to be made from the live file, which an archive may hold in another form.
  */
 export const exportVersionsQuery = defineQuery<
   { tenant: string; before: string; limit: number; bytes: number },
@@ -34,30 +46,49 @@ export const exportVersionsQuery = defineQuery<
   'export_versions',
   ['tenant', 'before', 'limit', 'bytes'],
   `
-SELECT ${COLUMNS}, v.splice_start AS "spliceStart", v.splice_length AS "spliceLength", v.kept_content AS "keptContent",
+SELECT ${COLUMNS}, v.splice_start AS "spliceStart", v.splice_length AS "spliceLength", v.content AS "keptContent",
   v.splice_start IS NOT NULL AND NOT EXISTS (
     SELECT FROM versions AS newer WHERE newer.tenant_id = $1 AND newer.memory_id = v.memory_id AND newer.id > v.id
   ) AS "needsWhole"
 FROM (
-  SELECT v.*, sum(COALESCE(octet_length(v.kept_content), 0)) OVER (ORDER BY v.id DESC)
-    - COALESCE(octet_length(v.kept_content), 0) AS before
-  FROM memory_versions AS v WHERE v.tenant_id = $1 AND v.id < $2::text::uuid ORDER BY v.id DESC LIMIT $3
+  SELECT page.*, NULL::text AS live_content,
+    sum(COALESCE(octet_length(content), 0)) OVER (ORDER BY id DESC) - COALESCE(octet_length(content), 0) AS before
+  FROM (SELECT * FROM versions WHERE tenant_id = $1 AND id < $2::text::uuid ORDER BY id DESC LIMIT $3) AS page
 ) AS v
 WHERE v.before < $4::bigint ORDER BY v.id DESC
 `,
 );
 
-/** A page of directories, present and past, each with its time. The first page comes after ''. */
+export interface DirectoryRow {
+  path: string;
+  made_at: string;
+  /** Null for one that is there. */
+  removed_at: string | null;
+}
+
+/** A page of the directories that are there, without the root, in the order of their paths. */
+export const exportPresentDirectoriesQuery = defineQuery<
+  { tenant: string; after: string; limit: number },
+  DirectoryRow
+>(
+  'export_present_directories',
+  ['tenant', 'after', 'limit'],
+  `
+SELECT dir_path AS path, ${time('changed_at')} AS made_at, NULL AS removed_at FROM entries
+WHERE tenant_id = $1 AND dir_path > $2 ORDER BY dir_path LIMIT $3
+`,
+);
+
+/** A page of past directories, in the order of their paths and times. The first page comes after ''. */
 export const exportPastDirectoriesQuery = defineQuery<
   { tenant: string; after: string; afterTime: string; limit: number },
-  { path: string; made_at: string; removed_at: string | null }
+  DirectoryRow
 >(
   'export_past_directories',
   ['tenant', 'after', 'afterTime', 'limit'],
   `
-SELECT d.path, ${time('d.made_at')} AS made_at, ${time('d.removed_at')} AS removed_at FROM memory_directories AS d
-WHERE d.tenant_id = $1 AND (d.path, COALESCE(d.removed_at, 'infinity')) > ($2, $3::text::timestamptz)
-ORDER BY d.path, COALESCE(d.removed_at, 'infinity') LIMIT $4
+SELECT path, ${time('made_at')} AS made_at, ${time('removed_at')} AS removed_at FROM past_directories
+WHERE tenant_id = $1 AND (path, removed_at) > ($2, $3::text::timestamptz) ORDER BY past_directories.path, past_directories.removed_at LIMIT $4
 `,
 );
 
@@ -222,7 +253,9 @@ SELECT * FROM (
 
 export const historyTransferQueries = [
   readManifestQuery,
+  exportHeadsQuery,
   exportVersionsQuery,
+  exportPresentDirectoriesQuery,
   exportPastDirectoriesQuery,
   isUntouchedQuery,
   importHeadsQuery,

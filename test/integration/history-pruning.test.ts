@@ -1,5 +1,6 @@
 /** What of the history is kept, and for how long. */
 import { expect, it } from 'vitest';
+import { changesBetween } from '../../src/history/diff.ts';
 import { History, HistoryIncomplete } from '../../src/history/history.ts';
 import { prunedSinceStart, pruneHistory } from '../../src/history/pruning.ts';
 import { ROOT } from '../../src/memory/path.ts';
@@ -8,6 +9,7 @@ import { time } from '../../src/postgres/time.ts';
 import type { TenantSettings } from '../../src/tenants/queries.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { assertInvariants } from '../support/invariants.ts';
+import { moment } from '../support/restore.ts';
 import { describeServiceOnOwnDatabase, freshTenant, type Service } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -160,6 +162,30 @@ describeServiceOnOwnDatabase('the history is pruned', (service) => {
     expect(pruned).toMatchObject({ versions: 900 });
     expect(await rows(service(), 'past_directories', tenant)).toBe(1);
     await assertInvariants(service());
+  });
+
+  it('while a past tree or a difference is read, which is then refused, not incomplete', async () => {
+    for (const read of ['tree', 'difference']) {
+      const tenant = await tenantWith(service());
+      await run(service(), tenant, cmd.create(f, 'x'), cmd.create('/memories/g', 'x'));
+      const { at } = await moment(service(), tenant);
+      await run(service(), tenant, cmd.delete('/memories/g'));
+      let isPruned = false;
+      const query: Service['database']['query'] = async (...call) => {
+        const result = await service().database.query(...call);
+        if (!isPruned) {
+          isPruned = true;
+          await pruneHistory(service().database, { ...DEFAULTS, maxHistoryBytes: 1, tenant });
+        }
+        return result;
+      };
+      const history = new History({ query });
+      const reading =
+        read === 'tree'
+          ? history.treePage(tenant, ROOT, at, { after: '', limit: 10 })
+          : changesBetween(history, tenant, ROOT, { from: at }).next();
+      await expect(reading).rejects.toThrow(HistoryIncomplete);
+    }
   });
 
   it('of the other tenants when one cannot be pruned', async () => {

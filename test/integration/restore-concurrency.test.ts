@@ -1,9 +1,12 @@
 /** Restores beside writers, on two replicas, and one whose process is killed. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestDatabase, lockWait } from '../support/database.ts';
+import { restoreAt } from '../../src/history/restore.ts';
+import { revert } from '../../src/history/revert.ts';
+import { ROOT } from '../../src/memory/path.ts';
+import { connectTo, createTestDatabase, lockWait } from '../support/database.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { startCli } from '../support/process.ts';
-import { moment, restore, run } from '../support/restore.ts';
+import { lines, moment, OPERATOR, restore, run } from '../support/restore.ts';
 import { freshTenant, type Service, startService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -56,6 +59,24 @@ describe('a restore', () => {
     expect(seen).toHaveLength(20);
     expect(seen.filter((each) => !whole.includes(each))).toStrictEqual([]);
     await assertInvariants(replica(0));
+  });
+
+  it('or a revert that is tried does not wait for writers, nor they for it', async () => {
+    const tenant = freshTenant();
+    await run(replica(0), tenant, cmd.create('/memories/a', 'a'));
+    const past = await moment(replica(0), tenant);
+    await run(replica(0), tenant, cmd.delete('/memories/a'));
+    const writer = await connectTo(own.url);
+    await writer.query('BEGIN');
+    await writer.query('SELECT FROM tenants WHERE id = $1 FOR UPDATE', [tenant]);
+    const options = { ...OPERATOR, dryRun: true };
+    const tried = [
+      await restoreAt(replica(0).database, tenant, { path: ROOT, at: past.at }, options),
+      await revert(replica(0).database, tenant, { by: 'anonymous', since: past.at }, options),
+    ];
+    await writer.query('ROLLBACK');
+    await writer.end();
+    expect(tried.map(lines)).toStrictEqual([['A /memories/a'], ['A /memories/a']]);
   });
 
   it('and writers come one after the other', async () => {
