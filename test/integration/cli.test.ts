@@ -327,7 +327,12 @@ describeServiceOnOwnDatabase(
       const copied = await run('tenants', 'copy', 'c-1', 'c-2');
       expect(copied.stdout).toBe('Copied tenant c-1 to c-2: 2 files (8 bytes).\n');
       expect(await rowsOf(service(), 'c-2')).toStrictEqual(await rowsOf(service(), 'c-1'));
-      const { created_at: _, id: __, ...settings } = await json('tenants', 'show', 'c-1');
+      const {
+        created_at: _,
+        id: __,
+        last_activity_at: ___,
+        ...settings
+      } = await json('tenants', 'show', 'c-1');
       expect(await json('tenants', 'show', 'c-2')).toMatchObject(settings);
       expect(await json('keys', 'list', '--tenant', 'c-2')).toStrictEqual([]);
       expect(await historyOf('c-2')).toMatchObject([

@@ -66,13 +66,14 @@ describe('a restore', () => {
     await run(replica(0), tenant, cmd.create('/memories/a', 'a'));
     const past = await moment(replica(0), tenant);
     await run(replica(0), tenant, cmd.delete('/memories/a'));
+    const deletion = await moment(replica(0), tenant);
     const writer = await connectTo(own.url);
     await writer.query('BEGIN');
     await writer.query('SELECT FROM tenants WHERE id = $1 FOR UPDATE', [tenant]);
     const options = { ...OPERATOR, dryRun: true };
     const tried = [
       await restoreAt(replica(0).database, tenant, { path: ROOT, at: past.at }, options),
-      await revert(replica(0).database, tenant, { by: 'anonymous', since: past.at }, options),
+      await revert(replica(0).database, tenant, { by: 'anonymous', since: deletion.at }, options),
     ];
     await writer.query('ROLLBACK');
     await writer.end();
