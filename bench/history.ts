@@ -7,7 +7,7 @@
  */
 import { progress, setting, withCleanup } from './support/cleanup.ts';
 import { LOAD_SETTINGS, prepare } from './support/contestants.ts';
-import { measureTimes } from './support/history-times.ts';
+import { measureEdits, measureTimes } from './support/history-times.ts';
 import { Worker } from './support/job.ts';
 import { type BenchDatabase, type BenchServer, startPostgres } from './support/postgres.ts';
 import { databaseProcessorTime, SERVICE, startServer } from './support/process.ts';
@@ -23,7 +23,7 @@ const RESTORED = setting('RESTORED', 10_000);
 const RENAMED = setting('RENAMED', 20_000);
 
 /** The least throughput with history, as a share of that without. */
-const TARGETS = { create: 0.95, str_replace: 0.85, mix: 0.93 } as const;
+const TARGETS = { create: 0.97, str_replace: 0.93, mix: 0.93 } as const;
 const chosen = Object.keys(TARGETS) as (keyof typeof TARGETS)[];
 /** Of 20 calls of the mix, how many write. */
 const WRITES_IN_MIX = 8 / 20;
@@ -71,6 +71,11 @@ await withCleanup(async (scratch, later) => {
   console.log(
     `\nHistory of a day of the mix at ${WRITES_A_SECOND} writes/s: ${(day / 2 ** 30).toFixed(1)} GiB before it is pruned.`,
   );
+  const edits = await measureEdits(await server.createDatabase());
+  console.log(
+    `History of an edit of 40 bytes in a 10 KB file, over 10,000 edits: ${edits.bytes.toFixed(0)} bytes on disk.`,
+  );
+  console.log(`The oldest of 10,000 versions of a 10 KB file: read in ${edits.readMs.toFixed(1)} ms.`);
   const { url } = (sides[0] as Side).database;
   const times = await measureTimes(url, { restored: RESTORED, renamed: RENAMED });
   console.log(`Restore of ${RESTORED} deleted files: ${times.restoreOfDeleted.toFixed(0)} ms.`);

@@ -1,13 +1,18 @@
+import { randomUUID } from 'node:crypto';
 import { loadConfig } from '../../src/config.ts';
+import { History } from '../../src/history/history.ts';
 import { restoreAt } from '../../src/history/restore.ts';
 import { type MemoryPath, ROOT } from '../../src/memory/path.ts';
+import { splice } from '../../src/memory/text.ts';
 import { databaseTime } from '../../src/postgres/clock.ts';
 import { type Database, openDatabase } from '../../src/postgres/database.ts';
+import { migrate } from '../../src/postgres/migrate.ts';
 import { PostgresMemory } from '../../src/store/memory-store.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { BATCH, type ImportSource } from '../../src/transfer/import.ts';
 import { Transfer } from '../../src/transfer/transfer.ts';
-import { SMALL_BYTES, text } from './data.ts';
+import { LARGE_BYTES, SMALL_BYTES, text } from './data.ts';
+import type { BenchDatabase } from './postgres.ts';
 
 const DEFAULTS = { maxFiles: 0, maxBytes: 0, historyDays: 30, maxHistoryBytes: 0 };
 const ORIGIN = { actor: { type: 'operator', name: 'bench' } } as const;
@@ -45,6 +50,48 @@ export async function measureTimes(
       ...{ restoreOfDeleted, restoreOfMoved },
       rename: await timed(() => store('renamed').rename(HERE, THERE, DONE)),
     };
+  } finally {
+    await memory.close();
+    await database.close();
+  }
+}
+
+/** Of 10,000 edits of 40 bytes in a file of 10 KB. */
+const EDITS = 10_000;
+
+/** What the history of many edits of one file takes on disk, with its indexes, and how long it takes to read its oldest version. */
+export async function measureEdits({
+  url,
+  query,
+}: BenchDatabase): Promise<{ bytes: number; readMs: number }> {
+  const database = await openDatabase(loadConfig({ DATABASE_URL: url }));
+  await migrate(database);
+  const memory = new PostgresMemory(database, { maxAnswers: 0, batchSize: 32, defaults: DEFAULTS });
+  const tenant = 'edited';
+  const path = `${ROOT}/notes.md` as MemoryPath;
+  const size = async () =>
+    Number((await query("SELECT pg_total_relation_size('versions') AS bytes"))[0]?.bytes);
+  try {
+    const actor = { type: 'api_key', id: 'key_9dd536983e6a', label: 'support-agent' } as const;
+    const origin = { actor, requestId: randomUUID(), toolUseId: 'toolu_01A09q90qw90lq917835lq9' };
+    const store = memory.forTenant(tenant, { autoCreate: true, origin });
+    await store.create(path, text(LARGE_BYTES), DONE);
+    await query('TRUNCATE versions');
+    const before = await size();
+    for (let i = 0; i < EDITS; i++) {
+      const line = String(i).padStart(40, 'abcdefghij');
+      await store.edit(path, (content) => ({
+        ...splice(content, 2000 + ((i * 7) % 500), 40, line),
+        result: DONE,
+      }));
+    }
+    const bytes = ((await size()) - before) / EDITS;
+    const history = new History(database);
+    const [oldest] = await query('SELECT id FROM versions ORDER BY id LIMIT 1');
+    const read = () => history.find(tenant, String(oldest?.id));
+    // The session prepares the statement first.
+    await read();
+    return { bytes, readMs: await timed(read) };
   } finally {
     await memory.close();
     await database.close();
