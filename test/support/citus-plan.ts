@@ -27,6 +27,7 @@ const VALUES: Readonly<Record<string, string>> = {
   ...{ id: ID, version: ID, change: ID, memoryId: ID, readVersion: ID, beforeId: ID, afterId: ID },
   ...{ 'copy_versions.after': ID, 'list_past_files.after': ID, rows: '[]' },
   ...{ 'list_version_ids.first': ID, 'list_version_ids.last': ID },
+  ...{ 'list_since.after': ID, firsts: `{${ID}}`, others: `{${ID}}`, 'restore_excess.from': '{a}' },
   ...{ 'export_versions.before': ID, 'read_past_contents.before': ID, withContents: 'true' },
   ...{
     at: TIME,
