@@ -163,7 +163,7 @@ SELECT d.path, ${time('d.changed_at')} AS "madeAt", NULL AS "removedAt", ${isThe
   NULL::boolean AS "isRemovedByThem"
 FROM (
   SELECT path, changed_at FROM entries
-  WHERE tenant_id = $1 AND dir_path > $4 AND changed_at >= $3::text::timestamptz ORDER BY dir_path LIMIT $5::integer
+  WHERE tenant_id = $1 AND dir_path > $4 AND dir_path > '/memories' AND changed_at >= $3::text::timestamptz ORDER BY dir_path LIMIT $5::integer
 ) AS d
 ORDER BY d.path
 `,

@@ -201,6 +201,19 @@ describeService(
       await assertInvariants(service());
     });
 
+    it('leaves an empty root, which is no directory that somebody made', async () => {
+      const { tenant, mallory } = await tenantWithKeys(service());
+      await mallory(cmd.create('/memories/d/f', 'x'));
+      expect(await undo(service(), tenant, '1970-01-01T00:00:00.000000Z')).toStrictEqual([
+        'D /memories/d/f',
+        '- /memories/d',
+      ]);
+      expect([...(await readTree(service(), tenant)).keys()]).toStrictEqual(['/memories']);
+      expect(
+        await service().query('SELECT path FROM past_directories WHERE tenant_id = $1', [tenant]),
+      ).toStrictEqual([{ path: '/memories/d' }]);
+    });
+
     it('undoes what an actor did to a file that was restored since from its deletion', async () => {
       const { tenant, mallory, alice } = await tenantWithKeys(service());
       await alice(cmd.create(a, '1'));
