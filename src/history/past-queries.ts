@@ -7,14 +7,17 @@ import { AFTER, COLUMNS, type Operation, type VersionRow } from './queries.ts';
 export const COVERS = (from: string, to: string, at: string) =>
   `${from} <= ${at}::text::timestamptz AND (${to} IS NULL OR ${to} > ${at}::text::timestamptz)`;
 
-/** The version of the file that was at a path at a time. */
+/**
+ * The version of the file that was at a path at a time: the last one there. Deletions do not count: one change may delete a file and put
+ * another in its place.
+ */
 export const findVersionAtQuery = defineQuery<{ tenant: string; path: string; at: string }, VersionRow>(
   'find_version_at',
   ['tenant', 'path', 'at'],
   `
 SELECT ${COLUMNS} FROM (
   SELECT v.* FROM memory_versions AS v
-  WHERE v.tenant_id = $1 AND v.path = $2 AND v.id < ${AFTER('$3')}
+  WHERE v.tenant_id = $1 AND v.path = $2 AND v.operation <> 'deleted' AND v.id < ${AFTER('$3')}
   ORDER BY v.id DESC LIMIT 1
 ) AS v
 WHERE ${COVERS('v.created_at', 'v.superseded_at', '$3')}

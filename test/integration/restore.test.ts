@@ -70,6 +70,21 @@ describeService('restore', (service) => {
     await assertInvariants(service());
   });
 
+  it('shows the file that it put in the place of another, in the same change', async () => {
+    const tenant = freshTenant();
+    // The ids of one change are in no order, so some of these come before those of the deletions, and some after.
+    const paths = Array.from({ length: 8 }, (_, n) => `/memories/${n}` as MemoryPath);
+    await run(service(), tenant, ...paths.map((path) => cmd.create(path, 'old')));
+    const before = await moment(service(), tenant);
+    await run(service(), tenant, ...paths.flatMap((path) => [cmd.delete(path), cmd.create(path, 'new')]));
+    await restore(service(), tenant, before.at);
+    const { at } = await moment(service(), tenant);
+    const history = new History(service().database);
+    for (const path of paths) {
+      expect(await history.at(tenant, path, at)).toMatchObject({ kind: 'file', content: 'old' });
+    }
+  });
+
   it('swaps paths, also of files and directories', async () => {
     const tenant = freshTenant();
     await run(
