@@ -6,6 +6,7 @@ import { pruneHistory } from '../../src/history/pruning.ts';
 import { restoreQueries } from '../../src/history/restore-queries.ts';
 import { revert } from '../../src/history/revert.ts';
 import { revertQueries } from '../../src/history/revert-queries.ts';
+import { defineQuery } from '../../src/postgres/query.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { connectTo, createTestDatabase, skipOnCitus } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
@@ -35,6 +36,14 @@ async function fill(query: Service['query'], tenant: string, files: number): Pro
     [tenant, files],
   );
 }
+
+/** Moves 5,000 files to each other's paths, in a session with the planner settings of the service. */
+const swapQuery = defineQuery<{ tenant: string; paths: string[] }>(
+  'swap',
+  ['tenant', 'paths'],
+  `SELECT memory_restore($1, '{}', '{}', '{}', ($2::text[])[1:5000], ($2::text[])[2:5000] || ($2::text[])[1:1],
+     array_fill(NULL::uuid, ARRAY[5000]), '{}', '{}', '{}', gen_random_uuid(), '{}', 0, 0, 30, 0)`,
+);
 
 /** Statistics that say that a tenant has few files and versions. */
 const SMALL_TENANTS = `
@@ -124,12 +133,7 @@ describeServiceOnOwnDatabase('many files and versions', (service, kind) => {
     await run(service(), tenant, cmd.delete('/memories/d'));
     expect(await restore(service(), tenant, past.at)).toHaveLength(10_001);
     const paths = [...past.ids.keys()];
-    await query(
-      `SELECT memory_restore($1::text, '{}', '{}', '{}', (p.paths)[1:5000], (p.paths)[2:5000] || (p.paths)[1:1],
-         array_fill(NULL::uuid, ARRAY[5000]), '{}', '{}', '{}', gen_random_uuid(), '{}', 0, 0, 30, 0)
-       FROM (SELECT $2::text[] AS paths) AS p`,
-      [tenant, `{${paths.join(',')}}`],
-    );
+    await service().database.query(swapQuery, { tenant, paths });
     expect(await restore(service(), tenant, past.at)).toHaveLength(5000);
     const now = await moment(service(), tenant);
     expect([now.tree, now.ids]).toEqual([past.tree, past.ids]);

@@ -74,6 +74,15 @@ describeService(
       await assertInvariants(service());
     });
 
+    it('leaves the root where an actor made everything', async () => {
+      const { tenant, mallory } = await tenantWithKeys(service());
+      await mallory(cmd.create('/memories/d/a', 'a'));
+      expect(await undo(service(), tenant, '2020-01-01T00:00:00Z')).toStrictEqual([
+        ...['D /memories/d/a', '- /memories/d'],
+      ]);
+      await assertInvariants(service());
+    });
+
     it('leaves alone what somebody else changed since, and says so', async () => {
       const { tenant, mallory, alice } = await tenantWithKeys(service());
       await alice(
