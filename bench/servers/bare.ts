@@ -22,16 +22,18 @@ const lookupFile = prepared(lookupFileQuery);
 const lookup = prepared(lookupQuery);
 const read = prepared(readFileQuery);
 
-const HISTORY_DAYS = 30;
+/** Without limits, and with the default history. */
+const UNLIMITED = [0, 0];
+const HISTORY = [30, 2 ** 30];
 
-/** Calls one of the service's database functions, without quotas and idempotency, by nobody. */
-const call = (query: Execute, name: string, values: (string | number | boolean | null)[]) => {
-  const parameters = values.map((_, i) => `$${i + 1}`).join(', ');
-  return query({
-    name,
-    text: `SELECT outcome FROM ${name}(${parameters}, NULL, NULL, NULL, NULL, true)`,
-    values,
-  });
+type Values = (string | number | boolean | null)[];
+
+/** Calls one of the service's database functions, without idempotency, by nobody. */
+const call = (query: Execute, name: string, own: Values, service: Values) => {
+  const values = [...own, ...service];
+  const [first, last] = [own, service].map((part, i) => part.map((_, n) => `$${n + 1 + i * own.length}`));
+  const all = [...(first ?? []), 'NULL', 'NULL', 'NULL', 'NULL', ...(last ?? []), 'true'];
+  return query({ name, text: `SELECT outcome FROM ${name}(${all.join(', ')})`, values });
 };
 
 /** Runs a memory command with the service's SQL and formatting, but without any validation. */
@@ -46,7 +48,7 @@ export async function executeBare(query: Execute, tenant: string, input: Input):
     }
     case 'create': {
       const { path, file_text: content } = input;
-      await call(query, 'memory_create', [tenant, path, content, randomUUID(), true, 0, 0]);
+      await call(query, 'memory_create', [tenant, path, content, randomUUID(), true], UNLIMITED);
       return `File created successfully at: ${path}`;
     }
     case 'str_replace':
@@ -61,11 +63,11 @@ export async function executeBare(query: Execute, tenant: string, input: Input):
       return `The file ${input.path} has been edited.`;
     case 'rename': {
       const { old_path: from, new_path: to } = input;
-      await call(query, 'memory_rename', [tenant, from, to, 1024, 20, 0, randomUUID(), HISTORY_DAYS]);
+      await call(query, 'memory_rename', [tenant, from, to, randomUUID()], [1024, 20, 0, ...HISTORY]);
       return `Successfully renamed ${from} to ${to}`;
     }
     case 'delete':
-      await call(query, 'memory_delete', [tenant, input.path, randomUUID(), HISTORY_DAYS]);
+      await call(query, 'memory_delete', [tenant, input.path, randomUUID()], HISTORY);
       return `Successfully deleted ${input.path}`;
   }
 }
@@ -92,8 +94,6 @@ async function edit(query: Execute, tenant: string, path: string, change: (conte
   const [file] = (await read(query, { tenant, path })).rows as { content: string; version: string }[];
   if (file === undefined) throw new Error(`There is no file at ${path}.`);
   const bytes = Buffer.byteLength(file.content);
-  await call(query, 'memory_write', [
-    ...[tenant, path, file.version, 0, bytes, change(file.content), randomUUID()],
-    ...[0, 0, HISTORY_DAYS],
-  ]);
+  const own = [tenant, path, file.version, 0, bytes, change(file.content), randomUUID()];
+  await call(query, 'memory_write', own, [0, ...HISTORY]);
 }
