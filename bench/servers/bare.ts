@@ -26,10 +26,10 @@ const read = prepared(readFileQuery);
 const UNLIMITED = [0, 0];
 const HISTORY = [30, 2 ** 30];
 
-type Values = (string | number | boolean | null)[];
+type Arguments = (string | number | boolean | null)[];
 
 /** Calls one of the service's database functions, without idempotency, by nobody. */
-const call = (query: Execute, name: string, own: Values, service: Values) => {
+const call = (query: Execute, name: string, own: Arguments, service: Arguments) => {
   const values = [...own, ...service];
   const [first, last] = [own, service].map((part, i) => part.map((_, n) => `$${n + 1 + i * own.length}`));
   const all = [...(first ?? []), 'NULL', 'NULL', 'NULL', 'NULL', ...(last ?? []), 'true'];
