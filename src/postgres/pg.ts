@@ -49,7 +49,7 @@ const IDLE_TIMEOUT_MS = 10 * 60_000;
 const KEEP_ALIVE_AFTER_MS = 60_000;
 
 /** Batches never wait for locks, so they use a few connections that nothing else can occupy. More of them are slower. */
-const BATCH_CONNECTIONS = 4;
+export const BATCH_CONNECTIONS = 4;
 
 /**
  * A database server, through a pool of connections. Asks it once whether it has Citus and whether a pooler is in between, since that decides

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { loadConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/postgres/database.ts';
+import { BATCH_CONNECTIONS } from '../../src/postgres/pg.ts';
 import { defineQuery, type Value } from '../../src/postgres/query.ts';
 import type { PostgresServer } from '../support/faults/postgres.ts';
 import type { Replica } from '../support/faults/replica.ts';
@@ -98,7 +99,7 @@ async function check(query: Query, workload: Workload, row: Row, moment?: Moment
   );
 }
 
-/** Checks that the fault left nothing behind: no request in flight and no more connections than the pool allows. */
+/** Checks that the fault left nothing behind: no request in flight and no more connections than the two pools allow. */
 export async function checkNoLeak(
   replicas: Replica[],
   postgres: PostgresServer | undefined,
@@ -121,7 +122,10 @@ export async function checkNoLeak(
     );
     return Number(rows[0]?.n);
   };
-  const isWithinPool = await within(15_000, async () => (await connections()) <= POOL * replicas.length);
+  const isWithinPool = await within(
+    15_000,
+    async () => (await connections()) <= (POOL + BATCH_CONNECTIONS) * replicas.length,
+  );
   row.expect(isWithinPool, `${await connections()} connections are open`);
 }
 
