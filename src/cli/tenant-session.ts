@@ -2,6 +2,7 @@ import type { Config } from '../config.ts';
 import { ServiceError } from '../errors.ts';
 import { History } from '../history/history.ts';
 import type { Database } from '../postgres/database.ts';
+import { tenantDefaults } from '../tenants/effective-settings.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 import { Tenants } from '../tenants/tenants.ts';
 import { Transfer } from '../transfer/transfer.ts';
@@ -28,10 +29,9 @@ export function withTenant<T>(
   return withDatabase(open, async ({ config, database }) => {
     const tenant = await new Tenants(database).find(id);
     if (tenant === undefined) throw new ServiceError('unknown_tenant', id);
-    const quotas = { maxFiles: config.MAX_TENANT_FILES, maxBytes: config.MAX_TENANT_BYTES };
     return work({
       ...{ config, database, tenant },
-      transfer: new Transfer(database, quotas),
+      transfer: new Transfer(database, tenantDefaults(config)),
       history: new History(database),
     });
   });

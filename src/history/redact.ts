@@ -5,11 +5,10 @@ import type { MemoryPath } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
 import { storedActor } from './origin.ts';
 import { redactAnswersQuery, redactDirectoriesQuery, redactVersionQuery } from './redact-queries.ts';
-import { noVersion } from './version-ids.ts';
+import { isFullVersionId, noVersion } from './version-ids.ts';
 
 /** Small, so that a statement takes far less than its time limit. */
 const ANSWERS_A_BATCH = 2000;
-const VERSION_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export interface Redacted {
   /** Versions that were redacted: the one asked for, and those with the same content. 0 when it was redacted before. */
@@ -33,7 +32,7 @@ export async function redactVersion(
   origin: Origin,
 ): Promise<Redacted> {
   const params = { tenant, version, by: storedActor(origin.actor) };
-  const row = VERSION_ID.test(version)
+  const row = isFullVersionId(version)
     ? (await database.query(redactVersionQuery, params)).rows[0]
     : undefined;
   if (row?.outcome === 'live') throw stillLive(version, row.head);

@@ -15,7 +15,7 @@ import {
   listPastQuery,
   type VersionState,
 } from './restore-queries.ts';
-import { noVersion } from './version-ids.ts';
+import { isFullVersionId, noVersion } from './version-ids.ts';
 
 const NO_DIRECTORIES = { wanted: new Set<MemoryPath>(), unwanted: new Set<MemoryPath>() };
 
@@ -75,8 +75,7 @@ export async function lockVersion(
 ): Promise<RestorableVersion> {
   if ((await query(lockTenantQuery, { tenant })).rows.length === 0)
     throw new ServiceError('unknown_tenant', tenant);
-  const isId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(version);
-  const [row] = isId ? (await query(findVersionQuery, { tenant, id: version })).rows : [];
+  const [row] = isFullVersionId(version) ? (await query(findVersionQuery, { tenant, id: version })).rows : [];
   if (row === undefined) throw noVersion(tenant, version);
   const { id, memoryId, contentSha256: sha256 } = row;
   if (row.redactedAt !== null) throw isRedacted(id);

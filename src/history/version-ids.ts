@@ -5,6 +5,7 @@ import { defineQuery } from '../postgres/query.ts';
 /** How many IDs an error lists. */
 const LISTED = 5;
 
+const FULL_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** A full ID, or at least its first four digits. */
 const ID_OR_START =
   /^[0-9a-f]{4,8}$|^[0-9a-f]{8}(-[0-9a-f]{0,4}){1,3}$|^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{0,12}$/i;
@@ -22,6 +23,11 @@ WHERE v.tenant_id = $1 AND v.id BETWEEN $2::text::uuid AND $3::text::uuid ORDER 
 );
 
 export const versionIdQueries = [listVersionIdsQuery] as const;
+
+/** Whether a text can be the full ID of a version. */
+export function isFullVersionId(text: string): boolean {
+  return FULL_ID.test(text);
+}
 
 /** Whether a text can be the ID of a version, or the start of one. */
 export function isVersionId(text: string): boolean {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { spoolArchive } from '../../operations/archive-export.ts';
+import { tenantDefaults } from '../../tenants/effective-settings.ts';
 import { existingTenant, Tenants } from '../../tenants/tenants.ts';
 import { Transfer } from '../../transfer/transfer.ts';
 import { adminRoutes } from '../context.ts';
@@ -11,8 +12,7 @@ import { Turns } from '../turns.ts';
 /** `GET …/export`: a tenant's memory as an archive. */
 export const exportRoutes = adminRoutes((app, { config, database }) => {
   const tenants = new Tenants(database);
-  const quotas = { maxFiles: config.MAX_TENANT_FILES, maxBytes: config.MAX_TENANT_BYTES };
-  const transfer = new Transfer(database, quotas);
+  const transfer = new Transfer(database, tenantDefaults(config));
   const turns = new Turns();
 
   app.get(

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { ServiceError } from '../../errors.ts';
 import { importEntries } from '../../operations/archive-import.ts';
+import { tenantDefaults } from '../../tenants/effective-settings.ts';
 import { existingTenant, Tenants } from '../../tenants/tenants.ts';
 import { readTar } from '../../transfer/tar.ts';
 import { Transfer } from '../../transfer/transfer.ts';
@@ -40,8 +41,7 @@ const lines = z.any().meta({
 /** `POST …/import`: an archive into a tenant's memory. */
 export const importRoutes = adminRoutes((app, { config, database }) => {
   const tenants = new Tenants(database);
-  const quotas = { maxFiles: config.MAX_TENANT_FILES, maxBytes: config.MAX_TENANT_BYTES };
-  const transfer = new Transfer(database, quotas);
+  const transfer = new Transfer(database, tenantDefaults(config));
   const turns = new Turns();
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(ARCHIVE, (_request, body, done) => done(null, body));

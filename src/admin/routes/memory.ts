@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ServiceError } from '../../errors.ts';
 import { History } from '../../history/history.ts';
 import { contentHash, deleteAt } from '../../operations/file-changes.ts';
+import { tenantDefaults } from '../../tenants/effective-settings.ts';
 import { existingTenant, Tenants } from '../../tenants/tenants.ts';
 import { contentAt, contentOf, type ListedEntry, listPage } from '../../transfer/listing.ts';
 import { Transfer } from '../../transfer/transfer.ts';
@@ -59,8 +60,7 @@ const treeSchema = z.object({
 export const memoryRoutes = adminRoutes((app, { config, database }) => {
   const tenants = new Tenants(database);
   const history = new History(database);
-  const quotas = { maxFiles: config.MAX_TENANT_FILES, maxBytes: config.MAX_TENANT_BYTES };
-  const transfer = new Transfer(database, quotas);
+  const transfer = new Transfer(database, tenantDefaults(config));
 
   app.get(
     '/tenants/:tenant/tree',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { OperatorError, ServiceError } from '../../errors.ts';
 import { createAt, replaceAt } from '../../operations/file-changes.ts';
+import { tenantDefaults } from '../../tenants/effective-settings.ts';
 import { existingTenant, Tenants } from '../../tenants/tenants.ts';
 import { Transfer } from '../../transfer/transfer.ts';
 import { originOf } from '../authentication.ts';
@@ -15,8 +16,7 @@ import { textBody } from '../text-body.ts';
 export const writeFileRoutes = adminRoutes((app, { config, database }) => {
   app.register(textBody);
   const tenants = new Tenants(database);
-  const quotas = { maxFiles: config.MAX_TENANT_FILES, maxBytes: config.MAX_TENANT_BYTES };
-  const transfer = new Transfer(database, quotas);
+  const transfer = new Transfer(database, tenantDefaults(config));
 
   app.put(
     '/tenants/:tenant/file',
