@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { formatDuration } from '../text/format.ts';
 
 /**
@@ -22,7 +22,8 @@ export function WorkProgress({ what, fraction }: { what: string; fraction: numbe
 /** Whole seconds since the component appeared. */
 function useSeconds(): number {
   const [seconds, setSeconds] = useState(0);
-  useEffect(() => {
+  // A layout effect starts the clock with the first paint; an effect may run a frame or more later.
+  useLayoutEffect(() => {
     const start = Date.now();
     const timer = setInterval(() => setSeconds(Math.floor((Date.now() - start) / 1000)), 1000);
     return () => clearInterval(timer);
