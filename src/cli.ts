@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { printLine } from './cli/output.ts';
 import { runProgram } from './cli/program.ts';
-import { openSession } from './startup.ts';
+import { openSession } from './open-database.ts';
 import { version } from './version.ts';
 
 const notify = (line: string) => printLine(process.stderr, line);

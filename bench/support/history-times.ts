@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { BATCH, type ImportSource } from '../../src/archive/import-into.ts';
+import { Transfer } from '../../src/archive/transfer.ts';
 import { loadConfig } from '../../src/config.ts';
 import { History } from '../../src/history/history.ts';
 import { restoreAt } from '../../src/history/restore.ts';
@@ -9,8 +11,6 @@ import { type Database, openDatabase } from '../../src/postgres/database.ts';
 import { migrate } from '../../src/postgres/migrate.ts';
 import { PostgresMemory } from '../../src/store/memory-store.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
-import { BATCH, type ImportSource } from '../../src/transfer/import.ts';
-import { Transfer } from '../../src/transfer/transfer.ts';
 import { LARGE_BYTES, SMALL_BYTES, text } from './data.ts';
 import type { BenchDatabase } from './postgres.ts';
 

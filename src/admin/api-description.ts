@@ -1,4 +1,4 @@
-import type { ApiDescription } from '../plugins/openapi.ts';
+import type { ApiDescription } from '../http/openapi.ts';
 
 export const ADMIN_API: ApiDescription = {
   title: 'Memory service administration',

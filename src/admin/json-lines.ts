@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { logFault, problemFor, problemOf } from '../plugins/problem-details.ts';
+import { logFault, problemFor, problemOf } from '../http/problem-details.ts';
 
 export const JSON_LINES = 'application/x-ndjson';
 

@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors.ts';
-import type { Expected } from '../operations/file-changes.ts';
+import type { Expected } from '../files/changes.ts';
 
 const ETAG = /^"([0-9a-f]{64})"$/;
 

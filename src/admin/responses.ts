@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { ServiceError } from '../errors.ts';
-import { tooComplex } from '../plugins/json-limits.ts';
-import { problemResponses } from '../plugins/problem-responses.ts';
+import { tooComplex } from '../http/json-limits.ts';
+import { problemResponses } from '../http/problem-responses.ts';
 
 /** What every route of the admin API can answer instead. */
 const COMMON = [

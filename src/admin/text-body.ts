@@ -1,5 +1,5 @@
 import fp from 'fastify-plugin';
-import { utf8Problem } from '../plugins/utf8-body.ts';
+import { utf8Problem } from '../http/utf8-body.ts';
 
 /** Lets the routes of a scope take text, and nothing else: UTF-8, byte for byte. */
 export const textBody = fp(

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { ServiceError } from '../errors.ts';
-import { MIN_TRANSFER_BYTES } from '../plugins/transfer-limits.ts';
+import { MIN_TRANSFER_BYTES } from '../http/transfer-limits.ts';
 import { ConcurrencyLimiter } from '../util/concurrency-limiter.ts';
 import { administratorOf } from './authentication.ts';
 

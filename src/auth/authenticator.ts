@@ -1,4 +1,3 @@
-import { Keys } from '../api-keys/api-keys.ts';
 import type { Config } from '../config.ts';
 import type { Database } from '../postgres/database.ts';
 import { createLookupLimiter } from '../util/concurrency-limiter.ts';
@@ -7,6 +6,7 @@ import {
   adminKeyAuthentication,
   noAdminAuthentication,
 } from './admin-authenticator.ts';
+import { Keys } from './api-keys.ts';
 import { KeyAuthenticator } from './key-authenticator.ts';
 import { KnownKeys } from './known-keys.ts';
 import { noAuthentication } from './none.ts';

@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
-import { hashOf, isApiKey } from '../api-keys/api-key.ts';
-import type { Keys } from '../api-keys/api-keys.ts';
-import type { FoundKeyRow } from '../api-keys/queries.ts';
 import { ServiceError } from '../errors.ts';
 import type { Actor } from '../memory/origin.ts';
 import type { ConcurrencyLimiter } from '../util/concurrency-limiter.ts';
 import { mapMaybePromise } from '../util/maybe-promise.ts';
 import { WriteBehindBuffer } from '../util/write-behind-buffer.ts';
+import { hashOf, isApiKey } from './api-key.ts';
+import type { FoundKeyRow } from './api-key-queries.ts';
+import type { Keys } from './api-keys.ts';
 import { FailedAttempts } from './failed-attempts.ts';
 import { bearerToken, type Credentials } from './principal.ts';
 

@@ -1,8 +1,8 @@
 import { open, rename, rm, stat } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
 import type { Command } from 'commander';
+import { exportArchive, type Total } from '../archive/export.ts';
 import { OperatorError } from '../errors.ts';
-import { exportArchive, type Total } from '../operations/archive-export.ts';
 import { amount } from '../util/amount.ts';
 import { tenantId } from './arguments.ts';
 import { type Io, Progress } from './io.ts';

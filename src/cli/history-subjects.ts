@@ -1,7 +1,7 @@
+import type { Transfer } from '../archive/transfer.ts';
 import { OperatorError } from '../errors.ts';
 import type { History } from '../history/history.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
-import type { Transfer } from '../transfer/transfer.ts';
 
 /*
  * Called when a command has found nothing, to tell a typo from an empty answer.

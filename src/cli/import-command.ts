@@ -1,12 +1,12 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
+import { importEntries } from '../archive/import.ts';
+import { printable, type SourceEntry } from '../archive/source/entry.ts';
+import { readFolder } from '../archive/source/folder.ts';
+import { readTar } from '../archive/tar.ts';
 import { OperatorError } from '../errors.ts';
 import type { MemoryPath } from '../memory/path.ts';
-import { importEntries } from '../operations/archive-import.ts';
-import { printable, type SourceEntry } from '../transfer/source/entry.ts';
-import { readFolder } from '../transfer/source/folder.ts';
-import { readTar } from '../transfer/tar.ts';
 import { amount } from '../util/amount.ts';
 import { memoryPath, tenantId } from './arguments.ts';
 import { type Io, Progress, print } from './io.ts';

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { newApiKey } from '../api-keys/api-key.ts';
-import { Keys, kindOfKey } from '../api-keys/api-keys.ts';
-import type { KeyRow } from '../api-keys/queries.ts';
+import { newApiKey } from '../auth/api-key.ts';
+import type { KeyRow } from '../auth/api-key-queries.ts';
+import { Keys, kindOfKey } from '../auth/api-keys.ts';
 import { existingTenant, Tenants } from '../tenants/tenants.ts';
 import { parseDuration } from '../util/duration.ts';
 import { tenantId } from './arguments.ts';

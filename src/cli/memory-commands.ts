@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
+import type { ListedRow } from '../archive/queries.ts';
+import { contentAt, contentOf, listed, listedAt } from '../files/listing.ts';
 import type { History } from '../history/history.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
-import { contentAt, contentOf, listed, listedAt } from '../transfer/listing.ts';
-import type { ListedRow } from '../transfer/queries.ts';
 import { amount } from '../util/amount.ts';
 import { memoryPath, tenantId } from './arguments.ts';
 import { registerChangeCommands } from './change-commands.ts';

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { OperatorError } from '../errors.ts';
-import { StartError } from '../startup.ts';
+import { StartError } from '../open-database.ts';
 import { firstSentence } from './completion.ts';
 import { registerCompletionCommand } from './completion-command.ts';
 import { registerExpireCommand } from './expire-command.ts';

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
+import { type Copied, copyTenant, renameTenant } from '../archive/copy.ts';
 import { OperatorError } from '../errors.ts';
 import type { Database } from '../postgres/database.ts';
 import { noTenant } from '../tenants/tenants.ts';
-import { type Copied, copyTenant, renameTenant } from '../transfer/copy.ts';
 import { amount } from '../util/amount.ts';
 import { newTenantId, tenantId } from './arguments.ts';
 import type { Io } from './io.ts';

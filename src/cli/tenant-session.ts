@@ -1,3 +1,4 @@
+import { Transfer } from '../archive/transfer.ts';
 import type { Config } from '../config.ts';
 import { ServiceError } from '../errors.ts';
 import { History } from '../history/history.ts';
@@ -5,7 +6,6 @@ import type { Database } from '../postgres/database.ts';
 import { tenantDefaults } from '../tenants/effective-settings.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 import { Tenants } from '../tenants/tenants.ts';
-import { Transfer } from '../transfer/transfer.ts';
 import { type Open, withDatabase } from './session.ts';
 
 export interface TenantSession {

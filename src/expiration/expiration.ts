@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { storedOrigin } from '../history/origin.ts';
 import { databaseTime } from '../postgres/clock.ts';
 import type { Database } from '../postgres/database.ts';
+import { storedOrigin } from '../store/origin.ts';
 import { readPages } from '../util/pages.ts';
 import { countExpiredQuery, expireQuery, type TenantWithTtl, tenantsWithTtlQuery } from './queries.ts';
 

@@ -5,6 +5,7 @@ import { ancestorsOf, type MemoryPath } from '../memory/path.ts';
 import type { TenantDefaults } from '../memory/store.ts';
 import type { Database } from '../postgres/database.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
+import { storedOrigin } from '../store/origin.ts';
 import { noRoom } from '../tenants/tenants.ts';
 import {
   findAroundQuery,
@@ -13,7 +14,6 @@ import {
   restoreExcessQuery,
   restoreQuery,
 } from './apply-queries.ts';
-import { storedOrigin } from './origin.ts';
 import { type Plan, planChanges, type Target } from './plan.ts';
 
 /** What `restore` and `revert` make of one file. */

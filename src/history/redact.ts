@@ -3,7 +3,7 @@ import { answerRedacted } from '../memory/messages.ts';
 import type { Origin } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
-import { storedActor } from './origin.ts';
+import { storedActor } from '../store/origin.ts';
 import { redactAnswersQuery, redactDirectoriesQuery, redactVersionQuery } from './redact-queries.ts';
 import { isFullVersionId, noVersion } from './version-ids.ts';
 

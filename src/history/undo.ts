@@ -1,6 +1,6 @@
 import type { Actor } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
-import { actorOf } from './origin.ts';
+import { actorOf } from '../store/origin.ts';
 import type { PlannedFile, Target } from './plan.ts';
 import type { TouchedFile, TouchedVersion } from './revert-queries.ts';
 

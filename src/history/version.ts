@@ -1,5 +1,5 @@
 import type { Actor } from '../memory/origin.ts';
-import { actorOf } from './origin.ts';
+import { actorOf } from '../store/origin.ts';
 import type { Operation, VersionRow } from './queries.ts';
 
 /** A version of a file; times in ISO 8601, UTC, to the microsecond. */

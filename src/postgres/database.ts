@@ -84,7 +84,7 @@ export async function openDatabase(
     return openPostgres(config.DATABASE_URL, config, tracer);
   }
   // Imported on demand: the image has no PGlite.
-  const { openPglite } = await import('./pglite.ts').catch(explainMissingPglite);
+  const { openPglite } = await import('../embedded/pglite.ts').catch(explainMissingPglite);
   return openPglite(config.DATA_DIR, config.DB_BATCH_SIZE, events, tracer);
 }
 

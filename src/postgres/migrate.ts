@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isDistributed } from '../citus/citus.ts';
 import { OperatorError } from '../errors.ts';
-import { isDistributed } from './citus.ts';
 import type { Database } from './database.ts';
 import { DatabaseError } from './errors.ts';
 import { defineQuery } from './query.ts';

@@ -1,12 +1,12 @@
 import pg from 'pg';
+import { hasCitus } from '../citus/citus.ts';
+import { distribute, prepareCluster } from '../citus/distribute.ts';
 import type { Config } from '../config.ts';
 import { OperatorError } from '../errors.ts';
 import { Deadlines } from '../util/deadlines.ts';
 import { BatchQueue } from './batch-queue.ts';
 import { encoded } from './binary-arrays.ts';
-import { hasCitus } from './citus.ts';
 import { type Database, describeDatabase, PLANNER } from './database.ts';
-import { distribute, prepareCluster } from './distribute.ts';
 import { throwDatabaseError } from './errors.ts';
 import { failingWithFirstFault } from './first-fault.ts';
 import { describeUnfitPooler, usesPooler } from './pooler.ts';

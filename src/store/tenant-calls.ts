@@ -1,5 +1,4 @@
 import { ServiceError } from '../errors.ts';
-import { storedOrigin } from '../history/origin.ts';
 import type { AnswerLimit } from '../idempotency/answer-limit.ts';
 import { storedAnswer } from '../idempotency/idempotency.ts';
 import type { MemoryResult } from '../memory/result.ts';
@@ -9,6 +8,7 @@ import type { Query, QueryExecutor, QueryResult, Value } from '../postgres/query
 import { retrying } from '../postgres/retry.ts';
 import { lockTenantQuery } from '../tenants/queries.ts';
 import type { AccessTimes } from './access-times.ts';
+import { storedOrigin } from './origin.ts';
 import type { PendingFiles } from './pending-files.ts';
 import {
   type CommonOutcome,

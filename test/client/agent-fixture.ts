@@ -1,8 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import { MemoryClient, type MemoryClientOptions } from 'memory-service-client';
 import { afterAll, beforeAll } from 'vitest';
-import { newApiKey } from '../../src/api-keys/api-key.ts';
-import { Keys } from '../../src/api-keys/api-keys.ts';
+import { newApiKey } from '../../src/auth/api-key.ts';
+import { Keys } from '../../src/auth/api-keys.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import {
   type Block,

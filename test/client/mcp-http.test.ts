@@ -6,7 +6,7 @@ import { json } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createHttpServer, type HttpOptions } from '../../clients/mcp/src/http.ts';
 import { MAX_MESSAGES } from '../../clients/mcp/src/request-body.ts';
-import { MAX_CALLS } from '../../src/routes/tool-call.ts';
+import { MAX_CALLS } from '../../src/http/routes/tool-call.ts';
 import { useAgentFixture } from './agent-fixture.ts';
 import { connectHttp } from './mcp-connection.ts';
 

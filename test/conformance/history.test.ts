@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { newApiKey } from '../../src/api-keys/api-key.ts';
-import { Keys } from '../../src/api-keys/api-keys.ts';
+import { newApiKey } from '../../src/auth/api-key.ts';
+import { Keys } from '../../src/auth/api-keys.ts';
 import { pruneHistory } from '../../src/history/pruning.ts';
 import { redactVersion } from '../../src/history/redact.ts';
 import { revert } from '../../src/history/revert.ts';

@@ -3,8 +3,8 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, SignJWT } from 'jose';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { hashOf, isApiKey, newApiKey } from '../../src/api-keys/api-key.ts';
-import { Keys } from '../../src/api-keys/api-keys.ts';
+import { hashOf, isApiKey, newApiKey } from '../../src/auth/api-key.ts';
+import { Keys } from '../../src/auth/api-keys.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import {
   describeService,

@@ -2,10 +2,10 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
-import { hashOf, newApiKey } from '../../src/api-keys/api-key.ts';
-import { Keys } from '../../src/api-keys/api-keys.ts';
-import { applyBootstrap, loadBootstrap } from '../../src/bootstrap.ts';
+import { hashOf, newApiKey } from '../../src/auth/api-key.ts';
+import { Keys } from '../../src/auth/api-keys.ts';
 import { loadConfig } from '../../src/config.ts';
+import { applyBootstrap, loadBootstrap } from '../../src/initial-data.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { post, startCli, startServer } from '../support/process.ts';

@@ -2,8 +2,8 @@
 import { is } from 'drizzle-orm';
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
 import { afterEach, describe, expect, inject, it } from 'vitest';
+import { REFERENCE_TABLES, TENANT_TABLES } from '../../src/citus/citus.ts';
 import { loadConfig } from '../../src/config.ts';
-import { REFERENCE_TABLES, TENANT_TABLES } from '../../src/postgres/citus.ts';
 import { openDatabase } from '../../src/postgres/database.ts';
 import { migrate, schemaState } from '../../src/postgres/migrate.ts';
 import * as schema from '../../src/postgres/schema.ts';

@@ -1,7 +1,7 @@
 /** A replica whose clock is wrong: what expires, and the times that are stored, go by the database's clock. */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { newApiKey } from '../../src/api-keys/api-key.ts';
-import { Keys } from '../../src/api-keys/api-keys.ts';
+import { newApiKey } from '../../src/auth/api-key.ts';
+import { Keys } from '../../src/auth/api-keys.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { freshTenant, type Service, startService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';

@@ -1,14 +1,14 @@
 /** What is recorded of each change, whichever way it comes, and what the past looks like. */
 import { expect, it } from 'vitest';
-import { newApiKey } from '../../src/api-keys/api-key.ts';
-import { Keys } from '../../src/api-keys/api-keys.ts';
+import { Transfer } from '../../src/archive/transfer.ts';
+import { newApiKey } from '../../src/auth/api-key.ts';
+import { Keys } from '../../src/auth/api-keys.ts';
 import { expireFiles } from '../../src/expiration/expiration.ts';
 import { History, HistoryIncomplete } from '../../src/history/history.ts';
 import type { VersionFilter } from '../../src/history/queries.ts';
 import type { Version } from '../../src/history/version.ts';
 import { type MemoryPath, ROOT } from '../../src/memory/path.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
-import { Transfer } from '../../src/transfer/transfer.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { describeService, freshTenant, type Service } from '../support/service.ts';
 import { cmd } from '../support/table.ts';

@@ -2,9 +2,9 @@
 import fc from 'fast-check';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newApiKey } from '../../src/api-keys/api-key.ts';
-import { Keys } from '../../src/api-keys/api-keys.ts';
-import { apiKeyQueries } from '../../src/api-keys/queries.ts';
+import { newApiKey } from '../../src/auth/api-key.ts';
+import { apiKeyQueries } from '../../src/auth/api-key-queries.ts';
+import { Keys } from '../../src/auth/api-keys.ts';
 import { plannerOptions } from '../../src/postgres/pg.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { fuzzParameters } from '../support/arbitraries.ts';

@@ -1,10 +1,10 @@
 /** `revert`: what one actor did is undone, and nothing else. */
 import { describe, expect, it } from 'vitest';
-import { newApiKey } from '../../src/api-keys/api-key.ts';
-import { Keys } from '../../src/api-keys/api-keys.ts';
+import { newApiKey } from '../../src/auth/api-key.ts';
+import { Keys } from '../../src/auth/api-keys.ts';
 import { HistoryIncomplete } from '../../src/history/history.ts';
 import { revert } from '../../src/history/revert.ts';
-import { restoreVersion } from '../../src/operations/version-restore.ts';
+import { restoreVersion } from '../../src/history/version-restore.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { runCli } from '../support/cli.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';

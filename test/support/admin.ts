@@ -1,7 +1,7 @@
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll } from 'vitest';
 import { buildAdminApp } from '../../src/admin/app.ts';
-import { type KeyPurpose, Keys } from '../../src/api-keys/api-keys.ts';
+import { type KeyPurpose, Keys } from '../../src/auth/api-keys.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { Service } from './service.ts';
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import type { FastifyInstance } from 'fastify';
 import { buildAdminApp } from '../../src/admin/app.ts';
-import { type KeyPurpose, Keys } from '../../src/api-keys/api-keys.ts';
+import { type KeyPurpose, Keys } from '../../src/auth/api-keys.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { Database } from '../../src/postgres/database.ts';
 

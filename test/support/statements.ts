@@ -1,6 +1,8 @@
 import type pg from 'pg';
-import { apiKeyQueries } from '../../src/api-keys/queries.ts';
+import { transferQueries } from '../../src/archive/queries.ts';
+import { apiKeyQueries } from '../../src/auth/api-key-queries.ts';
 import { expirationQueries } from '../../src/expiration/queries.ts';
+import { searchQueries } from '../../src/files/search.ts';
 import { activityQueries } from '../../src/history/activity.ts';
 import { applyQueries } from '../../src/history/apply-queries.ts';
 import { pastQueries } from '../../src/history/past-queries.ts';
@@ -15,8 +17,6 @@ import { touchQuery } from '../../src/store/access-times.ts';
 import { readQueries } from '../../src/store/read-queries.ts';
 import { tenantListingQueries } from '../../src/tenants/listing-queries.ts';
 import { tenantQueries } from '../../src/tenants/queries.ts';
-import { transferQueries } from '../../src/transfer/queries.ts';
-import { searchQueries } from '../../src/transfer/search.ts';
 
 /** Every statement of the service, without those for many calls (`batchQueries`) and the calls of write functions (`writeFunctions`). */
 export const statements = [

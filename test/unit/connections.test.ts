@@ -2,7 +2,7 @@ import { Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import type { ConnectionError } from 'fastify';
 import { expect, it } from 'vitest';
-import { answerClientError } from '../../src/plugins/connections.ts';
+import { answerClientError } from '../../src/http/connections.ts';
 
 it('closes overdue connections one in a turn of the event loop, and others at once', async () => {
   const closed = async (code: string) => {

@@ -2,8 +2,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { hasDatabase, lockDataDirectory } from '../../src/embedded/data-directory.ts';
 import { OperatorError } from '../../src/errors.ts';
-import { hasDatabase, lockDataDirectory } from '../../src/postgres/data-directory.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'data-directory-'));
 afterAll(() => rmSync(scratch, { recursive: true }));

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { excessOf, MAX_JSON_DEPTH, MAX_JSON_VALUES } from '../../src/plugins/json-limits.ts';
+import { excessOf, MAX_JSON_DEPTH, MAX_JSON_VALUES } from '../../src/http/json-limits.ts';
 
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
 const items = (count: number) => `[${Array(count).fill('0').join(',')}]`;

@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { RateStore } from '../../src/plugins/rate-store.ts';
+import { RateStore } from '../../src/http/rate-store.ts';
 
 afterEach(() => {
   vi.useRealTimers();

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mask, placeholder, type Secret } from '../../src/memory/redactor.ts';
-import { SECRET_KINDS } from '../../src/redaction/kinds.ts';
-import { createSecretScanner } from '../../src/redaction/scanner.ts';
+import { mask, placeholder, type Secret } from '../../src/memory/secrets.ts';
+import { SECRET_KINDS } from '../../src/secrets/kinds.ts';
+import { createSecretScanner } from '../../src/secrets/scanner.ts';
 import { fuzzParameters } from '../support/arbitraries.ts';
 
 const scanner = createSecretScanner();

@@ -13,7 +13,7 @@ import { parseAst } from 'vitest/node';
 /** Expressions that recheck rejects, and why they are safe where they are used. */
 const REVIEWED: Readonly<Record<string, string>> = {
   '/\\/+$/': 'clients/typescript/src/options.ts: on the base URL that the developer gives',
-  '/[a-z][a-z0-9+.:-]*$/i': 'redaction/url-credentials.ts: on a slice of 32 characters',
+  '/[a-z][a-z0-9+.:-]*$/i': 'secrets/url-credentials.ts: on a slice of 32 characters',
   '/[^.]+$/': "lodash in secretlint's bundle: on a constant, when it is loaded",
   '/hasOwnProperty|(function).*?(?=\\\\\\()| for .+?(?=\\\\\\])/g':
     "lodash in secretlint's bundle: on a constant, when it is loaded",

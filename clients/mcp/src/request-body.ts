@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { excessOf, MAX_JSON_DEPTH, MAX_JSON_VALUES } from '../../../src/plugins/json-limits.ts';
+import { excessOf, MAX_JSON_DEPTH, MAX_JSON_VALUES } from '../../../src/http/json-limits.ts';
 import type { Slot } from '../../../src/util/concurrency-limiter.ts';
 import { HttpError } from './http-error.ts';
 

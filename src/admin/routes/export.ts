@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { spoolArchive } from '../../operations/archive-export.ts';
+import { spoolArchive } from '../../archive/export.ts';
+import { Transfer } from '../../archive/transfer.ts';
 import { tenantDefaults } from '../../tenants/effective-settings.ts';
 import { existingTenant, Tenants } from '../../tenants/tenants.ts';
-import { Transfer } from '../../transfer/transfer.ts';
 import { adminRoutes } from '../context.ts';
 import { departureOf } from '../departure.ts';
 import { flag, tenantParams } from '../fields.ts';

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
+import { importEntries } from '../../archive/import.ts';
+import { readTar } from '../../archive/tar.ts';
+import { Transfer } from '../../archive/transfer.ts';
 import { ServiceError } from '../../errors.ts';
-import { importEntries } from '../../operations/archive-import.ts';
 import { tenantDefaults } from '../../tenants/effective-settings.ts';
 import { existingTenant, Tenants } from '../../tenants/tenants.ts';
-import { readTar } from '../../transfer/tar.ts';
-import { Transfer } from '../../transfer/transfer.ts';
 import { originOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
 import { departureOf } from '../departure.ts';

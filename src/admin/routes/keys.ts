@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Keys, kindOfKey } from '../../api-keys/api-keys.ts';
-import type { KeyRow } from '../../api-keys/queries.ts';
+import type { KeyRow } from '../../auth/api-key-queries.ts';
+import { Keys, kindOfKey } from '../../auth/api-keys.ts';
 import { ServiceError } from '../../errors.ts';
 import { existingTenant, Tenants } from '../../tenants/tenants.ts';
 import { adminRoutes } from '../context.ts';

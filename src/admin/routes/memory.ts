@@ -1,11 +1,11 @@
 import { z } from 'zod';
+import { Transfer } from '../../archive/transfer.ts';
 import { ServiceError } from '../../errors.ts';
+import { contentHash, deleteAt } from '../../files/changes.ts';
+import { contentAt, contentOf, type ListedEntry, listPage } from '../../files/listing.ts';
 import { History } from '../../history/history.ts';
-import { contentHash, deleteAt } from '../../operations/file-changes.ts';
 import { tenantDefaults } from '../../tenants/effective-settings.ts';
 import { existingTenant, Tenants } from '../../tenants/tenants.ts';
-import { contentAt, contentOf, type ListedEntry, listPage } from '../../transfer/listing.ts';
-import { Transfer } from '../../transfer/transfer.ts';
 import { originOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { OperatorError } from '../../errors.ts';
+import { searchFiles } from '../../files/search.ts';
 import { activity } from '../../history/activity.ts';
 import { existingTenant, Tenants } from '../../tenants/tenants.ts';
-import { searchFiles } from '../../transfer/search.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
 import { actor, count, givenTime, next, pageFields, tenantParams, text, time } from '../fields.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { Transfer } from '../../archive/transfer.ts';
 import { OperatorError, ServiceError } from '../../errors.ts';
-import { createAt, replaceAt } from '../../operations/file-changes.ts';
+import { createAt, replaceAt } from '../../files/changes.ts';
 import { tenantDefaults } from '../../tenants/effective-settings.ts';
 import { existingTenant, Tenants } from '../../tenants/tenants.ts';
-import { Transfer } from '../../transfer/transfer.ts';
 import { originOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
 import { memoryPath, tenantParams } from '../fields.ts';

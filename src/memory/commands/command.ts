@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { containsLoneSurrogate, containsNul, invalidField, isMissing, type Language } from '../messages.ts';
-import type { SecretScanner } from '../redactor.ts';
 import { failure, type MemoryResult } from '../result.ts';
+import type { SecretScanner } from '../secrets.ts';
 import type { MemoryStore } from '../store.ts';
 
 /** Limits that a command enforces; 0 means no limit. */

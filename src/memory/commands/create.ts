@@ -6,7 +6,7 @@ import type { Created } from '../store.ts';
 import { defineCommand, type MemoryContext, pathField, textField } from './command.ts';
 import { applyWritePolicy } from './edit.ts';
 import { overQuota } from './quota.ts';
-import { refuseSecretPath } from './redaction.ts';
+import { refuseSecretPath } from './secrets.ts';
 
 export const create = defineCommand({
   name: 'create',

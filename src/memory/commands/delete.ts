@@ -3,7 +3,7 @@ import { cannotDeleteRoot, deleted, missing } from '../messages.ts';
 import { parsePath, ROOT } from '../path.ts';
 import { failure, success } from '../result.ts';
 import { defineCommand, pathField } from './command.ts';
-import { maskAnswer } from './redaction.ts';
+import { maskAnswer } from './secrets.ts';
 
 export const deleteCommand = defineCommand({
   name: 'delete',

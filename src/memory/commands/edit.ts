@@ -1,11 +1,11 @@
 import { fileTooLarge, secretsMasked, secretsRejected } from '../messages.ts';
 import type { MemoryPath } from '../path.ts';
-import { mask, type Secret } from '../redactor.ts';
 import { failure, type MemoryResult, success } from '../result.ts';
+import { mask, type Secret } from '../secrets.ts';
 import type { Edit } from '../store.ts';
 import type { Change } from '../text.ts';
 import type { MemoryContext } from './command.ts';
-import { kindsOf, maskAnswer } from './redaction.ts';
+import { kindsOf, maskAnswer } from './secrets.ts';
 
 /**
  * Decides whether a change is written as is, written with its secrets masked, or refused for its secrets or its size. A file that is

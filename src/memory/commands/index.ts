@@ -5,8 +5,8 @@ import type { MemoryCommand, MemoryContext } from './command.ts';
 import { create } from './create.ts';
 import { deleteCommand } from './delete.ts';
 import { insert } from './insert.ts';
-import { maskAnswer } from './redaction.ts';
 import { rename } from './rename.ts';
+import { maskAnswer } from './secrets.ts';
 import { strReplace } from './str-replace.ts';
 import { view } from './view.ts';
 

@@ -11,7 +11,7 @@ import { lengthProblem, parsePath, ROOT } from '../path.ts';
 import { failure, success } from '../result.ts';
 import { defineCommand, pathField } from './command.ts';
 import { overQuota } from './quota.ts';
-import { maskAnswer, refuseSecretPath } from './redaction.ts';
+import { maskAnswer, refuseSecretPath } from './secrets.ts';
 
 export const rename = defineCommand({
   name: 'rename',

@@ -1,0 +1,112 @@
+import { createWriteStream } from 'node:fs';
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { OperatorError } from '../errors.ts';
+import { writeTar } from './tar.ts';
+import type { Exported, Transfer } from './transfer.ts';
+
+export interface Total {
+  files: number;
+  bytes: number;
+  /** Null without the history. */
+  versions: number | null;
+  /** The first file that a program may act upon where the archive is unpacked: those of Git and Mercurial can name commands to run. */
+  actedUpon: string | null;
+}
+
+/** File systems that ignore case find these under any spelling. */
+const ACTED_UPON = /\/\.(?:git|hg)(?:\/|$)/i;
+
+/**
+ * Writes a tenant's whole memory, as it is at one moment, as a tar archive.
+ *
+ * @param end whether the archive is all that `output` gets
+ * @param history whether to take the history along
+ * @param onFile called after each file
+ * @param signal ends the export; its reason is thrown
+ * @throws OperatorError when the output cannot be written
+ */
+export async function exportArchive(
+  transfer: Transfer,
+  tenant: string,
+  output: Writable,
+  {
+    end,
+    history,
+    onFile = () => {},
+    signal,
+  }: {
+    end: boolean;
+    history: boolean;
+    onFile?: (total: Total) => void;
+    signal?: AbortSignal;
+  },
+): Promise<Total> {
+  const total: Total = { files: 0, bytes: 0, versions: null, actedUpon: null };
+  try {
+    await writeTar(output, end, async (add) => {
+      const write = async (entry: Exported) => {
+        await add(entry);
+        if (entry.kind !== 'file') return;
+        total.files++;
+        total.bytes += Buffer.byteLength(entry.content);
+        if (ACTED_UPON.test(entry.path)) total.actedUpon ??= entry.path;
+        onFile(total);
+      };
+      total.versions = await transfer.exportTo(tenant, write, { history, signal });
+    });
+    return total;
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (code === undefined || syscall === undefined) throw error;
+    throw new OperatorError(`The archive is incomplete, because writing it failed (${code}). Do not use it.`);
+  }
+}
+
+/** An archive in a temporary file, which is gone once the content is read or destroyed. */
+export interface SpooledArchive {
+  bytes: number;
+  content: Readable;
+}
+
+/**
+ * Exports to a temporary file first: a slow reader holds no transaction open, its size is known, and a failed export is not mistaken for
+ * one.
+ *
+ * @param history whether to take the history along
+ * @param signal ends the export; its reason is thrown
+ */
+export async function spoolArchive(
+  transfer: Transfer,
+  tenant: string,
+  { history, signal }: { history: boolean; signal: AbortSignal },
+): Promise<SpooledArchive> {
+  const handle = await openTemporary();
+  try {
+    // By its number, because a stream of the handle that stays open keeps the handle open too.
+    const output = createWriteStream('', { fd: handle.fd, autoClose: false });
+    await exportArchive(transfer, tenant, output, { end: true, history, signal });
+    const { size } = await handle.stat();
+    return { bytes: size, content: handle.createReadStream({ start: 0 }) };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+/** A file without a name, readable by this user only. */
+async function openTemporary(): Promise<FileHandle> {
+  try {
+    const folder = await mkdtemp(join(tmpdir(), 'memory-service-'));
+    const handle = await open(join(folder, 'export'), 'wx+', 0o600);
+    await rm(folder, { recursive: true, force: true });
+    return handle;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new OperatorError(
+      `Cannot write a temporary file in ${tmpdir()} (${code}). Set TMPDIR to a folder with room for the export.`,
+    );
+  }
+}

@@ -1,0 +1,132 @@
+import { z } from 'zod';
+import { OperatorError } from '../errors.ts';
+import { type Version, versionRecord } from '../history/version.ts';
+import { parsePath } from '../memory/path.ts';
+import { storedActor, storedOrigin } from '../store/origin.ts';
+import type { KeptContent } from './history-queries.ts';
+
+/*
+ * How an archive holds a history: docs/history.md, Archives. Beside `memories/` there is a folder with a manifest and pages of JSON lines.
+ */
+
+export const FOLDER = 'history';
+export const MANIFEST = 'memory-history.json';
+/** The most lines of a page, and about how many bytes it has unless a single line has more. */
+export const PAGE_ROWS = 500;
+export const PAGE_BYTES = 4 * 1024 * 1024;
+
+const TIME = z.string().refine(isTime, 'is not a time in UTC to the microsecond');
+const ID = z.guid();
+const OFFSET = z
+  .int()
+  .min(0)
+  .max(2 ** 30);
+const PATH = z.string().refine((path) => {
+  const parsed = parsePath(path);
+  return parsed.ok && parsed.path === path;
+}, 'is not a path');
+
+const ACTOR = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('api_key'), id: z.string(), label: z.string() }),
+  z.strictObject({ type: z.literal('jwt'), subject: z.string().nullable() }),
+  z.strictObject({ type: z.literal('operator'), name: z.string() }),
+  z.strictObject({ type: z.literal('system'), job: z.string() }),
+  z.strictObject({ type: z.literal('anonymous') }),
+]);
+
+export const manifestSchema = z.strictObject({
+  format: z.literal(1),
+  /** Of the tenant. */
+  created_at: TIME,
+  complete_since: TIME,
+  versions: z.int().nonnegative(),
+  directories: z.int().nonnegative(),
+});
+export type Manifest = z.infer<typeof manifestSchema>;
+
+const version = z.strictObject({
+  id: ID,
+  memory_id: ID,
+  operation: z.enum(['created', 'modified', 'renamed', 'deleted']),
+  path: PATH.nullable(),
+  content_sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .nullable(),
+  content_size_bytes: z.int().nonnegative().nullable(),
+  created_at: TIME,
+  superseded_at: TIME.nullable(),
+  actor: ACTOR,
+  request_id: z.string().nullable(),
+  tool_use_id: z.string().nullable(),
+  redacted_at: TIME.nullable(),
+  redacted_by: ACTOR.nullable(),
+  splice_start: OFFSET.nullable(),
+  splice_length: OFFSET.nullable(),
+  content: z.string().nullable(),
+});
+type ArchivedVersion = z.infer<typeof version>;
+
+export const versionSchema = version
+  .refine(
+    ({ created_at, superseded_at }) => (superseded_at ?? created_at) >= created_at,
+    'ends before it begins',
+  )
+  .refine(hasItsContent, 'has another content than its operation');
+
+export const directorySchema = z
+  .strictObject({ path: PATH, made_at: TIME, removed_at: TIME.nullable() })
+  .refine(({ made_at, removed_at }) => (removed_at ?? made_at) >= made_at, 'ends before it begins');
+
+export type ArchivedDirectory = z.infer<typeof directorySchema>;
+
+function hasItsContent(each: ArchivedVersion): boolean {
+  const { path, content, content_sha256, content_size_bytes, splice_start, splice_length, superseded_at } =
+    each;
+  const isSplice = splice_start !== null;
+  if (isSplice !== (splice_length !== null) || (isSplice && content === null)) return false;
+  const hasContent = content_sha256 !== null && content_size_bytes !== null;
+  if (each.redacted_at !== null)
+    return path === null && content === null && !hasContent && superseded_at !== null;
+  if (path === null) return false;
+  if (each.operation === 'deleted')
+    return content === null && !hasContent && superseded_at === each.created_at;
+  return hasContent && (content === null) === (superseded_at === null);
+}
+
+function isTime(text: string): boolean {
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(text)) return false;
+  const seconds = Date.parse(`${text.slice(0, 19)}Z`);
+  return seconds > 0 && new Date(seconds).toISOString().startsWith(text.slice(0, 19));
+}
+
+/** A version as a line of an archive: what `log --json` has, how long it was current, and what is kept of its content. */
+export function archivedVersion(version: Version, kept: KeptContent): ArchivedVersion {
+  return {
+    ...versionRecord(version),
+    superseded_at: version.supersededAt,
+    splice_start: kept.spliceStart,
+    splice_length: kept.spliceLength,
+    content: kept.keptContent,
+  };
+}
+
+/** A version as the import queries take it. */
+export function storedVersion(archived: ArchivedVersion) {
+  const { actor, request_id, tool_use_id, redacted_by, ...columns } = archived;
+  const { content_sha256: sha256, content_size_bytes: size_bytes, ...others } = columns;
+  const origin = { actor, requestId: request_id ?? undefined, toolUseId: tool_use_id ?? undefined };
+  return {
+    ...others,
+    ...{ sha256, size_bytes },
+    origin: JSON.parse(storedOrigin(origin)),
+    redacted_by: redacted_by === null ? null : JSON.parse(storedActor(redacted_by)),
+  };
+}
+export type StoredVersion = ReturnType<typeof storedVersion>;
+
+export function damagedHistory(what: string): OperatorError {
+  return new OperatorError(
+    `The history in the archive is damaged: ${what}. Export it again, or unpack the archive and import its folder memories, without the history.`,
+  );
+}

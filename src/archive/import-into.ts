@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto';
+import { ServiceError } from '../errors.ts';
+import { beginChangeQuery } from '../history/queries.ts';
+import type { Origin } from '../memory/origin.ts';
+import { type MemoryPath, ROOT } from '../memory/path.ts';
+import type { OverQuota, Quotas } from '../memory/store.ts';
+import type { QueryExecutor } from '../postgres/query.ts';
+import { storedOrigin } from '../store/origin.ts';
+import { type HistorySource, importHistory } from './history-import.ts';
+import { isUntouchedQuery } from './history-queries.ts';
+import { findPathsQuery, importDirectoriesQuery, importFilesQuery, reserveQuery } from './queries.ts';
+
+/** Maximum size of a batch or page. A single file may have more bytes. */
+export const BATCH = { rows: 500, bytes: 4 * 1024 * 1024 } as const;
+
+export interface ImportedFile {
+  path: MemoryPath;
+  content: string;
+  modified: Date;
+}
+
+/** The entries to import, already checked for everything that does not depend on the tenant's memory. */
+export interface ImportSource {
+  /** All paths, including the directories above each. */
+  readonly entries: ReadonlyMap<MemoryPath, { kind: 'file' | 'dir'; modified: Date }>;
+  readonly files: number;
+  readonly bytes: number;
+  /** The files, in batches no larger than `BATCH`. */
+  batches(): AsyncIterable<ImportedFile[]>;
+  /** How the files came to be. */
+  readonly history?: HistorySource | undefined;
+}
+
+export type Imported =
+  /**
+   * `directories` lists those that were created, without the root, which always exists. `versions` counts those of an imported history; null
+   * when none was imported.
+   */
+  | { kind: 'imported'; files: number; bytes: number; directories: string[]; versions: number | null }
+  | { kind: 'exists'; paths: string[]; total: number }
+  | OverQuota;
+
+export interface ImportContext {
+  quotas: Quotas;
+  /** Recorded in the history. */
+  origin: Origin;
+  /** Called after each batch: how many of the files are written. Nobody else sees them before the end. */
+  onWritten?: ((files: number, total: number) => void) | undefined;
+}
+
+/** How many of the existing paths are listed in the error. */
+const NAMED_PATHS = 5;
+
+/**
+ * Imports files and directories into a tenant's memory, in the caller's transaction. It locks the tenant and checks everything before it
+ * writes anything. A tenant that has files or a history keeps that and records the files as new versions; otherwise it takes over the source's history.
+ */
+export async function importInto(
+  query: QueryExecutor,
+  tenant: string,
+  source: ImportSource,
+  { quotas, origin, onWritten }: ImportContext,
+): Promise<Imported> {
+  const at = (await query(beginChangeQuery, { tenant })).rows[0]?.at;
+  if (!at) throw new ServiceError('unknown_tenant', tenant);
+  const { inTheWay, directories: existing } = await findExisting(query, tenant, source);
+  if (inTheWay.length > 0) {
+    return { kind: 'exists', paths: inTheWay.sort().slice(0, NAMED_PATHS), total: inTheWay.length };
+  }
+  const needed = {
+    files: source.files,
+    directories:
+      [...source.entries].filter(([path, { kind }]) => kind === 'dir' && path !== ROOT).length - existing,
+    bytes: source.bytes,
+  };
+  const reserved = await query(reserveQuery, { tenant, ...needed, ...quotas });
+  const exceeded = reserved.rows[0]?.exceeded;
+  if (exceeded) return { kind: 'over_quota', ...exceeded };
+
+  const { history } = source;
+  const isRecorded = history === undefined || !(await isUntouched(query, tenant));
+  const directories = await importDirectories(query, tenant, source, at);
+  let files = 0;
+  let bytes = 0;
+  for await (const batch of source.batches()) {
+    await query(importFilesQuery, {
+      ...{ tenant, at, origin: storedOrigin(origin) },
+      paths: batch.map(({ path }) => path),
+      contents: batch.map(({ content }) => content),
+      versions: batch.map(() => randomUUID()),
+      modified: batch.map(({ modified }) => modified.toISOString()),
+    });
+    files += batch.length;
+    for (const { content } of batch) bytes += Buffer.byteLength(content);
+    onWritten?.(files, source.files);
+  }
+  const versions = isRecorded ? null : await importHistory(query, tenant, history);
+  return { kind: 'imported', files, bytes, directories, versions };
+}
+
+async function isUntouched(query: QueryExecutor, tenant: string): Promise<boolean> {
+  return (await query(isUntouchedQuery, { tenant })).rows[0]?.isUntouched ?? false;
+}
+
+/**
+ * Finds the paths of an import that exist already.
+ *
+ * @returns `inTheWay`: the paths that conflict; `directories`: how many of the needed directories exist, without the root
+ */
+async function findExisting(query: QueryExecutor, tenant: string, { entries }: ImportSource) {
+  const inTheWay: string[] = [];
+  let directories = 0;
+  for (const paths of chunks([...entries.keys()])) {
+    const { rows } = await query(findPathsQuery, { tenant, paths });
+    for (const { path, kind } of rows) {
+      if (kind === 'file' || entries.get(path as MemoryPath)?.kind === 'file') inTheWay.push(path);
+      else if (path !== ROOT) directories++;
+    }
+  }
+  return { inTheWay, directories };
+}
+
+async function importDirectories(
+  query: QueryExecutor,
+  tenant: string,
+  { entries }: ImportSource,
+  at: string,
+): Promise<string[]> {
+  // Sorted, so that a directory comes after its parent.
+  const directories = [...entries]
+    .filter(([, { kind }]) => kind === 'dir')
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  const made: string[] = [];
+  for (const chunk of chunks(directories)) {
+    const paths = chunk.map(([path]) => path);
+    const modified = chunk.map(([, entry]) => entry.modified.toISOString());
+    const { rows } = await query(importDirectoriesQuery, { tenant, paths, modified, at });
+    for (const { path } of rows) if (path !== ROOT) made.push(path);
+  }
+  return made;
+}
+
+function* chunks<T>(all: T[]): Generator<T[]> {
+  for (let from = 0; from < all.length; from += BATCH.rows) yield all.slice(from, from + BATCH.rows);
+}

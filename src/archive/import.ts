@@ -1,0 +1,102 @@
+import type { Config } from '../config.ts';
+import { OperatorError } from '../errors.ts';
+import type { Origin } from '../memory/origin.ts';
+import type { MemoryPath } from '../memory/path.ts';
+import { mask } from '../memory/secrets.ts';
+import { loadSecretScanner } from '../secrets/load-scanner.ts';
+import { effectiveSettings } from '../tenants/effective-settings.ts';
+import type { TenantRow } from '../tenants/queries.ts';
+import { noRoom } from '../tenants/tenants.ts';
+import { amount } from '../util/amount.ts';
+import type { ImportContext, Imported } from './import-into.ts';
+import type { SourceEntry } from './source/entry.ts';
+import { type ImportRules, type Inspected, prepareImport } from './source/prepare.ts';
+import type { Transfer } from './transfer.ts';
+
+export interface ImportOptions extends Pick<ImportRules, 'into' | 'strip' | 'onChanged' | 'onProgress'> {
+  origin: Origin;
+  dryRun: boolean;
+  /** Called as the files are written, once the whole source has been checked. */
+  onWritten?: ImportContext['onWritten'];
+}
+
+/** Where an archive is imported. */
+interface ImportSession {
+  config: Config;
+  tenant: TenantRow;
+  transfer: Transfer;
+  /** Waits until the checked archive may be written. */
+  inTurn?: <T>(write: () => Promise<T>) => Promise<T>;
+}
+
+/** What was imported, or would be. */
+export interface ImportedArchive {
+  files: number;
+  bytes: number;
+  filePaths: MemoryPath[];
+  /** Those that were made. */
+  directories: string[];
+  /** Null without a history. */
+  versions: number | null;
+  /** Why the archive's history was left out; null when it was not, or there is none. */
+  historyLeftOut: string | null;
+}
+
+/**
+ * Puts files and directories into a tenant's memory: all, or none if any of them cannot be kept or exists already. The limits and rules of
+ * requests hold.
+ *
+ * @throws OperatorError naming the first entry that cannot be imported, and why.
+ */
+export async function importEntries(
+  { config, tenant, transfer, inTurn = (write) => write() }: ImportSession,
+  source: AsyncIterable<SourceEntry>,
+  { origin, dryRun, onWritten, ...rules }: ImportOptions,
+): Promise<ImportedArchive> {
+  const { maxFileBytes, maxFiles, maxBytes, redact, historyDays } = effectiveSettings(tenant, config);
+  const prepared = await prepareImport(source, {
+    ...{ ...rules, tenant: tenant.id, maxFileBytes, maxFiles, maxBytes },
+    inspect: await inspectorFor(redact),
+  });
+  try {
+    const history = historyDays === 0 ? undefined : prepared.history;
+    const imported = await inTurn(() =>
+      transfer.importFrom(tenant.id, { ...prepared, history }, { origin, dryRun, onWritten }),
+    );
+    const { files, bytes, directories, versions } = successful(imported, tenant.id);
+    const filePaths = [...prepared.entries].flatMap(([path, { kind }]) => (kind === 'file' ? [path] : []));
+    const isLeftOut = prepared.history !== undefined && versions === null;
+    const reason = historyDays === 0 ? 'keeps no history' : 'has files or a history of its own';
+    return { files, bytes, filePaths, directories, versions, historyLeftOut: isLeftOut ? reason : null };
+  } finally {
+    await prepared.close();
+  }
+}
+
+/** Applies the tenant's policy on secrets to a text. Undefined when the policy is `off`. */
+async function inspectorFor(mode: 'off' | 'mask' | 'reject') {
+  if (mode === 'off') return undefined;
+  const scanner = await loadSecretScanner();
+  return async (text: string): Promise<Inspected> => {
+    const secrets = await scanner.scan(text);
+    const kinds = [...new Set(secrets.map(({ kind }) => kind))];
+    return { isRefused: mode === 'reject' && secrets.length > 0, kinds, masked: mask(text, secrets) };
+  };
+}
+
+/** @throws OperatorError when nothing was imported */
+function successful(imported: Imported, tenant: string) {
+  switch (imported.kind) {
+    case 'imported':
+      return imported;
+    case 'exists': {
+      const more = imported.total - imported.paths.length;
+      const list = imported.paths.map((path) => `\n  ${path}`).join('');
+      throw new OperatorError(
+        `${amount(imported.total, 'path is', 'paths are')} already in use:${list}${more > 0 ? `\n  and ${more} more` : ''}\nDelete or rename what is there, or import into another directory with --into.`,
+      );
+    }
+    case 'over_quota':
+      throw noRoom(tenant, imported, 'import');
+  }
+}

@@ -1,0 +1,161 @@
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { createServer, type Server, type Socket } from 'node:net';
+import type { Database } from '../postgres/database.ts';
+import { asDatabaseError } from '../postgres/errors.ts';
+import type { QueryExecutor } from '../postgres/query.ts';
+import { type Answer, type Request, readMessages, socketPath, writeMessage } from './local-protocol.ts';
+
+/*
+ * An embedded database belongs to one process. While that process serves, other commands of this machine and user run their statements
+ * through a Unix domain socket in the data directory. See docs/decisions/0006-local-socket.md for why this is not pglite-socket.
+ */
+
+/** Thrown to roll back a transaction whose client asks for it or has disconnected. */
+class RolledBack extends Error {}
+
+/**
+ * Serves a database to commands on this machine that run as the owner of `folder`.
+ *
+ * @param idleMs how long a command may hold a transaction without using it (0: no limit). Every request waits meanwhile.
+ * @returns a function that ends all connections and rolls back their transactions
+ * @throws NodeJS.ErrnoException when the socket cannot be created: the path is too long, or the file system does not support sockets
+ */
+export async function serveLocalSocket(
+  folder: string,
+  database: Database,
+  { idleMs }: { idleMs: number },
+): Promise<() => Promise<void>> {
+  const path = socketPath(folder);
+  // A socket that exists is a leftover, because this process holds the data directory.
+  rmSync(path, { force: true });
+  const sessions = new Map<Socket, Promise<void>>();
+  const server = createServer((socket) => {
+    const session = new Session(socket, database, idleMs).run().finally(() => sessions.delete(socket));
+    sessions.set(socket, session);
+  });
+  await listenPrivately(server, path);
+  return async () => {
+    const closed = once(server, 'close');
+    server.close();
+    const running = [...sessions.values()];
+    for (const socket of sessions.keys()) socket.destroy();
+    await Promise.all([closed, ...running]);
+  };
+}
+
+/** Creates the socket with mode 0600, because whoever can connect can read and change every tenant's memory. */
+async function listenPrivately(server: Server, path: string): Promise<void> {
+  const listening = once(server, 'listening');
+  const umask = process.umask(0o177);
+  try {
+    server.listen(path);
+  } finally {
+    process.umask(umask);
+  }
+  await listening;
+}
+
+/** One connection. Requests are answered one after the other. */
+class Session {
+  readonly #socket: Socket;
+  readonly #database: Database;
+  readonly #idleMs: number;
+  readonly #requests: AsyncGenerator<Request>;
+
+  constructor(socket: Socket, database: Database, idleMs: number) {
+    this.#socket = socket;
+    this.#database = database;
+    this.#idleMs = idleMs;
+    this.#requests = readMessages<Request>(socket);
+  }
+
+  /** Resolves when the connection has ended and its transaction is rolled back. */
+  async run(): Promise<void> {
+    // A broken connection ends the requests, and nobody is left to notify.
+    this.#socket.on('error', () => {});
+    try {
+      for (;;) {
+        const request = await this.#next();
+        if (request === undefined) return;
+        await this.#serve(request);
+      }
+    } catch {
+      // An invalid message does not come from a command of this service.
+    } finally {
+      this.#socket.destroy();
+    }
+  }
+
+  async #serve(request: Request): Promise<void> {
+    switch (request.do) {
+      case 'query':
+        return this.#query(this.#database.query, request);
+      case 'begin':
+        return this.#transaction(request.snapshot);
+      case 'lock':
+        return this.#holdJobLock(request.lock);
+      case 'commit':
+        throw new Error('There is no transaction.');
+    }
+  }
+
+  async #query(query: QueryExecutor, { query: statement, params }: Extract<Request, { do: 'query' }>) {
+    this.#answer(await query(statement, params).catch(faultOf));
+  }
+
+  async #transaction(snapshot: boolean): Promise<void> {
+    const work = async (query: QueryExecutor) => {
+      this.#answer({});
+      for (;;) {
+        const request = await this.#nextInTransaction();
+        if (request?.do === 'commit') return;
+        if (request?.do !== 'query') throw new RolledBack();
+        await this.#query(query, request);
+      }
+    };
+    try {
+      await this.#database.transaction(work, { snapshot });
+      this.#answer({});
+    } catch (error) {
+      if (error instanceof RolledBack) this.#socket.destroy();
+      else this.#answer(faultOf(error));
+    }
+  }
+
+  /** Holds the lock until the connection ends. */
+  async #holdJobLock(lock: number): Promise<void> {
+    const held = await this.#database.withJobLock(lock, async () => {
+      this.#answer({ locked: true });
+      await this.#next();
+    });
+    if (!held) this.#answer({ locked: false });
+  }
+
+  async #nextInTransaction(): Promise<Request | undefined> {
+    const expired = () => {
+      this.#answer({ idle: this.#idleMs });
+      this.#socket.destroySoon();
+    };
+    const timer = this.#idleMs > 0 ? setTimeout(expired, this.#idleMs) : undefined;
+    try {
+      return await this.#next();
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Undefined when the connection has ended. */
+  async #next(): Promise<Request | undefined> {
+    return (await this.#requests.next()).value;
+  }
+
+  #answer(answer: Answer): void {
+    writeMessage(this.#socket, answer);
+  }
+}
+
+function faultOf(error: unknown): Answer {
+  const { sqlState, isUnavailable } = asDatabaseError(error);
+  return { fault: { sqlState, isUnavailable } };
+}

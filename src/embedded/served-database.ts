@@ -1,0 +1,147 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { OperatorError } from '../errors.ts';
+import type { Database } from '../postgres/database.ts';
+import { DatabaseError } from '../postgres/errors.ts';
+import type { QueryExecutor } from '../postgres/query.ts';
+import { type Answer, type Request, readMessages, socketPath, writeMessage } from './local-protocol.ts';
+
+/**
+ * Connects to the embedded database of the process that serves `folder`, through its socket.
+ *
+ * @returns undefined when no process listens there
+ * @throws OperatorError when this user may not connect
+ */
+export async function connectToServedDatabase(folder: string): Promise<Database | undefined> {
+  const path = socketPath(folder);
+  const main = await Connection.open(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'EACCES' || error.code === 'EPERM') {
+      throw new OperatorError(
+        `The service on ${folder} accepts commands only from its own user (${error.code}: ${path}). Run the command as that user.`,
+      );
+    }
+    return undefined;
+  });
+  if (main === undefined) return undefined;
+  const query = executorOn(main);
+  return {
+    kind: 'pglite',
+    batchSize: 1,
+    query,
+    queryBatch: query,
+    transaction: (work, options) => transaction(path, options?.snapshot ?? false, work),
+    withJobLock: (lock, job) => withJobLock(path, lock, job),
+    migrate: async () => {
+      throw new OperatorError(
+        `The service on ${folder} has another version than this command. Restart it with this version.`,
+      );
+    },
+    pool: () => ({ total: 1, idle: 0, waiting: 0, max: 1 }),
+    close: () => main.close(),
+  };
+}
+
+/** Sends requests and returns the answers. Rejects with `DatabaseError` once the peer is gone. */
+class Connection {
+  readonly #socket: Socket;
+  readonly #waiting: { resolve(answer: Answer): void; reject(error: unknown): void }[] = [];
+  /** Why no more answers come. */
+  #ended: Error | undefined;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on('error', () => {});
+    void this.#receive();
+  }
+
+  static async open(path: string): Promise<Connection> {
+    const socket = connect(path);
+    await once(socket, 'connect');
+    return new Connection(socket);
+  }
+
+  /** @throws DatabaseError */
+  async send(request: Request): Promise<Answer> {
+    if (this.#ended) throw this.#ended;
+    const answer = await new Promise<Answer>((resolve, reject) => {
+      this.#waiting.push({ resolve, reject });
+      writeMessage(this.#socket, request);
+    });
+    if (answer.fault) throw databaseError(answer.fault);
+    return answer;
+  }
+
+  async close(): Promise<void> {
+    if (this.#socket.closed) return;
+    const closed = once(this.#socket, 'close');
+    this.#socket.destroy();
+    await closed;
+  }
+
+  async #receive(): Promise<void> {
+    let ended: Error = databaseError({ sqlState: undefined, isUnavailable: true });
+    for await (const answer of readMessages<Answer>(this.#socket)) {
+      if (answer.idle === undefined) this.#waiting.shift()?.resolve(answer);
+      else ended = leftAlone(answer.idle);
+    }
+    this.#ended = ended;
+    for (const { reject } of this.#waiting.splice(0)) reject(ended);
+  }
+}
+
+function databaseError({ sqlState, isUnavailable }: NonNullable<Answer['fault']>): DatabaseError {
+  return new DatabaseError({ code: sqlState ?? (isUnavailable ? 'ECONNRESET' : undefined) });
+}
+
+function leftAlone(ms: number): OperatorError {
+  return new OperatorError(
+    `The service rolled back this command, which had held the database for ${ms / 1000} s without using it. If you export, write to a file (--output) and not to a slow reader.`,
+  );
+}
+
+function executorOn(connection: Connection): QueryExecutor {
+  return async ({ name, sql, parameters }, params) => {
+    const { rows = [], count = 0 } = await connection.send({
+      do: 'query',
+      query: { name, sql, parameters },
+      params,
+    });
+    return { rows: rows as never[], count };
+  };
+}
+
+async function transaction<T>(
+  path: string,
+  snapshot: boolean,
+  work: (query: QueryExecutor) => Promise<T>,
+): Promise<T> {
+  const connection = await openAgain(path);
+  try {
+    await connection.send({ do: 'begin', snapshot });
+    const result = await work(executorOn(connection));
+    await connection.send({ do: 'commit' });
+    return result;
+  } finally {
+    // Rolls back an open transaction.
+    await connection.close();
+  }
+}
+
+async function withJobLock(path: string, lock: number, job: () => Promise<void>): Promise<boolean> {
+  const connection = await openAgain(path);
+  try {
+    const { locked } = await connection.send({ do: 'lock', lock });
+    if (locked !== true) return false;
+    await job();
+    return true;
+  } finally {
+    await connection.close();
+  }
+}
+
+/** @throws DatabaseError when the process has stopped serving */
+async function openAgain(path: string): Promise<Connection> {
+  return Connection.open(path).catch((error) => {
+    throw new DatabaseError(error);
+  });
+}

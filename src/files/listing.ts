@@ -1,0 +1,137 @@
+import type { ListedRow } from '../archive/queries.ts';
+import type { Transfer } from '../archive/transfer.ts';
+import { OperatorError } from '../errors.ts';
+import type { History } from '../history/history.ts';
+import { type MemoryPath, ROOT } from '../memory/path.ts';
+import { amount } from '../util/amount.ts';
+
+/** An entry of a listing. Files of the past tell which version they were. */
+export interface ListedEntry extends ListedRow {
+  versionId: string | null;
+  memoryId: string | null;
+}
+
+/** Which part of a listing is asked for: at most `limit` entries after a path. */
+export interface PageOfPaths {
+  after: string;
+  limit: number;
+}
+
+/**
+ * Lists a page of what is at a path and below it, or was there at a time, without the root, which always exists. The time of a past
+ * entry is that of the change that made it as it was.
+ *
+ * @throws OperatorError when there is nothing
+ */
+export async function listPage(
+  { transfer, history }: { transfer: Transfer; history: History },
+  tenant: string,
+  { path, at }: { path: MemoryPath; at: string | undefined },
+  { after, limit }: PageOfPaths,
+): Promise<ListedEntry[]> {
+  // Paths start with that of the root, so it is the first.
+  const page = { after: path === ROOT && after === '' ? ROOT : after, limit };
+  const entries =
+    at === undefined
+      ? (await transfer.page(tenant, path, page)).map((row) => ({ ...row, versionId: null, memoryId: null }))
+      : (await history.treePage(tenant, path, at, page)).map(entryOf);
+  if (entries.length === 0 && path !== ROOT && after === '') {
+    throw at === undefined ? nothingAt(tenant, path) : await nothingThen(history, tenant, path, at);
+  }
+  return entries;
+}
+
+/** Lists all of it, reading page by page. */
+export async function* listed(
+  transfer: Transfer,
+  tenant: string,
+  path: MemoryPath,
+): AsyncGenerator<ListedRow> {
+  const rows = orError(transfer.list(tenant, path), path, () => nothingAt(tenant, path));
+  for await (const row of rows) if (row.path !== ROOT) yield row;
+}
+
+/** What was at a path and below it at a time. */
+export async function* listedAt(
+  history: History,
+  tenant: string,
+  path: MemoryPath,
+  at: string,
+): AsyncGenerator<ListedRow> {
+  const rows = orError(history.treeAt(tenant, path, at), path, () => nothingThen(history, tenant, path, at));
+  for await (const row of rows) yield entryOf(row);
+}
+
+async function* orError<Row>(
+  rows: AsyncIterable<Row>,
+  path: MemoryPath,
+  error: () => OperatorError | Promise<OperatorError>,
+): AsyncGenerator<Row> {
+  // The root always exists, but the past has no row for it, and the present none before the first write.
+  let found = path === ROOT;
+  for await (const row of rows) {
+    found = true;
+    yield row;
+  }
+  if (!found) throw await error();
+}
+
+function entryOf(row: Awaited<ReturnType<History['treePage']>>[number]): ListedEntry {
+  return {
+    path: row.path,
+    kind: row.versionId === null ? 'dir' : 'file',
+    bytes: row.sizeBytes,
+    modified: Date.parse(row.createdAt) / 1000,
+    versionId: row.versionId,
+    memoryId: row.memoryId,
+  };
+}
+
+/** @throws OperatorError when there is no file */
+export async function contentOf(transfer: Transfer, tenant: string, path: MemoryPath): Promise<string> {
+  const found = await transfer.find(tenant, path);
+  if (found?.kind === 'file') return found.content;
+  if (found !== undefined || path === ROOT) {
+    throw new OperatorError(`${path} is a directory. List it with: memory-service ls ${tenant} ${path}`);
+  }
+  throw nothingAt(tenant, path);
+}
+
+/** @throws OperatorError when there was no file */
+export async function contentAt(
+  history: History,
+  tenant: string,
+  path: MemoryPath,
+  at: string,
+): Promise<string> {
+  const found = await history.at(tenant, path, at);
+  if (found.kind === 'file') return found.content;
+  if (found.kind === 'dir') {
+    throw new OperatorError(
+      `${path} was a directory. List it with: memory-service ls ${tenant} ${path} --at ${at}`,
+    );
+  }
+  throw await nothingThen(history, tenant, path, at);
+}
+
+export function nothingAt(tenant: string, path: MemoryPath): OperatorError {
+  return new OperatorError(`There is nothing at ${path}. See: memory-service ls ${tenant}`, {
+    code: 'not_found',
+  });
+}
+
+/** The error for a path at which nothing is known to have been. A redacted file has no path, so it may have been there. */
+async function nothingThen(
+  history: History,
+  tenant: string,
+  path: MemoryPath,
+  at: string,
+): Promise<OperatorError> {
+  const redacted = (await history.redactedAt(tenant, at)).length;
+  const maybe =
+    redacted === 0 ? '' : `, or it was redacted since, as ${amount(redacted, 'file')} of that time`;
+  return new OperatorError(
+    `There was nothing at ${path}${maybe}. See: memory-service ls ${tenant} --at ${at}`,
+    { code: 'not_found' },
+  );
+}

@@ -1,0 +1,173 @@
+import fp from 'fastify-plugin';
+import {
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  type OpenMetricsContentType,
+  Registry,
+} from 'prom-client';
+import { prunedSinceStart } from '../history/pruning.ts';
+import { droppedLogLines } from '../logger.ts';
+import type { InFlight } from './capacity.ts';
+
+const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Those of the process. */
+    metrics: Metrics;
+  }
+}
+
+/** The metrics of the service. No label contains a tenant, a path, or anything else that a caller chooses. */
+export class Metrics {
+  readonly registry = new Registry();
+  /** The same metrics as OpenMetrics, which has exemplars; undefined without them. */
+  readonly openMetrics: Registry<OpenMetricsContentType> | undefined;
+  readonly #commands = new Counter({
+    name: 'memory_commands_total',
+    help: 'Memory commands by name and outcome: ok, error (a result that reports a failure) or fault (an HTTP error).',
+    labelNames: ['command', 'outcome'] as const,
+    registers: [this.registry],
+  });
+  readonly #durations: Histogram<'command'>;
+  readonly #responses = new Counter({
+    name: 'http_responses_total',
+    help: 'HTTP responses by route and status code.',
+    labelNames: ['route', 'status'] as const,
+    registers: [this.registry],
+  });
+
+  /**
+   * @param pool returns the state of the connection pool
+   * @param options.exemplars whether durations name a trace as an example
+   */
+  constructor(
+    inFlight: InFlight,
+    pool: () => { total: number; idle: number; waiting: number },
+    { exemplars }: { exemplars: boolean },
+  ) {
+    this.openMetrics = exemplars ? createOpenMetrics() : undefined;
+    this.#durations = new Histogram({
+      name: 'memory_command_duration_seconds',
+      help: 'Time from the start of a memory command to its result.',
+      labelNames: ['command'] as const,
+      buckets: SECONDS,
+      enableExemplars: exemplars,
+      // prom-client refuses to make one with exemplars for the other registry.
+      registers: [this.openMetrics ?? this.registry],
+    });
+    this.registry.registerMetric(this.#durations);
+    collectDefaultMetrics({ register: this.registry });
+    // No response reveals a version.
+    this.registry.removeSingleMetric('nodejs_version_info');
+    new Gauge({
+      name: 'memory_requests_in_flight',
+      help: 'Requests to POST /execute that hold a slot: those that are worked on.',
+      registers: [this.registry],
+      collect() {
+        this.set(inFlight.requests.current.slots);
+      },
+    });
+    new Gauge({
+      name: 'memory_requests_waiting',
+      help: 'Requests to POST /execute that wait for a slot, or for room for their body.',
+      registers: [this.registry],
+      collect() {
+        this.set(inFlight.requests.current.waiting + inFlight.bytes.current.waiting);
+      },
+    });
+    new Gauge({
+      name: 'memory_bytes_in_flight',
+      help: 'Bytes of requests and answers that are in memory.',
+      registers: [this.registry],
+      collect() {
+        this.set(inFlight.bytes.current.inFlight);
+      },
+    });
+    new Gauge({
+      name: 'memory_log_lines_dropped',
+      help: 'Log lines dropped since the start, because standard output took none.',
+      registers: [this.registry],
+      collect() {
+        this.set(droppedLogLines());
+      },
+    });
+    new Counter({
+      name: 'memory_history_versions_pruned_total',
+      help: 'Superseded versions that this process deleted because of their age or number of bytes.',
+      registers: [this.registry],
+      collect() {
+        this.reset();
+        this.inc(prunedSinceStart().versions);
+      },
+    });
+    new Counter({
+      name: 'memory_history_bytes_pruned_total',
+      help: 'Bytes of history that this process deleted because of their age or number.',
+      registers: [this.registry],
+      collect() {
+        this.reset();
+        this.inc(prunedSinceStart().bytes);
+      },
+    });
+    new Gauge({
+      name: 'memory_database_connections',
+      help: 'Database connections: in use, idle, and requests waiting for one.',
+      labelNames: ['state'] as const,
+      registers: [this.registry],
+      collect() {
+        const { total, idle, waiting } = pool();
+        this.set({ state: 'used' }, total - idle);
+        this.set({ state: 'idle' }, idle);
+        this.set({ state: 'waiting' }, waiting);
+      },
+    });
+    if (this.openMetrics) copyMetrics(this.registry, this.openMetrics);
+  }
+
+  /**
+   * @param seconds how long the command took
+   * @param exemplar labels that name its trace
+   */
+  observeCommand(
+    command: string,
+    outcome: 'ok' | 'error' | 'fault',
+    seconds: number,
+    exemplar?: Record<string, string>,
+  ): void {
+    this.#commands.inc({ command, outcome });
+    if (this.openMetrics === undefined) this.#durations.observe({ command }, seconds);
+    else this.#durations.observe({ labels: { command }, value: seconds, exemplarLabels: exemplar ?? {} });
+  }
+
+  observeResponse(route: string, status: number): void {
+    this.#responses.inc({ route, status });
+  }
+}
+
+function createOpenMetrics(): Registry<OpenMetricsContentType> {
+  const registry = new Registry<OpenMetricsContentType>();
+  registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
+  return registry;
+}
+
+/** Registers the metrics of one registry with another one, which writes the same values as OpenMetrics. */
+function copyMetrics(from: Registry, to: Registry<OpenMetricsContentType>): void {
+  for (const metric of from.getMetricsAsArray()) {
+    // prom-client takes `_total` off the name of a counter that it writes as OpenMetrics: here off an object in front of the counter.
+    if (to.getSingleMetric(metric.name) === undefined) to.registerMetric(Object.create(metric));
+  }
+}
+
+/** Counts the responses of all routes. */
+export const responseMetrics = fp<{ metrics: Metrics }>(
+  async (app, { metrics }) => {
+    app.addHook('onResponse', (request, reply, done) => {
+      metrics.observeResponse(request.routeOptions.url ?? 'none', reply.statusCode);
+      done();
+    });
+  },
+  { name: 'response-metrics' },
+);

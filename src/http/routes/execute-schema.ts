@@ -1,0 +1,154 @@
+import type { FastifySchema } from 'fastify';
+import { z } from 'zod';
+import { invalidTenant, TENANT_HEADER } from '../../auth/principal.ts';
+import { ServiceError } from '../../errors.ts';
+import { commands } from '../../memory/commands/index.ts';
+import { TENANT_ID } from '../../tenants/tenant-id.ts';
+import { MAX_HEADERS, MAX_PIPELINED } from '../connections.ts';
+import { tooComplex } from '../json-limits.ts';
+import { schemaName } from '../openapi.ts';
+import { problemResponses } from '../problem-responses.ts';
+import { examples } from './execute-examples.ts';
+import { MAX_CALLS, MAX_ID_LENGTH, notAMemoryInput } from './tool-call.ts';
+
+for (const { name, description, schema } of commands) {
+  z.globalRegistry.add(schema, { id: schemaName(name), description });
+}
+
+const [first, ...rest] = commands.map(({ schema }) => schema);
+if (first === undefined) throw new Error('There are no memory commands.');
+
+const commandSchema = z
+  .discriminatedUnion('command', [first, ...rest])
+  .meta({ id: 'MemoryCommand', description: 'An input of the memory tool, as the model wrote it.' });
+
+const toolUseSchema = z
+  .object({
+    type: z.literal('tool_use'),
+    id: z
+      .string()
+      .min(1)
+      .max(MAX_ID_LENGTH)
+      .meta({ examples: ['toolu_01C4D5E6F7G8H9I0J1K2L3M4'] }),
+    name: z.literal('memory'),
+    input: commandSchema,
+  })
+  .meta({ id: 'ToolUse', description: 'A whole `tool_use` block of an assistant message.' });
+
+const toolUsesSchema = z.array(toolUseSchema).min(1).max(MAX_CALLS).meta({
+  id: 'ToolUses',
+  description: 'The blocks of one turn: run in this order, each answered, none stops the others.',
+});
+
+const resultFields = {
+  content: z.string().meta({ description: 'What the model should read.' }),
+  is_error: z.boolean().meta({ description: 'Whether the result reports a failure.' }),
+};
+
+const resultSchema = z.object(resultFields).meta({ id: 'MemoryResult' });
+
+const toolResultSchema = z
+  .object({ type: z.literal('tool_result'), tool_use_id: z.string(), ...resultFields })
+  .meta({ id: 'ToolResult', description: 'A `tool_result` block for the next user message.' });
+
+/** Printable ASCII without spaces. */
+export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
+
+const headers = z.object({
+  'idempotency-key': z.string().regex(IDEMPOTENCY_KEY).optional().meta({
+    description:
+      "Makes a write that is sent again happen once: its first answer is given again, with `Idempotency-Replayed: true`. A `tool_use` block's id does the same.",
+  }),
+  'accept-language': z
+    .string()
+    .optional()
+    .meta({ description: 'The language of the two headers of `view`: en, es, it or fr.' }),
+  [TENANT_HEADER.toLowerCase()]: z.string().regex(TENANT_ID).optional().meta({
+    description:
+      'Whose memory it is: required with a service key, not needed with a credential of one tenant, `default` without authentication.',
+  }),
+});
+
+/** What `POST /execute` can answer instead of a result, as examples. */
+const errors = [
+  new ServiceError('invalid_json', 'malformed'),
+  new ServiceError('invalid_utf8'),
+  new ServiceError('invalid_body'),
+  tooComplex('values'),
+  notAMemoryInput('it has no `command`'),
+  new ServiceError('invalid_idempotency_key'),
+  new ServiceError('tenant_required'),
+  invalidTenant(),
+  new ServiceError('invalid_request', 400),
+  new ServiceError('unauthorized'),
+  new ServiceError('tenant_mismatch'),
+  new ServiceError('is_admin_key'),
+  new ServiceError('tenant_suspended', 'acme'),
+  new ServiceError('unknown_tenant', 'acme'),
+  new ServiceError('host_not_allowed', 'Host'),
+  new ServiceError('body_timeout'),
+  new ServiceError('request_timeout'),
+  new ServiceError('body_too_large', 6356992, 'service'),
+  new ServiceError('unsupported_media_type'),
+  new ServiceError('unsupported_charset'),
+  new ServiceError('unsupported_content_encoding'),
+  new ServiceError('expectation_failed'),
+  new ServiceError('idempotency_key_reused'),
+  new ServiceError('rate_limited', 6000, 7),
+  new ServiceError('too_many_at_once'),
+  new ServiceError('too_many_failed_attempts', 60),
+  new ServiceError('too_many_pipelined', MAX_PIPELINED),
+  new ServiceError('headers_too_large'),
+  new ServiceError('too_many_headers', MAX_HEADERS),
+  new ServiceError('internal_error'),
+  new ServiceError('database_unavailable'),
+  new ServiceError('database_busy'),
+  new ServiceError('overloaded'),
+  new ServiceError('timeout'),
+  new ServiceError('issuer_unavailable'),
+];
+
+/** The results of an array are always JSON. */
+const textExamples = Object.fromEntries(
+  Object.entries(examples).flatMap(([name, { summary, response }]) =>
+    Array.isArray(response) ? [] : [[name, { summary, content: response.content }]],
+  ),
+);
+
+/** What `POST /execute` takes and answers: documentation only, the route reads the body by itself. */
+export const executeSchema: FastifySchema = {
+  operationId: 'execute',
+  summary: 'Execute a memory tool call',
+  description: [
+    'Takes an input of the memory tool (`memory_20250818`), or the whole `tool_use` block, and answers the `tool_result` string.',
+    'Errors that the model can correct come back with status 200 and `is_error: true`. Those that the caller or operator must correct are problems.',
+    'With `Accept: text/plain` the body is the content alone, and the header `X-Memory-Is-Error` carries the flag.',
+  ].join('\n\n'),
+  tags: ['memory'],
+  headers,
+  body: z.union([commandSchema, toolUseSchema, toolUsesSchema]).meta({
+    'x-examples': mapExamples(examples, ({ summary, request }) => ({ summary, value: request })),
+  }),
+  response: {
+    200: {
+      description:
+        'The result: a `ToolResult` for a `tool_use` block, an array of them for an array, else a `MemoryResult`.',
+      content: {
+        'application/json': {
+          // The one with more fields first: generated clients take the first that fits.
+          schema: z.union([toolResultSchema, z.array(toolResultSchema), resultSchema]),
+          examples: mapExamples(examples, ({ summary, response }) => ({ summary, value: response })),
+        },
+        'text/plain': {
+          schema: z.string(),
+          examples: mapExamples(textExamples, ({ summary, content }) => ({ summary, value: content })),
+        },
+      },
+    },
+    ...problemResponses(errors),
+  },
+};
+
+function mapExamples<From, To>(from: Record<string, From>, each: (example: From) => To): Record<string, To> {
+  return Object.fromEntries(Object.entries(from).map(([name, example]) => [name, each(example)]));
+}

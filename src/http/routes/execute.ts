@@ -1,0 +1,174 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ServiceError } from '../../errors.ts';
+import { requestKey } from '../../idempotency/idempotency.ts';
+import type { MemoryContext } from '../../memory/commands/command.ts';
+import { type Executed, executeCommand, findCommand } from '../../memory/commands/index.ts';
+import { type Language, languages } from '../../memory/messages.ts';
+import type { SecretScanner } from '../../memory/secrets.ts';
+import type { MemoryStores } from '../../memory/store.ts';
+import { contextOf } from '../authentication.ts';
+import { type InFlightRequest, inFlightOf } from '../capacity.ts';
+import type { Metrics } from '../metrics.ts';
+import { executeSchema, IDEMPOTENCY_KEY } from './execute-schema.ts';
+import { readToolCalls, type ToolCall } from './tool-call.ts';
+
+interface ExecuteOptions {
+  memory: MemoryStores;
+  metrics: Metrics;
+  scanner: SecretScanner;
+  /** How long a request may be worked on, in milliseconds. */
+  timeoutMs: number;
+}
+
+/** What goes back: a body for JSON, and with one call its text for those who want only that. */
+interface Answer {
+  body: object;
+  single?: Executed;
+}
+
+/** Answers a block of several whose id was used for another write. */
+const REUSED_ID =
+  'Error: This call was not run: the id of its tool_use block was used for another write before. Send it again under a new id.';
+
+/** Once the results of an array are this many times `MAX_VIEW_CHARS` long, the remaining calls are not run. */
+const MAX_ANSWER_VIEWS = 4;
+const ANSWER_FULL =
+  'Error: This call was not run: the results before it are as long as those of one request may be. Send it again in another request.';
+
+/** `POST /execute`: runs memory commands for the request's tenant. */
+export async function executeRoute(app: FastifyInstance, options: ExecuteOptions): Promise<void> {
+  app.post('/execute', { schema: executeSchema }, async (request, reply) => {
+    const inFlight = inFlightOf(request);
+    await inFlight.takeSlot();
+    const { body, single } = await withinTime(inFlight, () => answer(request, options), options.timeoutMs);
+    if (single?.replayed) reply.header('Idempotency-Replayed', 'true');
+    return single && wantsText(request) ? sendText(reply, single) : sendJson(reply, body);
+  });
+}
+
+async function answer(request: FastifyRequest, options: ExecuteOptions): Promise<Answer> {
+  const calls = readToolCalls(request.body);
+  if (!Array.isArray(calls)) {
+    const single = await execute(request, calls, options);
+    return { body: answerOf(single, calls), single };
+  }
+  const { maxViewChars } = contextOf(request).policy.limits;
+  const body: object[] = [];
+  let length = 0;
+  // In their order, since a later one may build on an earlier one.
+  for (const call of calls) {
+    const isFull = maxViewChars > 0 && length >= MAX_ANSWER_VIEWS * maxViewChars;
+    const result = isFull ? notRun(request, ANSWER_FULL) : await executeInTurn(request, call, options);
+    length += result.content.length;
+    body.push(answerOf(result, call));
+  }
+  return { body };
+}
+
+/** Runs one call of an array. A reused id fails only this call, because earlier ones may have been executed and none stops the others. */
+async function executeInTurn(
+  request: FastifyRequest,
+  call: ToolCall,
+  options: ExecuteOptions,
+): Promise<Executed> {
+  try {
+    return await execute(request, call, options);
+  } catch (error) {
+    if (!(error instanceof ServiceError && error.code === 'idempotency_key_reused')) throw error;
+    return notRun(request, REUSED_ID);
+  }
+}
+
+function notRun({ logEntry }: FastifyRequest, why: string): Executed {
+  logEntry.outcome = 'error';
+  return { content: why, isError: true };
+}
+
+/**
+ * Fastify's own `handlerTimeout` ends when the body has been read (Node closes the request then), so it bounds nothing here.
+ *
+ * @throws ServiceError 503 when the work is not done in time; it goes on, and its outcome is dropped.
+ */
+function withinTime<T>(inFlight: InFlightRequest, work: () => Promise<T>, ms: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    inFlight.limitTime(ms, () => reject(new ServiceError('timeout')));
+    inFlight.work(work).then(resolve, reject);
+  });
+}
+
+async function execute(
+  request: FastifyRequest,
+  { input, toolUseId }: ToolCall,
+  { memory, metrics, scanner }: ExecuteOptions,
+): Promise<Executed> {
+  const { principal, policy } = contextOf(request);
+  const found = findCommand(input.command);
+  const command = found?.name ?? 'unknown';
+  noteCommand(request, command);
+
+  const key = toolUseId ?? idempotencyKey(request);
+  const { createExisting } = policy;
+  const trace = request.trace?.startCommand({ command, createExisting, tenant: principal.tenant, toolUseId });
+  const started = performance.now();
+  let outcome: 'ok' | 'error' | 'fault' = 'fault';
+  try {
+    const context: MemoryContext = {
+      store: memory.forTenant(principal.tenant, {
+        autoCreate: principal.autoCreate,
+        origin: { actor: principal.actor, requestId: request.id, toolUseId },
+        request: key !== undefined && found?.access === 'write' ? requestKey(key, input) : undefined,
+      }),
+      limits: policy.limits,
+      access: principal.access,
+      createExisting,
+      redaction: policy.redact === 'off' ? undefined : { mode: policy.redact, scanner },
+      language: languageOf(request),
+    };
+    const result = await (trace === undefined
+      ? executeCommand(input, context)
+      : trace.run(() => executeCommand(input, context)));
+    outcome = result.isError ? 'error' : 'ok';
+    // Of several calls in one request the log's line names a failure, if there was one.
+    if (request.logEntry.outcome !== 'error') request.logEntry.outcome = outcome;
+    return result;
+  } finally {
+    metrics.observeCommand(command, outcome, (performance.now() - started) / 1000, trace?.exemplar);
+  }
+}
+
+/** For the log's line; several calls of one request are named one after the other. */
+function noteCommand({ logEntry }: FastifyRequest, command: string): void {
+  logEntry.command = logEntry.command === undefined ? command : `${logEntry.command},${command}`;
+}
+
+function answerOf({ content, isError }: Executed, { toolUseId }: ToolCall): object {
+  const block = toolUseId === undefined ? {} : { type: 'tool_result', tool_use_id: toolUseId };
+  return { ...block, content, is_error: isError };
+}
+
+function sendText(reply: FastifyReply, { content, isError }: Executed): FastifyReply {
+  return reply.header('X-Memory-Is-Error', String(isError)).type('text/plain; charset=utf-8').send(content);
+}
+
+function sendJson(reply: FastifyReply, body: object): FastifyReply {
+  return reply.type('application/json; charset=utf-8').send(JSON.stringify(body));
+}
+
+function wantsText(request: FastifyRequest): boolean {
+  if (request.headers.accept === undefined) return false;
+  return request.accepts().type(['json', 'text/plain']) === 'text/plain';
+}
+
+function languageOf(request: FastifyRequest): Language {
+  if (request.headers['accept-language'] === undefined) return 'en';
+  const preferred = request.accepts().language([...languages]);
+  return languages.find((language) => language === preferred) ?? 'en';
+}
+
+/** @throws ServiceError 400 for a key that is not sane. */
+function idempotencyKey(request: FastifyRequest): string | undefined {
+  const given = request.headers['idempotency-key'];
+  if (given === undefined) return undefined;
+  if (typeof given === 'string' && IDEMPOTENCY_KEY.test(given)) return given;
+  throw new ServiceError('invalid_idempotency_key');
+}

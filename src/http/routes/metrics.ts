@@ -1,0 +1,31 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { Metrics } from '../metrics.ts';
+
+/** `GET /metrics`: what Prometheus scrapes. */
+export async function metricsRoute(app: FastifyInstance, { metrics }: { metrics: Metrics }): Promise<void> {
+  app.get(
+    '/metrics',
+    {
+      schema: {
+        operationId: 'metrics',
+        summary: 'Metrics for Prometheus',
+        tags: ['operations'],
+        security: [],
+        response: {
+          200: { description: 'The metrics.', content: { 'text/plain': { schema: z.string() } } },
+        },
+      },
+    },
+    async (request, reply) => {
+      const { registry, openMetrics } = metrics;
+      const chosen = openMetrics && wantsOpenMetrics(request) ? openMetrics : registry;
+      return reply.type(chosen.contentType).send(await chosen.metrics());
+    },
+  );
+}
+
+/** Prometheus asks for it, with parameters by which no negotiator finds it. Others get the older format, which has no exemplars. */
+function wantsOpenMetrics({ headers }: FastifyRequest): boolean {
+  return headers.accept?.includes('application/openmetrics-text') ?? false;
+}

@@ -1,0 +1,120 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { hashOf, isApiKey, keyId } from './auth/api-key.ts';
+import { Keys } from './auth/api-keys.ts';
+import { type Config, ConfigError, MAX_HISTORY_DAYS } from './config.ts';
+import type { Database } from './postgres/database.ts';
+import { TENANT_ID } from './tenants/tenant-id.ts';
+import { Tenants } from './tenants/tenants.ts';
+import { camelCase, renamed, snakeCase } from './util/snake-case.ts';
+import { storableText } from './util/storable-text.ts';
+
+/*
+ * Tenants and keys that the service creates when it starts, so that a deployment needs no command afterwards. Existing ones are left
+ * alone: what an operator has changed or revoked stays changed or revoked.
+ */
+
+const tenantId = z
+  .string()
+  .regex(TENANT_ID, 'is not a tenant id')
+  .refine((id) => !id.startsWith('-'), 'starts with "-"');
+const limit = z.int().min(0).optional();
+
+/** Settings have the names that `tenants show --json` and the admin API give them; those that they had before are accepted too. */
+const tenantSchema = z.preprocess(
+  (given) => renamed(given, camelCase),
+  z.strictObject({
+    id: tenantId,
+    maxFileBytes: limit,
+    maxBytes: limit,
+    maxFiles: limit,
+    maxViewChars: limit,
+    ratePerMinute: limit,
+    maxBodyBytes: limit,
+    ttlDays: limit,
+    historyDays: z.int().min(0).max(MAX_HISTORY_DAYS).optional(),
+    maxHistoryBytes: limit,
+    redact: z.enum(['off', 'mask', 'reject']).optional(),
+    createExisting: z.enum(['error', 'overwrite']).optional(),
+  }),
+);
+
+const keySchema = z
+  .strictObject({
+    key: z.string().refine(isApiKey, 'is not a key: create one with `memory-service keys generate`'),
+    tenant: tenantId.optional(),
+    service: z.literal(true).optional(),
+    admin: z.literal(true).optional(),
+    access: z.enum(['read_write', 'read_only']).default('read_write'),
+    label: storableText(255).default('bootstrap'),
+  })
+  .refine(({ tenant, service, admin }) => [tenant, service, admin].filter(Boolean).length === 1, {
+    error: 'needs one of "tenant", "service": true, and "admin": true',
+  });
+
+const bootstrapSchema = z.strictObject({
+  tenants: z.array(tenantSchema).default([]),
+  keys: z.array(keySchema).default([]),
+});
+
+export type Bootstrap = z.output<typeof bootstrapSchema>;
+
+/**
+ * Reads `BOOTSTRAP` or the file that `BOOTSTRAP_FILE` names.
+ *
+ * @throws ConfigError that says where it is invalid, without its values, because it contains keys
+ */
+export function loadBootstrap({ BOOTSTRAP, BOOTSTRAP_FILE }: Config): Bootstrap {
+  if (BOOTSTRAP !== undefined && BOOTSTRAP_FILE !== undefined) {
+    throw new ConfigError('Set BOOTSTRAP or BOOTSTRAP_FILE, not both.');
+  }
+  const name = BOOTSTRAP_FILE === undefined ? 'BOOTSTRAP' : 'BOOTSTRAP_FILE';
+  const text = BOOTSTRAP_FILE === undefined ? (BOOTSTRAP ?? '{}') : read(BOOTSTRAP_FILE);
+  const parsed = bootstrapSchema.safeParse(parseJson(name, text));
+  if (parsed.success) return parsed.data;
+  // zod's messages name types, not values; but an unknown field may be a key in the wrong place.
+  const problems = parsed.error.issues.map(
+    ({ code, path, message }) =>
+      `  ${path.map((each) => snakeCase(String(each))).join('.') || 'it'}: ${code === 'unrecognized_keys' ? 'has an unknown field' : message}`,
+  );
+  throw new ConfigError(`${name} is not valid:\n${problems.join('\n')}`);
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new ConfigError(`Cannot read BOOTSTRAP_FILE ${file} (${(error as NodeJS.ErrnoException).code}).`);
+  }
+}
+
+function parseJson(name: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The parser's message quotes the text.
+    throw new ConfigError(`${name} is not valid JSON.`);
+  }
+}
+
+/** Creates the missing tenants and keys. Several replicas may do it at the same time. Throws `DatabaseError`. */
+export async function applyBootstrap(
+  database: Database,
+  { tenants, keys }: Bootstrap,
+): Promise<{ tenants: number; keys: number }> {
+  const made = { tenants: 0, keys: 0 };
+  const allTenants = new Tenants(database);
+  const allKeys = new Keys(database);
+  const withKeys = keys.flatMap(({ tenant }) => (tenant === undefined ? [] : [{ id: tenant }]));
+  for (const { id, ...settings } of [...tenants, ...withKeys]) {
+    if (!(await allTenants.create(id))) continue;
+    await allTenants.set(id, settings);
+    made.tenants++;
+  }
+  for (const { key, tenant = null, admin: isAdmin = false, access, label } of keys) {
+    const purpose = { tenant, isAdmin, access, label, expiresAt: null };
+    const isNew = await allKeys.createOnce({ ...purpose, hash: hashOf(key), id: keyId() });
+    if (isNew) made.keys++;
+  }
+  return made;
+}

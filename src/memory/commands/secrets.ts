@@ -1,0 +1,31 @@
+import { secretInPath } from '../messages.ts';
+import type { MemoryPath } from '../path.ts';
+import { failure, type MemoryResult } from '../result.ts';
+import { mask, type Secret } from '../secrets.ts';
+import type { MemoryContext } from './command.ts';
+
+/**
+ * Masks the secrets in the answer of a write when redaction is on. Answers are stored under idempotency keys, and they can quote the
+ * input or show lines that were stored before redaction was switched on.
+ */
+export async function maskAnswer(
+  answer: MemoryResult,
+  { redaction }: Pick<MemoryContext, 'redaction'>,
+): Promise<MemoryResult> {
+  if (redaction === undefined) return answer;
+  return { ...answer, content: mask(answer.content, await redaction.scanner.scan(answer.content)) };
+}
+
+/** Refuses a new path that contains a secret, in either mode: masked, it would be another path. Otherwise returns undefined. */
+export async function refuseSecretPath(
+  path: MemoryPath,
+  { redaction }: Pick<MemoryContext, 'redaction'>,
+): Promise<MemoryResult | undefined> {
+  const secrets = redaction === undefined ? [] : await redaction.scanner.scan(path);
+  return secrets.length === 0 ? undefined : failure(secretInPath(kindsOf(secrets)));
+}
+
+/** Returns each kind once. */
+export function kindsOf(secrets: readonly Secret[]): string[] {
+  return [...new Set(secrets.map(({ kind }) => kind))];
+}
