@@ -9,9 +9,9 @@ const sdks = ['test/sdks/*.test.ts'];
 
 /** What `npm run test:citus` runs. */
 const onCitus = [
-  'test/conformance/*.test.ts',
-  'test/integration/{citus,history,restore,transfer}*.test.ts',
-  'test/integration/{concurrency,edits,idempotency,isolation,linearizability,revert}.test.ts',
+  'test/{archive,citus,conformance,history,idempotency}/*.test.ts',
+  'test/cli/history-commands.test.ts',
+  'test/store/{concurrency,edits,isolation,linearizability}.test.ts',
 ];
 
 const INCLUDED: Partial<Record<string, string[]>> = { sdks, citus: onCitus };

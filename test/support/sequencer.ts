@@ -2,17 +2,17 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The slowest files, slowest first. The others follow in vitest's order. */
 const LONGEST = [
-  'integration/faults',
-  'integration/log-output',
-  'integration/damaged-data',
-  'integration/history',
+  'http/faults',
+  'http/log-output',
+  'embedded/damaged-data',
+  'history/history',
   'client/package',
-  'integration/isolation',
-  'integration/load',
-  'integration/linearizability',
+  'store/isolation',
+  'http/load',
+  'store/linearizability',
   'conformance/differential',
-  'integration/restore',
-  'integration/limits',
+  'history/restore',
+  'http/limits',
 ];
 
 /** Starts slow files early, so that no worker is left alone with one at the end, and keeps the files of a project together. */

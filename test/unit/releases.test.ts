@@ -1,4 +1,4 @@
-/** What later versions may change of what a release did to its databases. test/integration/upgrade.test.ts upgrades them. */
+/** What later versions may change of what a release did to its databases. test/postgres/upgrade.test.ts upgrades them. */
 import { expect, it } from 'vitest';
 import { FUNCTIONS_VERSION } from '../../src/postgres/migrate.ts';
 import { currentVersion, fixtureFiles, isReleased, releases, storedFiles } from '../support/releases.ts';
