@@ -6,10 +6,10 @@ import { gzipSync } from 'node:zlib';
 import { loadConfig } from '../src/config.ts';
 import { openDatabase } from '../src/postgres/database.ts';
 import { migrate } from '../src/postgres/migrate.ts';
-import { defineQuery } from '../src/postgres/query.ts';
 import { Tenants } from '../src/tenants/tenants.ts';
 import { launchChromium } from '../test/support/chromium.ts';
 import { buildConsole, createAdminKey, startConsole } from '../test/support/console.ts';
+import { testQuery } from '../test/support/query.ts';
 
 const FILES = 10_000;
 const ROUNDS = 5;
@@ -25,7 +25,7 @@ const dataDirectory = await mkdtemp(join(tmpdir(), 'bench-console-'));
 const database = await openDatabase(loadConfig({ AUTH: 'keys', DATA_DIR: dataDirectory, LOG_LEVEL: 'warn' }));
 await migrate(database);
 await new Tenants(database).create('large');
-const run = (text: string) => database.query(defineQuery(text, [], text), {});
+const run = (text: string) => database.query(testQuery(text, [], text), {});
 await run(
   `INSERT INTO entries (tenant_id, path, kind, changed_at) VALUES ('large', '/memories', 'dir', now()) ON CONFLICT DO NOTHING`,
 );

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Database } from '../../src/postgres/database.ts';
-import { defineQuery } from '../../src/postgres/query.ts';
+import { testQuery } from '../../test/support/query.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -40,7 +40,7 @@ export async function seed(database: Database, tenants: number): Promise<void> {
   const small = text(SMALL_BYTES);
   const large = text(LARGE_BYTES);
   const run = (name: string, sql: string, params: Record<string, string | number>) =>
-    database.query(defineQuery(`seed_${name}`, Object.keys(params), sql), params);
+    database.query(testQuery(`seed_${name}`, Object.keys(params), sql), params);
   const all = `generate_series(0, $1::integer - 1) AS t (i)`;
   await run(
     'tenants',

@@ -1,10 +1,11 @@
 import pg from 'pg';
-import { batchQueries } from '../../src/store/batch-queries.ts';
-import { readQueries } from '../../src/store/read-queries.ts';
+import type { AnyQuery } from '../../src/postgres/query.ts';
+import { lookupFileQuery, lookupQuery, readFileQuery } from '../../src/store/read-queries.ts';
 import type { BenchDatabase } from './postgres.ts';
 
-const statements = [...readQueries, ...batchQueries];
-const batches: ReadonlySet<unknown> = new Set(batchQueries);
+const reads = [lookupQuery, lookupFileQuery, readFileQuery] as unknown as AnyQuery[];
+const batches: readonly unknown[] = reads.flatMap(({ batch }) => batch ?? []);
+const statements = [...reads, ...batches] as AnyQuery[];
 const FILE = '/memories/d0/f5.md';
 const DIRECTORY = '/memories/d0';
 
@@ -22,7 +23,7 @@ export async function explainAll({ query }: BenchDatabase, tenant: string): Prom
     const given = parameters.map((parameter) => {
       const value = { ...values, ...own }[parameter];
       // A batch with one call.
-      return literal(batches.has(statement) ? [value] : value);
+      return literal(batches.includes(statement) ? [value] : value);
     });
     await query('BEGIN');
     try {

@@ -105,11 +105,3 @@ UPDATE tenants SET ${COUNTED_HISTORY},
   history_since = $2::text::timestamptz, last_change_at = $3::text::timestamptz, created_at = $4::text::timestamptz WHERE id = $1
 `,
 );
-
-export const copyQueries = [
-  copyEntriesQuery,
-  copyVersionsQuery,
-  copyPastDirectoriesQuery,
-  readHistoryStateQuery,
-  setHistoryStateQuery,
-] as const;

@@ -250,21 +250,3 @@ SELECT * FROM (
 ) AS damage ORDER BY what LIMIT 1
 `,
 );
-
-export const historyTransferQueries = [
-  readManifestQuery,
-  exportHeadsQuery,
-  exportVersionsQuery,
-  exportPresentDirectoriesQuery,
-  exportPastDirectoriesQuery,
-  isUntouchedQuery,
-  importHeadsQuery,
-  importVersionsQuery,
-  listPastFilesQuery,
-  readPastContentsQuery,
-  replaceContentQuery,
-  importDirectoryTimesQuery,
-  importPastDirectoriesQuery,
-  countHistoryQuery,
-  findDamageQuery,
-] as const;

@@ -1,7 +1,5 @@
 import type { OverQuota, Quotas } from '../memory/store.ts';
 import { defineQuery } from '../postgres/query.ts';
-import { copyQueries } from './copy-queries.ts';
-import { historyTransferQueries } from './history-queries.ts';
 
 // As a number, because the drivers parse timestamps differently.
 const SECONDS = 'extract(epoch FROM updated_at)::float8 AS modified';
@@ -149,17 +147,3 @@ export const reserveQuery = defineQuery<
   ['tenant', 'files', 'directories', 'bytes', 'maxFiles', 'maxBytes'],
   'SELECT memory_reserve($1, $2::bigint, $3::bigint, $4::bigint, $5::bigint, $6::bigint) AS exceeded',
 );
-
-export const transferQueries = [
-  listTreeQuery,
-  findEntryQuery,
-  exportFilesQuery,
-  exportDirectoriesQuery,
-  waitForReaderQuery,
-  findPathsQuery,
-  importDirectoriesQuery,
-  importFilesQuery,
-  reserveQuery,
-  ...copyQueries,
-  ...historyTransferQueries,
-] as const;

@@ -105,14 +105,3 @@ export const noteKeyUseQuery = defineQuery<{ hashes: string[] }>(
   ['hashes'],
   'UPDATE api_keys SET last_used_at = now() WHERE hash = ANY ($1::text[])',
 );
-
-export const apiKeyQueries = [
-  findKeyQuery,
-  keepTenantQuery,
-  createKeyQuery,
-  createKeyOnceQuery,
-  listKeysQuery,
-  revokeKeyQuery,
-  moveKeysQuery,
-  noteKeyUseQuery,
-] as const;

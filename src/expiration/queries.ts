@@ -52,5 +52,3 @@ SELECT files::float8, bytes::float8
 FROM memory_expire($1, $2::timestamptz, $3::integer, $4::text::uuid, $5::bigint, $6::bigint, $7::text::jsonb)
 `,
 );
-
-export const expirationQueries = [tenantsWithTtlQuery, countExpiredQuery, expireQuery] as const;

@@ -37,8 +37,6 @@ ORDER BY f.path LIMIT $5::integer
 `,
 );
 
-export const searchQueries = [searchFilesQuery] as const;
-
 /** A file that matches, with the first line of its content that does. */
 export interface Match extends Pick<MatchRow, 'path' | 'bytes' | 'modified' | 'line'> {
   /** A part of the line; null when only the path matches. */

@@ -29,8 +29,6 @@ FROM counted AS c LEFT JOIN busiest AS b ON b.actor = c.actor GROUP BY 1, 2
 `,
 );
 
-export const activityQueries = [countChangesQuery] as const;
-
 /** Changes over time, by actor. */
 export interface Activity {
   /** Those with the most changes, the busiest first. */

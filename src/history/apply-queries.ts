@@ -94,11 +94,3 @@ SELECT memory_restore_excess(
 ) AS data
 `,
 );
-
-export const applyQueries = [
-  readTimesQuery,
-  lockTimesQuery,
-  findAroundQuery,
-  restoreQuery,
-  restoreExcessQuery,
-] as const;

@@ -128,11 +128,3 @@ WHERE v.tenant_id = $1 AND v.redacted_at IS NOT NULL AND ${COVERS('v.created_at'
 ORDER BY v.created_at, v.id
 `,
 );
-
-export const pastQueries = [
-  findVersionAtQuery,
-  findDirectoryAtQuery,
-  listTreeAtQuery,
-  listChangedQuery,
-  listRedactedAtQuery,
-] as const;

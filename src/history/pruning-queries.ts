@@ -58,10 +58,3 @@ export const pruneExcessQuery = defineQuery<
   ['tenant', 'maxBytes', 'limit'],
   'SELECT versions::float8, bytes::float8 FROM memory_prune_excess($1, $2::bigint, $3::integer)',
 );
-
-export const pruningQueries = [
-  tenantsWithHistoryQuery,
-  tenantRetentionQuery,
-  pruneOldQuery,
-  pruneExcessQuery,
-] as const;

@@ -151,12 +151,3 @@ export const readContentsQuery = defineQuery<
   ['tenant', 'memoryIds', 'ids'],
   'SELECT item, content FROM memory_contents($1, $2::text[]::uuid[], $3::text[]::uuid[])',
 );
-
-export const historyQueries = [
-  beginChangeQuery,
-  findGapQuery,
-  listVersionsQuery,
-  findVersionQuery,
-  listReplacedQuery,
-  readContentsQuery,
-] as const;

@@ -61,5 +61,3 @@ WITH redacted AS (
 SELECT max(key_hash) AS last, count(*)::float8 AS redacted FROM redacted
 `,
 );
-
-export const redactQueries = [redactVersionQuery, redactDirectoriesQuery, redactAnswersQuery] as const;

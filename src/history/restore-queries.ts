@@ -91,11 +91,3 @@ SELECT d.path, bool_or(d.removed_at IS NULL) AS "isThere",
 FROM memory_directories AS d WHERE d.tenant_id = $1 AND memory_in_subtree(d.path, $2) GROUP BY d.path
 `,
 );
-
-export const restoreQueries = [
-  listHeadsQuery,
-  findHeadsQuery,
-  listPastQuery,
-  findPastQuery,
-  listDirectoriesQuery,
-] as const;

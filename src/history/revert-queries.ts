@@ -168,11 +168,3 @@ FROM (
 ORDER BY d.path
 `,
 );
-
-export const revertQueries = [
-  listSinceQuery,
-  listHeadsSinceQuery,
-  readTouchedQuery,
-  listPeriodsQuery,
-  listDirectoriesSinceQuery,
-] as const;

@@ -22,8 +22,6 @@ WHERE v.tenant_id = $1 AND v.id BETWEEN $2::text::uuid AND $3::text::uuid ORDER 
 `,
 );
 
-export const versionIdQueries = [listVersionIdsQuery] as const;
-
 /** Whether a text can be the full ID of a version. */
 export function isFullVersionId(text: string): boolean {
   return FULL_ID.test(text);

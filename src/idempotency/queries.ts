@@ -61,12 +61,3 @@ SELECT $2, key_hash, request_hash, content, is_error, created_at FROM idempotenc
 ON CONFLICT (tenant_id, key_hash) DO NOTHING
 `,
 );
-
-export const idempotencyQueries = [
-  tenantsWithAnswersQuery,
-  oldestAnswerKeptQuery,
-  countAnswersQuery,
-  pruneAnswersQuery,
-  eraseAnswersQuery,
-  copyAnswersQuery,
-] as const;

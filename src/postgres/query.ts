@@ -51,8 +51,16 @@ export type QueryExecutor = <Params extends Record<string, Value>, Row>(
   requests?: readonly TracedRequest[],
 ) => Promise<QueryResult<Row>>;
 
+/** A query whatever its parameters and rows. */
+export type AnyQuery = Query<Record<string, Value>, Record<string, unknown>>;
+
+const defined: AnyQuery[] = [];
+
+/** All queries of the modules that are loaded, those for batches too: what tests and tools look at. */
+export const definedQueries: readonly AnyQuery[] = defined;
+
 /**
- * Declares a query. `parameters` are the names of `$1`, `$2`, … in order. Except for batches, the first is the tenant, and the text says
+ * Declares a query; only modules call this, as they load. `parameters` are the names of `$1`, `$2`, … in order. Except for batches, the first is the tenant, and the text says
  * `tenant_id = $1` (or `tenants.id = $1`) for each table, which keeps the query on one shard.
  *
  * Queries are text, not drizzle's builder: the builder numbers each use of a parameter separately, and reviewers judge the SQL.
@@ -63,5 +71,7 @@ export function defineQuery<Params extends Record<string, Value>, Row = never>(
   text: string,
   batch?: BatchQuery,
 ): Query<Params, Row> {
-  return { name, sql: text.trim(), parameters, batch };
+  const query: Query<Params, Row> = { name, sql: text.trim(), parameters, batch };
+  defined.push(query as unknown as AnyQuery);
+  return query;
 }

@@ -1,5 +1,4 @@
 import { defineBatchQuery, MAX_BYTES } from '../postgres/batch-query.ts';
-import { findTenantsBatchQuery } from '../tenants/queries.ts';
 import { STALE } from './access-times.ts';
 import { DEPTH_FIRST, LINE, VISIBLE } from './listing.ts';
 
@@ -59,10 +58,3 @@ FROM ${calls} JOIN entries AS e ON e.tenant_id = c.tenant AND e.path = c.path
 WHERE e.kind = 'file' AND e.size_bytes <= ${MAX_BYTES}
 `,
 );
-
-export const batchQueries = [
-  lookupFilesBatchQuery,
-  lookupBatchQuery,
-  readFilesBatchQuery,
-  findTenantsBatchQuery,
-] as const;

@@ -70,5 +70,3 @@ export const readFileQuery = defineQuery<{ tenant: string; path: string }, FileR
   `SELECT content, version FROM entries WHERE tenant_id = $1 AND path = $2 AND kind = 'file'`,
   readFilesBatchQuery,
 );
-
-export const readQueries = [lookupQuery, lookupFileQuery, readFileQuery] as const;

@@ -101,6 +101,11 @@ export function callOn(query: QueryExecutor): CallFunction {
   return async (fn, params) => (await callAll(query, fn, [params], { wait: true }))[0] as never;
 }
 
+const defined: WriteFunction[] = [];
+
+/** All functions below. */
+export const writeFunctions: readonly WriteFunction[] = defined;
+
 /** SQL types whose values are strings in TypeScript. */
 const AS_TEXT: ReadonlySet<string> = new Set(['uuid', 'jsonb']);
 
@@ -140,13 +145,15 @@ function writeFunction<
 SELECT c.item::integer, f.outcome, f.data
 FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS c (${columns.map((column) => column.slice(2)).join(', ')}, item),
   LATERAL ${name}(${[...columns, ...service].join(', ')}) AS f`;
-  return {
+  const fn: WriteFunction = {
     name,
     ofCalls: Object.keys(ofCalls),
     single: defineQuery<Record<string, Value>, OutcomeRow>(name, names, single),
     batch: defineQuery<Record<string, Value>, OutcomeRow>(`${name}_batch`, names, batch),
     mixesTenants,
   };
+  defined.push(fn);
+  return fn;
 }
 
 const QUOTAS = { maxFiles: 'bigint', maxBytes: 'bigint' } as const;
@@ -218,11 +225,3 @@ export const recordFailureFunction = writeFunction<
   Record<never, never>,
   { kind: 'recorded' }
 >('memory_record_failure', { call: {}, service: {} }, { mixesTenants: true });
-
-export const writeFunctions: readonly WriteFunction[] = [
-  createFunction,
-  writeFileFunction,
-  deleteFunction,
-  renameFunction,
-  recordFailureFunction,
-];

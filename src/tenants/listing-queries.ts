@@ -69,5 +69,3 @@ WHERE $8::float8 IS NULL OR key < $8::float8 OR (key = $8::float8 AND id > $9)
 ORDER BY key DESC, id LIMIT $10::bigint
 `,
 );
-
-export const tenantListingQueries = [listByIdQuery, findListedQuery, listByKeyQuery] as const;

@@ -161,17 +161,3 @@ export const lastKeyUseQuery = defineQuery<{ tenant: string }, { at: string | nu
   ['tenant'],
   'SELECT max(last_used_at) AS at FROM api_keys WHERE tenant_id = $1',
 );
-
-export const tenantQueries = [
-  lockTenantQuery,
-  lastFileUseQuery,
-  lastKeyUseQuery,
-  findTenantQuery,
-  createTenantQuery,
-  setTenantQuery,
-  suspendTenantQuery,
-  eraseEntriesQuery,
-  eraseHistoryQuery,
-  deleteTenantKeysQuery,
-  deleteTenantQuery,
-] as const;

@@ -1,5 +1,5 @@
 import type { Database } from '../../src/postgres/database.ts';
-import { defineQuery } from '../../src/postgres/query.ts';
+import { testQuery } from '../support/query.ts';
 
 const COLUMNS = {
   tenants: ['created_at', 'history_since', 'last_change_at'],
@@ -32,4 +32,4 @@ export async function spreadHistory(database: Database, days: number): Promise<v
   await run(database, 'DROP TABLE spans');
 }
 
-const run = (database: Database, text: string) => database.query(defineQuery(text, [], text), {});
+const run = (database: Database, text: string) => database.query(testQuery(text, [], text), {});

@@ -5,11 +5,12 @@ import pg from 'pg';
 import { loadConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/postgres/database.ts';
 import { BATCH_CONNECTIONS } from '../../src/postgres/pg.ts';
-import { defineQuery, type Value } from '../../src/postgres/query.ts';
+import type { Value } from '../../src/postgres/query.ts';
 import type { PostgresServer } from '../support/faults/postgres.ts';
 import type { Replica } from '../support/faults/replica.ts';
 import { type Moment, type Query, Workload, type WorkloadOptions } from '../support/faults/workload.ts';
 import { assertInvariants } from '../support/invariants.ts';
+import { testQuery } from '../support/query.ts';
 import type { Service } from '../support/service.ts';
 import type { Row } from './report.ts';
 
@@ -82,7 +83,7 @@ export async function checkPglite(folder: string, workload: Workload, row: Row):
       const names = parameters.map((_, i) => `p${i}`);
       const values = Object.fromEntries(names.map((name, i) => [name, parameters[i] as Value]));
       return (
-        await database.query(defineQuery<Record<string, Value>, pg.QueryResultRow>(sql, names, sql), values)
+        await database.query(testQuery<Record<string, Value>, pg.QueryResultRow>(sql, names, sql), values)
       ).rows;
     };
     await check(query, workload, row);

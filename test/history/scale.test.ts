@@ -1,18 +1,16 @@
 /** Many files and versions: what must not depend on the planner's statistics, take a statement's time limit, or grow beyond a limit. */
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { applyQueries } from '../../src/history/apply-queries.ts';
 import { pruneHistory } from '../../src/history/pruning.ts';
-import { restoreQueries } from '../../src/history/restore-queries.ts';
 import { revert } from '../../src/history/revert.ts';
-import { revertQueries } from '../../src/history/revert-queries.ts';
-import { defineQuery } from '../../src/postgres/query.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { connectTo, createTestDatabase, skipOnCitus } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { genericPlan, nestedPlans, tableScans } from '../support/plan.ts';
+import { testQuery } from '../support/query.ts';
 import { moment, OPERATOR, restore, run } from '../support/restore.ts';
 import { describeServiceOnOwnDatabase, freshTenant, type Service } from '../support/service.ts';
+import { statements } from '../support/statements.ts';
 import { cmd } from '../support/table.ts';
 
 /** Makes files /memories/d/f1, /memories/d/f2, … by SQL. */
@@ -38,7 +36,7 @@ async function fill(query: Service['query'], tenant: string, files: number): Pro
 }
 
 /** Moves 5,000 files to each other's paths, in a session with the planner settings of the service. */
-const swapQuery = defineQuery<{ tenant: string; paths: string[] }>(
+const swapQuery = testQuery<{ tenant: string; paths: string[] }>(
   'swap',
   ['tenant', 'paths'],
   `SELECT memory_restore($1, '{}', '{}', '{}', ($2::text[])[1:5000], ($2::text[])[2:5000] || ($2::text[])[1:1],
@@ -78,17 +76,18 @@ describe.each([
     await own.drop();
   });
 
-  it.each(
-    [...restoreQueries, ...revertQueries, ...applyQueries].filter(({ sql }) => sql.includes('unnest(')),
-  )('$name looks up each item by its key', async (query) => {
-    const scans = [...tableScans(await genericPlan(client, query))];
-    expect(scans.length).toBeGreaterThan(0);
-    for (const scan of scans) {
-      expect(scan['Index Cond'] ?? scan['Recheck Cond']).toMatch(
-        /tenant_id = \$1\) AND \((memory_id|path|parent_path|id) = /,
-      );
-    }
-  });
+  it.each(statements.filter(({ name, sql }) => sql.includes('unnest(') && !name.startsWith('import_')))(
+    '$name looks up each item by its key',
+    async (query) => {
+      const scans = [...tableScans(await genericPlan(client, query))];
+      expect(scans.length).toBeGreaterThan(0);
+      for (const scan of scans) {
+        expect(scan['Index Cond'] ?? scan['Recheck Cond']).toMatch(
+          /tenant_id = \$1\) AND \((memory_id|path|parent_path|id) = /,
+        );
+      }
+    },
+  );
 
   it('are not compared with a list by a function that changes them', async () => {
     const query = async (sql: string, values?: unknown[]) => (await client.query(sql, values)).rows;

@@ -1,11 +1,11 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { executorOn } from '../../src/postgres/pg.ts';
-import { defineQuery } from '../../src/postgres/query.ts';
 import { createTestDatabase, openPool } from '../support/database.ts';
 import { TcpProxy } from '../support/faults/proxies.ts';
+import { testQuery } from '../support/query.ts';
 
-const selectQuery = defineQuery<{ text: string }, { text: string }>(
+const selectQuery = testQuery<{ text: string }, { text: string }>(
   'select_text',
   ['text'],
   'SELECT $1::text AS text',

@@ -4,26 +4,21 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { BatchQueue } from '../../src/postgres/batch-queue.ts';
 import { DatabaseError } from '../../src/postgres/errors.ts';
 import { executorOn, plannerOptions } from '../../src/postgres/pg.ts';
-import {
-  type BatchQuery,
-  defineQuery,
-  type Query,
-  type QueryExecutor,
-  type Value,
-} from '../../src/postgres/query.ts';
-import { batchQueries } from '../../src/store/batch-queries.ts';
+import type { BatchQuery, Query, QueryExecutor, Value } from '../../src/postgres/query.ts';
 import { connectTo, createTestDatabase, openPool, skipOnCitus } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { genericPlan, tableScans } from '../support/plan.ts';
+import { testQuery } from '../support/query.ts';
 import { describeService, freshTenant, type Service, startService } from '../support/service.ts';
+import { batchQueries } from '../support/statements.ts';
 import { cmd } from '../support/table.ts';
 
 /** Both statements return the text, so a result shows which statement produced it and for which call. */
 type Echo = Query<{ text: string }, { by: string; text: string }>;
 
 const echoWith = (sql: string, name = 'many'): Echo => {
-  const batch: BatchQuery = defineQuery<Record<string, Value>, { item: number }>(name, ['text'], sql);
-  return defineQuery('one', ['text'], "SELECT 'one' AS by, $1::text AS text", batch);
+  const batch: BatchQuery = testQuery<Record<string, Value>, { item: number }>(name, ['text'], sql);
+  return testQuery('one', ['text'], "SELECT 'one' AS by, $1::text AS text", batch);
 };
 const CALLS = 'unnest($1::text[]) WITH ORDINALITY AS c (text, item)';
 const echo = echoWith(`SELECT item::integer, 'many' AS by, text FROM ${CALLS}`);
@@ -86,7 +81,7 @@ describe('batches', () => {
 
   it('that fail on the server are repeated call by call, and only the invalid call fails', async () => {
     const quotients = `SELECT item::integer, (100 / length(text))::text AS text FROM ${CALLS}`;
-    const wrong = defineQuery<{ text: string }, { by: string; text: string }>(
+    const wrong = testQuery<{ text: string }, { by: string; text: string }>(
       'quotient',
       ['text'],
       'SELECT (100 / length($1::text))::text AS text',
@@ -136,11 +131,11 @@ describe('batches', () => {
   });
 
   it('support arrays that contain null or only null', async () => {
-    const nulls = defineQuery<{ text: string; more: string | null }, { more: string | null }>(
+    const nulls = testQuery<{ text: string; more: string | null }, { more: string | null }>(
       'one',
       [],
       'SELECT 1',
-      defineQuery<Record<string, Value>, { item: number }>(
+      testQuery<Record<string, Value>, { item: number }>(
         'nulls',
         ['text', 'more'],
         'SELECT item::integer, more FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS c (text, more, item)',
@@ -329,7 +324,7 @@ describeService('simultaneous commands', (service, kind) => {
       });
       const holding = service().database.transaction(async (run) => {
         const lock = 'SELECT id FROM tenants WHERE id = $1 FOR UPDATE';
-        await run(defineQuery<{ tenant: string }>('lock', ['tenant'], lock), { tenant: locked });
+        await run(testQuery<{ tenant: string }>('lock', ['tenant'], lock), { tenant: locked });
         const answers = all.map((tenant) =>
           service().execute(cmd.replace('/memories/f.md', 'x', 'y'), { tenant }),
         );

@@ -2,11 +2,12 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { executorOn } from '../../src/postgres/pg.ts';
-import { defineQuery, type QueryExecutor, type Value } from '../../src/postgres/query.ts';
+import type { QueryExecutor, Value } from '../../src/postgres/query.ts';
 import type { CallFunction, TypedWriteFunction } from '../../src/store/write-functions.ts';
 import { WriteQueue } from '../../src/store/write-queue.ts';
 import { connectTo, createTestDatabase, lockWait, openPool, skipOnCitus } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
+import { testQuery } from '../support/query.ts';
 import { describeService, freshTenant, startService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -34,12 +35,12 @@ const divide: TypedWriteFunction<Params, { kind: 'divided'; by: number }> = {
   name: 'test_divide',
   ofCalls: ['tenant', 'answer'],
   mixesTenants: true,
-  single: defineQuery<Record<string, Value>, { item: number; outcome: string; data: null }>(
+  single: testQuery<Record<string, Value>, { item: number; outcome: string; data: null }>(
     'test_divide',
     ['tenant', 'answer', 'wait'],
     'SELECT 1 AS item, f.outcome, f.data FROM test_divide($1::text, $2::text, $3::boolean) AS f',
   ),
-  batch: defineQuery<Record<string, Value>, { item: number; outcome: string; data: null }>(
+  batch: testQuery<Record<string, Value>, { item: number; outcome: string; data: null }>(
     'test_divide_batch',
     ['tenant', 'answer', 'wait'],
     `SELECT c.item::integer, f.outcome, f.data

@@ -2,10 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { functionsScript, MIGRATIONS_FOLDER } from '../../src/postgres/migrate.ts';
-import type { Query, QueryExecutor, Value } from '../../src/postgres/query.ts';
-import { batchQueries } from '../../src/store/batch-queries.ts';
+import type { AnyQuery, QueryExecutor, Value } from '../../src/postgres/query.ts';
 import { writeFunctions } from '../../src/store/write-functions.ts';
-import { statements } from './statements.ts';
+import { batchQueries, statements } from './statements.ts';
 
 /*
  * What each release does to a database: its migrations, its functions, and the statements that it sends. A later version is tested beside
@@ -17,7 +16,6 @@ export const RELEASES_FOLDER = join(ROOT, 'test/fixtures/releases');
 const FUNCTIONS_FILE = 'functions.sql';
 const STATEMENTS_FILE = 'statements.json';
 
-type AnyQuery = Query<Record<string, Value>, Record<string, unknown>>;
 type StoredStatements = Record<string, Pick<AnyQuery, 'sql' | 'parameters'>>;
 
 export const currentVersion = (): string =>
@@ -33,11 +31,9 @@ export function fixtureFiles(): Record<string, string> {
     (file) => /^(\w+|citus\/\w+)\.sql$/.test(file) || file === 'meta/_journal.json',
   );
   const sent: StoredStatements = {};
-  for (const { name, sql, parameters } of [
-    ...(statements as readonly AnyQuery[]),
-    ...(batchQueries as readonly AnyQuery[]),
-    ...writeFunctions.flatMap(({ single, batch }) => [single, batch] as unknown as AnyQuery[]),
-  ]) {
+  const ofFunctions = writeFunctions.flatMap(({ single, batch }) => [single, batch]);
+  const all = [...statements, ...batchQueries, ...ofFunctions];
+  for (const { name, sql, parameters } of all.toSorted((a, b) => a.name.localeCompare(b.name))) {
     sent[name] = { parameters, sql };
   }
   return {

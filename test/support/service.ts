@@ -5,8 +5,9 @@ import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
 import { type Database, openDatabase } from '../../src/postgres/database.ts';
 import { migrate, schemaState } from '../../src/postgres/migrate.ts';
-import { defineQuery, type Value } from '../../src/postgres/query.ts';
+import type { Value } from '../../src/postgres/query.ts';
 import { copyPgliteTemplate, createTestDatabase, openPool } from './database.ts';
+import { testQuery } from './query.ts';
 
 export type Backend = 'postgres' | 'pglite';
 
@@ -62,7 +63,7 @@ async function pgliteBackend(folder?: string): Promise<TestBackend> {
     query: async (database, sql, parameters) => {
       const names = parameters.map((_, i) => `p${i}`);
       const values = Object.fromEntries(names.map((name, i) => [name, parameters[i] as Value]));
-      return (await database.query(defineQuery<Record<string, Value>, Row>(sql, names, sql), values)).rows;
+      return (await database.query(testQuery<Record<string, Value>, Row>(sql, names, sql), values)).rows;
     },
     end: async () => {
       if (!folder) await rm(own, { recursive: true, force: true });

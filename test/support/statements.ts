@@ -1,44 +1,32 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
-import { transferQueries } from '../../src/archive/queries.ts';
-import { apiKeyQueries } from '../../src/auth/api-key-queries.ts';
-import { expirationQueries } from '../../src/expiration/queries.ts';
-import { searchQueries } from '../../src/files/search.ts';
-import { activityQueries } from '../../src/history/activity.ts';
-import { applyQueries } from '../../src/history/apply-queries.ts';
-import { pastQueries } from '../../src/history/past-queries.ts';
-import { pruningQueries } from '../../src/history/pruning-queries.ts';
-import { historyQueries } from '../../src/history/queries.ts';
-import { redactQueries } from '../../src/history/redact-queries.ts';
-import { restoreQueries } from '../../src/history/restore-queries.ts';
-import { revertQueries } from '../../src/history/revert-queries.ts';
-import { versionIdQueries } from '../../src/history/version-ids.ts';
-import { idempotencyQueries } from '../../src/idempotency/queries.ts';
-import { touchQuery } from '../../src/store/access-times.ts';
-import { readQueries } from '../../src/store/read-queries.ts';
-import { tenantListingQueries } from '../../src/tenants/listing-queries.ts';
-import { tenantQueries } from '../../src/tenants/queries.ts';
+import { definedQueries } from '../../src/postgres/query.ts';
+import { writeFunctions } from '../../src/store/write-functions.ts';
+
+const SRC = fileURLToPath(new URL('../../src', import.meta.url));
+for (const file of readdirSync(SRC, { recursive: true, encoding: 'utf8' })) {
+  if (!file.endsWith('.ts')) continue;
+  const path = join(SRC, file);
+  if (/\bdefine(Batch)?Query\b/.test(readFileSync(path, 'utf8'))) await import(path);
+}
+
+/** The statements that work on many calls of another one. */
+export const batchQueries = definedQueries.flatMap(({ batch }) => batch ?? []);
+
+const ofFunctions = writeFunctions.flatMap(({ single, batch }) => [single, batch]);
+
+/** Asks the catalog of Citus, which a plain server does not have. */
+const OF_CITUS = 'is_distributed';
 
 /** Every statement of the service, without those for many calls (`batchQueries`) and the calls of write functions (`writeFunctions`). */
-export const statements = [
-  ...readQueries,
-  ...tenantQueries,
-  ...tenantListingQueries,
-  ...activityQueries,
-  ...searchQueries,
-  ...apiKeyQueries,
-  ...expirationQueries,
-  ...idempotencyQueries,
-  touchQuery,
-  ...transferQueries,
-  ...historyQueries,
-  ...pastQueries,
-  ...redactQueries,
-  ...pruningQueries,
-  ...restoreQueries,
-  ...revertQueries,
-  ...applyQueries,
-  ...versionIdQueries,
-];
+export const statements = definedQueries.filter(
+  (query) =>
+    query.name !== OF_CITUS &&
+    !batchQueries.some((each) => each.name === query.name) &&
+    !ofFunctions.some((each) => each.name === query.name),
+);
 
 /** Operators and background jobs page through all tenants but read no entries. */
 export const overAllTenants: ReadonlySet<string> = new Set([
@@ -47,6 +35,18 @@ export const overAllTenants: ReadonlySet<string> = new Set([
   'tenants_with_ttl',
   'tenants_with_history',
   'tenants_with_answers',
+]);
+
+/** A key is found by its hash before its tenant is known. Operators list and revoke keys. */
+export const ofKeys: ReadonlySet<string> = new Set([
+  'find_key',
+  'keep_tenant',
+  'create_key',
+  'create_key_once',
+  'list_keys',
+  'revoke_key',
+  'move_keys',
+  'note_key_use',
 ]);
 
 /**

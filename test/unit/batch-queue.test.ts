@@ -1,10 +1,15 @@
 import { expect, it } from 'vitest';
-import { defineBatchQuery } from '../../src/postgres/batch-query.ts';
-import { BatchQueue } from '../../src/postgres/batch-queue.ts';
-import { defineQuery, type QueryExecutor } from '../../src/postgres/query.ts';
 
-const batch = defineBatchQuery('reads', { tenant: 'text' }, (calls) => `SELECT item FROM ${calls}`);
-const query = defineQuery<{ tenant: string }, { tenant: string }>(
+import { BatchQueue } from '../../src/postgres/batch-queue.ts';
+import type { BatchQuery, QueryExecutor } from '../../src/postgres/query.ts';
+import { testQuery } from '../support/query.ts';
+
+const batch: BatchQuery = testQuery(
+  'reads',
+  ['tenant'],
+  'SELECT item FROM unnest($1::text[]) WITH ORDINALITY AS c (tenant, item)',
+);
+const query = testQuery<{ tenant: string }, { tenant: string }>(
   'read',
   ['tenant'],
   'SELECT $1 AS tenant',
