@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { MemoryPath } from '../memory/path.ts';
 import type { MemoryResult } from '../memory/result.ts';
-import type { Edit, Edited, OverQuota } from '../memory/store.ts';
+import type { Deleted, Edit, Edited, OverQuota } from '../memory/store.ts';
 import type { Change } from '../memory/text.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import type { FileVersion } from './pending-files.ts';
 import { type FileRow, readFileQuery } from './read-queries.ts';
-import type { TenantCalls } from './tenant-calls.ts';
-import { writeFileFunction } from './write-functions.ts';
+import type { TenantDatabase } from './tenant-database.ts';
+import { deleteFunction, writeFileFunction } from './write-functions.ts';
 
 /** How often an edit is tried before it locks out the tenant's other writers, after which it cannot lose a race. */
 const OPTIMISTIC_ATTEMPTS = 3;
@@ -15,30 +15,30 @@ const OPTIMISTIC_ATTEMPTS = 3;
 type ChangeContent = (content: string) => Edit | Promise<Edit>;
 
 /** Reads a file, changes its content, and writes it back so that no other edit is lost. */
-export async function editFile(calls: TenantCalls, path: MemoryPath, change: ChangeContent): Promise<Edited> {
-  calls.hasTried = true;
+export async function editFile(db: TenantDatabase, path: MemoryPath, change: ChangeContent): Promise<Edited> {
+  db.writeAttempted = true;
   for (let attempt = 0; attempt < OPTIMISTIC_ATTEMPTS; attempt++) {
-    const edited = await editOptimistically(calls, path, change);
+    const edited = await editOptimistically(db, path, change);
     if (edited !== undefined) return edited;
   }
-  return editExclusively(calls, path, change);
+  return editExclusively(db, path, change);
 }
 
 /** Undefined when another write of the file came first. */
 async function editOptimistically(
-  calls: TenantCalls,
+  db: TenantDatabase,
   path: MemoryPath,
   change: ChangeContent,
 ): Promise<Edited | undefined> {
-  const { tenant, pending } = calls.context;
+  const { tenant, pending } = db.context;
   const attempt = await pending.inTurn(tenant, path, async () => {
-    const base: FileVersion | undefined = pending.newest(tenant, path) ?? (await readFile(calls, path));
+    const base: FileVersion | undefined = pending.newest(tenant, path) ?? (await readFile(db, path));
     if (base === undefined) return undefined;
     const edit = await change(base.content);
     if (edit.content === undefined) return { base, result: edit.result };
     // A write that leaves the content as it is makes no version.
     const version = edit.content === base.content ? base.version : randomUUID();
-    const write = writeFile(calls, path, base, { ...edit, version });
+    const write = writeFile(db, path, base, { ...edit, version });
     const isWritten = write.then(({ kind }) => kind === 'written');
     pending.add(tenant, path, { content: edit.content, version }, isWritten);
     return { base, result: edit.result, write };
@@ -51,27 +51,44 @@ async function editOptimistically(
 }
 
 /** With the tenant locked, nothing comes between the read and the write. */
-function editExclusively(calls: TenantCalls, path: MemoryPath, change: ChangeContent): Promise<Edited> {
-  return calls.inTransaction(async (query) => {
-    const { tenant } = calls.context;
+function editExclusively(db: TenantDatabase, path: MemoryPath, change: ChangeContent): Promise<Edited> {
+  return db.inTransaction(async (query) => {
+    const { tenant } = db.context;
     const base = (await query(readFileQuery, { tenant, path })).rows[0];
     if (base === undefined) return { kind: 'missing' } as const;
     const edit = await change(base.content);
     if (edit.content === undefined) return { kind: 'refused', result: edit.result } as const;
-    const write = await writeFile(calls, path, base, { ...edit, version: randomUUID() }, query);
+    const write = await writeFile(db, path, base, { ...edit, version: randomUUID() }, query);
     const edited = editedBy(write, edit.result);
     if (edited === undefined) throw new Error('A file changed while its tenant was locked.');
     return edited;
   });
 }
 
-async function readFile(calls: TenantCalls, path: MemoryPath): Promise<FileRow | undefined> {
-  return (await calls.read(readFileQuery, { tenant: calls.context.tenant, path })).rows[0];
+/** Deletes a file if it has the content that is expected. */
+export function deleteFileIf(
+  db: TenantDatabase,
+  path: MemoryPath,
+  isExpected: (content: string) => boolean,
+  answer: MemoryResult,
+): Promise<Deleted | { kind: 'changed' }> {
+  return db.inTransaction(async (query) => {
+    const { tenant } = db.context;
+    const [file] = (await query(readFileQuery, { tenant, path })).rows;
+    if (file === undefined) return { kind: 'missing' };
+    if (!isExpected(file.content)) return { kind: 'changed' };
+    const change = { path, change: randomUUID(), origin: db.origin, ...db.context.defaults };
+    return db.write(deleteFunction, change, answer, { transaction: query });
+  });
+}
+
+async function readFile(db: TenantDatabase, path: MemoryPath): Promise<FileRow | undefined> {
+  return (await db.read(readFileQuery, { tenant: db.context.tenant, path })).rows[0];
 }
 
 /** Writes the part of the content that differs. */
 function writeFile(
-  calls: TenantCalls,
+  db: TenantDatabase,
   path: MemoryPath,
   base: FileVersion,
   { version, result, ...change }: Change & { version: string; result: MemoryResult },
@@ -79,11 +96,16 @@ function writeFile(
 ) {
   const { start, removed, text } = difference(base.content, change);
   const params = {
-    ...{ path, readVersion: base.version, version, text, origin: calls.origin, ...calls.context.defaults },
+    path,
+    readVersion: base.version,
+    version,
+    text,
+    origin: db.origin,
+    ...db.context.defaults,
     start: Buffer.byteLength(base.content.slice(0, start)),
     removed: Buffer.byteLength(base.content.slice(start, start + removed)),
   };
-  return calls.write(writeFileFunction, params, result, { size: change.content.length, transaction });
+  return db.write(writeFileFunction, params, result, { size: change.content.length, transaction });
 }
 
 /** The shortest range of `before` that a change replaces, and what by; in UTF-16 units, without halves of a character. */

@@ -16,11 +16,10 @@ import type {
 } from '../memory/store.ts';
 import type { Database } from '../postgres/database.ts';
 import { AccessTimes } from './access-times.ts';
-import { deleteFileIf } from './deletion.ts';
-import { editFile } from './edits.ts';
+import { deleteFileIf, editFile } from './edits.ts';
 import { PendingFiles } from './pending-files.ts';
 import { type LookupRow, lookupFileQuery, lookupQuery } from './read-queries.ts';
-import { type Shared, TenantCalls } from './tenant-calls.ts';
+import { type Shared, TenantDatabase } from './tenant-database.ts';
 import { createFunction, deleteFunction, recordFailureFunction, renameFunction } from './write-functions.ts';
 import { WriteQueue } from './write-queue.ts';
 
@@ -41,7 +40,9 @@ export class PostgresMemory implements MemoryStores {
     const executors = { batched: database.queryBatch, single: database.query };
     const writes = new WriteQueue(executors, batchSize, database.tracer);
     this.#shared = {
-      ...{ database, defaults, writes },
+      database,
+      defaults,
+      writes,
       pending: new PendingFiles(),
       accessTimes: new AccessTimes(database, writes),
       answers: new AnswerLimit(database, maxAnswers),
@@ -49,7 +50,7 @@ export class PostgresMemory implements MemoryStores {
   }
 
   forTenant(tenant: string, options: StoreOptions): MemoryStore {
-    return new TenantMemory(new TenantCalls({ tenant, ...options, ...this.#shared }));
+    return new TenantMemory(new TenantDatabase({ tenant, ...options, ...this.#shared }));
   }
 
   /** Completes the background writes. Call it when no more requests come. */
@@ -59,21 +60,21 @@ export class PostgresMemory implements MemoryStores {
 }
 
 class TenantMemory implements MemoryStore {
-  readonly #calls: TenantCalls;
+  readonly #db: TenantDatabase;
 
-  constructor(calls: TenantCalls) {
-    this.#calls = calls;
+  constructor(db: TenantDatabase) {
+    this.#db = db;
   }
 
   async lookup(path: MemoryPath, maxEntries: number): Promise<LookupResult> {
-    const { tenant } = this.#calls.context;
+    const { tenant } = this.#db.context;
     if (isNamedLikeFile(path)) {
-      const [entry] = (await this.#calls.read(lookupFileQuery, { tenant, path })).rows;
+      const [entry] = (await this.#db.read(lookupFileQuery, { tenant, path })).rows;
       if (!entry?.kind) return { kind: 'missing' };
       if (entry.kind === 'file') return this.#file(path, entry);
       // A directory after all: look it up again, together with its listing, so that both are of the same moment.
     }
-    const [entry] = (await this.#calls.read(lookupQuery, { tenant, path, maxEntries })).rows;
+    const [entry] = (await this.#db.read(lookupQuery, { tenant, path, maxEntries })).rows;
     if (!entry?.kind) {
       return path === ROOT ? { kind: 'dir', entries: [], total: 0 } : { kind: 'missing' };
     }
@@ -82,43 +83,43 @@ class TenantMemory implements MemoryStore {
   }
 
   #file(path: MemoryPath, { content, stale }: Pick<LookupRow, 'content' | 'stale'>): LookupResult {
-    const { tenant, accessTimes } = this.#calls.context;
+    const { tenant, accessTimes } = this.#db.context;
     if (stale) accessTimes.note(tenant, path);
     return { kind: 'file', content: content ?? '' };
   }
 
   create(path: MemoryPath, content: string, answer: MemoryResult): Promise<Created> {
-    const { autoCreate, defaults } = this.#calls.context;
-    const { origin } = this.#calls;
+    const { autoCreate, defaults } = this.#db.context;
+    const { origin } = this.#db;
     const params = { path, content, version: randomUUID(), autoCreate, origin, ...defaults };
-    return this.#calls.write(createFunction, params, answer);
+    return this.#db.write(createFunction, params, answer);
   }
 
   delete(path: MemoryPath, answer: MemoryResult) {
-    const { origin, context } = this.#calls;
+    const { origin, context } = this.#db;
     const params = { path, change: randomUUID(), origin, ...context.defaults };
-    return this.#calls.write(deleteFunction, params, answer);
+    return this.#db.write(deleteFunction, params, answer);
   }
 
   deleteIf(path: MemoryPath, isExpected: (content: string) => boolean, answer: MemoryResult) {
-    return deleteFileIf(this.#calls, path, isExpected, answer);
+    return deleteFileIf(this.#db, path, isExpected, answer);
   }
 
   rename(from: MemoryPath, to: MemoryPath, answer: MemoryResult): Promise<Renamed> {
-    const { origin, context } = this.#calls;
+    const { origin, context } = this.#db;
     const limits = { maxPathBytes: MAX_PATH_BYTES, maxDepth: MAX_DEPTH, ...context.defaults };
     const params = { from, to, change: randomUUID(), origin, ...limits };
-    return this.#calls.write(renameFunction, params, answer);
+    return this.#db.write(renameFunction, params, answer);
   }
 
   async recordFailure(answer: MemoryResult): Promise<void> {
     // What failed before it came to the store fails again in the same way.
-    if (this.#calls.context.request && this.#calls.hasTried)
-      await this.#calls.write(recordFailureFunction, {}, answer);
+    if (this.#db.context.request && this.#db.writeAttempted)
+      await this.#db.write(recordFailureFunction, {}, answer);
   }
 
   edit(path: MemoryPath, change: (content: string) => Edit | Promise<Edit>): Promise<Edited> {
-    return editFile(this.#calls, path, change);
+    return editFile(this.#db, path, change);
   }
 }
 

@@ -1,9 +1,8 @@
+import { defineBatchQuery, MAX_BYTES } from '../postgres/batch-query.ts';
 import { defineQuery } from '../postgres/query.ts';
 import { STALE } from './access-times.ts';
-import { lookupBatchQuery, lookupFilesBatchQuery, readFilesBatchQuery } from './batch-queries.ts';
-import { DEPTH_FIRST, LINE, VISIBLE } from './listing.ts';
 
-/* The statements that read memory. They take no lock. */
+/* The statements that read memory, each with its form for batches. They take no lock. */
 
 export interface LookupRow {
   /** Null, like a missing row, means that there is no entry. */
@@ -19,6 +18,50 @@ export interface LookupRow {
   /** The number of entries, including those beyond `maxEntries`. */
   total: number | null;
 }
+
+/* Fragments of the queries that list a directory, in terms of an entry's columns. */
+
+const VISIBLE = "NOT starts_with(path, parent_path || '/.') AND path <> parent_path || '/node_modules'";
+
+/** Sort key for depth-first order: as U+0001, `/` sorts before every character that a name can contain. */
+const DEPTH_FIRST = `replace(path, '/', E'\\x01') COLLATE "C"`;
+
+/** An entry as text: the path and, for a file, a tab and its size in bytes. */
+const LINE = "concat_ws(E'\\t', path, size_bytes)";
+
+/** Excludes files that are too large for a batch. */
+const NOT_LARGE = `(e.kind IS DISTINCT FROM 'file' OR e.size_bytes <= ${MAX_BYTES})`;
+
+/** A listing that reads more entries is left to the single query, so that other calls do not wait for it. */
+const MAX_LISTED = 200;
+
+/** Entries, with the listings of directories that fit `maxEntries`. For a path without an entry, `kind` is null. */
+const lookupBatchQuery = defineBatchQuery(
+  'lookup_batch',
+  { tenant: 'text', path: 'text', maxEntries: 'bigint' },
+  (calls) => `
+SELECT c.item::integer, e.kind, e.content, ${STALE} AS stale, s.entries, s.total
+FROM ${calls} LEFT JOIN entries AS e ON e.tenant_id = c.tenant AND e.path = c.path
+CROSS JOIN LATERAL (
+  WITH children AS MATERIALIZED (
+    SELECT path, kind, size_bytes, ${VISIBLE} AS is_visible FROM entries
+    WHERE tenant_id = c.tenant AND parent_path = c.path LIMIT ${MAX_LISTED + 1}
+  ), listed AS (
+    SELECT path, size_bytes, is_visible FROM children
+    UNION ALL
+    (SELECT grandchildren.* FROM children CROSS JOIN LATERAL (
+      SELECT path, size_bytes, ${VISIBLE} AS is_visible FROM entries
+      WHERE tenant_id = c.tenant AND parent_path = children.path OFFSET 0
+    ) AS grandchildren
+    WHERE children.kind = 'dir' AND children.is_visible LIMIT ${MAX_LISTED + 1})
+  )
+  SELECT string_agg(${LINE}, E'\\n' ORDER BY ${DEPTH_FIRST}) FILTER (WHERE is_visible) AS entries,
+    (count(*) FILTER (WHERE is_visible))::integer AS total, count(*) AS looked_at
+  FROM listed
+) AS s
+WHERE ${NOT_LARGE} AND s.looked_at <= ${MAX_LISTED} AND s.total <= c.max_entries
+`,
+);
 
 /** The entry at a path and, for a directory, its listing: two levels, in depth-first order. */
 export const lookupQuery = defineQuery<{ tenant: string; path: string; maxEntries: number }, LookupRow>(
@@ -46,6 +89,17 @@ WHERE e.tenant_id = $1 AND e.path = $2
   lookupBatchQuery,
 );
 
+/** For a path without an entry, `kind` is null. */
+const lookupFilesBatchQuery = defineBatchQuery(
+  'lookup_files',
+  { tenant: 'text', path: 'text' },
+  (calls) => `
+SELECT c.item::integer, e.kind, e.content, ${STALE} AS stale
+FROM ${calls} LEFT JOIN entries AS e ON e.tenant_id = c.tenant AND e.path = c.path
+WHERE ${NOT_LARGE}
+`,
+);
+
 /** The entry at a path, without a listing: cheaper than `lookupQuery`. */
 export const lookupFileQuery = defineQuery<
   { tenant: string; path: string },
@@ -63,6 +117,16 @@ export interface FileRow {
   content: string;
   version: string;
 }
+
+const readFilesBatchQuery = defineBatchQuery(
+  'read_files',
+  { tenant: 'text', path: 'text' },
+  (calls) => `
+SELECT c.item::integer, e.content, e.version
+FROM ${calls} JOIN entries AS e ON e.tenant_id = c.tenant AND e.path = c.path
+WHERE e.kind = 'file' AND e.size_bytes <= ${MAX_BYTES}
+`,
+);
 
 export const readFileQuery = defineQuery<{ tenant: string; path: string }, FileRow>(
   'read_file',

@@ -29,10 +29,10 @@ export interface Shared {
 }
 
 /** How one call of the tool reads and writes the memory of its tenant. */
-export class TenantCalls {
+export class TenantDatabase {
   readonly context: Shared & StoreOptions & { tenant: string };
   /** Whether the call has tried to change anything. */
-  hasTried = false;
+  writeAttempted = false;
 
   constructor(context: Shared & StoreOptions & { tenant: string }) {
     this.context = context;
@@ -74,7 +74,7 @@ export class TenantCalls {
     { size, transaction }: { size?: number; transaction?: QueryExecutor | undefined } = {},
   ): Promise<Exclude<Own, CommonOutcome>> {
     const { tenant, request, writes } = this.context;
-    this.hasTried = true;
+    this.writeAttempted = true;
     const { keyHash, requestHash } = request ?? { keyHash: null, requestHash: null };
     const params = { ...own, tenant, keyHash, requestHash, answer: storedAnswer(content) };
     const outcome = transaction
