@@ -16,7 +16,7 @@ import type { Database, EmbeddedEvents } from './postgres/database.ts';
 import { asDatabaseError } from './postgres/errors.ts';
 import { describeListenFault, describeStartFault } from './start-errors.ts';
 import { tenantDefaults } from './tenants/effective-settings.ts';
-import { startTracing } from './tracing/tracing.ts';
+import type { Tracing } from './tracing/tracing.ts';
 import { watchNpx } from './util/npx.ts';
 import { schedule } from './util/schedule.ts';
 
@@ -186,4 +186,13 @@ function logReadOnly(log: Logger, { DATA_DIR: dataDir }: Config, isReadOnly: boo
 
 function asErrorLog(log: { error(details: object, message: string): void }) {
   return { error: (message: unknown) => log.error({ reason: String(message) }, 'shutdown') };
+}
+
+/** Starts tracing when a collector is configured. */
+async function startTracing(config: Config, log: Logger): Promise<Tracing | undefined> {
+  const endpoint = config.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? config.OTEL_EXPORTER_OTLP_ENDPOINT;
+  if (endpoint === undefined || config.OTEL_SDK_DISABLED) return undefined;
+  // Imported on demand: without a collector, none of OpenTelemetry is loaded.
+  const { startOpenTelemetry } = await import('./tracing/opentelemetry.ts');
+  return startOpenTelemetry(config, endpoint, log);
 }

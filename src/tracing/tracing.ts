@@ -1,6 +1,4 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Logger } from 'pino';
-import type { Config } from '../config.ts';
 import type { StatementTracer } from '../postgres/statement-tracer.ts';
 
 /** Traces what the service does. There is none while tracing is off. */
@@ -41,13 +39,4 @@ export interface CommandTrace {
   readonly exemplar: { trace_id: string; span_id: string } | undefined;
   /** Runs the command, and ends its spans with what came of it. */
   run<T extends { isError: boolean }>(command: () => Promise<T>): Promise<T>;
-}
-
-/** Starts tracing when a collector is configured. */
-export async function startTracing(config: Config, log: Logger): Promise<Tracing | undefined> {
-  const endpoint = config.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? config.OTEL_EXPORTER_OTLP_ENDPOINT;
-  if (endpoint === undefined || config.OTEL_SDK_DISABLED) return undefined;
-  // Imported on demand: without a collector, none of OpenTelemetry is loaded.
-  const { startOpenTelemetry } = await import('./opentelemetry.ts');
-  return startOpenTelemetry(config, endpoint, log);
 }

@@ -12,10 +12,12 @@ import {
 import { maxLinesShown, showLines } from '../numbered-lines.ts';
 import { type MemoryPath, parsePath } from '../path.ts';
 import { failure, type MemoryResult, success } from '../result.ts';
-import { DIRECTORY_BYTES, formatSize } from '../size.ts';
 import type { ListedEntry } from '../store.ts';
 import { countLines, linesFrom } from '../text.ts';
 import { defineCommand, pathField, wrongType } from './command.ts';
+
+/** The size that a listing shows for a directory: that of a POSIX directory entry. */
+const DIRECTORY_BYTES = 4096;
 
 const MAX_LINES = 999_999;
 const RANGE_PROBLEM = 'must be an array of two integers';
@@ -112,4 +114,23 @@ function listingLine(entry: ListedEntry): string {
 /** Upper bound of the entries that can be shown: each takes at least `0B`, a tab, the path, `/`, a name, and a newline. */
 function maxEntriesShown(path: MemoryPath, maxChars: number): number {
   return maxChars > 0 ? Math.ceil(maxChars / (path.length + 6)) : Number.MAX_SAFE_INTEGER;
+}
+
+const UNITS = ['K', 'M', 'G'] as const;
+
+/**
+ * Formats a size in bytes for a directory listing: `{n}B` under 1,024, above it one decimal, rounded half up,
+ * in the unit that keeps the number below 1024.0 (`1.0M`, never `1024.0K`). Source: contract, section 2.
+ */
+function formatSize(bytes: number): string {
+  if (bytes < 1024) return `${bytes}B`;
+  let unitBytes = 1024;
+  let unit = 0;
+  // In tenths, as integers: no floating-point value sits just below a half.
+  const tenths = () => Math.floor((bytes * 20 + unitBytes) / (unitBytes * 2));
+  while (tenths() >= 10240 && unit < UNITS.length - 1) {
+    unitBytes *= 1024;
+    unit++;
+  }
+  return `${Math.floor(tenths() / 10)}.${tenths() % 10}${UNITS[unit]}`;
 }
