@@ -29,7 +29,7 @@ const DAYS = 30;
 const DAY_MS = 24 * 60 * 60 * 1000;
 const ACTORS = ['bob', 'eve', 'kim'];
 /** A script takes as long as hundreds of commands, so `npm test` has few of them. */
-const RUNS = process.env.TEST_LONG ? { postgres: 40, pglite: 12 } : { postgres: 16, pglite: 8 };
+const RUNS = process.env.TEST_SET === 'long' ? { postgres: 40, pglite: 12 } : { postgres: 16, pglite: 8 };
 
 const name = fc.constantFrom('a', 'b', 'c');
 const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((names) => `/memories/${names.join('/')}`);
