@@ -41,6 +41,21 @@ CREATE TABLE "api_keys" (
 	CONSTRAINT "api_keys_admin" CHECK (NOT "api_keys"."is_admin" OR "api_keys"."tenant_id" IS NULL)
 );
 --> statement-breakpoint
+CREATE TABLE "audit_events" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"at" timestamp with time zone DEFAULT now() NOT NULL,
+	"actor" jsonb NOT NULL,
+	"action" text COLLATE "C" NOT NULL,
+	"channel" text COLLATE "C" NOT NULL,
+	"address" text COLLATE "C" NOT NULL,
+	"request_id" text COLLATE "C",
+	"dry_run" boolean NOT NULL,
+	"tenant_id" text COLLATE "C",
+	"key_id" text COLLATE "C",
+	"details" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"outcome" text COLLATE "C"
+);
+--> statement-breakpoint
 CREATE TABLE "entries" (
 	"tenant_id" text COLLATE "C" NOT NULL,
 	"path" text COLLATE "C" NOT NULL,
@@ -127,6 +142,8 @@ CREATE TABLE "versions" (
 ALTER TABLE "entries" ADD CONSTRAINT "entries_parent_is_directory" FOREIGN KEY ("tenant_id","parent_path") REFERENCES "public"."entries"("tenant_id","dir_path") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "api_keys_id" ON "api_keys" USING btree ("id");--> statement-breakpoint
 CREATE INDEX "api_keys_tenant" ON "api_keys" USING btree ("tenant_id");--> statement-breakpoint
+CREATE INDEX "audit_events_at" ON "audit_events" USING btree ("at","id");--> statement-breakpoint
+CREATE INDEX "audit_events_tenant" ON "audit_events" USING btree ("tenant_id","at","id");--> statement-breakpoint
 CREATE INDEX "entries_children" ON "entries" USING btree ("tenant_id","parent_path","path");--> statement-breakpoint
 CREATE UNIQUE INDEX "entries_memory" ON "entries" USING btree ("tenant_id","memory_id") WHERE memory_id IS NOT NULL;--> statement-breakpoint
 CREATE INDEX "idempotency_keys_age" ON "idempotency_keys" USING btree ("tenant_id","created_at");--> statement-breakpoint

@@ -96,6 +96,7 @@ const environment = z.object({
   MEMORY_TTL_DAYS: integer(0, 36_500).default(0),
   HISTORY_DAYS: integer(0, MAX_HISTORY_DAYS).default(30),
   MAX_TENANT_HISTORY_BYTES: integer(0).default(1024 * MEBIBYTE),
+  AUDIT_DAYS: integer(1, 36_500).default(365),
   REDACT: z.enum(['off', 'mask', 'reject'], { error: 'must be off, mask or reject' }).default('off'),
   CREATE_EXISTING: z.enum(['error', 'overwrite'], { error: 'must be error or overwrite' }).default('error'),
   MAX_BODY_BYTES: integer(1024, MAX_TEXT_BYTES).optional(),

@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { buildAdminApp } from './admin/app.ts';
 import { buildApp } from './app.ts';
+import { pruneAudit } from './audit/audit.ts';
 import { type Config, loadConfig } from './config.ts';
 import { serveLocalSocket } from './embedded/local-socket.ts';
 import { expireFiles } from './expiration/expiration.ts';
@@ -157,6 +158,9 @@ function startJobs(config: Config, database: Database, log: Logger): () => Promi
         hours: config.IDEMPOTENCY_HOURS,
         maxAnswers: config.MAX_TENANT_ANSWERS,
       });
+    },
+    audit: async () => {
+      await pruneAudit(database, config.AUDIT_DAYS);
     },
     history: async () => {
       const pruned = await pruneHistory(database, {

@@ -20,8 +20,9 @@ import { createLogger } from '../logger.ts';
 import type { Database } from '../postgres/database.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { ADMIN_API } from './api-description.ts';
+import { audit } from './audit.ts';
 import { adminAuthentication } from './authentication.ts';
-import { logSubject } from './log-subject.ts';
+import { auditRoutes } from './routes/audit.ts';
 import { changeRoutes } from './routes/changes.ts';
 import { consoleRoutes } from './routes/console.ts';
 import { diffRoutes } from './routes/diffs.ts';
@@ -56,6 +57,7 @@ const ROUTES = [
   diffRoutes,
   redactRoutes,
   changeRoutes,
+  auditRoutes,
 ];
 
 /**
@@ -99,7 +101,7 @@ export async function buildAdminApp(options: {
         maxWaitMs: config.MAX_QUEUE_MS,
         transferTimeoutMs: config.TRANSFER_TIMEOUT_MS,
       });
-      await api.register(logSubject);
+      await api.register(audit, { database });
       for (const routes of ROUTES) {
         await api.register(routes, { config, database });
       }

@@ -5,7 +5,7 @@ import { tenantDefaults } from '../tenants/effective-settings.ts';
 import { amount } from '../util/amount.ts';
 import type { Io } from './io.ts';
 import { printJson, printLine } from './output.ts';
-import { type Open, withDatabase } from './session.ts';
+import { audited, type Open, withDatabase } from './session.ts';
 
 /** `expire`: runs the service's hourly job now. */
 export function registerExpireCommand(program: Command, open: Open, io: Io = process): void {
@@ -20,16 +20,21 @@ export function registerExpireCommand(program: Command, open: Open, io: Io = pro
     .action(({ dryRun = false, json }: { dryRun?: boolean; json?: boolean }) =>
       withDatabase(open, async ({ config, database }) => {
         const verb = dryRun ? 'Would delete' : 'Deleted';
-        const expired = await expireFiles(database, {
-          defaultTtlDays: config.MEMORY_TTL_DAYS,
-          ...tenantDefaults(config),
-          dryRun,
-          onTenant: (tenant, { files, bytes }) => {
-            if (!json) printLine(io.stderr, `${tenant}: ${amount(files, 'file')}, ${amount(bytes, 'byte')}`);
-          },
+        const expired = await audited(database, 'expireFiles', { dryRun }, async (note) => {
+          const done = await expireFiles(database, {
+            defaultTtlDays: config.MEMORY_TTL_DAYS,
+            ...tenantDefaults(config),
+            dryRun,
+            onTenant: (tenant, { files, bytes }) => {
+              if (!json)
+                printLine(io.stderr, `${tenant}: ${amount(files, 'file')}, ${amount(bytes, 'byte')}`);
+            },
+          });
+          if (done === undefined)
+            throw new OperatorError('Another process is deleting expired files. Try again later.');
+          note({ details: { ...done } });
+          return done;
         });
-        if (expired === undefined)
-          throw new OperatorError('Another process is deleting expired files. Try again later.');
         if (json) return printJson(io.stdout, expired);
         printLine(
           io.stdout,

@@ -5,13 +5,14 @@ import { importEntries } from '../archive/import.ts';
 import { printable, type SourceEntry } from '../archive/source/entry.ts';
 import { readFolder } from '../archive/source/folder.ts';
 import { readTar } from '../archive/tar.ts';
+import type { AuditSubject } from '../audit/audit.ts';
 import { OperatorError } from '../errors.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { amount } from '../util/amount.ts';
 import { memoryPath, tenantId } from './arguments.ts';
 import { type Io, Progress, print } from './io.ts';
 import { operatorOrigin } from './operator.ts';
-import type { Open } from './session.ts';
+import { audited, type Open } from './session.ts';
 import { type TenantSession, withTenant } from './tenant-session.ts';
 
 interface ImportOptions {
@@ -47,8 +48,11 @@ Examples:
     )
     .action((tenant: string, source: string, options: ImportOptions) =>
       withTenant(open, tenant, async (session) => {
+        const { dryRun } = options;
         try {
-          await importFrom(session, source, options, io);
+          await audited(session.database, 'importMemory', { tenant, dryRun }, (note) =>
+            importFrom(session, source, options, io, note),
+          );
         } catch (error) {
           if (!(error instanceof OperatorError)) throw error;
           throw new OperatorError(`${error.message}\nNothing was imported.`);
@@ -67,6 +71,7 @@ async function importFrom(
   source: string,
   options: ImportOptions,
   io: Io,
+  note: (subject: AuditSubject) => void,
 ): Promise<void> {
   const { dryRun = false, into, strip } = options;
   const { tenant } = session;
@@ -80,6 +85,7 @@ async function importFrom(
     onProgress: (files, bytes) => progress.update(files, bytes),
   }).finally(() => progress.end());
   const { files, bytes, filePaths, directories, versions, historyLeftOut } = imported;
+  note({ details: { files, bytes, directories: directories.length, versions } });
   if (dryRun) await print(io.stdout, made(filePaths, directories));
   const verb = dryRun ? 'Would import' : 'Imported';
   const what = `${amount(files, 'file')} (${amount(bytes, 'byte')}) and ${amount(directories.length, 'directory', 'directories')}`;

@@ -7,7 +7,7 @@ import { parseDuration } from '../util/duration.ts';
 import { tenantId } from './arguments.ts';
 import type { Io } from './io.ts';
 import { printJson, printLine, printTable, time } from './output.ts';
-import { type Open, withDatabase } from './session.ts';
+import { audited, type Open, withDatabase } from './session.ts';
 
 interface CreateOptions {
   tenant?: string;
@@ -43,8 +43,6 @@ const describe = ({ isAdmin, ...row }: KeyRow) => ({
 /** `keys create|generate|list|revoke`. */
 export function registerKeyCommands(program: Command, open: Open, io: Io = process): void {
   const keys = program.command('keys').description('Create, list, and revoke API keys.');
-  const run = <T>(work: (keys: Keys) => Promise<T>) =>
-    withDatabase(open, ({ database }) => work(new Keys(database)));
 
   keys
     .command('create')
@@ -73,11 +71,19 @@ Examples:
       if ([tenant !== null, service, isAdmin].filter(Boolean).length !== 1) {
         command.error('error: give one of --tenant <tenant>, --service and --admin');
       }
-      return run(async (all) => {
+      return withDatabase(open, async ({ database }) => {
         const access = options.readOnly ? 'read_only' : options.access;
         const expiresAt = options.expires?.toISOString() ?? null;
-        const { key, id } = await all.issue({ tenant, isAdmin, access, label, expiresAt });
         const kind = kindOfKey({ tenant, isAdmin });
+        const subject = {
+          tenant: tenant ?? undefined,
+          details: { kind, access, label, expires_at: expiresAt },
+        };
+        const { key, id } = await audited(database, 'createKey', subject, async (note) => {
+          const issued = await new Keys(database).issue({ tenant, isAdmin, access, label, expiresAt });
+          note({ key: issued.id });
+          return issued;
+        });
         if (json) return printJson(io.stdout, { id, key, kind, tenant, access, label, expiresAt });
         printLine(io.stderr, `Created key ${id}. It cannot be shown again:`);
         printLine(io.stdout, key);
@@ -124,8 +130,8 @@ Examples:
     .argument('<id>', 'ID of the key, from `keys list`')
     .addHelpText('after', '\nExample:\n  memory-service keys revoke key_0123456789ab')
     .action((id: string) =>
-      run(async (all) => {
-        await all.revoke(id);
+      withDatabase(open, async ({ database }) => {
+        await audited(database, 'revokeKey', { key: id }, () => new Keys(database).revoke(id));
         printLine(io.stdout, `Revoked key ${id}. It stops working everywhere within AUTH_CACHE_SECONDS.`);
       }),
     );

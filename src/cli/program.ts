@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { OperatorError } from '../errors.ts';
 import { StartError } from '../open-database.ts';
+import { registerAuditCommand } from './audit-command.ts';
 import { firstSentence } from './completion.ts';
 import { registerCompletionCommand } from './completion-command.ts';
 import { registerExpireCommand } from './expire-command.ts';
@@ -105,6 +106,7 @@ export function createProgram({ version, open, openMigrated, serve, io }: CliCon
   registerHistoryCommands(program, open, io);
   registerRestoreCommand(program, open, io);
   registerRevertCommand(program, open, io);
+  registerAuditCommand(program, open, io);
   registerCompletionCommand(program, io);
   prepare(program, 'memory-service', io);
   return program;

@@ -6,7 +6,7 @@ import { amount } from '../util/amount.ts';
 import { tenantId } from './arguments.ts';
 import type { Io } from './io.ts';
 import { printJson, printLine } from './output.ts';
-import { type Open, withDatabase } from './session.ts';
+import { audited, type Open, withDatabase } from './session.ts';
 
 /** `history prune`: runs the service's hourly job now. */
 export function registerPruneCommand(program: Command, open: Open, io: Io = process): void {
@@ -22,13 +22,17 @@ export function registerPruneCommand(program: Command, open: Open, io: Io = proc
     .action((tenant: string | undefined, { json }: { json?: boolean }) =>
       withDatabase(open, async ({ config, database }) => {
         if (tenant !== undefined) await existingTenant(new Tenants(database), tenant);
-        const pruned = await pruneHistory(database, {
-          historyDays: config.HISTORY_DAYS,
-          maxHistoryBytes: config.MAX_TENANT_HISTORY_BYTES,
-          tenant,
+        const pruned = await audited(database, 'pruneHistory', { tenant }, async (note) => {
+          const done = await pruneHistory(database, {
+            historyDays: config.HISTORY_DAYS,
+            maxHistoryBytes: config.MAX_TENANT_HISTORY_BYTES,
+            tenant,
+          });
+          if (done === undefined)
+            throw new OperatorError('Another process is pruning the history. Try again later.');
+          note({ details: { ...done } });
+          return done;
         });
-        if (pruned === undefined)
-          throw new OperatorError('Another process is pruning the history. Try again later.');
         if (json) return printJson(io.stdout, pruned);
         printLine(
           io.stdout,

@@ -14,7 +14,7 @@ import { versionArgument } from './history-arguments.ts';
 import { type Io, print } from './io.ts';
 import { operatorOrigin } from './operator.ts';
 import { printJson, printLine } from './output.ts';
-import type { Open } from './session.ts';
+import { audited, type Open } from './session.ts';
 import { withTenant } from './tenant-session.ts';
 
 interface Options {
@@ -69,7 +69,9 @@ Examples:
           const question = `Permanently redact version ${id} of ${tenant}, and all with the same content?`;
           await confirm(io, question, 'Nothing was redacted.');
         }
-        const redacted = await redactVersion(database, tenant, id, operatorOrigin());
+        const redacted = await audited(database, 'redactVersion', { tenant, details: { version: id } }, () =>
+          redactVersion(database, tenant, id, operatorOrigin()),
+        );
         if (json) return printJson(io.stdout, redacted);
         printLine(io.stdout, `Redacted versions: ${redacted.versions}, stored answers: ${redacted.answers}.`);
         if (redacted.samePath > 0) {
@@ -107,7 +109,9 @@ async function redactPath(
     const question = `Permanently remove the names of past directories at ${path} and below it from ${tenant}?`;
     await confirm(io, question, 'Nothing was redacted.');
   }
-  const redacted = await redactDirectories(database, tenant, path);
+  const redacted = await audited(database, 'redactDirectories', { tenant }, () =>
+    redactDirectories(database, tenant, path),
+  );
   if (json) return printJson(io.stdout, redacted);
   const { directories, answers } = redacted;
   printLine(io.stdout, `Redacted directories: ${directories}, stored answers: ${answers}.`);

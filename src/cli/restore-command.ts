@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { ChangeOptions, Changes } from '../history/apply.ts';
-import { summary } from '../history/outcome-text.ts';
+import { countsOf, summary } from '../history/outcome-text.ts';
 import { restoreAt } from '../history/restore.ts';
 import { fullVersionId } from '../history/version-ids.ts';
 import { restoreVersion } from '../history/version-restore.ts';
@@ -11,7 +11,7 @@ import { CHANGE_LINES, changeLines, changeOptions, DRY_RUN } from './changes-out
 import { TIME_HELP, timeArgument, timeOf, VERSION_HELP, versionArgument } from './history-arguments.ts';
 import { type Io, print } from './io.ts';
 import { formatJson } from './output.ts';
-import { type Open, withDatabase } from './session.ts';
+import { audited, type Open, withDatabase } from './session.ts';
 
 interface Options {
   at?: string;
@@ -54,7 +54,11 @@ Examples:
       }
       return withDatabase(open, async ({ config, database }) => {
         const { dryRun = false, json = false } = options;
-        const changes = await restore(database, tenant, path, options, changeOptions(config, dryRun));
+        const changes = await audited(database, 'restore', { tenant, dryRun }, async (note) => {
+          const made = await restore(database, tenant, path, options, changeOptions(config, dryRun));
+          note({ details: countsOf(made) });
+          return made;
+        });
         if (json) return print(io.stdout, [formatJson({ tenant, dryRun, ...changes })]);
         await print(io.stdout, changeLines(changes.files));
         io.stderr.write(`${dryRun ? 'Would restore' : 'Restored'} ${tenant}: ${summary(changes)}.\n`);

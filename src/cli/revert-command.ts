@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { OperatorError } from '../errors.ts';
 import { History } from '../history/history.ts';
-import { conflictText, summary } from '../history/outcome-text.ts';
+import { conflictText, countsOf, summary } from '../history/outcome-text.ts';
 import { revert } from '../history/revert.ts';
 import { shownTime } from '../history/time.ts';
 import { amount } from '../util/amount.ts';
@@ -11,7 +11,7 @@ import { TIME_HELP, timeArgument, timeOf } from './history-arguments.ts';
 import { checkActor } from './history-subjects.ts';
 import { type Io, Progress, print } from './io.ts';
 import { formatJson } from './output.ts';
-import { type Open, withDatabase } from './session.ts';
+import { audited, type Open, withDatabase } from './session.ts';
 
 const CONFLICTS = 3;
 
@@ -46,7 +46,11 @@ Examples:
         const progress = new Progress(io.stderr, 'Read', 'version');
         const onProgress = (versions: number) => progress.update(versions);
         const change = { ...changeOptions(config, dryRun), onProgress };
-        const reverted = await revert(database, tenant, { by, since }, change).finally(() => progress.end());
+        const reverted = await audited(database, 'revert', { tenant, dryRun }, async (note) => {
+          const made = await revert(database, tenant, { by, since }, change).finally(() => progress.end());
+          note({ details: { ...countsOf(made), conflicts: made.conflicts.length } });
+          return made;
+        });
         const { conflicts } = reverted;
         if (reverted.files.length + conflicts.length === 0)
           await checkActor(new History(database), tenant, by);

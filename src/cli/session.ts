@@ -1,6 +1,10 @@
+import { hostname } from 'node:os';
+import { type AuditSubject, beginAudit } from '../audit/audit.ts';
 import type { Config } from '../config.ts';
 import { OperatorError, ServiceError } from '../errors.ts';
 import type { Database } from '../postgres/database.ts';
+import { asDatabaseError } from '../postgres/errors.ts';
+import { operatorOrigin } from './operator.ts';
 
 /** Opens the database that the environment configures. */
 export type Open = () => Promise<{ config: Config; database: Database }>;
@@ -18,4 +22,44 @@ export async function withDatabase<T>(
   } finally {
     await session.database.close();
   }
+}
+
+/**
+ * Makes a change, and records it in the audit trail.
+ *
+ * @param action the name of the operation in admin-openapi.yaml, where it has one
+ * @param work is given a function that adds to what is recorded
+ */
+export async function audited<T>(
+  database: Database,
+  action: string,
+  { dryRun = false, ...subject }: AuditSubject & { dryRun?: boolean | undefined },
+  work: (note: (more: AuditSubject) => void) => Promise<T>,
+): Promise<T> {
+  const { actor } = operatorOrigin();
+  const intent = {
+    actor,
+    action,
+    channel: 'command_line',
+    address: hostname(),
+    requestId: null,
+    dryRun,
+  } as const;
+  const event = await beginAudit(database, intent, subject);
+  let noted = subject;
+  try {
+    const result = await work((more) => {
+      noted = { ...noted, ...more, details: { ...noted.details, ...more.details } };
+    });
+    await event.finish('ok', noted);
+    return result;
+  } catch (error) {
+    await event.finish(codeOf(error), noted).catch(() => {});
+    throw error;
+  }
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof OperatorError) return error.problemCode;
+  return error instanceof ServiceError ? error.code : asDatabaseError(error).code;
 }

@@ -5,7 +5,7 @@ import { tenantId } from './arguments.ts';
 import { confirm } from './confirm.ts';
 import type { Io } from './io.ts';
 import { printLine } from './output.ts';
-import { type Open, withDatabase } from './session.ts';
+import { audited, type Open, withDatabase } from './session.ts';
 import { registerTenantCopyCommands } from './tenant-copy-commands.ts';
 import { registerTenantListCommand } from './tenant-list-command.ts';
 import { registerTenantCreateCommand, registerTenantSetCommand } from './tenant-settings-commands.ts';
@@ -37,7 +37,14 @@ function registerSuspend(tenants: Command, open: Open, io: Io): void {
       .addHelpText('after', `\nExample:\n  memory-service tenants ${name} acme`)
       .action((tenant: string) =>
         withDatabase(open, async ({ database }) => {
-          if (!(await new Tenants(database).suspend(tenant, suspended))) throw noTenant(tenant);
+          await audited(
+            database,
+            `${name}Tenant`,
+            { tenant, details: { suspended: { new: suspended } } },
+            async () => {
+              if (!(await new Tenants(database).suspend(tenant, suspended))) throw noTenant(tenant);
+            },
+          );
           printLine(io.stdout, `${done} tenant ${tenant}. It takes effect within AUTH_CACHE_SECONDS.`);
         }),
       );
@@ -59,8 +66,12 @@ function registerDelete(tenants: Command, open: Open, io: Io): void {
           const what = `${amount(files, 'file')} (${amount(bytes, 'byte')})`;
           await confirm(io, `Permanently delete tenant ${tenant} with ${what}?`, 'Nothing was deleted.');
         }
-        const erased = await all.delete(tenant);
-        if (erased === undefined) throw noTenant(tenant);
+        const erased = await audited(database, 'deleteTenant', { tenant }, async (note) => {
+          const rows = await all.delete(tenant);
+          if (rows === undefined) throw noTenant(tenant);
+          note({ details: { ...rows } });
+          return rows;
+        });
         printLine(
           io.stdout,
           `Deleted tenant ${tenant}: 1 row of tenants, ${erased.entries} rows of entries, ${erased.versions} rows of versions, ${erased.directories} rows of past_directories, ${erased.answers} rows of idempotency_keys, ${erased.keys} rows of api_keys.`,

@@ -8,7 +8,7 @@ import { newTenantId, tenantId } from './arguments.ts';
 import type { Io } from './io.ts';
 import { operatorOrigin } from './operator.ts';
 import { printJson, printLine } from './output.ts';
-import { type Open, withDatabase } from './session.ts';
+import { audited, type Open, withDatabase } from './session.ts';
 
 /** `tenants copy` and `tenants rename`. */
 export function registerTenantCopyCommands(tenants: Command, open: Open, io: Io): void {
@@ -40,7 +40,12 @@ export function registerTenantCopyCommands(tenants: Command, open: Open, io: Io)
       .addHelpText('after', `\nExample:\n  memory-service tenants ${name} acme acme-2026`)
       .action((from: string, to: string, { json }: { json?: boolean }) =>
         withDatabase(open, async ({ database }) => {
-          const copied = expectCopied(await work(database, from, to), from, to);
+          const copied = await audited(
+            database,
+            `${name}Tenant`,
+            { tenant: from, details: { to } },
+            async () => expectCopied(await work(database, from, to), from, to),
+          );
           if (json) return printJson(io.stdout, { from, to, ...copied });
           const { files, bytes, keys } = copied;
           const moved = name === 'rename' ? `, ${amount(keys, 'key')}` : '';

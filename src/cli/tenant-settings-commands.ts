@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { changedValues } from '../audit/audit.ts';
 import { OperatorError } from '../errors.ts';
 import { SETTING_NAMES, type TenantSettings } from '../tenants/queries.ts';
 import { existingTenant, noTenant, Tenants } from '../tenants/tenants.ts';
@@ -7,7 +8,7 @@ import { historyDays, limit, newTenantId, tenantId } from './arguments.ts';
 import { confirm } from './confirm.ts';
 import type { Io } from './io.ts';
 import { printLine } from './output.ts';
-import { type Open, withDatabase } from './session.ts';
+import { audited, type Open, withDatabase } from './session.ts';
 import { addSelectionOptions, isSelective, type Selection, selectTenants } from './tenant-selection.ts';
 
 interface LimitOptions {
@@ -75,7 +76,10 @@ export function registerTenantCreateCommand(tenants: Command, open: Open, io: Io
     .addHelpText('after', '\nExample:\n  memory-service tenants create acme --max-files 500')
     .action((tenant: string, options: LimitOptions) =>
       withDatabase(open, async ({ database }) => {
-        await new Tenants(database).createWith(tenant, settingsFrom(options));
+        const settings = settingsFrom(options);
+        await audited(database, 'createTenant', { tenant, details: settings }, () =>
+          new Tenants(database).createWith(tenant, settings),
+        );
         printLine(io.stdout, `Created tenant ${tenant}.`);
       }),
     );
@@ -128,7 +132,12 @@ Examples:
         if (!isNamed && !options.yes) {
           await confirm(io, `Change ${amount(chosen.length, 'tenant')}?`, 'Nothing was changed.');
         }
-        for (const { id } of chosen) if (!(await all.set(id, settings))) throw noTenant(id);
+        for (const { id, ...before } of chosen) {
+          const details = changedValues(before, settings);
+          await audited(database, 'updateTenant', { tenant: id, details }, async () => {
+            if (!(await all.set(id, settings))) throw noTenant(id);
+          });
+        }
         const [first] = chosen;
         const what = chosen.length === 1 ? `tenant ${first?.id}` : amount(chosen.length, 'tenant');
         printLine(io.stdout, `Changed ${what}. It takes effect within AUTH_CACHE_SECONDS.`);

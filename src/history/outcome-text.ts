@@ -26,6 +26,15 @@ export function summary({ files, directoriesMade, directoriesRemoved }: Changes)
   return counts.length === 0 ? 'nothing to change' : counts.join(', ');
 }
 
+/** What changed, as numbers only. */
+export function countsOf({ files, directoriesMade, directoriesRemoved }: Changes) {
+  return {
+    files: files.length,
+    directories_made: directoriesMade.length,
+    directories_removed: directoriesRemoved.length,
+  };
+}
+
 /** What stays of what an actor did, and why. */
 export function conflictText(conflict: Conflict): string {
   const path = conflict.path ?? `the file ${conflict.memoryId}`;

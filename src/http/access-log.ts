@@ -6,6 +6,8 @@ export interface AccessLogEntry {
   command?: string;
   /** Who administers: the id of the key, or what else is known. */
   actor?: string;
+  /** The id of the key that an administrator made or changed. */
+  key?: string;
   /** `ok`, `error` (a result that reports a failure) or a problem's code. */
   outcome?: string;
   traceId?: string;
@@ -32,7 +34,7 @@ export const accessLog = fp(
       done();
     });
     app.addHook('onResponse', (request, reply, done) => {
-      const { tenant, command, actor, outcome, traceId } = request.logEntry;
+      const { tenant, command, actor, key, outcome, traceId } = request.logEntry;
       const line = {
         reqId: request.id,
         method: request.method,
@@ -41,6 +43,7 @@ export const accessLog = fp(
         tenant,
         command,
         actor,
+        key,
         outcome,
         trace_id: traceId,
         durationMs: Math.round(reply.elapsedTime * 1000) / 1000,

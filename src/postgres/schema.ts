@@ -220,3 +220,27 @@ export const apiKeys = pgTable(
     check('api_keys_admin', sql`NOT ${t.isAdmin} OR ${t.tenantId} IS NULL`),
   ],
 );
+
+/**
+ * What administrators changed, and who (src/audit). Written before the change and again after it. Like API keys, it is not sharded by
+ * tenant: the record of a tenant outlives it.
+ */
+export const auditEvents = pgTable(
+  'audit_events',
+  {
+    id: uuid('id').primaryKey(),
+    at: timestamp('at', { withTimezone: true }).notNull().defaultNow(),
+    actor: jsonb('actor').notNull(),
+    action: key('action').notNull(),
+    channel: key('channel').notNull(),
+    address: key('address').notNull(),
+    requestId: key('request_id'),
+    dryRun: boolean('dry_run').notNull(),
+    tenantId: key('tenant_id'),
+    keyId: key('key_id'),
+    details: jsonb('details').notNull().default({}),
+    /** Null until the change has ended. */
+    outcome: key('outcome'),
+  },
+  (t) => [index('audit_events_at').on(t.at, t.id), index('audit_events_tenant').on(t.tenantId, t.at, t.id)],
+);

@@ -21,6 +21,7 @@ const LAYERS = [
   'store',
   'history',
   'auth',
+  'audit',
   'expiration',
   'archive',
   'files',

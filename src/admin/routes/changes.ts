@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ServiceError } from '../../errors.ts';
 import type { ChangeOptions, Changes } from '../../history/apply.ts';
-import { conflictText, summary } from '../../history/outcome-text.ts';
+import { conflictText, countsOf, summary } from '../../history/outcome-text.ts';
 import { restoreAt } from '../../history/restore.ts';
 import { revert } from '../../history/revert.ts';
 import type { Conflict } from '../../history/undo.ts';
@@ -9,6 +9,7 @@ import { restoreVersion } from '../../history/version-restore.ts';
 import { ROOT } from '../../memory/path.ts';
 import { tenantDefaults } from '../../tenants/effective-settings.ts';
 import { existingTenant, Tenants } from '../../tenants/tenants.ts';
+import { noteAudit } from '../audit.ts';
 import { originOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
 import { departureOf } from '../departure.ts';
@@ -124,6 +125,7 @@ export const changeRoutes = adminRoutes((app, { config, database }) => {
           ? restoreAt(database, tenant, { path: where ?? ROOT, at: at ?? now }, options)
           : restoreVersion(database, tenant, { version, path: where }, options),
       );
+      noteAudit(request, { details: countsOf(changes) });
       return changesRecord(changes, dry_run);
     },
   );
@@ -161,6 +163,7 @@ export const changeRoutes = adminRoutes((app, { config, database }) => {
       const reverted = await turns.run(tenant, departureOf(request, reply), () =>
         revert(database, tenant, { by, since: since ?? now }, options),
       );
+      noteAudit(request, { details: { ...countsOf(reverted), conflicts: reverted.conflicts.length } });
       return { ...changesRecord(reverted, dry_run), conflicts: reverted.conflicts.map(conflictRecord) };
     },
   );

@@ -7,6 +7,7 @@ import { Transfer } from '../../archive/transfer.ts';
 import { ServiceError } from '../../errors.ts';
 import { tenantDefaults } from '../../tenants/effective-settings.ts';
 import { existingTenant, Tenants } from '../../tenants/tenants.ts';
+import { noteAudit } from '../audit.ts';
 import { originOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
 import { departureOf } from '../departure.ts';
@@ -103,6 +104,7 @@ export const importRoutes = adminRoutes((app, { config, database }) => {
           readTar(Readable.from(chunksOf(request.raw))),
           options,
         );
+        noteAudit(request, { details: { files, bytes, directories: directories.length, versions } });
         const history = { versions, history_left_out: historyLeftOut };
         return { dry_run: dryRun, files, bytes, directories, ...history, masked };
       };

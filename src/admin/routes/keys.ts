@@ -3,6 +3,7 @@ import type { KeyRow } from '../../auth/api-key-queries.ts';
 import { Keys, kindOfKey } from '../../auth/api-keys.ts';
 import { ServiceError } from '../../errors.ts';
 import { existingTenant, Tenants } from '../../tenants/tenants.ts';
+import { noteAudit } from '../audit.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
 import { access, next, pageFields, tenantId, text, time } from '../fields.ts';
@@ -93,11 +94,17 @@ export const keyRoutes = adminRoutes((app, { database }) => {
         },
       },
     },
-    async ({ body: { kind: given, tenant = null, access: allowed, label, expires_at } }, reply) => {
+    async (request, reply) => {
+      const { kind: given, tenant = null, access: allowed, label, expires_at } = request.body;
+      noteAudit(request, {
+        tenant: tenant ?? undefined,
+        details: { kind: given, access: allowed, label, expires_at },
+      });
       if (tenant !== null) await existingTenant(tenants, tenant);
       const expiresAt = instant(expires_at);
       const isAdmin = given === 'admin';
       const { id, key } = await keys.issue({ tenant, isAdmin, access: allowed, label, expiresAt });
+      noteAudit(request, { key: id });
       reply.code(201);
       return { id, kind: given, tenant, access: allowed, label, expires_at: expiresAt, key };
     },

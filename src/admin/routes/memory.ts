@@ -6,6 +6,7 @@ import { contentAt, contentOf, type ListedEntry, listPage } from '../../files/li
 import { History } from '../../history/history.ts';
 import { tenantDefaults } from '../../tenants/effective-settings.ts';
 import { existingTenant, Tenants } from '../../tenants/tenants.ts';
+import { noteAudit } from '../audit.ts';
 import { originOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
@@ -166,6 +167,7 @@ export const memoryRoutes = adminRoutes((app, { config, database }) => {
       const tenant = await existingTenant(tenants, request.params.tenant);
       const session = { config, database, tenant, transfer, origin: originOf(request) };
       const message = await deleteAt(session, path, { recursive, expected });
+      noteAudit(request, { details: { recursive } });
       return { path, action: 'deleted', message };
     },
   );

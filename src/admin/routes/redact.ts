@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ServiceError } from '../../errors.ts';
 import { redactDirectories, redactVersion } from '../../history/redact.ts';
 import { existingTenant, Tenants } from '../../tenants/tenants.ts';
+import { noteAudit } from '../audit.ts';
 import { originOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
 import { memoryPath, tenantParams } from '../fields.ts';
@@ -50,6 +51,7 @@ export const redactRoutes = adminRoutes((app, { database }) => {
       const { tenant, version } = request.params;
       await existingTenant(tenants, tenant);
       const redacted = await redactVersion(database, tenant, version, originOf(request));
+      noteAudit(request, { details: { version, versions: redacted.versions } });
       return { versions: redacted.versions, same_path: redacted.samePath, answers: redacted.answers };
     },
   );
@@ -78,9 +80,12 @@ export const redactRoutes = adminRoutes((app, { database }) => {
         },
       },
     },
-    async ({ params: { tenant }, body: { path } }) => {
+    async (request) => {
+      const { tenant } = request.params;
       await existingTenant(tenants, tenant);
-      return redactDirectories(database, tenant, path);
+      const redacted = await redactDirectories(database, tenant, request.body.path);
+      noteAudit(request, { details: { directories: redacted.directories } });
+      return redacted;
     },
   );
 });

@@ -1,5 +1,6 @@
 import { findListedTenant } from '../../tenants/listing.ts';
 import { noTenant, Tenants } from '../../tenants/tenants.ts';
+import { noteAudit } from '../audit.ts';
 import { adminRoutes } from '../context.ts';
 import { tenantParams } from '../fields.ts';
 import { errorResponses, json, noSuchTenant } from '../responses.ts';
@@ -25,8 +26,11 @@ export const suspensionRoutes = adminRoutes((app, { config, database }) => {
           response: { 200: json('The tenant.', tenantSchema), ...errorResponses('changes', [noSuchTenant]) },
         },
       },
-      async ({ params: { tenant } }) => {
+      async (request) => {
+        const { tenant } = request.params;
+        const before = await tenants.find(tenant);
         if (!(await tenants.suspend(tenant, suspended))) throw noTenant(tenant);
+        noteAudit(request, { details: { suspended: { old: before?.suspendedAt != null, new: suspended } } });
         return tenantRecord(await findListedTenant(database, tenant), config);
       },
     );

@@ -1,12 +1,14 @@
 import { z } from 'zod';
+import { changedValues } from '../../audit/audit.ts';
 import { ServiceError } from '../../errors.ts';
 import { findListedTenant, listTenants } from '../../tenants/listing.ts';
 import { noTenant, Tenants } from '../../tenants/tenants.ts';
+import { noteAudit } from '../audit.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
 import { next, pageFields, tenantId, tenantParams, text } from '../fields.ts';
 import { errorResponses, json, noSuchTenant } from '../responses.ts';
-import { settingsChangeSchema, settingsOf } from '../settings.ts';
+import { settingsChangeSchema, settingsOf, settingsRecord } from '../settings.ts';
 import { tenantRecord, tenantSchema } from '../tenant-record.ts';
 
 const position = z.strictObject({ key: z.number(), id: z.string() });
@@ -84,7 +86,9 @@ export const tenantRoutes = adminRoutes((app, { config, database }) => {
         },
       },
     },
-    async ({ body: { id, settings } }, reply) => {
+    async (request, reply) => {
+      const { id, settings } = request.body;
+      noteAudit(request, { tenant: id, details: settings });
       await tenants.createWith(id, settingsOf(settings));
       reply.code(201).header('Location', `/v1/tenants/${encodeURIComponent(id)}`);
       return answer(id);
@@ -118,8 +122,12 @@ export const tenantRoutes = adminRoutes((app, { config, database }) => {
         response: { 200: json('The tenant.', tenantSchema), ...errorResponses('takes JSON', [noSuchTenant]) },
       },
     },
-    async ({ params: { tenant }, body: { settings } }) => {
-      if (!(await tenants.set(tenant, settingsOf(settings)))) throw noTenant(tenant);
+    async (request) => {
+      const { tenant } = request.params;
+      const { settings } = request.body;
+      const before = await tenants.find(tenant);
+      if (before === undefined || !(await tenants.set(tenant, settingsOf(settings)))) throw noTenant(tenant);
+      noteAudit(request, { details: changedValues(settingsRecord(before), settings) });
       return answer(tenant);
     },
   );
@@ -139,9 +147,11 @@ export const tenantRoutes = adminRoutes((app, { config, database }) => {
         },
       },
     },
-    async ({ params: { tenant } }) => {
+    async (request) => {
+      const { tenant } = request.params;
       const erased = await tenants.delete(tenant);
       if (erased === undefined) throw noTenant(tenant);
+      noteAudit(request, { details: { ...erased } });
       return { id: tenant, erased };
     },
   );

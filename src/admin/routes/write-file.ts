@@ -4,6 +4,7 @@ import { OperatorError, ServiceError } from '../../errors.ts';
 import { createAt, replaceAt } from '../../files/changes.ts';
 import { tenantDefaults } from '../../tenants/effective-settings.ts';
 import { existingTenant, Tenants } from '../../tenants/tenants.ts';
+import { noteAudit } from '../audit.ts';
 import { originOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
 import { memoryPath, tenantParams } from '../fields.ts';
@@ -64,6 +65,7 @@ export const writeFileRoutes = adminRoutes((app, { config, database }) => {
           code: 'precondition_failed',
         });
       }
+      noteAudit(request, { details: { file: written.action } });
       reply.code(isNew ? 201 : 200).header('ETag', entityTag(written.sha256));
       return { path, action: written.action, message: written.message };
     },

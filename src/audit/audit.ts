@@ -1,0 +1,202 @@
+import { randomUUID } from 'node:crypto';
+import type { Actor } from '../memory/origin.ts';
+import { databaseTime } from '../postgres/clock.ts';
+import type { Database } from '../postgres/database.ts';
+import { defineQuery } from '../postgres/query.ts';
+import { time } from '../postgres/time.ts';
+import { storedActor } from '../store/origin.ts';
+import { snakeCase } from '../util/snake-case.ts';
+
+/** How a change came in. `console` is the page, which calls the admin API. */
+export type AuditChannel = 'admin_api' | 'console' | 'command_line';
+
+/** What an administrator is about to do. No field holds contents, paths or secrets. */
+export interface AuditIntent {
+  actor: Actor;
+  /** The name of the operation in admin-openapi.yaml; the command line uses the same. */
+  action: string;
+  channel: AuditChannel;
+  /** The IP address of the caller, or the host that ran the command. */
+  address: string;
+  requestId: string | null;
+  dryRun: boolean;
+}
+
+/** What an administrative change is about, and what it changed: `{ old, new }` for what had a value before. */
+export interface AuditSubject {
+  tenant?: string | undefined;
+  key?: string | undefined;
+  details?: Record<string, unknown>;
+}
+
+export interface AuditEvent extends AuditIntent {
+  id: string;
+  /** ISO 8601, UTC, to the microsecond. */
+  at: string;
+  tenant: string | null;
+  key: string | null;
+  details: Record<string, unknown>;
+  /** `ok`, or the code of the error. Null while it runs, or when the process ended before it did. */
+  outcome: string | null;
+}
+
+/** The details of a change of settings: what each was, and what it is now. */
+export function changedValues<Name extends string>(
+  before: { [name in Name]?: unknown },
+  after: { [name in Name]?: unknown },
+): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(after).map(([name, value]) => [
+      snakeCase(name),
+      { old: before[name as Name] ?? null, new: value },
+    ]),
+  );
+}
+
+const insertQuery = defineQuery<{
+  id: string;
+  actor: string;
+  action: string;
+  channel: string;
+  address: string;
+  requestId: string | null;
+  dryRun: boolean;
+  tenant: string | null;
+  key: string | null;
+}>(
+  'insert_audit_event',
+  ['id', 'actor', 'action', 'channel', 'address', 'requestId', 'dryRun', 'tenant', 'key'],
+  `
+INSERT INTO audit_events (id, actor, action, channel, address, request_id, dry_run, tenant_id, key_id)
+VALUES ($1::text::uuid, $2::text::jsonb, $3, $4, $5, $6, $7::boolean, $8, $9)
+`,
+);
+
+const finishQuery = defineQuery<{
+  id: string;
+  outcome: string;
+  tenant: string | null;
+  key: string | null;
+  details: string;
+}>(
+  'finish_audit_event',
+  ['id', 'outcome', 'tenant', 'key', 'details'],
+  `
+UPDATE audit_events
+SET outcome = $2, tenant_id = COALESCE($3, tenant_id), key_id = COALESCE($4, key_id), details = $5::text::jsonb
+WHERE id = $1::text::uuid
+`,
+);
+
+/** Which events to list; null: any. */
+export interface AuditFilter {
+  tenant: string | null;
+  key: string | null;
+  /** The id of a key, the subject of a token, or the name of an operator. */
+  actor: string | null;
+  action: string | null;
+  /** `ok`, `failed` (anything else that has ended), or a code. */
+  outcome: string | null;
+  /** ISO 8601; `until` is exclusive. */
+  since: string | null;
+  until: string | null;
+}
+
+/** Where a page ends: the next one begins after it. */
+export interface AuditPosition {
+  at: string;
+  id: string;
+}
+
+const listQuery = defineQuery<
+  { [name in keyof AuditFilter]: string | null } & {
+    afterAt: string | null;
+    afterId: string | null;
+    limit: number;
+  },
+  AuditEvent
+>(
+  'list_audit_events',
+  ['tenant', 'key', 'actor', 'action', 'outcome', 'since', 'until', 'afterAt', 'afterId', 'limit'],
+  `
+SELECT id::text, ${time('at')} AS at, actor, action, channel, address, request_id AS "requestId", dry_run AS "dryRun",
+  tenant_id AS tenant, key_id AS key, details, outcome
+FROM audit_events
+WHERE ($1::text IS NULL OR tenant_id = $1) AND ($2::text IS NULL OR key_id = $2)
+  AND ($3::text IS NULL OR $3 IN (actor ->> 'id', actor ->> 'subject', actor ->> 'name'))
+  AND ($4::text IS NULL OR action = $4)
+  AND ($5::text IS NULL OR outcome = $5 OR ($5 = 'failed' AND outcome <> 'ok'))
+  AND ($6::text IS NULL OR at >= $6::text::timestamptz) AND ($7::text IS NULL OR at < $7::text::timestamptz)
+  AND ($8::text IS NULL OR (at, id) < ($8::text::timestamptz, $9::text::uuid))
+ORDER BY at DESC, id DESC LIMIT $10::bigint
+`,
+);
+
+const EVENTS_A_BATCH = 1000;
+
+const pruneQuery = defineQuery<{ before: string; limit: number }>(
+  'prune_audit_events',
+  ['before', 'limit'],
+  `
+DELETE FROM audit_events WHERE id = ANY (
+  ARRAY(SELECT id FROM audit_events WHERE at < $1::text::timestamptz ORDER BY at LIMIT $2::bigint)
+)
+`,
+);
+
+/** An event that is recorded as begun. */
+export interface OpenAuditEvent {
+  /** Records how it ended. */
+  finish(outcome: string, subject: AuditSubject): Promise<void>;
+}
+
+/**
+ * Records that an administrative change begins: before it is made, so that none is without a record. Throws `DatabaseError`, and then the
+ * change must not be made.
+ */
+export async function beginAudit(
+  database: Database,
+  intent: AuditIntent,
+  { tenant, key }: AuditSubject,
+): Promise<OpenAuditEvent> {
+  const id = randomUUID();
+  const about = { tenant: tenant ?? null, key: key ?? null };
+  await database.query(insertQuery, { ...intent, ...about, id, actor: storedActor(intent.actor) });
+  return {
+    async finish(outcome, subject) {
+      const params = {
+        id,
+        outcome,
+        tenant: subject.tenant ?? null,
+        key: subject.key ?? null,
+        details: JSON.stringify(subject.details ?? {}),
+      };
+      await database.query(finishQuery, params);
+    },
+  };
+}
+
+/** A page of events, the newest first. */
+export async function listAudit(
+  database: Database,
+  filter: AuditFilter,
+  { limit, after }: { limit: number; after: AuditPosition | null },
+): Promise<{ events: AuditEvent[]; next: AuditPosition | null }> {
+  const params = { ...filter, afterAt: after?.at ?? null, afterId: after?.id ?? null, limit };
+  const { rows: events } = await database.query(listQuery, params);
+  const last = events.length < limit ? undefined : events.at(-1);
+  return { events, next: last === undefined ? null : { at: last.at, id: last.id } };
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Deletes the events of more than `days` ago, in batches. Returns how many that were. */
+export async function pruneAudit(database: Database, days: number): Promise<number> {
+  const before = new Date((await databaseTime(database)).getTime() - days * DAY_MS).toISOString();
+  let pruned = 0;
+  for (;;) {
+    const { count } = await database.query(pruneQuery, { before, limit: EVENTS_A_BATCH });
+    pruned += count;
+    if (count < EVENTS_A_BATCH) return pruned;
+  }
+}

@@ -1,0 +1,169 @@
+/** Every administrative change is recorded: who, what, on which tenant or key, what changed, from where, and with what outcome. */
+import { expect, it } from 'vitest';
+import { pruneAudit } from '../../src/audit/audit.ts';
+import { makeKey, useAdmin } from '../support/admin.ts';
+import { runOn } from '../support/program.ts';
+import { describeService, freshTenant } from '../support/service.ts';
+
+describeService(
+  'the audit trail',
+  (service) => {
+    const admin = useAdmin(service);
+    const create = async () => {
+      const id = freshTenant('audit');
+      expect((await admin().call('POST', '/tenants', { body: { id } })).status).toBe(201);
+      return id;
+    };
+    const events = async (query: string) => {
+      const { status, body } = await admin().call('GET', `/audit?${query}`);
+      expect(status).toBe(200);
+      return body.events as Record<string, unknown>[];
+    };
+
+    it('says who changed what, from where, and what was there before', async () => {
+      const id = await create();
+      for (const settings of [{ max_files: 10 }, { max_files: null, redact: 'mask' }]) {
+        expect((await admin().call('PATCH', `/tenants/${id}`, { body: { settings } })).status).toBe(200);
+      }
+      const common = {
+        id: expect.any(String),
+        at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/),
+        actor: { type: 'api_key', id: admin().key.id, label: 'control plane' },
+        channel: 'admin_api',
+        address: '127.0.0.1',
+        request_id: expect.any(String),
+        dry_run: false,
+        tenant: id,
+        key: null,
+        outcome: 'ok',
+      };
+      expect(await events(`tenant=${id}`)).toStrictEqual([
+        {
+          ...common,
+          action: 'updateTenant',
+          details: { max_files: { old: 10, new: null }, redact: { old: null, new: 'mask' } },
+        },
+        { ...common, action: 'updateTenant', details: { max_files: { old: null, new: 10 } } },
+        { ...common, action: 'createTenant', details: {} },
+      ]);
+    });
+
+    it('records keys by their ids, never the keys', async () => {
+      const id = await create();
+      const body = { kind: 'tenant', tenant: id, label: 'worker' };
+      const issued = (await admin().call('POST', '/keys', { body })).body;
+      await admin().call('DELETE', `/keys/${issued.id}`);
+      const recorded = await events(`key=${issued.id}`);
+      expect(recorded.map(({ action, tenant, details }) => ({ action, tenant, details }))).toStrictEqual([
+        { action: 'revokeKey', tenant: null, details: {} },
+        {
+          action: 'createKey',
+          tenant: id,
+          details: { kind: 'tenant', access: 'read_write', label: 'worker', expires_at: null },
+        },
+      ]);
+      expect(JSON.stringify(recorded)).not.toContain(String(issued.key));
+    });
+
+    it('records what was refused, and dry runs, but no content and no path', async () => {
+      const id = await create();
+      const path = '/memories/secret-name.md';
+      const file = `/tenants/${id}/file?path=${encodeURIComponent(path)}`;
+      const headers = { 'if-none-match': '*' };
+      for (const status of [201, 412]) {
+        const written = await admin().call('PUT', file, {
+          body: 'secret words',
+          type: 'text/plain',
+          headers,
+        });
+        expect(written.status).toBe(status);
+      }
+      const restore = { at: '0s', dry_run: true };
+      expect((await admin().call('POST', `/tenants/${id}/restore`, { body: restore })).status).toBe(200);
+      const recorded = await events(`tenant=${id}`);
+      expect(
+        recorded.map(({ action, dry_run, outcome, details }) => [action, dry_run, outcome, details]),
+      ).toStrictEqual([
+        ['restore', true, 'ok', { files: 0, directories_made: 0, directories_removed: 0 }],
+        ['writeFile', false, 'precondition_failed', {}],
+        ['writeFile', false, 'ok', { file: 'created' }],
+        ['createTenant', false, 'ok', {}],
+      ]);
+      expect(JSON.stringify(recorded)).not.toMatch(/secret/);
+      expect((await events(`tenant=${id}&outcome=failed`)).length).toBe(1);
+    });
+
+    it('does not record what only reads', async () => {
+      const id = await create();
+      await admin().call('GET', `/tenants/${id}`);
+      await admin().call('GET', `/tenants/${id}/tree`);
+      expect((await events(`tenant=${id}`)).map(({ action }) => action)).toStrictEqual(['createTenant']);
+    });
+
+    it('tells the console from other clients', async () => {
+      const id = await create();
+      await admin().call('POST', `/tenants/${id}/suspend`, { headers: { 'sec-fetch-site': 'same-origin' } });
+      expect(await events(`tenant=${id}&action=suspendTenant`)).toMatchObject([
+        { channel: 'console', details: { suspended: { old: false, new: true } } },
+      ]);
+    });
+
+    it('records the changes of commands', async () => {
+      const id = freshTenant('audit');
+      const run = (...args: string[]) => runOn(service(), args);
+      expect((await run('tenants', 'create', id, '--max-files', '5')).code).toBe(0);
+      expect((await run('tenants', 'set', id, '--max-files', '7')).code).toBe(0);
+      expect((await run('tenants', 'create', id)).code).toBe(1);
+      const recorded = await events(`tenant=${id}`);
+      expect(recorded).toMatchObject([
+        { action: 'createTenant', outcome: 'tenant_exists', channel: 'command_line', request_id: null },
+        { action: 'updateTenant', outcome: 'ok', details: { max_files: { old: 5, new: 7 } } },
+        { action: 'createTenant', outcome: 'ok', actor: { type: 'operator', name: expect.any(String) } },
+      ]);
+      const shown = await run('audit', '--tenant', id, '--outcome', 'ok', '--limit', '1');
+      expect(shown.stdout).toMatch(
+        /^TIME +WHO +ACTION +TENANT +KEY +OUTCOME +DETAILS\n\S+ +operator \S+ +updateTenant +\S+ +- +ok +\{"max_files":\{"new":7,"old":5\}\}\n$/,
+      );
+    });
+
+    it('pages through events, each once', async () => {
+      const id = await create();
+      for (let i = 0; i < 4; i++) {
+        await admin().call('POST', `/tenants/${id}/${i % 2 === 0 ? 'suspend' : 'resume'}`);
+      }
+      const seen: unknown[] = [];
+      let after = '';
+      for (;;) {
+        const { body } = await admin().call('GET', `/audit?tenant=${id}&limit=2${after}`);
+        seen.push(...(body.events as { action: string }[]).map(({ action }) => action));
+        if (body.next === null) break;
+        after = `&after=${body.next}`;
+      }
+      expect(seen).toStrictEqual([
+        'resumeTenant',
+        'suspendTenant',
+        'resumeTenant',
+        'suspendTenant',
+        'createTenant',
+      ]);
+    });
+
+    it('can be read with a read-only key', async () => {
+      const reader = await makeKey(service(), { isAdmin: true, access: 'read_only' });
+      expect((await admin().call('GET', '/audit', { key: reader.key })).status).toBe(200);
+    });
+
+    it('is pruned after its days', async () => {
+      const id = await create();
+      await service().query(
+        "UPDATE audit_events SET at = at - interval '40 days' WHERE tenant_id = $1::text",
+        [id],
+      );
+      const kept = await create();
+      expect(await pruneAudit(service().database, 30)).toBe(1);
+      expect(await events(`tenant=${id}`)).toStrictEqual([]);
+      expect((await events(`tenant=${kept}`)).length).toBe(1);
+    });
+  },
+  { AUTH: 'keys' },
+);
