@@ -13,6 +13,7 @@ interface CreateOptions {
   tenant?: string;
   service?: boolean;
   admin?: boolean;
+  manageStores?: boolean;
   access: KeyRow['access'];
   readOnly?: boolean;
   label: string;
@@ -51,6 +52,10 @@ export function registerKeyCommands(program: Command, open: Open, io: Io = proce
     .description('Create a key and print it. Only its hash is stored, so it cannot be shown again.')
     .option('--tenant <tenant>', 'a key for this tenant', tenantId)
     .option('--service', 'a key for all tenants; each request names one in X-Tenant-Id')
+    .option(
+      '--manage-stores',
+      'with --service: the key may also create, change, archive and delete memory stores, and redact versions',
+    )
     .option('--admin', 'a key for the admin API (ADMIN_PORT), and for nothing else')
     .addOption(
       new Option('--access <access>', 'what the key allows')
@@ -66,6 +71,7 @@ export function registerKeyCommands(program: Command, open: Open, io: Io = proce
       `
 Examples:
   memory-service keys create --tenant acme --expires 90d --label worker
+  memory-service keys create --service --manage-stores --label control-plane
   memory-service keys create --admin --read-only --label dashboard`,
     )
     .action((options: CreateOptions, command: Command) => {
@@ -73,12 +79,17 @@ Examples:
       if ([tenant !== null, service, isAdmin].filter(Boolean).length !== 1) {
         command.error('error: give one of --tenant <tenant>, --service and --admin');
       }
+      const { manageStores: managesStores = false } = options;
+      const access = options.readOnly ? 'read_only' : options.access;
+      if (managesStores && (!service || access === 'read_only')) {
+        command.error('error: --manage-stores is for --service, and not for a key that only reads');
+      }
       return run(async (all) => {
-        const access = options.readOnly ? 'read_only' : options.access;
         const expiresAt = options.expires?.toISOString() ?? null;
-        const { key, id } = await all.issue({ tenant, isAdmin, access, label, expiresAt });
+        const { key, id } = await all.issue({ tenant, isAdmin, managesStores, access, label, expiresAt });
         const kind = kindOfKey({ tenant, isAdmin });
-        if (json) return printJson(io.stdout, { id, key, kind, tenant, access, label, expiresAt });
+        if (json)
+          return printJson(io.stdout, { id, key, kind, tenant, access, managesStores, label, expiresAt });
         printLine(io.stderr, `Created key ${id}. It cannot be shown again:`);
         printLine(io.stdout, key);
       });
@@ -107,7 +118,7 @@ Examples:
           rows.map((row) => [
             row.id,
             row.tenant ?? `(${row.kind})`,
-            row.access,
+            row.managesStores ? `${row.access}, manages stores` : row.access,
             row.label,
             row.createdAt,
             row.expiresAt,

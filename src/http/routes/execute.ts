@@ -3,7 +3,8 @@ import { ServiceError } from '../../errors.ts';
 import { requestKey } from '../../idempotency/idempotency.ts';
 import type { MemoryContext } from '../../memory/commands/command.ts';
 import { type Executed, executeCommand, findCommand } from '../../memory/commands/index.ts';
-import { type Language, languages } from '../../memory/messages.ts';
+import { type Language, languages, readOnly } from '../../memory/messages.ts';
+import { failure } from '../../memory/result.ts';
 import type { SecretScanner } from '../../memory/secrets.ts';
 import type { MemoryStores } from '../../memory/store.ts';
 import { contextOf } from '../authentication.ts';
@@ -124,9 +125,8 @@ async function execute(
       redaction: policy.redact === 'off' ? undefined : { mode: policy.redact, scanner },
       language: languageOf(request),
     };
-    const result = await (trace === undefined
-      ? executeCommand(input, context)
-      : trace.run(() => executeCommand(input, context)));
+    const run = () => executeCommand(input, context).catch(refusedByArchive);
+    const result = await (trace === undefined ? run() : trace.run(run));
     outcome = result.isError ? 'error' : 'ok';
     // Of several calls in one request the log's line names a failure, if there was one.
     if (request.logEntry.outcome !== 'error') request.logEntry.outcome = outcome;
@@ -134,6 +134,12 @@ async function execute(
   } finally {
     metrics.observeCommand(command, outcome, (performance.now() - started) / 1000, trace?.exemplar);
   }
+}
+
+/** To the model, an archived memory is one that it cannot write. */
+function refusedByArchive(error: unknown): Executed {
+  if (error instanceof ServiceError && error.code === 'tenant_archived') return failure(readOnly);
+  throw error;
 }
 
 /** For the log's line; several calls of one request are named one after the other. */
