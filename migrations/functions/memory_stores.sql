@@ -164,16 +164,16 @@ $$;
 CREATE OR REPLACE FUNCTION memory_store_conflict(p_tenant text, p_path text, p_memory uuid) RETURNS jsonb
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
-  found record;
+  other record;
 BEGIN
-  SELECT e.path, e.memory_id INTO found FROM entries AS e
+  SELECT e.path, e.memory_id INTO other FROM entries AS e
   WHERE e.tenant_id = p_tenant AND e.path = ANY (memory_ancestors(p_path)) AND e.kind = 'file' AND e.memory_id IS DISTINCT FROM p_memory;
   IF NOT FOUND THEN
-    SELECT e.path, e.memory_id INTO found FROM entries AS e
+    SELECT e.path, e.memory_id INTO other FROM entries AS e
     WHERE e.tenant_id = p_tenant AND memory_in_subtree(e.path, p_path) AND e.kind = 'file' AND e.memory_id IS DISTINCT FROM p_memory
     ORDER BY e.path LIMIT 1;
   END IF;
-  RETURN CASE WHEN found.path IS NOT NULL THEN jsonb_build_object('path', found.path, 'memoryId', found.memory_id) END;
+  RETURN CASE WHEN other.path IS NOT NULL THEN jsonb_build_object('path', other.path, 'memoryId', other.memory_id) END;
 END
 $$;
 

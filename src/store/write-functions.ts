@@ -238,6 +238,9 @@ export interface PathConflict {
   memoryId: string;
 }
 
+/** A union of outcomes without data. */
+type Kind<Name extends string> = Name extends string ? { kind: Name } : never;
+
 export const storeCreateFunction = writeFunction<
   { path: MemoryPath; content: string; version: string } & OriginParams & { withContent: boolean },
   TenantDefaults,
@@ -261,8 +264,8 @@ export const storeUpdateFunction = writeFunction<
     maxFileBytes: number;
   } & ChangeParams & { withContent: boolean },
   TenantDefaults,
-  | ({ kind: 'updated' | 'unchanged' } & StoredMemory)
-  | { kind: 'missing' | 'precondition_failed' | 'too_large' }
+  | (Kind<'updated' | 'unchanged'> & StoredMemory)
+  | Kind<'missing' | 'precondition_failed' | 'too_large'>
   | PathConflict
   | OverQuota
 >(
@@ -280,7 +283,7 @@ export const storeUpdateFunction = writeFunction<
 export const storeDeleteFunction = writeFunction<
   { memory: string; expected: string | null } & ChangeParams,
   Pick<TenantDefaults, keyof typeof HISTORY>,
-  { kind: 'deleted' | 'missing' | 'precondition_failed' }
+  Kind<'deleted' | 'missing' | 'precondition_failed'>
 >(
   'memory_store_delete',
   { call: { memory: 'uuid', expected: 'text', change: 'uuid', origin: 'jsonb' }, service: HISTORY },

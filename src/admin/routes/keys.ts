@@ -37,13 +37,10 @@ const newKey = z
     kind,
     tenant: tenantId.optional().meta({ description: 'With the kind `tenant`, and only with it.' }),
     access: access.default('read_write'),
-    manages_stores: z
-      .boolean()
-      .default(false)
-      .meta({
-        description:
-          'Only with the kind `service` and the access `read_write`: the key may also create, change, archive and delete memory stores, and redact versions.',
-      }),
+    manages_stores: z.boolean().default(false).meta({
+      description:
+        'Only with the kind `service` and the access `read_write`: the key may also create, change, archive and delete memory stores, and redact versions.',
+    }),
     label: text(255).default('').meta({ description: 'What it is for.' }),
     expires_at: z.iso.datetime({ offset: true }).nullable().default(null),
   })

@@ -8,7 +8,7 @@ import { failure } from '../../memory/result.ts';
 import type { SecretScanner } from '../../memory/secrets.ts';
 import type { MemoryStores } from '../../memory/store.ts';
 import { contextOf } from '../authentication.ts';
-import { type InFlightRequest, inFlightOf } from '../capacity.ts';
+import { inFlightOf } from '../capacity.ts';
 import type { Metrics } from '../metrics.ts';
 import { executeSchema, IDEMPOTENCY_KEY } from './execute-schema.ts';
 import { readToolCalls, type ToolCall } from './tool-call.ts';
@@ -41,7 +41,7 @@ export async function executeRoute(app: FastifyInstance, options: ExecuteOptions
   app.post('/execute', { schema: executeSchema }, async (request, reply) => {
     const inFlight = inFlightOf(request);
     await inFlight.takeSlot();
-    const { body, single } = await withinTime(inFlight, () => answer(request, options), options.timeoutMs);
+    const { body, single } = await inFlight.workWithin(options.timeoutMs, () => answer(request, options));
     if (single?.replayed) reply.header('Idempotency-Replayed', 'true');
     return single && wantsText(request) ? sendText(reply, single) : sendJson(reply, body);
   });
@@ -83,18 +83,6 @@ async function executeInTurn(
 function notRun({ logEntry }: FastifyRequest, why: string): Executed {
   logEntry.outcome = 'error';
   return { content: why, isError: true };
-}
-
-/**
- * Fastify's own `handlerTimeout` ends when the body has been read (Node closes the request then), so it bounds nothing here.
- *
- * @throws ServiceError 503 when the work is not done in time; it goes on, and its outcome is dropped.
- */
-function withinTime<T>(inFlight: InFlightRequest, work: () => Promise<T>, ms: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    inFlight.limitTime(ms, () => reject(new ServiceError('timeout')));
-    inFlight.work(work).then(resolve, reject);
-  });
 }
 
 async function execute(
