@@ -45,11 +45,15 @@ const keySchema = z
     tenant: tenantId.optional(),
     service: z.literal(true).optional(),
     admin: z.literal(true).optional(),
+    manageStores: z.literal(true).optional(),
     access: z.enum(['read_write', 'read_only']).default('read_write'),
     label: storableText(255).default('bootstrap'),
   })
   .refine(({ tenant, service, admin }) => [tenant, service, admin].filter(Boolean).length === 1, {
     error: 'needs one of "tenant", "service": true, and "admin": true',
+  })
+  .refine(({ service, access, manageStores }) => !manageStores || (service && access === 'read_write'), {
+    error: '"manageStores" is for "service": true, and not for a key that only reads',
   });
 
 const bootstrapSchema = z.strictObject({
@@ -111,8 +115,15 @@ export async function applyBootstrap(
     await allTenants.set(id, settings);
     made.tenants++;
   }
-  for (const { key, tenant = null, admin: isAdmin = false, access, label } of keys) {
-    const purpose = { tenant, isAdmin, access, label, expiresAt: null };
+  for (const {
+    key,
+    tenant = null,
+    admin: isAdmin = false,
+    manageStores: managesStores = false,
+    access,
+    label,
+  } of keys) {
+    const purpose = { tenant, isAdmin, managesStores, access, label, expiresAt: null };
     const isNew = await allKeys.createOnce({ ...purpose, hash: hashOf(key), id: keyId() });
     if (isNew) made.keys++;
   }

@@ -13,6 +13,7 @@ import {
   suspendTenantQuery,
   type TenantRow,
 } from '../tenants/queries.ts';
+import { copyStore } from '../tenants/stores.ts';
 import { eraseLocked } from '../tenants/tenants.ts';
 import {
   copyEntriesQuery,
@@ -121,6 +122,7 @@ function byBytes(a: string, b: string): number {
 
 async function copySettings(query: QueryExecutor, source: TenantRow, to: string): Promise<void> {
   await query(setTenantQuery, { ...source, tenant: to });
+  await copyStore(query, source.id, to);
   if (source.suspendedAt === null) return;
   await query(suspendTenantQuery, { tenant: to, since: new Date(source.suspendedAt).toISOString() });
 }

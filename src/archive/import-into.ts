@@ -6,6 +6,7 @@ import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { OverQuota, Quotas } from '../memory/store.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import { storedOrigin } from '../store/origin.ts';
+import { refuseArchived } from '../tenants/stores.ts';
 import { type HistorySource, importHistory } from './history-import.ts';
 import { isUntouchedQuery } from './history-queries.ts';
 import { findPathsQuery, importDirectoriesQuery, importFilesQuery, reserveQuery } from './queries.ts';
@@ -63,6 +64,7 @@ export async function importInto(
 ): Promise<Imported> {
   const at = (await query(beginChangeQuery, { tenant })).rows[0]?.at;
   if (!at) throw new ServiceError('unknown_tenant', tenant);
+  await refuseArchived(query, tenant);
   const { inTheWay, directories: existing } = await findExisting(query, tenant, source);
   if (inTheWay.length > 0) {
     return { kind: 'exists', paths: inTheWay.sort().slice(0, NAMED_PATHS), total: inTheWay.length };

@@ -6,6 +6,7 @@ import type { TenantDefaults } from '../memory/store.ts';
 import type { Database } from '../postgres/database.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import { storedOrigin } from '../store/origin.ts';
+import { refuseArchived } from '../tenants/stores.ts';
 import { noRoom } from '../tenants/tenants.ts';
 import {
   findAroundQuery,
@@ -54,6 +55,7 @@ export function change<T>(
     async (query) => {
       const [times] = (await query(dryRun ? readTimesQuery : lockTimesQuery, { tenant, time: at })).rows;
       if (times === undefined) throw new ServiceError('unknown_tenant', tenant);
+      await refuseArchived(query, tenant);
       return work(query, times);
     },
     { snapshot: dryRun },

@@ -3,6 +3,7 @@ import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import { lockTenantQuery } from '../tenants/queries.ts';
+import { refuseArchived } from '../tenants/stores.ts';
 import { apply, type ChangeOptions, type Changes, change, isChange, plan } from './apply.ts';
 import { checkComplete, HistoryIncomplete } from './history.ts';
 import type { PlannedFile, Target } from './plan.ts';
@@ -75,6 +76,7 @@ export async function lockVersion(
 ): Promise<RestorableVersion> {
   if ((await query(lockTenantQuery, { tenant })).rows.length === 0)
     throw new ServiceError('unknown_tenant', tenant);
+  await refuseArchived(query, tenant);
   const [row] = isFullVersionId(version) ? (await query(findVersionQuery, { tenant, id: version })).rows : [];
   if (row === undefined) throw noVersion(tenant, version);
   const { id, memoryId, contentSha256: sha256 } = row;

@@ -28,6 +28,7 @@ const MEMORY_API: ApiDescription = {
     'An API key (`mem_…`), or a JSON Web Token where the service is set up so. None with `AUTH=none`.',
   tags: [
     { name: 'memory', description: 'What agents call.' },
+    { name: 'memory stores', description: "The same memory in the shape of Anthropic's Memory Stores API." },
     { name: 'operations', description: 'What operators look at.' },
   ],
 };

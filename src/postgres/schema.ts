@@ -55,9 +55,21 @@ export const tenants = pgTable(
     /** The time of the latest change, so that the next one's is later. */
     lastChangeAt: timestamp('last_change_at', { withTimezone: true }),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
+    // What the Memory Stores API says of the tenant beside its files (src/tenants/store.ts).
+    /** Null: its id. */
+    name: key('name'),
+    description: key('description').notNull().default(''),
+    metadata: jsonb('metadata').$type<Record<string, string>>().notNull().default({}),
+    /** Since when files may only be read and deleted; null while they may be changed. */
+    archivedAt: timestamp('archived_at', { withTimezone: true }),
+    /** When one of these was last changed. */
+    updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
   },
-  // Each write pays for every check, so there is none of the settings: what changes them validates them (src/tenants).
-  (t) => [check('tenants_usage_not_negative', sql`${t.fileCount} >= 0 AND ${t.byteCount} >= 0`)],
+  (t) => [
+    // Each write pays for every check, so there is none of the settings: what changes them validates them (src/tenants).
+    check('tenants_usage_not_negative', sql`${t.fileCount} >= 0 AND ${t.byteCount} >= 0`),
+    index('tenants_created').on(t.createdAt, t.id),
+  ],
 );
 
 /**
@@ -207,6 +219,8 @@ export const apiKeys = pgTable(
     access: key('access').$type<'read_write' | 'read_only'>().notNull(),
     /** Whether the key is for the admin API, and for nothing else. */
     isAdmin: boolean('is_admin').notNull().default(false),
+    /** Whether a service key may create, change, archive and delete stores, and redact versions. */
+    managesStores: boolean('manages_stores').notNull().default(false),
     label: key('label').notNull().default(''),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
     expiresAt: timestamp('expires_at', { withTimezone: true }),
@@ -218,6 +232,10 @@ export const apiKeys = pgTable(
     index('api_keys_tenant').on(t.tenantId),
     check('api_keys_access', sql`${t.access} IN ('read_write', 'read_only')`),
     check('api_keys_admin', sql`NOT ${t.isAdmin} OR ${t.tenantId} IS NULL`),
+    check(
+      'api_keys_manages_stores',
+      sql`NOT ${t.managesStores} OR (${t.tenantId} IS NULL AND NOT ${t.isAdmin})`,
+    ),
   ],
 );
 

@@ -40,11 +40,17 @@ export interface TenantRow extends TenantSettings {
   historyBytes: number;
   createdAt: Date | string;
   suspendedAt: Date | string | null;
+  /** What the Memory Stores API says of the tenant (stores.ts). */
+  name: string | null;
+  description: string;
+  metadata: Record<string, string>;
+  archivedAt: Date | string | null;
 }
 
 // Integers beyond 32 bits come as text from the driver; as float8 they are numbers, exact up to 2^53.
 export const TENANT_COLUMNS = `
   id, file_count::float8 AS files, byte_count::float8 AS bytes, created_at AS "createdAt", suspended_at AS "suspendedAt",
+  name, description, metadata, archived_at AS "archivedAt",
   max_file_bytes::float8 AS "maxFileBytes", max_bytes::float8 AS "maxBytes", max_files::float8 AS "maxFiles",
   max_view_chars::float8 AS "maxViewChars", rate_per_minute::float8 AS "ratePerMinute",
   max_body_bytes::float8 AS "maxBodyBytes", ttl_days::float8 AS "ttlDays", redact,

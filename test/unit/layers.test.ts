@@ -27,6 +27,7 @@ const LAYERS = [
   'files',
   'tracing',
   'http',
+  'stores-api',
   'admin',
   'initial-data.ts',
   'app.ts',
