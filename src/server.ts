@@ -159,10 +159,7 @@ function startJobs(config: Config, database: Database, log: Logger): () => Promi
       });
     },
     history: async () => {
-      const pruned = await pruneHistory(database, {
-        historyDays: config.HISTORY_DAYS,
-        maxHistoryBytes: config.MAX_TENANT_HISTORY_BYTES,
-      });
+      const pruned = await pruneHistory(database, tenantDefaults(config));
       if (pruned && pruned.versions > 0) log.info(pruned, 'pruned the history');
     },
   };

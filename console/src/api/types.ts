@@ -1,6 +1,8 @@
 // The answers of the admin API, as admin-openapi.yaml describes them. Times are ISO 8601, UTC.
 
 import type { Actor } from '../../../src/memory/origin.ts';
+import type { SettingName, SettingValue } from '../../../src/tenants/settings.ts';
+import type { SnakeCase } from '../../../src/util/snake-case.ts';
 
 export interface SessionInfo {
   actor: Actor;
@@ -8,24 +10,8 @@ export interface SessionInfo {
   version: string;
 }
 
-export interface LimitSettings {
-  max_files: number | null;
-  max_bytes: number | null;
-  max_file_bytes: number | null;
-  max_view_chars: number | null;
-  rate_per_minute: number | null;
-  max_body_bytes: number | null;
-  ttl_days: number | null;
-  history_days: number | null;
-  max_history_bytes: number | null;
-}
-
-export type Redact = 'off' | 'mask' | 'reject';
-
 /** Null means the default of the service. */
-export interface Settings extends LimitSettings {
-  redact: Redact | null;
-}
+export type Settings = { [Name in SettingName as SnakeCase<Name>]: SettingValue<Name> | null };
 
 export interface Tenant {
   id: string;
@@ -39,7 +25,6 @@ export interface Tenant {
   history_bytes: number;
   used_percent: number | null;
   settings: Settings;
-  /** What holds for the tenant; 0 is no limit. */
   effective: Settings;
 }
 
