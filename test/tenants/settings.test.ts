@@ -14,7 +14,8 @@ import { describeService, freshTenant } from '../support/service.ts';
 const file = (name: string) => readFileSync(join(import.meta.dirname, '../..', name), 'utf8');
 
 /** A value that is not the default. */
-const sample = (setting: Setting) => ('choices' in setting ? Object.keys(setting.choices)[1] : 2000);
+const sample = (setting: Setting) =>
+  'choices' in setting ? Object.keys(setting.choices)[1] : Math.min(2000, setting.max);
 const samples = Object.fromEntries(
   ALL_SETTINGS.map(([name, setting]) => [snakeCase(name), sample(setting)] as [string, number | string]),
 );
