@@ -22,17 +22,20 @@ export function shareComponents(document: OpenAPIV3_1.Document): void {
 function shareParameters(operations: Operation[]): Record<string, Parameter> {
   const all = operations.flatMap(({ parameters = [] }) => parameters as Parameter[]);
   const shared: Record<string, Parameter> = {};
-  const references = new Map<string, OpenAPIV3_1.ReferenceObject>();
+  const references = new Map<string, string>();
   for (const group of groupBy(all, (each) => JSON.stringify(each)).sort((a, b) => b.length - a.length)) {
     const [parameter] = group;
     const name = pascalCase(parameter.name);
     if (group.length === 1 || name in shared) continue;
     shared[name] = parameter;
-    references.set(JSON.stringify(parameter), { $ref: `#/components/parameters/${name}` });
+    references.set(JSON.stringify(parameter), `#/components/parameters/${name}`);
   }
   for (const operation of operations) {
     if (operation.parameters === undefined) continue;
-    operation.parameters = operation.parameters.map((each) => references.get(JSON.stringify(each)) ?? each);
+    operation.parameters = operation.parameters.map((each) => {
+      const $ref = references.get(JSON.stringify(each));
+      return $ref === undefined ? each : { $ref };
+    });
   }
   return shared;
 }
