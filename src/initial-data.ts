@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { hashOf, isApiKey, keyId } from './auth/api-key.ts';
 import { Keys } from './auth/api-keys.ts';
-import { type Config, ConfigError, MAX_HISTORY_DAYS } from './config.ts';
+import { type Config, ConfigError } from './config.ts';
 import type { Database } from './postgres/database.ts';
+import { settingSchemas } from './tenants/setting-schemas.ts';
 import { TENANT_ID } from './tenants/tenant-id.ts';
 import { Tenants } from './tenants/tenants.ts';
 import { camelCase, renamed, snakeCase } from './util/snake-case.ts';
@@ -18,25 +19,11 @@ const tenantId = z
   .string()
   .regex(TENANT_ID, 'is not a tenant id')
   .refine((id) => !id.startsWith('-'), 'starts with "-"');
-const limit = z.int().min(0).optional();
 
 /** Settings have the names that `tenants show --json` and the admin API give them; those that they had before are accepted too. */
 const tenantSchema = z.preprocess(
   (given) => renamed(given, camelCase),
-  z.strictObject({
-    id: tenantId,
-    maxFileBytes: limit,
-    maxBytes: limit,
-    maxFiles: limit,
-    maxViewChars: limit,
-    ratePerMinute: limit,
-    maxBodyBytes: limit,
-    ttlDays: limit,
-    historyDays: z.int().min(0).max(MAX_HISTORY_DAYS).optional(),
-    maxHistoryBytes: limit,
-    redact: z.enum(['off', 'mask', 'reject']).optional(),
-    createExisting: z.enum(['error', 'overwrite']).optional(),
-  }),
+  z.strictObject({ id: tenantId, ...z.object(settingSchemas).partial().shape }),
 );
 
 const keySchema = z

@@ -5,6 +5,7 @@ import type { OpenAPIV3_1 } from 'openapi-types';
 import type { Config } from '../config.ts';
 import { commands } from '../memory/commands/index.ts';
 import { version } from '../version.ts';
+import { shareComponents } from './openapi-components.ts';
 
 type Document = OpenAPIV3_1.Document;
 
@@ -95,16 +96,18 @@ const transformKeepingExamples: typeof schemaTransform = (document) => {
   return transformed;
 };
 
-/** Maps each `command` to its schema, removes unused schemas, and sorts the others, whichever module was loaded first. */
+/** Maps each `command` to its schema, removes unused schemas, shares what is repeated, and sorts the components. */
 function complete(document: Document): Document {
   addDiscriminator(document);
   withoutUnusedSchemas(document);
-  const { schemas } = document.components ?? {};
-  if (schemas !== undefined) {
-    const sorted = Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1));
-    document.components = { ...document.components, schemas: Object.fromEntries(sorted) };
-  }
+  shareComponents(document);
+  const kinds = Object.entries(document.components ?? {}) as [string, object][];
+  document.components = Object.fromEntries(kinds.map(([kind, components]) => [kind, sorted(components)]));
   return document;
+}
+
+function sorted(components: object): object {
+  return Object.fromEntries(Object.entries(components).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function addDiscriminator(document: Document): void {

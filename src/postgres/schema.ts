@@ -15,12 +15,23 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
+import { ALL_SETTINGS } from '../tenants/settings.ts';
+import { snakeCase } from '../util/snake-case.ts';
 
 // Keys compare and sort by byte, which for UTF-8 means by code point, regardless of the collation of the database.
 const key = customType<{ data: string }>({ dataType: () => 'text COLLATE "C"' });
 // Contents are never compared, so their collation does not matter. "C" avoids the lookup of another.
 const content = customType<{ data: string }>({ dataType: () => 'text COLLATE "C"' });
 const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
+
+function settingColumns() {
+  return Object.fromEntries(
+    ALL_SETTINGS.map(([name, setting]) => [
+      name,
+      'choices' in setting ? key(snakeCase(name)) : bigint(snakeCase(name), { mode: 'number' }),
+    ]),
+  );
+}
 
 /**
  * A tenant and its usage. Every write locks the row of its tenant first, so the counters are exact and the writes of one tenant run
@@ -34,18 +45,8 @@ export const tenants = pgTable(
     byteCount: bigint('byte_count', { mode: 'number' }).notNull().default(0),
     /** When the tenant was suspended; null while it is active. */
     suspendedAt: timestamp('suspended_at', { withTimezone: true }),
-    // The tenant's own limits: null means the service's default, 0 no limit.
-    maxFileBytes: bigint('max_file_bytes', { mode: 'number' }),
-    maxBytes: bigint('max_bytes', { mode: 'number' }),
-    maxFiles: bigint('max_files', { mode: 'number' }),
-    maxViewChars: bigint('max_view_chars', { mode: 'number' }),
-    ratePerMinute: bigint('rate_per_minute', { mode: 'number' }),
-    maxBodyBytes: bigint('max_body_bytes', { mode: 'number' }),
-    ttlDays: bigint('ttl_days', { mode: 'number' }),
-    redact: key('redact').$type<'off' | 'mask' | 'reject'>(),
-    createExisting: key('create_existing').$type<'error' | 'overwrite'>(),
-    historyDays: bigint('history_days', { mode: 'number' }),
-    maxHistoryBytes: bigint('max_history_bytes', { mode: 'number' }),
+    // The tenant's own settings: null means the service's default, 0 no limit.
+    ...settingColumns(),
     /** Rows of `versions`. */
     historyVersions: bigint('history_versions', { mode: 'number' }).notNull().default(0),
     /** What the rows of `versions` and `past_directories` take (migrations/functions/memory_history.sql). */
