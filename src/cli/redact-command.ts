@@ -1,10 +1,15 @@
 import type { Command } from 'commander';
+import {
+  countRedactableDirectories,
+  previewRedaction,
+  type RedactionPreview,
+  type RemainingVersion,
+  redactDirectories,
+  redactVersion,
+} from '../history/erase.ts';
 import { History } from '../history/history.ts';
-import { countRedactableDirectories, redactDirectories, redactVersion } from '../history/redact.ts';
-import { previewRedaction, type RedactionPreview, type RemainingVersion } from '../history/redact-preview.ts';
 import { shownTime } from '../history/time.ts';
-import type { Version } from '../history/version.ts';
-import { fullVersionId } from '../history/version-ids.ts';
+import { fullVersionId, type Version } from '../history/version.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
 import { amount } from '../util/amount.ts';

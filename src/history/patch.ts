@@ -1,5 +1,8 @@
 import { formatPatch, type StructuredPatchHunk, structuredPatch } from 'diff';
-import type { LoadedState } from './file-state.ts';
+import type { Piscina } from 'piscina';
+import { ServiceError } from '../errors.ts';
+import type { FileDiff } from './diff.ts';
+import type { LoadedState } from './log.ts';
 
 /** Lines added and removed. The time to find the smallest diff grows with the square of it. */
 const MAX_EDITS = 1000;
@@ -115,4 +118,101 @@ function prefixed(sign: string, lines: string[], text: string): string[] {
   const marked = lines.map((line) => sign + line);
   if (text !== '' && !text.endsWith('\n')) marked.push('\\ No newline at end of file');
   return marked;
+}
+
+/** A change of a file as a patch. */
+export interface Difference {
+  /** Null where there is no file, or it is not known. */
+  oldPath: string | null;
+  path: string | null;
+  oldVersion: string | null;
+  version: string | null;
+  /** Empty when the file is as it was. Null when there is nothing to compare with, or it takes too much; `noPatchReason` says why. */
+  patch: string | null;
+  noPatchReason: string | null;
+  /** What it cost to compare. */
+  work: number;
+}
+
+/** `compare`, in this thread or in another one. */
+export type Compare = (before: LoadedState, after: LoadedState) => Comparison | Promise<Comparison>;
+
+/** A change whose contents are read. */
+export interface LoadedDiff {
+  change: FileDiff;
+  before: LoadedState;
+  after: LoadedState;
+}
+
+export async function differenceOf(
+  { change, before, after }: LoadedDiff,
+  compare: Compare,
+): Promise<Difference> {
+  const { patch, work } = await compare(before, after);
+  return {
+    ...{ oldPath: pathOf(before), path: pathOf(after) },
+    ...{ oldVersion: change.oldVersion, version: change.newVersion },
+    patch: patch ?? null,
+    noPatchReason: patch === undefined ? reasonOf(before, after) : null,
+    work,
+  };
+}
+
+function pathOf(state: LoadedState): string | null {
+  return state.kind === 'file' ? state.path : null;
+}
+
+/** One thread, so that diffs leave the other cores to the database and to requests. They wait for one another. */
+const THREADS = 1;
+const IDLE_MS = 30_000;
+/** Far more than texts of the default limits take. Only texts of many megabytes come near them. */
+const DEADLINE_MS = 20_000;
+const MAX_HEAP_MIB = 512;
+
+/** Compares texts away from the event loop. */
+export class PatchThreads {
+  #pool: Promise<Piscina> | undefined;
+
+  /**
+   * @param signal ends the work, for a client that has left
+   * @returns no patch for texts that take too much time or memory
+   */
+  async compare(before: LoadedState, after: LoadedState, signal: AbortSignal): Promise<Comparison> {
+    this.#pool ??= startPool();
+    const pool = await this.#pool;
+    const deadline = AbortSignal.timeout(DEADLINE_MS);
+    try {
+      return await pool.run({ before, after }, { signal: AbortSignal.any([signal, deadline]) });
+    } catch (error) {
+      if (signal.aborted) throw new ServiceError('client_gone');
+      const { code } = error as NodeJS.ErrnoException;
+      if (deadline.aborted || code === 'ERR_WORKER_OUT_OF_MEMORY')
+        return { patch: undefined, work: MAX_WORK };
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    await (await this.#pool)?.destroy();
+  }
+}
+
+/** Imported on demand: few processes compare anything. */
+async function startPool(): Promise<Piscina> {
+  const { Piscina } = await import('piscina');
+  // From source, as in `npm run dev` and the tests, a thread needs tsx as well.
+  const isSource = import.meta.url.endsWith('.ts');
+  return new Piscina({
+    filename: import.meta.url,
+    minThreads: 0,
+    maxThreads: THREADS,
+    idleTimeout: IDLE_MS,
+    resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB },
+    ...(isSource ? { execArgv: ['--import', 'tsx'] } : {}),
+  });
+}
+
+/** What a thread of `PatchThreads` runs. */
+export default function work({ before, after }: { before: LoadedState; after: LoadedState }): Comparison {
+  return compare(before, after);
 }

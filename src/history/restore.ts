@@ -1,23 +1,101 @@
-import { OperatorError, ServiceError } from '../errors.ts';
+import { OperatorError } from '../errors.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
-import type { QueryExecutor } from '../postgres/query.ts';
-import { lockTenantQuery } from '../tenants/queries.ts';
+import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
+import { time } from '../postgres/time.ts';
 import { apply, type ChangeOptions, type Changes, change, isChange, plan } from './apply.ts';
 import { checkComplete, HistoryIncomplete } from './history.ts';
 import type { PlannedFile, Target } from './plan.ts';
-import { findVersionQuery } from './queries.ts';
-import {
-  findHeadsQuery,
-  findPastQuery,
-  listDirectoriesQuery,
-  listHeadsQuery,
-  listPastQuery,
-  type VersionState,
-} from './restore-queries.ts';
-import { isFullVersionId, noVersion } from './version-ids.ts';
+import { cannotComeBack } from './restore-version.ts';
+import { AFTER, COVERS } from './version.ts';
 
-const NO_DIRECTORIES = { wanted: new Set<MemoryPath>(), unwanted: new Set<MemoryPath>() };
+/*
+ * What `restore` reads. Each statement is for all the files of a change, in one snapshot or while the tenant is locked. Ids go as text.
+ *
+ * `OFFSET 0` and `LIMIT 1` make Postgres look up each item by its key. It would read the tenant's rows once for each otherwise, where its
+ * statistics say that tenants are small.
+ */
+
+/** A version as far as a restore needs it. */
+export interface VersionState {
+  memoryId: string;
+  versionId: string;
+  /** Null once redacted. */
+  path: MemoryPath | null;
+  /** Of the content, in hexadecimal. Null for a deleted or redacted one. */
+  sha256: string | null;
+  createdAt: string;
+}
+
+const HEAD = `
+  e.memory_id AS "memoryId", e.version AS "versionId", e.path, encode(memory_sha256(e.content), 'hex') AS sha256,
+  ${time('e.changed_at')} AS "createdAt"`;
+const PAST = `
+  v.memory_id AS "memoryId", v.id AS "versionId", v.path, encode(v.content_sha256, 'hex') AS sha256,
+  ${time('v.created_at')} AS "createdAt"`;
+
+/** The live files at a path and below it. */
+export const listHeadsQuery = defineQuery<{ tenant: string; path: string }, VersionState>(
+  'list_heads',
+  ['tenant', 'path'],
+  `SELECT ${HEAD} FROM entries AS e WHERE e.tenant_id = $1 AND e.kind = 'file' AND memory_in_subtree(e.path, $2)`,
+);
+
+/** The live files among those with the given ids. */
+export const findHeadsQuery = defineQuery<{ tenant: string; memoryIds: string[] }, VersionState>(
+  'find_heads',
+  ['tenant', 'memoryIds'],
+  `
+SELECT ${HEAD}
+FROM unnest($2::text[]::uuid[]) AS f (id), LATERAL (
+  SELECT * FROM entries WHERE tenant_id = $1 AND memory_id = f.id OFFSET 0
+) AS e
+`,
+);
+
+/**
+ * The superseded versions of what was at a path and below it at a time. A redacted one has no path: it counts when the path is the root
+ * or another version of the file was there.
+ */
+export const listPastQuery = defineQuery<{ tenant: string; path: string; at: string }, VersionState>(
+  'list_past',
+  ['tenant', 'path', 'at'],
+  `
+SELECT ${PAST} FROM versions AS v
+WHERE v.tenant_id = $1 AND ${COVERS('v.created_at', 'v.superseded_at', '$3')} AND (
+  memory_in_subtree(v.path, $2) OR (v.redacted_at IS NOT NULL AND ($2 = '/memories' OR EXISTS (
+    SELECT FROM versions AS other
+    WHERE other.tenant_id = $1 AND other.memory_id = v.memory_id AND memory_in_subtree(other.path, $2)
+  )))
+)
+`,
+);
+
+/** The superseded versions of files at a time. */
+export const findPastQuery = defineQuery<{ tenant: string; memoryIds: string[]; at: string }, VersionState>(
+  'find_past',
+  ['tenant', 'memoryIds', 'at'],
+  `
+SELECT ${PAST} FROM unnest($2::text[]::uuid[]) AS f (id), LATERAL (
+  SELECT * FROM versions WHERE tenant_id = $1 AND memory_id = f.id AND id < ${AFTER('$3')} ORDER BY memory_id DESC, id DESC LIMIT 1
+) AS v
+WHERE ${COVERS('v.created_at', 'v.superseded_at', '$3')}
+`,
+);
+
+/** Directories at a path and below it, without the root, that are there or were there at a time. */
+export const listDirectoriesQuery = defineQuery<
+  { tenant: string; path: string; at: string },
+  { path: MemoryPath; isThere: boolean; wasThere: boolean }
+>(
+  'list_directories',
+  ['tenant', 'path', 'at'],
+  `
+SELECT d.path, bool_or(d.removed_at IS NULL) AS "isThere",
+  bool_or(${COVERS('d.made_at', 'd.removed_at', '$3')}) AS "wasThere"
+FROM memory_directories AS d WHERE d.tenant_id = $1 AND memory_in_subtree(d.path, $2) GROUP BY d.path
+`,
+);
 
 /**
  * Makes a path, a file or a directory with all below it, what it was at a time: the files that are there now or were there then, and
@@ -52,69 +130,7 @@ export function restoreAt(
   });
 }
 
-/** A version that can be restored, and where its file is now. */
-export interface RestorableVersion {
-  id: string;
-  memoryId: string;
-  path: MemoryPath;
-  /** Of the content, in hexadecimal. */
-  sha256: string;
-  /** Null when the file is deleted. */
-  now: PlannedFile | null;
-}
-
-/**
- * Locks the tenant and finds a version with a content.
- *
- * @throws OperatorError when there is no such version, or it is a deletion or redacted
- */
-export async function lockVersion(
-  query: QueryExecutor,
-  tenant: string,
-  version: string,
-): Promise<RestorableVersion> {
-  if ((await query(lockTenantQuery, { tenant })).rows.length === 0)
-    throw new ServiceError('unknown_tenant', tenant);
-  const [row] = isFullVersionId(version) ? (await query(findVersionQuery, { tenant, id: version })).rows : [];
-  if (row === undefined) throw noVersion(tenant, version);
-  const { id, memoryId, contentSha256: sha256 } = row;
-  if (row.redactedAt !== null) throw isRedacted(id);
-  if (sha256 === null) {
-    throw new OperatorError(`The version ${id} is a deletion, which has no content. Restore an earlier one.`);
-  }
-  const [head] = (await query(findHeadsQuery, { tenant, memoryIds: [memoryId] })).rows;
-  const now = head === undefined ? null : known(head);
-  return { id, memoryId, path: row.path as MemoryPath, sha256, now };
-}
-
-/**
- * Makes a file what it was as of a locked version, also when it is deleted or somewhere else now.
- *
- * @param path where the file is to be
- * @throws OperatorError as `restoreAt`
- */
-export function restoreLocked(
-  query: QueryExecutor,
-  tenant: string,
-  { id, memoryId, sha256, now }: RestorableVersion,
-  path: MemoryPath,
-  options: ChangeOptions,
-): Promise<Changes> {
-  const target = { memoryId, now, past: { path, versionId: id, sha256 } };
-  return restore(query, tenant, [target], NO_DIRECTORIES, options, anotherPath(tenant, id));
-}
-
-/** What to do when something else is at the path of a version. */
-export function anotherPath(tenant: string, version: string): string {
-  return `Give another path: memory-service restore ${tenant} PATH --version ${version}`;
-}
-
-/** The error for a path that something else has. */
-export function cannotComeBack(path: string | undefined, at: MemoryPath, hint: string): OperatorError {
-  return new OperatorError(`${path} cannot come back: something else is at ${at} now. ${hint}`);
-}
-
-async function restore(
+export async function restore(
   query: QueryExecutor,
   tenant: string,
   targets: readonly Target[],
@@ -167,12 +183,12 @@ async function filesAt(
 }
 
 /** @throws OperatorError when the version is redacted. */
-function known({ versionId, path, sha256 }: VersionState): PlannedFile {
+export function known({ versionId, path, sha256 }: VersionState): PlannedFile {
   if (path === null || sha256 === null) throw isRedacted(versionId);
   return { path, versionId, sha256 };
 }
 
-function isRedacted(version: string): OperatorError {
+export function isRedacted(version: string): OperatorError {
   return new OperatorError(
     `The version ${version} is needed, and was redacted. Restore another time, or a path without it.`,
   );

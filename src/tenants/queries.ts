@@ -1,5 +1,6 @@
 import { defineBatchQuery } from '../postgres/batch-query.ts';
 import { defineQuery } from '../postgres/query.ts';
+import { time } from '../postgres/time.ts';
 
 /** A tenant's own settings, as stored. Null means the service's default, 0 no limit. */
 export type TenantSettings = {
@@ -112,6 +113,13 @@ export const lockTenantQuery = defineQuery<{ tenant: string }, { id: string }>(
   'lock_tenant',
   ['tenant'],
   LOCK_TENANT,
+);
+
+/** Locks a tenant for a change of several statements, which are all made at the time `at`; null when there is no such tenant. */
+export const beginChangeQuery = defineQuery<{ tenant: string }, { at: string | null }>(
+  'begin_change',
+  ['tenant'],
+  `SELECT ${time('memory_begin_change($1)')} AS at`,
 );
 
 /** Deletes at most `limit` entries of a tenant. Returns a `bigint`, without a cast: so Citus runs it on the tenant's node. */

@@ -1,8 +1,8 @@
 /** `export --history`, and `import` of what it writes. */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
+import { redactVersion } from '../../src/history/erase.ts';
 import { pruneHistory } from '../../src/history/pruning.ts';
-import { redactVersion } from '../../src/history/redact.ts';
 import { time } from '../../src/postgres/time.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { archiveOf } from '../support/archives.ts';

@@ -1,8 +1,8 @@
 /** Redaction leaves nothing of a text in any table. */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
+import { redactDirectories, redactVersion } from '../../src/history/erase.ts';
 import { History } from '../../src/history/history.ts';
-import { redactDirectories, redactVersion } from '../../src/history/redact.ts';
 import { restoreAt } from '../../src/history/restore.ts';
 import type { Version } from '../../src/history/version.ts';
 import { requestKey } from '../../src/idempotency/idempotency.ts';

@@ -2,8 +2,8 @@
 import { expect, it } from 'vitest';
 import { History, HistoryIncomplete } from '../../src/history/history.ts';
 import { restoreAt } from '../../src/history/restore.ts';
+import { restoreVersion } from '../../src/history/restore-version.ts';
 import type { Version } from '../../src/history/version.ts';
-import { restoreVersion } from '../../src/history/version-restore.ts';
 import { type MemoryPath, ROOT } from '../../src/memory/path.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { runCli } from '../support/cli.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ServiceError } from '../../errors.ts';
-import { redactDirectories, redactVersion } from '../../history/redact.ts';
+import { redactDirectories, redactVersion } from '../../history/erase.ts';
 import { existingTenant, Tenants } from '../../tenants/tenants.ts';
 import { noteAudit } from '../audit.ts';
 import { originOf } from '../authentication.ts';

@@ -1,23 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { OperatorError } from '../errors.ts';
+import { OperatorError, ServiceError } from '../errors.ts';
 import { ancestorsOf, type MemoryPath, ROOT } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
 import { changeOrTry } from '../postgres/dry-run.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import { storedOrigin } from '../store/origin.ts';
 import { callOn, createFunction } from '../store/write-functions.ts';
+import { lockTenantQuery } from '../tenants/queries.ts';
 import { noRoom } from '../tenants/tenants.ts';
-import type { ChangeOptions, Changes } from './apply.ts';
-import { findAroundQuery } from './apply-queries.ts';
-import { History } from './history.ts';
-import {
-  anotherPath,
-  cannotComeBack,
-  lockVersion,
-  type RestorableVersion,
-  restoreLocked,
-} from './restore.ts';
-import { listHeadsQuery } from './restore-queries.ts';
+import { type ChangeOptions, type Changes, findAroundQuery } from './apply.ts';
+import { findVersionQuery, History } from './history.ts';
+import type { PlannedFile } from './plan.ts';
+import { findHeadsQuery, isRedacted, known, listHeadsQuery, restore } from './restore.ts';
+import { isFullVersionId, noVersion } from './version.ts';
+
+const NO_DIRECTORIES = { wanted: new Set<MemoryPath>(), unwanted: new Set<MemoryPath>() };
 
 /**
  * Restores a version of a file. Without a path, the file becomes what it was: a deleted file comes back, and one that has moved moves
@@ -77,4 +74,66 @@ async function copyTo(
     default:
       throw new OperatorError(`The file ${path} could not be created: ${created.kind}.`);
   }
+}
+
+/** A version that can be restored, and where its file is now. */
+export interface RestorableVersion {
+  id: string;
+  memoryId: string;
+  path: MemoryPath;
+  /** Of the content, in hexadecimal. */
+  sha256: string;
+  /** Null when the file is deleted. */
+  now: PlannedFile | null;
+}
+
+/**
+ * Locks the tenant and finds a version with a content.
+ *
+ * @throws OperatorError when there is no such version, or it is a deletion or redacted
+ */
+export async function lockVersion(
+  query: QueryExecutor,
+  tenant: string,
+  version: string,
+): Promise<RestorableVersion> {
+  if ((await query(lockTenantQuery, { tenant })).rows.length === 0)
+    throw new ServiceError('unknown_tenant', tenant);
+  const [row] = isFullVersionId(version) ? (await query(findVersionQuery, { tenant, id: version })).rows : [];
+  if (row === undefined) throw noVersion(tenant, version);
+  const { id, memoryId, contentSha256: sha256 } = row;
+  if (row.redactedAt !== null) throw isRedacted(id);
+  if (sha256 === null) {
+    throw new OperatorError(`The version ${id} is a deletion, which has no content. Restore an earlier one.`);
+  }
+  const [head] = (await query(findHeadsQuery, { tenant, memoryIds: [memoryId] })).rows;
+  const now = head === undefined ? null : known(head);
+  return { id, memoryId, path: row.path as MemoryPath, sha256, now };
+}
+
+/**
+ * Makes a file what it was as of a locked version, also when it is deleted or somewhere else now.
+ *
+ * @param path where the file is to be
+ * @throws OperatorError as `restoreAt`
+ */
+export function restoreLocked(
+  query: QueryExecutor,
+  tenant: string,
+  { id, memoryId, sha256, now }: RestorableVersion,
+  path: MemoryPath,
+  options: ChangeOptions,
+): Promise<Changes> {
+  const target = { memoryId, now, past: { path, versionId: id, sha256 } };
+  return restore(query, tenant, [target], NO_DIRECTORIES, options, anotherPath(tenant, id));
+}
+
+/** What to do when something else is at the path of a version. */
+export function anotherPath(tenant: string, version: string): string {
+  return `Give another path: memory-service restore ${tenant} PATH --version ${version}`;
+}
+
+/** The error for a path that something else has. */
+export function cannotComeBack(path: string | undefined, at: MemoryPath, hint: string): OperatorError {
+  return new OperatorError(`${path} cannot come back: something else is at ${at} now. ${hint}`);
 }
