@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander';
 import { type ChangeOptions, type Changes, countsOf, summary } from '../history/apply.ts';
-import { restoreAt } from '../history/restore.ts';
-import { restoreVersion } from '../history/restore-version.ts';
+import { restoreAt, restoreVersion } from '../history/restore.ts';
 import { fullVersionId } from '../history/version.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';

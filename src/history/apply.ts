@@ -7,32 +7,25 @@ import type { Database } from '../postgres/database.ts';
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { time } from '../postgres/time.ts';
 import { storedOrigin } from '../store/origin.ts';
+import { findTenantQuery, lockTenantQuery } from '../tenants/queries.ts';
 import { noRoom } from '../tenants/tenants.ts';
 import { amount } from '../util/amount.ts';
-import { type Plan, planChanges, type Target } from './plan.ts';
+import { type DirectoryTargets, type Plan, planTree, type Target } from './plan.ts';
 
 /* How `restore` and `revert` change a memory, once it is known what they make of each file. */
 
-const TIMES = `
-SELECT ${time('$2::text::timestamptz')} AS "time", ${time('GREATEST(created_at, $2::text::timestamptz)')} AS "from"
-FROM tenants WHERE id = $1`;
-
 /** A time as times are written here, and `from`: when the tenant was created, if that is later. */
-export const readTimesQuery = defineQuery<{ tenant: string; time: string }, { time: string; from: string }>(
+const readTimesQuery = defineQuery<{ tenant: string; time: string }, { time: string; from: string }>(
   'read_times',
   ['tenant', 'time'],
-  TIMES,
-);
-
-/** The same, and locks the tenant. */
-export const lockTimesQuery = defineQuery<{ tenant: string; time: string }, { time: string; from: string }>(
-  'lock_times',
-  ['tenant', 'time'],
-  `${TIMES} FOR NO KEY UPDATE`,
+  `
+SELECT ${time('$2::text::timestamptz')} AS "time", ${time('GREATEST(created_at, $2::text::timestamptz)')} AS "from"
+FROM tenants WHERE id = $1
+`,
 );
 
 /** What is at some paths and, of the directories `parents`, directly below them. */
-export const findAroundQuery = defineQuery<
+const findAroundQuery = defineQuery<
   { tenant: string; paths: string[]; parents: string[] },
   { path: MemoryPath; kind: 'file' | 'dir' }
 >(
@@ -62,15 +55,28 @@ type Sized = {
 } & TenantDefaults;
 
 /** Makes a planned change: migrations/functions/memory_restore.sql. */
-export const restoreQuery = defineQuery<
+const restoreQuery = defineQuery<
   Sized & { to: string[]; memoryIds: string[]; change: string; origin: string },
   { data: Omit<OverQuota, 'kind'> | null }
 >(
   'restore',
   [
-    ...(['tenant', 'deleted', 'removed', 'made', 'from', 'to', 'sources'] as const),
-    ...(['memoryIds', 'added', 'addedSources', 'change', 'origin'] as const),
-    ...(['maxFiles', 'maxBytes', 'historyDays', 'maxHistoryBytes'] as const),
+    'tenant',
+    'deleted',
+    'removed',
+    'made',
+    'from',
+    'to',
+    'sources',
+    'memoryIds',
+    'added',
+    'addedSources',
+    'change',
+    'origin',
+    'maxFiles',
+    'maxBytes',
+    'historyDays',
+    'maxHistoryBytes',
   ],
   `
 SELECT data FROM memory_restore(
@@ -82,7 +88,7 @@ SELECT data FROM memory_restore(
 );
 
 /** The quota that a planned change would exceed, or null. */
-export const restoreExcessQuery = defineQuery<Sized, { data: Omit<OverQuota, 'kind'> | null }>(
+const restoreExcessQuery = defineQuery<Sized, { data: Omit<OverQuota, 'kind'> | null }>(
   'restore_excess',
   [
     'tenant',
@@ -126,25 +132,31 @@ export interface ChangeOptions {
 }
 
 /**
- * Runs `work` in a transaction that has locked the tenant, so that nothing changes but by it. A dry run locks nothing: it reads one snapshot.
+ * Runs `work` in a transaction that has locked the tenant, so that nothing else changes it. A dry run locks nothing: it reads one snapshot.
  *
- * @param at a time, which `work` gets as times are written here, and `from`: when the tenant was created, if that is later
+ * @throws ServiceError when there is no such tenant
  */
-export function change<T>(
+export function changeTenant<T>(
   database: Database,
   tenant: string,
-  at: string,
   { dryRun = false }: ChangeOptions,
-  work: (query: QueryExecutor, times: { time: string; from: string }) => Promise<T>,
+  work: (query: QueryExecutor) => Promise<T>,
 ): Promise<T> {
   return database.transaction(
     async (query) => {
-      const [times] = (await query(dryRun ? readTimesQuery : lockTimesQuery, { tenant, time: at })).rows;
-      if (times === undefined) throw new ServiceError('unknown_tenant', tenant);
-      return work(query, times);
+      const { rows } = await query(dryRun ? findTenantQuery : lockTenantQuery, { tenant });
+      if (rows.length === 0) throw new ServiceError('unknown_tenant', tenant);
+      return work(query);
     },
     { snapshot: dryRun },
   );
+}
+
+/** Reads a time in the form that the history has, and `from`: when the tenant was created, if that is later. */
+export async function readTimes(query: QueryExecutor, tenant: string, at: string) {
+  const [times] = (await query(readTimesQuery, { tenant, time: at })).rows;
+  if (times === undefined) throw new Error('A tenant that is locked is missing.');
+  return times;
 }
 
 /** Whether the file is not already as it is to be. */
@@ -152,12 +164,12 @@ export function isChange({ now, past }: Target): boolean {
   return now === null || past === null ? now !== past : now.path !== past.path || now.sha256 !== past.sha256;
 }
 
-/** Plans changes by what is there. Of two that want the same path, the first one gets it. */
-export async function plan(
+/** Reads what is around the files and directories of a change, and plans it. Of two that want the same path, the first one gets it. */
+export async function planChange(
   query: QueryExecutor,
   tenant: string,
   targets: readonly Target[],
-  directories: { wanted: ReadonlySet<MemoryPath>; unwanted: ReadonlySet<MemoryPath> },
+  directories: DirectoryTargets,
 ): Promise<Plan> {
   const comes = targets.flatMap(({ now, past }) => (past && past.path !== now?.path ? [past.path] : []));
   const paths = new Set<MemoryPath>();
@@ -169,7 +181,7 @@ export async function plan(
     paths: [...paths],
     parents: [...directories.unwanted],
   });
-  return planChanges(targets, { ...directories, kinds: new Map(rows.map(({ path, kind }) => [path, kind])) });
+  return planTree(targets, { ...directories, kinds: new Map(rows.map(({ path, kind }) => [path, kind])) });
 }
 
 /**
@@ -188,7 +200,9 @@ export async function apply(
   const added = targets.flatMap(({ memoryId, now, past }) => (now || !past ? [] : [{ memoryId, past }]));
   if (targets.length + made.length + removed.length > 0) {
     const changes = {
-      ...{ tenant, removed, made },
+      tenant,
+      removed,
+      made,
       deleted: targets.flatMap(({ now, past }) => (now && !past ? [now.path] : [])),
       from: live.map(({ now }) => now.path),
       sources: live.map(({ now, past }) => (now.sha256 === past.sha256 ? null : past.versionId)),
@@ -203,7 +217,8 @@ export async function apply(
             ...changes,
             to: live.map(({ past }) => past.path),
             memoryIds: added.map(({ memoryId }) => memoryId),
-            ...{ change: randomUUID(), origin: storedOrigin(origin) },
+            change: randomUUID(),
+            origin: storedOrigin(origin),
           })
         ).rows[0]?.data;
     if (exceeded) throw noRoom(tenant, { kind: 'over_quota', ...exceeded }, verb);

@@ -1,12 +1,12 @@
 import { OperatorError } from '../errors.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { defineQuery } from '../postgres/query.ts';
-import type { History } from './history.ts';
-import { ABSENT, type Change, stateOf, stateOfVersion, withChanges } from './log.ts';
+import { checkComplete, type History } from './history.ts';
+import { ABSENT, type Change, fileState, fileStateOf, withChanges } from './log.ts';
 import { COVERS, type Operation, type Version } from './version.ts';
 
 /** Later than every change. */
-export const NOW = 'infinity';
+const NOW = 'infinity';
 
 /** A file on one side of a comparison; redacted without a path. */
 interface ComparedFile {
@@ -18,7 +18,7 @@ interface ComparedFile {
 }
 
 /** A file that differs between two times; null where there was none. */
-export interface ChangedRow {
+interface ChangedRow {
   old: ComparedFile | null;
   new: ComparedFile | null;
 }
@@ -33,10 +33,7 @@ FROM memory_versions AS v WHERE v.tenant_id = $1 AND ${COVERS('v.created_at', 'v
  * The files that differ between two times and were at a path or below it at one of them, in the order of their paths. Of two at one path,
  * the one that went comes first.
  */
-export const listChangedQuery = defineQuery<
-  { tenant: string; path: string; from: string; to: string },
-  ChangedRow
->(
+const listChangedQuery = defineQuery<{ tenant: string; path: string; from: string; to: string }, ChangedRow>(
   'list_changed',
   ['tenant', 'path', 'from', 'to'],
   `
@@ -77,15 +74,15 @@ export async function* betweenVersions(
   first: string,
   second: string | undefined,
 ): AsyncGenerator<FileDiff> {
-  const { version } = await history.existing(tenant, first);
+  const version = await history.existingVersion(tenant, first);
   if (second === undefined) yield await changeBy(history, tenant, version);
-  else yield changeFrom(version, (await history.existing(tenant, second)).version);
+  else yield changeFrom(version, await history.existingVersion(tenant, second));
 }
 
 function changeFrom(old: Version, now: Version): FileDiff {
   return {
-    before: stateOfVersion(old),
-    after: stateOfVersion(now),
+    before: fileStateOf(old),
+    after: fileStateOf(now),
     oldVersion: old.id,
     newVersion: now.id,
   };
@@ -105,7 +102,9 @@ export async function* changesBetween(
   path: MemoryPath,
   { from, to = NOW }: { from: string; to?: string | undefined },
 ): AsyncGenerator<FileDiff> {
-  const rows = await history.changed(tenant, path, from, to);
+  const { rows } = await history.query(listChangedQuery, { tenant, path, from, to });
+  // Afterwards: what was pruned meanwhile may be missing.
+  for (const at of [from, to]) await checkComplete(history.query, tenant, at);
   if (rows.length === 0 && path !== ROOT) await checkExists(history, tenant, path, [from, to]);
   for (let i = 0; i < rows.length; i++) {
     const [row, next] = [rows[i], rows[i + 1]];
@@ -126,8 +125,8 @@ function isReplaced(row: ChangedRow, next: ChangedRow): boolean {
 
 function changeOf({ old, new: now }: ChangedRow): FileDiff {
   return {
-    before: old === null ? ABSENT : stateOf(old),
-    after: now === null ? ABSENT : stateOf(now),
+    before: old === null ? ABSENT : fileState(old),
+    after: now === null ? ABSENT : fileState(now),
     oldVersion: old?.id ?? null,
     newVersion: now?.id ?? null,
   };

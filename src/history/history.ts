@@ -4,8 +4,6 @@ import type { Database } from '../postgres/database.ts';
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { time } from '../postgres/time.ts';
 import { readPages } from '../util/pages.ts';
-import { type ChangedRow, listChangedQuery } from './diff.ts';
-import { listReplacedQuery, type ReplacedRow } from './log.ts';
 import { shownTime } from './time.ts';
 import {
   AFTER,
@@ -13,6 +11,7 @@ import {
   COVERS,
   FIRST_ID,
   isBy,
+  isFullVersionId,
   LAST_ID,
   noVersion,
   type Version,
@@ -36,7 +35,7 @@ export type VersionFilter = {
  * A page of versions, the newest first: those before `beforeId`. Ids begin with the time. A directory's versions include those that moved
  * a file out of it. Only files that were ever there can have such versions, which rules out most rows at little cost.
  */
-export const listVersionsQuery = defineQuery<
+const listVersionsQuery = defineQuery<
   { tenant: string } & VersionFilter & { beforeId: string | null; limit: number },
   VersionRow
 >(
@@ -67,14 +66,14 @@ ORDER BY v.id DESC
 `,
 );
 
-export const findVersionQuery = defineQuery<{ tenant: string; id: string }, VersionRow>(
+const findVersionQuery = defineQuery<{ tenant: string; id: string }, VersionRow>(
   'find_version',
   ['tenant', 'id'],
   `SELECT ${COLUMNS} FROM memory_versions AS v WHERE v.tenant_id = $1 AND v.id = $2::text::uuid`,
 );
 
 /** Contents of versions, by their numbers in the arrays, from 1; null where there is none. */
-export const readContentsQuery = defineQuery<
+const readContentsQuery = defineQuery<
   { tenant: string; memoryIds: string[]; ids: string[] },
   { item: number; content: string | null }
 >(
@@ -83,7 +82,7 @@ export const readContentsQuery = defineQuery<
   'SELECT item, content FROM memory_contents($1, $2::text[]::uuid[], $3::text[]::uuid[])',
 );
 /** Since when a tenant's history is complete, if that is later than `at`. Before the tenant existed, there was nothing to miss. */
-export const findGapQuery = defineQuery<{ tenant: string; at: string }, { since: string }>(
+const findGapQuery = defineQuery<{ tenant: string; at: string }, { since: string }>(
   'find_gap',
   ['tenant', 'at'],
   `
@@ -96,7 +95,7 @@ WHERE id = $1 AND history_since > $2::text::timestamptz AND created_at <= $2::te
  * The version of the file that was at a path at a time: the last one there. Deletions do not count: one change may delete a file and put
  * another in its place.
  */
-export const findVersionAtQuery = defineQuery<{ tenant: string; path: string; at: string }, VersionRow>(
+const findVersionAtQuery = defineQuery<{ tenant: string; path: string; at: string }, VersionRow>(
   'find_version_at',
   ['tenant', 'path', 'at'],
   `
@@ -109,10 +108,7 @@ WHERE ${COVERS('v.created_at', 'v.superseded_at', '$3')}
 `,
 );
 
-export const findDirectoryAtQuery = defineQuery<
-  { tenant: string; path: string; at: string },
-  { path: string }
->(
+const findDirectoryAtQuery = defineQuery<{ tenant: string; path: string; at: string }, { path: string }>(
   'find_directory_at',
   ['tenant', 'path', 'at'],
   `
@@ -133,7 +129,7 @@ export interface TreeRow {
 }
 
 /** A page of what was at a path and below it at a time, in the order of the paths. The first page comes after ''. */
-export const listTreeAtQuery = defineQuery<
+const listTreeAtQuery = defineQuery<
   { tenant: string; path: string; at: string; after: string; limit: number },
   TreeRow
 >(
@@ -156,7 +152,7 @@ ORDER BY t.path LIMIT $5::integer
 );
 
 /** The versions that a past tree lacks because they were redacted: their paths are gone. */
-export const listRedactedAtQuery = defineQuery<{ tenant: string; at: string }, { id: string }>(
+const listRedactedAtQuery = defineQuery<{ tenant: string; at: string }, { id: string }>(
   'list_redacted_at',
   ['tenant', 'at'],
   `
@@ -196,11 +192,11 @@ export type FoundAt =
  * was changed at that very time counts. Throws `DatabaseError`.
  */
 export class History {
-  readonly #database: Pick<Database, 'query'>;
+  readonly query: QueryExecutor;
 
   /** @param database or a transaction, for all of it as it is at one moment */
-  constructor(database: Pick<Database, 'query'>) {
-    this.#database = database;
+  constructor({ query }: Pick<Database, 'query'>) {
+    this.query = query;
   }
 
   /** The versions that there are, the newest first and at most `limit`, read page by page. */
@@ -227,30 +223,7 @@ export class History {
     limit: number,
   ): Promise<Version[]> {
     const params = { tenant, ...ANY, ...filter, beforeId: before, limit };
-    return (await this.#database.query(listVersionsQuery, params)).rows.map(versionOf);
-  }
-
-  /** What versions replaced, by their ids: nothing for a file's first one, or when what it replaced is no longer kept. */
-  async replacedBy(tenant: string, versions: Version[]): Promise<Map<string, ReplacedRow>> {
-    const { rows } = await this.#database.query(listReplacedQuery, {
-      tenant,
-      ids: versions.map(({ id }) => id),
-      memoryIds: versions.map(({ memoryId }) => memoryId),
-      times: versions.map(({ createdAt }) => createdAt),
-    });
-    return new Map(rows.map((row) => [row.by, row]));
-  }
-
-  /**
-   * The files that differ between two times: `listChangedQuery`.
-   *
-   * @throws HistoryIncomplete when one of the times is before the history is complete
-   */
-  async changed(tenant: string, path: MemoryPath, from: string, to: string): Promise<ChangedRow[]> {
-    const { rows } = await this.#database.query(listChangedQuery, { tenant, path, from, to });
-    // Afterwards, as for a tree.
-    for (const at of [from, to]) await this.checkComplete(tenant, at);
-    return rows;
+    return (await this.query(listVersionsQuery, params)).rows.map(versionOf);
   }
 
   /**
@@ -259,15 +232,14 @@ export class History {
    * @throws OperatorError when there is no such version.
    */
   async existing(tenant: string, id: string): Promise<{ version: Version; content: string | null }> {
-    const found = await this.find(tenant, id);
-    if (found !== undefined) return found;
-    throw noVersion(tenant, id);
+    return this.#withContent(tenant, await this.existingVersion(tenant, id));
   }
 
-  /** A version with its content, which is null for a deleted or redacted one; undefined when there is no such version. */
-  async find(tenant: string, id: string): Promise<{ version: Version; content: string | null } | undefined> {
-    const row = (await this.#database.query(findVersionQuery, { tenant, id })).rows[0];
-    return row && this.#withContent(tenant, row);
+  /** @throws OperatorError when there is no such version. */
+  async existingVersion(tenant: string, id: string): Promise<Version> {
+    const [row] = isFullVersionId(id) ? (await this.query(findVersionQuery, { tenant, id })).rows : [];
+    if (row === undefined) throw noVersion(tenant, id);
+    return versionOf(row);
   }
 
   /**
@@ -277,14 +249,14 @@ export class History {
    */
   async at(tenant: string, path: MemoryPath, at: string): Promise<FoundAt> {
     const params = { tenant, path, at };
-    const row = (await this.#database.query(findVersionAtQuery, params)).rows[0];
+    const row = (await this.query(findVersionAtQuery, params)).rows[0];
     if (row !== undefined) {
-      const { version, content } = await this.#withContent(tenant, row);
+      const { version, content } = await this.#withContent(tenant, versionOf(row));
       if (content !== null) return { kind: 'file', version, content };
-    } else if (path === ROOT || (await this.#database.query(findDirectoryAtQuery, params)).rows.length > 0) {
+    } else if (path === ROOT || (await this.query(findDirectoryAtQuery, params)).rows.length > 0) {
       return { kind: 'dir' };
     }
-    await this.checkComplete(tenant, at);
+    await checkComplete(this.query, tenant, at);
     return { kind: 'missing' };
   }
 
@@ -308,15 +280,15 @@ export class History {
     at: string,
     page: { after: string; limit: number },
   ): Promise<TreeRow[]> {
-    const { rows } = await this.#database.query(listTreeAtQuery, { tenant, path, at, ...page });
+    const { rows } = await this.query(listTreeAtQuery, { tenant, path, at, ...page });
     // Afterwards: what was pruned while the page was read may be missing in it.
-    await this.checkComplete(tenant, at);
+    await checkComplete(this.query, tenant, at);
     return rows;
   }
 
   /** The ids of the versions that were live at a time, and are redacted now. */
   async redactedAt(tenant: string, at: string): Promise<string[]> {
-    return (await this.#database.query(listRedactedAtQuery, { tenant, at })).rows.map(({ id }) => id);
+    return (await this.query(listRedactedAtQuery, { tenant, at })).rows.map(({ id }) => id);
   }
 
   /** Contents by the ids of their versions; none for those that are gone. */
@@ -327,20 +299,15 @@ export class History {
     if (versions.length === 0) return new Map();
     const ids = versions.map(({ versionId }) => versionId);
     const memoryIds = versions.map(({ memoryId }) => memoryId);
-    const { rows } = await this.#database.query(readContentsQuery, { tenant, memoryIds, ids });
+    const { rows } = await this.query(readContentsQuery, { tenant, memoryIds, ids });
     return new Map(
       rows.flatMap(({ item, content }) => (content === null ? [] : [[ids[item - 1] ?? '', content]])),
     );
   }
 
-  /** @throws HistoryIncomplete when a file that there was at `at` may be missing in the history. */
-  async checkComplete(tenant: string, at: string): Promise<void> {
-    await checkComplete(this.#database.query, tenant, at);
-  }
-
-  async #withContent(tenant: string, row: VersionRow) {
-    const contents = await this.contents(tenant, [{ memoryId: row.memoryId, versionId: row.id }]);
-    return { version: versionOf(row), content: contents.get(row.id) ?? null };
+  async #withContent(tenant: string, version: Version) {
+    const contents = await this.contents(tenant, [{ memoryId: version.memoryId, versionId: version.id }]);
+    return { version, content: contents.get(version.id) ?? null };
   }
 }
 

@@ -5,7 +5,7 @@ import type { History, VersionFilter } from './history.ts';
 import type { Operation, Version } from './version.ts';
 
 /** What a version replaced. */
-export interface ReplacedRow {
+interface ReplacedRow {
   /** The version that replaced it. */
   by: string;
   id: string;
@@ -16,7 +16,7 @@ export interface ReplacedRow {
 }
 
 /** The versions that others replaced, each given by its id, its file, and its time. */
-export const listReplacedQuery = defineQuery<
+const listReplacedQuery = defineQuery<
   { tenant: string; ids: string[]; memoryIds: string[]; times: string[] },
   ReplacedRow
 >(
@@ -55,7 +55,7 @@ const BATCH = { items: 100, weight: 4 * 1024 * 1024 };
 export const ABSENT = { kind: 'absent' } as const;
 
 /** The file as a version left it. */
-export function stateOf(version: {
+export function fileState(version: {
   id: string;
   memoryId: string;
   operation: Operation;
@@ -68,8 +68,8 @@ export function stateOf(version: {
   return { kind: 'file', path, memoryId, versionId: id, sizeBytes: sizeBytes ?? 0 };
 }
 
-export function stateOfVersion(version: Version): FileState {
-  return stateOf({ ...version, sizeBytes: version.contentSizeBytes });
+export function fileStateOf(version: Version): FileState {
+  return fileState({ ...version, sizeBytes: version.contentSizeBytes });
 }
 
 /** Reads the contents of changes, a batch at a time. */
@@ -146,15 +146,21 @@ export async function withChanges(
   tenant: string,
   versions: Version[],
 ): Promise<LogEntry[]> {
-  const replaced = await history.replacedBy(tenant, versions);
+  const { rows } = await history.query(listReplacedQuery, {
+    tenant,
+    ids: versions.map(({ id }) => id),
+    memoryIds: versions.map(({ memoryId }) => memoryId),
+    times: versions.map(({ createdAt }) => createdAt),
+  });
+  const replaced = new Map(rows.map((row) => [row.by, row]));
   return versions.map((version) => {
     const previous = replaced.get(version.id);
     const before: FileState =
       previous !== undefined
-        ? stateOf(previous)
+        ? fileState(previous)
         : version.operation === 'created'
           ? ABSENT
           : { kind: 'pruned' };
-    return { version, replaced: previous?.id ?? null, before, after: stateOfVersion(version) };
+    return { version, replaced: previous?.id ?? null, before, after: fileStateOf(version) };
   });
 }

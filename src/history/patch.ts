@@ -1,6 +1,4 @@
 import { formatPatch, type StructuredPatchHunk, structuredPatch } from 'diff';
-import type { Piscina } from 'piscina';
-import { ServiceError } from '../errors.ts';
 import type { FileDiff } from './diff.ts';
 import type { LoadedState } from './log.ts';
 
@@ -48,7 +46,9 @@ function patchOf(before: LoadedState, after: LoadedState, budget: WorkBudget): s
     newHeader: undefined,
     hunks: hunksOf(old, now, budget),
     isGit: true,
-    ...{ isCreate, isDelete, isRename },
+    isCreate,
+    isDelete,
+    isRename,
   });
 }
 
@@ -103,7 +103,10 @@ function replacement(old: string, now: string): StructuredPatchHunk {
   const removed = linesOf(old);
   const added = linesOf(now);
   return {
-    ...{ oldStart: 1, oldLines: removed.length, newStart: 1, newLines: added.length },
+    oldStart: 1,
+    oldLines: removed.length,
+    newStart: 1,
+    newLines: added.length,
     lines: [...prefixed('-', removed, old), ...prefixed('+', added, now)],
   };
 }
@@ -150,8 +153,10 @@ export async function differenceOf(
 ): Promise<Difference> {
   const { patch, work } = await compare(before, after);
   return {
-    ...{ oldPath: pathOf(before), path: pathOf(after) },
-    ...{ oldVersion: change.oldVersion, version: change.newVersion },
+    oldPath: pathOf(before),
+    path: pathOf(after),
+    oldVersion: change.oldVersion,
+    version: change.newVersion,
     patch: patch ?? null,
     noPatchReason: patch === undefined ? reasonOf(before, after) : null,
     work,
@@ -160,59 +165,4 @@ export async function differenceOf(
 
 function pathOf(state: LoadedState): string | null {
   return state.kind === 'file' ? state.path : null;
-}
-
-/** One thread, so that diffs leave the other cores to the database and to requests. They wait for one another. */
-const THREADS = 1;
-const IDLE_MS = 30_000;
-/** Far more than texts of the default limits take. Only texts of many megabytes come near them. */
-const DEADLINE_MS = 20_000;
-const MAX_HEAP_MIB = 512;
-
-/** Compares texts away from the event loop. */
-export class PatchThreads {
-  #pool: Promise<Piscina> | undefined;
-
-  /**
-   * @param signal ends the work, for a client that has left
-   * @returns no patch for texts that take too much time or memory
-   */
-  async compare(before: LoadedState, after: LoadedState, signal: AbortSignal): Promise<Comparison> {
-    this.#pool ??= startPool();
-    const pool = await this.#pool;
-    const deadline = AbortSignal.timeout(DEADLINE_MS);
-    try {
-      return await pool.run({ before, after }, { signal: AbortSignal.any([signal, deadline]) });
-    } catch (error) {
-      if (signal.aborted) throw new ServiceError('client_gone');
-      const { code } = error as NodeJS.ErrnoException;
-      if (deadline.aborted || code === 'ERR_WORKER_OUT_OF_MEMORY')
-        return { patch: undefined, work: MAX_WORK };
-      throw error;
-    }
-  }
-
-  async close(): Promise<void> {
-    await (await this.#pool)?.destroy();
-  }
-}
-
-/** Imported on demand: few processes compare anything. */
-async function startPool(): Promise<Piscina> {
-  const { Piscina } = await import('piscina');
-  // From source, as in `npm run dev` and the tests, a thread needs tsx as well.
-  const isSource = import.meta.url.endsWith('.ts');
-  return new Piscina({
-    filename: import.meta.url,
-    minThreads: 0,
-    maxThreads: THREADS,
-    idleTimeout: IDLE_MS,
-    resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB },
-    ...(isSource ? { execArgv: ['--import', 'tsx'] } : {}),
-  });
-}
-
-/** What a thread of `PatchThreads` runs. */
-export default function work({ before, after }: { before: LoadedState; after: LoadedState }): Comparison {
-  return compare(before, after);
 }

@@ -20,7 +20,7 @@ export interface FileChanges {
 }
 
 /** A page of the superseded versions since a time, by their files. `last` is that of the page, of `count` versions. */
-export const listSinceQuery = defineQuery<
+const listSinceQuery = defineQuery<
   { tenant: string; by: string; since: string; after: string; limit: number },
   FileChanges & { last: string; count: number }
 >(
@@ -38,7 +38,7 @@ FROM page AS p GROUP BY p.memory_id
 );
 
 /** A page of the heads since a time, in the order of their paths. */
-export const listHeadsSinceQuery = defineQuery<
+const listHeadsSinceQuery = defineQuery<
   { tenant: string; by: string; since: string; after: string; limit: number },
   { path: string; memoryId: string; version: string; createdAt: string; isTheirs: boolean }
 >(
@@ -84,7 +84,7 @@ const VERSION =
   'SELECT id, operation, path, content_sha256, origin, created_at FROM versions WHERE tenant_id = $1';
 
 /** Files that an actor changed, given by their ids, and those of the versions `first` and `other` of each. */
-export const readTouchedQuery = defineQuery<
+const readTouchedQuery = defineQuery<
   { tenant: string; memoryIds: string[]; firsts: string[]; others: (string | null)[] },
   TouchedFile
 >(
@@ -223,41 +223,42 @@ export type Conflict = { memoryId: string | null; path: MemoryPath | null } & (
   | { reason: 'pruned' | 'redacted' }
 );
 
-/** `at`: the time of the first change to undo. */
-export type Undo = Target & { at: string };
+/** `startedAt`: the time of the first change to undo. */
+export type Undo = Target & { startedAt: string };
 
 /**
  * Which of the actor's changes of a file to undo: the latest ones, after which nobody else changed it. The others are a conflict, unless
  * the file is as it was before them, as after another revert.
  */
-export function judge(touched: TouchedFile): { conflict?: Conflict; undo?: Undo } {
-  const { memoryId, head, other, startedAt: at } = touched;
+export function planUndo(touched: TouchedFile): { conflict?: Conflict; undo?: Undo } {
+  const { memoryId, head, other, startedAt } = touched;
   const now = head === null ? null : fileOf(head);
   const file = { memoryId, path: touched.path };
-  if (other !== null && isSame(stateBefore(touched), now)) return {};
+  if (other !== null && isSame(pastFileBefore(touched), now)) return {};
 
   const conflict: Conflict | undefined =
     other === null
       ? undefined
       : {
           ...file,
-          reason: at === null ? 'changed' : 'mixed',
-          ...{ changedBy: actorOf(other.origin), changedAt: other.createdAt },
+          reason: startedAt === null ? 'changed' : 'mixed',
+          changedBy: actorOf(other.origin),
+          changedAt: other.createdAt,
         };
-  if (at === null) return conflict === undefined ? {} : { conflict };
-  const past = other === null ? stateBefore(touched) : stateOf(other);
+  if (startedAt === null) return conflict === undefined ? {} : { conflict };
+  const past = other === null ? pastFileBefore(touched) : pastFileOf(other);
   if (typeof past === 'string') return { conflict: { ...file, reason: past } };
-  const undo = { memoryId, now, past, at };
+  const undo = { memoryId, now, past, startedAt };
   return conflict === undefined ? { undo } : { conflict, undo };
 }
 
 /** What a file was before the actor's first change, or why that is not known. */
-function stateBefore({ before, firstOperation }: TouchedFile): PlannedFile | null | 'pruned' | 'redacted' {
+function pastFileBefore({ before, firstOperation }: TouchedFile): PlannedFile | null | 'pruned' | 'redacted' {
   if (before === null) return firstOperation === 'created' ? null : 'pruned';
-  return stateOf(before);
+  return pastFileOf(before);
 }
 
-function stateOf(version: TouchedVersion): PlannedFile | null | 'redacted' {
+function pastFileOf(version: TouchedVersion): PlannedFile | null | 'redacted' {
   return version.operation === 'deleted' ? null : (fileOf(version) ?? 'redacted');
 }
 

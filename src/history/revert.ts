@@ -4,14 +4,22 @@ import type { Database } from '../postgres/database.ts';
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { time } from '../postgres/time.ts';
 import { readPages } from '../util/pages.ts';
-import { apply, type ChangeOptions, type Changes, change, isChange, plan } from './apply.ts';
+import {
+  apply,
+  type ChangeOptions,
+  type Changes,
+  changeTenant,
+  isChange,
+  planChange,
+  readTimes,
+} from './apply.ts';
 import { checkComplete } from './history.ts';
 import type { Target } from './plan.ts';
 import {
   type ActorChanges,
   type Conflict,
   findTouched,
-  judge,
+  planUndo,
   ROWS_A_PAGE,
   readTouched,
   type Touched,
@@ -39,27 +47,29 @@ export function revert(
   { by, since }: { by: string; since: string },
   options: ChangeOptions,
 ): Promise<Reverted> {
-  return change(database, tenant, since, options, async (query, { from }) => {
+  return changeTenant(database, tenant, options, async (query) => {
+    const { from } = await readTimes(query, tenant, since);
     await checkComplete(query, tenant, from);
     const changes = { tenant, by, since: from };
     const touched = await findTouched(query, changes, options.onProgress ?? (() => {}));
     const conflicts: Conflict[] = [];
     const undone: Undo[] = [];
     for await (const file of readTouched(query, tenant, touched)) {
-      const { conflict, undo } = judge(file);
+      const { conflict, undo } = planUndo(file);
       if (conflict !== undefined) conflicts.push(conflict);
       if (undo !== undefined) undone.push(undo);
     }
     // As if undone one after the other, the latest first: of two files that were at one path, the later one gets it.
-    const targets = undone.filter(isChange).sort((a, b) => (a.at > b.at ? -1 : 1));
-    const planned = await plan(query, tenant, targets, await touchedDirectories(query, changes, touched));
-    for (const { target, at } of planned.blockedTargets) {
-      conflicts.push({ ...fileOf(target), reason: 'occupied', at });
+    const targets = undone.filter(isChange).sort((a, b) => (a.startedAt > b.startedAt ? -1 : 1));
+    const directories = await touchedDirectories(query, changes, touched);
+    const plan = await planChange(query, tenant, targets, directories);
+    for (const { target, blockedBy } of plan.blockedTargets) {
+      conflicts.push({ ...fileOf(target), reason: 'occupied', at: blockedBy });
     }
-    for (const { path, at } of planned.blockedDirectories) {
-      conflicts.push({ memoryId: null, path, reason: 'occupied', at });
+    for (const { path, blockedBy } of plan.blockedDirectories) {
+      conflicts.push({ memoryId: null, path, reason: 'occupied', at: blockedBy });
     }
-    const made = await apply(query, tenant, planned, options, 'revert');
+    const made = await apply(query, tenant, plan, options, 'revert');
     return { ...made, conflicts: conflicts.sort((a, b) => ((a.path ?? '') < (b.path ?? '') ? -1 : 1)) };
   });
 }
@@ -105,7 +115,7 @@ export interface Period {
 }
 
 /** A page of the directories that were removed since a time, the last path and its latest period first. */
-export const listPeriodsQuery = defineQuery<
+const listPeriodsQuery = defineQuery<
   { tenant: string; by: string; since: string; before: string; beforeTime: string; limit: number },
   Period
 >(
@@ -124,7 +134,7 @@ ORDER BY d.path DESC, d.removed_at DESC
 );
 
 /** A page of the directories that are there and were made since a time, in the order of their paths. The first page comes after the root. */
-export const listDirectoriesSinceQuery = defineQuery<
+const listDirectoriesSinceQuery = defineQuery<
   { tenant: string; by: string; since: string; after: string; limit: number },
   Period
 >(

@@ -101,7 +101,7 @@ describeService('a change is recorded', (service) => {
       all.at(-1)?.createdAt,
     ]);
     expect(all[2]?.contentSha256).toBe(all[3]?.contentSha256);
-    const contents = await Promise.all(all.map(({ id }) => historyOf(service()).find(tenant, id)));
+    const contents = await Promise.all(all.map(({ id }) => historyOf(service()).existing(tenant, id)));
     expect(contents.map((each) => each?.content)).toStrictEqual([
       ...['one\n', 'three\n', 'zero\nthree\n', 'zero\nthree\n', null],
     ]);

@@ -1,8 +1,7 @@
 /** `restore`: what comes back, what goes, and what stands in the way. */
 import { expect, it } from 'vitest';
 import { History, HistoryIncomplete } from '../../src/history/history.ts';
-import { restoreAt } from '../../src/history/restore.ts';
-import { restoreVersion } from '../../src/history/restore-version.ts';
+import { restoreAt, restoreVersion } from '../../src/history/restore.ts';
 import type { Version } from '../../src/history/version.ts';
 import { type MemoryPath, ROOT } from '../../src/memory/path.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
