@@ -10,7 +10,7 @@ import { batches } from '../util/batches.ts';
 import type { History } from './history.ts';
 import { isFullVersionId, noVersion, type Version } from './version.ts';
 
-export interface RedactRow {
+interface EraseRow {
   outcome: 'missing' | 'live' | 'redacted';
   /** The head version of the live file that has the content. */
   head: string | null;
@@ -19,8 +19,8 @@ export interface RedactRow {
   redactedAt: string | null;
 }
 
-/** Redacts a version: see migrations/functions/memory_redact.sql. `by` is the actor, as JSON. */
-export const redactVersionQuery = defineQuery<{ tenant: string; version: string; by: string }, RedactRow>(
+/** Erases a version: see migrations/functions/memory_redact.sql. `by` is the actor, as JSON. */
+const eraseVersionQuery = defineQuery<{ tenant: string; version: string; by: string }, EraseRow>(
   'redact_version',
   ['tenant', 'version', 'by'],
   `
@@ -29,12 +29,12 @@ FROM memory_redact($1, $2::text::uuid, $3::text::jsonb)
 `,
 );
 
-/** Redacts the names of directories that are gone: see migrations/functions/memory_redact.sql. */
-export const redactDirectoriesQuery = defineQuery<
+/** Erases the names of directories that are gone: see migrations/functions/memory_redact.sql. */
+const eraseDirectoriesQuery = defineQuery<
   { tenant: string; path: string; dryRun: boolean },
   {
     outcome: 'missing' | 'live' | 'kept' | 'redacted';
-    /** The version that has to be redacted first. */
+    /** The version that has to be erased first. */
     version: string | null;
     directories: number;
     redactedAt: string | null;
@@ -49,10 +49,10 @@ FROM memory_redact_directories($1, $2, $3::boolean)
 );
 
 /**
- * Replaces up to so many of a tenant's stored answers by another text, in the order of their keys, after the key `after`. The hashes of
+ * Replaces up to so many of a tenant's stored results by another text, in the order of their keys, after the key `after`. The hashes of
  * their requests go, too: what is short could be found by trying.
  */
-export const redactAnswersQuery = defineQuery<
+const eraseResultsQuery = defineQuery<
   { tenant: string; after: string; until: string; text: string; limit: number },
   { last: string | null; redacted: number }
 >(
@@ -72,36 +72,36 @@ SELECT max(key_hash) AS last, count(*)::float8 AS redacted FROM redacted
 );
 
 /** Small, so that a statement takes far less than its time limit. */
-const ANSWERS_A_BATCH = 2000;
+const RESULTS_A_BATCH = 2000;
 
-export interface Redacted {
-  /** Versions that were redacted: the one asked for, and those with the same content. 0 when it was redacted before. */
+export interface ErasedVersion {
+  /** Versions that were erased: the one asked for, and those with the same content. 0 when it was erased before. */
   versions: number;
-  /** Superseded versions that still have a path that was redacted. */
+  /** Superseded versions that still have a path that was erased. */
   samePath: number;
-  /** Stored answers that were redacted. */
+  /** Stored results that were erased. */
   answers: number;
 }
 
 /**
- * Removes path and content of a superseded version for good, and all stored answers of the tenant: any of them may quote a part of the
- * content. When that is cut short, redact the version again.
+ * Removes path and content of a superseded version for good, and all stored results of the tenant: any of them may quote a part of the
+ * content. When that is cut short, erase the version again.
  *
  * @throws OperatorError when there is no such version, or a live file has it or its content
  */
-export async function redactVersion(
+export async function eraseVersion(
   database: Database,
   tenant: string,
   version: string,
   origin: Origin,
-): Promise<Redacted> {
+): Promise<ErasedVersion> {
   const params = { tenant, version, by: storedActor(origin.actor) };
   const row = isFullVersionId(version)
-    ? (await database.query(redactVersionQuery, params)).rows[0]
+    ? (await database.query(eraseVersionQuery, params)).rows[0]
     : undefined;
   if (row?.outcome === 'live') throw stillLive(version, row.head);
   if (row?.outcome !== 'redacted' || row.redactedAt === null) throw noVersion(tenant, version);
-  const answers = await redactAnswers(database, tenant, row.redactedAt);
+  const answers = await eraseResults(database, tenant, row.redactedAt);
   return { versions: row.versions, samePath: row.samePath, answers };
 }
 
@@ -115,35 +115,35 @@ export function stillLive(version: string, head: string | null): OperatorError {
 }
 
 /**
- * Removes for good the names of the directories that were at a path and below it, and all stored answers of the tenant. Names of
- * directories that held files go with the redaction of the files' versions; this is for those that held none.
+ * Removes for good the names of the directories that were at a path and below it, and all stored results of the tenant. Names of
+ * directories that held files go when the files' versions are erased; this is for those that held none.
  *
- * @returns how many were redacted: a directory that was there twice counts twice
+ * @returns how many were erased: a directory that was there twice counts twice
  * @throws OperatorError when there was no such directory, something is at the path, or a version that was there is still kept
  */
-export async function redactDirectories(
+export async function eraseDirectories(
   database: Database,
   tenant: string,
   path: MemoryPath,
 ): Promise<{ directories: number; answers: number }> {
-  // The answers first: without the directories, this could not be done again if it were cut short.
-  const { redactedAt } = await callRedactDirectories(database, tenant, path, true);
-  const answers = await redactAnswers(database, tenant, redactedAt);
-  const { directories } = await callRedactDirectories(database, tenant, path, false);
+  // The results first: without the directories, this could not be done again if it were cut short.
+  const { redactedAt } = await callEraseDirectories(database, tenant, path, true);
+  const answers = await eraseResults(database, tenant, redactedAt);
+  const { directories } = await callEraseDirectories(database, tenant, path, false);
   return { directories, answers };
 }
 
-/** How many directories `redactDirectories` would redact. Throws what that throws. */
-export async function countRedactableDirectories(
+/** How many directories `eraseDirectories` would erase. Throws what that throws. */
+export async function countErasableDirectories(
   database: Database,
   tenant: string,
   path: MemoryPath,
 ): Promise<number> {
-  return (await callRedactDirectories(database, tenant, path, true)).directories;
+  return (await callEraseDirectories(database, tenant, path, true)).directories;
 }
 
-async function callRedactDirectories(database: Database, tenant: string, path: MemoryPath, dryRun: boolean) {
-  const row = (await database.query(redactDirectoriesQuery, { tenant, path, dryRun })).rows[0];
+async function callEraseDirectories(database: Database, tenant: string, path: MemoryPath, dryRun: boolean) {
+  const row = (await database.query(eraseDirectoriesQuery, { tenant, path, dryRun })).rows[0];
   if (row?.outcome === 'live') {
     throw new OperatorError(`${path} is there. Delete or rename it first, then redact its name.`);
   }
@@ -158,38 +158,35 @@ async function callRedactDirectories(database: Database, tenant: string, path: M
   return { directories: row.directories, redactedAt: row.redactedAt };
 }
 
-/** Redacts the answers that were stored until a time; a later one cannot quote what was gone by then. */
-async function redactAnswers(database: Database, tenant: string, until: string): Promise<number> {
-  let answers = 0;
-  let after: string | null = '';
-  while (after !== null) after = await redactBatch(after);
-  return answers;
-
-  async function redactBatch(after: string): Promise<string | null> {
-    const params = { tenant, after, until, text: answerRedacted, limit: ANSWERS_A_BATCH };
-    const batch = (await database.query(redactAnswersQuery, params)).rows[0];
-    answers += batch?.redacted ?? 0;
-    return batch?.last ?? null;
+/** Erases the results that were stored until a time; a later one cannot quote what was gone by then. */
+async function eraseResults(database: Database, tenant: string, until: string): Promise<number> {
+  let erased = 0;
+  for (let after = ''; ; ) {
+    const params = { tenant, after, until, text: answerRedacted, limit: RESULTS_A_BATCH };
+    const [batch] = (await database.query(eraseResultsQuery, params)).rows;
+    if (batch === undefined || batch.last === null) return erased;
+    erased += batch.redacted;
+    after = batch.last;
   }
 }
 
 const BATCH = { items: 100, weight: 4 * 1024 * 1024 };
 
-/** A version that a redaction leaves, although it may hold some of what is to go. */
+/** A version that erasing another one leaves, although it may hold some of what is to go. */
 export interface RemainingVersion {
   version: Version;
   isLive: boolean;
   /** Of the same file. */
   isSameFile: boolean;
-  /** It has a path that is redacted. */
+  /** It has a path that is erased. */
   hasPath: boolean;
   /** How many different lines of the content are in its own, without blank ones and spaces around them. */
   sharedLines: number;
 }
 
-/** What a redaction would do. */
-export interface RedactionPreview {
-  /** The version and those of the file with the same content. None when it is redacted already. */
+/** What erasing a version would do. */
+export interface ErasurePreview {
+  /** The version and those of the file with the same content. None when it is erased already. */
   redacted: Version[];
   /** The other versions of the file, and those of other files with a path or a line of it. */
   remaining: RemainingVersion[];
@@ -198,21 +195,17 @@ export interface RedactionPreview {
 }
 
 /**
- * Says what redacting a version would remove, and which versions may hold the same text or path and stay. Reads the tenant's whole
+ * Says what erasing a version would remove, and which versions may hold the same text or path and stay. Reads the tenant's whole
  * history, page by page.
  *
  * @throws OperatorError when there is no such version, or the live file has it or its content
  */
-export async function previewRedaction(
-  history: History,
-  tenant: string,
-  id: string,
-): Promise<RedactionPreview> {
+export async function previewErasure(history: History, tenant: string, id: string): Promise<ErasurePreview> {
   const { version, content } = await history.existing(tenant, id);
   if (version.redactedAt !== null) return { redacted: [], remaining: [], lines: 0 };
   const redacted: Version[] = [];
   for await (const each of history.versions(tenant)) {
-    if (!isRedactedWith(each, version)) continue;
+    if (!isErasedWith(each, version)) continue;
     if (isHead(each)) throw stillLive(id, each.id);
     redacted.push(each);
   }
@@ -243,7 +236,7 @@ export async function previewRedaction(
 
 const isHead = ({ supersededAt, operation }: Version) => supersededAt === null && operation !== 'deleted';
 
-function isRedactedWith(version: Version, chosen: Version): boolean {
+function isErasedWith(version: Version, chosen: Version): boolean {
   if (version.id === chosen.id) return true;
   const { memoryId, contentSha256 } = chosen;
   return contentSha256 !== null && version.memoryId === memoryId && version.contentSha256 === contentSha256;
@@ -251,7 +244,7 @@ function isRedactedWith(version: Version, chosen: Version): boolean {
 
 async function* without(versions: AsyncIterable<Version>, chosen: Version): AsyncGenerator<Version> {
   for await (const each of versions) {
-    if (each.redactedAt === null && !isRedactedWith(each, chosen)) yield each;
+    if (each.redactedAt === null && !isErasedWith(each, chosen)) yield each;
   }
 }
 
