@@ -1,8 +1,9 @@
 import { OperatorError } from '../errors.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { defineQuery } from '../postgres/query.ts';
-import { checkComplete, type History } from './history.ts';
+import type { History } from './history.ts';
 import { ABSENT, type Change, fileState, fileStateOf, withChanges } from './log.ts';
+import { checkComplete, findAt } from './past.ts';
 import { COVERS, type Operation, type Version } from './version.ts';
 
 /** Later than every change. */
@@ -138,6 +139,6 @@ async function checkExists(
   path: MemoryPath,
   times: string[],
 ): Promise<void> {
-  for (const at of times) if ((await history.at(tenant, path, at)).kind !== 'missing') return;
+  for (const at of times) if ((await findAt(history, tenant, path, at)).kind !== 'missing') return;
   throw new OperatorError(`There is nothing at ${path} at either time.`, { code: 'not_found' });
 }

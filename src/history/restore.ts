@@ -13,7 +13,8 @@ import {
   planChange,
   readTimes,
 } from './apply.ts';
-import { checkComplete, History, HistoryIncomplete } from './history.ts';
+import { History } from './history.ts';
+import { checkComplete, HistoryIncomplete } from './past.ts';
 import type { DirectoryTargets, PlannedFile, Target } from './plan.ts';
 import { AFTER, COVERS } from './version.ts';
 

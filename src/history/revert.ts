@@ -13,7 +13,7 @@ import {
   planChange,
   readTimes,
 } from './apply.ts';
-import { checkComplete } from './history.ts';
+import { checkComplete } from './past.ts';
 import type { Target } from './plan.ts';
 import {
   type ActorChanges,
