@@ -88,7 +88,7 @@ export async function measureEdits({
     const bytes = ((await size()) - before) / EDITS;
     const history = new History(database);
     const [oldest] = await query('SELECT id FROM versions ORDER BY id LIMIT 1');
-    const read = () => history.find(tenant, String(oldest?.id));
+    const read = () => history.existing(tenant, String(oldest?.id));
     // The session prepares the statement first.
     await read();
     return { bytes, readMs: await timed(read) };

@@ -3,7 +3,8 @@
 --
 -- p_deleted are the paths of files to delete, p_removed and p_made of directories. p_from, p_to and p_sources say, for each live file
 -- that changes, where it is, where it will be and the version whose content it gets (null: it keeps its own). p_memories, p_added and
--- p_added_sources say it for each file that comes back. p_change is a new random id, which those of the recorded versions come from.
+-- p_added_sources say it for each file that comes back, or is a copy of a version: then its id is new. p_change is a new random id, which
+-- those of the recorded versions come from.
 --
 -- Outcomes: unknown_tenant, over_quota {of, used, limit, needed}, restored.
 CREATE OR REPLACE FUNCTION memory_restore(
@@ -85,7 +86,11 @@ BEGIN
   FOR file IN
     SELECT a.memory_id, a.path, a.source FROM unnest(p_memories, p_added, p_added_sources) AS a (memory_id, path, source)
   LOOP
-    source := memory_content(p_tenant, file.memory_id, file.source);
+    memory := COALESCE(
+      (SELECT v.memory_id FROM versions AS v WHERE v.tenant_id = p_tenant AND v.id = file.source),
+      (SELECT e.memory_id FROM entries AS e WHERE e.tenant_id = p_tenant AND e.version = file.source)
+    );
+    source := memory_content(p_tenant, memory, file.source);
     more_bytes := more_bytes + octet_length(source);
     INSERT INTO entries (tenant_id, path, parent_path, kind, content, version, memory_id, operation, changed_at, origin)
     VALUES (
@@ -111,13 +116,16 @@ DECLARE
   tenant record;
   max_files bigint;
   edited CONSTANT text[] := ARRAY(SELECT c.path FROM unnest(p_from, p_sources) AS c (path, source) WHERE c.source IS NOT NULL);
-  version uuid;
+  source uuid;
   more_bytes bigint := -memory_entry_bytes(p_tenant, edited || p_deleted);
 BEGIN
   SELECT t.file_count, t.max_files, t.byte_count, t.max_bytes INTO tenant FROM tenants AS t WHERE t.id = p_tenant;
   max_files := COALESCE(tenant.max_files, p_max_files);
-  FOREACH version IN ARRAY array_remove(p_sources, NULL) || p_added_sources LOOP
-    more_bytes := more_bytes + COALESCE((SELECT v.size_bytes FROM versions AS v WHERE v.tenant_id = p_tenant AND v.id = version), 0);
+  FOREACH source IN ARRAY array_remove(p_sources, NULL) || p_added_sources LOOP
+    more_bytes := more_bytes + COALESCE(
+      (SELECT v.size_bytes FROM versions AS v WHERE v.tenant_id = p_tenant AND v.id = source),
+      (SELECT e.size_bytes FROM entries AS e WHERE e.tenant_id = p_tenant AND e.version = source), 0
+    );
   END LOOP;
   RETURN COALESCE(
     memory_exceeded_quota(

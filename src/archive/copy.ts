@@ -1,11 +1,11 @@
 import { moveKeysQuery } from '../auth/api-key-queries.ts';
-import { beginChangeQuery } from '../history/queries.ts';
 import { copyAnswersQuery } from '../idempotency/queries.ts';
 import type { Origin } from '../memory/origin.ts';
 import type { Database } from '../postgres/database.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import { storedOrigin } from '../store/origin.ts';
 import {
+  beginChangeQuery,
   createTenantQuery,
   findTenantQuery,
   lockTenantQuery,

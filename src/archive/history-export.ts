@@ -1,7 +1,6 @@
 import { ServiceError } from '../errors.ts';
 import { History } from '../history/history.ts';
-import { LAST_ID, type VersionRow } from '../history/queries.ts';
-import { versionOf } from '../history/version.ts';
+import { LAST_ID, type VersionRow, versionOf } from '../history/version.ts';
 import { ROOT } from '../memory/path.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import { batches } from '../util/batches.ts';

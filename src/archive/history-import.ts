@@ -1,4 +1,4 @@
-import { FIRST_ID, LAST_ID } from '../history/queries.ts';
+import { FIRST_ID, LAST_ID } from '../history/version.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import { readPages } from '../util/pages.ts';
 import {

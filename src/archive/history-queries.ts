@@ -1,4 +1,4 @@
-import { COLUMNS, type VersionRow } from '../history/queries.ts';
+import { COLUMNS, type VersionRow } from '../history/version.ts';
 import { defineQuery } from '../postgres/query.ts';
 import { time } from '../postgres/time.ts';
 import { COUNTED_HISTORY } from './copy-queries.ts';

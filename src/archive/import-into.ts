@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { ServiceError } from '../errors.ts';
-import { beginChangeQuery } from '../history/queries.ts';
 import type { Origin } from '../memory/origin.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { OverQuota, Quotas } from '../memory/store.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import { storedOrigin } from '../store/origin.ts';
+import { beginChangeQuery } from '../tenants/queries.ts';
 import { refuseArchived } from '../tenants/stores.ts';
 import { type HistorySource, importHistory } from './history-import.ts';
 import { isUntouchedQuery } from './history-queries.ts';

@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
 import { betweenVersions, changesBetween, type FileDiff } from '../history/diff.ts';
-import { differenceOf, type LoadedDiff } from '../history/differences.ts';
-import { withContents } from '../history/file-state.ts';
 import type { History } from '../history/history.ts';
-import { compare } from '../history/patch.ts';
-import { fullVersionId, isVersionId } from '../history/version-ids.ts';
+import { withContents } from '../history/log.ts';
+import { compare, differenceOf, type LoadedDiff } from '../history/patch.ts';
+import { fullVersionId, isVersionId } from '../history/version.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
 import { memoryPath, tenantId } from './arguments.ts';

@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander';
-import { withContents } from '../history/file-state.ts';
 import type { History } from '../history/history.ts';
-import { type LogEntry, type LogOptions, log } from '../history/log.ts';
+import { type LogEntry, type LogOptions, log, withContents } from '../history/log.ts';
 import { compare, reasonOf } from '../history/patch.ts';
 import { shownTime } from '../history/time.ts';
 import { versionRecord } from '../history/version.ts';

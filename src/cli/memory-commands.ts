@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { ListedRow } from '../archive/queries.ts';
 import { contentAt, contentOf, listed, listedAt } from '../files/listing.ts';
 import type { History } from '../history/history.ts';
+import { redactedAt } from '../history/past.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { amount } from '../util/amount.ts';
 import { memoryPath, tenantId } from './arguments.ts';
@@ -75,7 +76,7 @@ function registerCat(program: Command, open: Open, io: Io): void {
 
 /** Says how many files of that time are left out, because they have no path any more. */
 async function tellRedacted(history: History, tenant: string, at: string, io: Io): Promise<void> {
-  const redacted = (await history.redactedAt(tenant, at)).length;
+  const redacted = (await redactedAt(history, tenant, at)).length;
   if (redacted > 0) io.stderr.write(`Not shown, because redacted since: ${amount(redacted, 'file')}.\n`);
 }
 

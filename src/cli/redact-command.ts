@@ -1,10 +1,15 @@
 import type { Command } from 'commander';
+import {
+  countErasableDirectories,
+  type ErasurePreview,
+  eraseDirectories,
+  eraseVersion,
+  previewErasure,
+  type RemainingVersion,
+} from '../history/erase.ts';
 import { History } from '../history/history.ts';
-import { countRedactableDirectories, redactDirectories, redactVersion } from '../history/redact.ts';
-import { previewRedaction, type RedactionPreview, type RemainingVersion } from '../history/redact-preview.ts';
 import { shownTime } from '../history/time.ts';
-import type { Version } from '../history/version.ts';
-import { fullVersionId } from '../history/version-ids.ts';
+import { fullVersionId, type Version } from '../history/version.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
 import { amount } from '../util/amount.ts';
@@ -62,7 +67,7 @@ Examples:
         const { dryRun, yes, json = false } = options;
         if (subject.kind === 'path') return redactPath(database, tenant, subject.path, options, io);
         const id = await fullVersionId(database, tenant, subject.version);
-        const preview = () => previewRedaction(new History(database), tenant, id);
+        const preview = () => previewErasure(new History(database), tenant, id);
         if (dryRun) return showPreview(await preview(), json, io);
         if (!yes) {
           if (io.stdin.isTTY) await print(io.stderr, previewLines(await preview()));
@@ -70,7 +75,7 @@ Examples:
           await confirm(io, question, 'Nothing was redacted.');
         }
         const redacted = await audited(database, 'redactVersion', { tenant, details: { version: id } }, () =>
-          redactVersion(database, tenant, id, operatorOrigin()),
+          eraseVersion(database, tenant, id, operatorOrigin()),
         );
         if (json) return printJson(io.stdout, redacted);
         printLine(io.stdout, `Redacted versions: ${redacted.versions}, stored answers: ${redacted.answers}.`);
@@ -98,7 +103,7 @@ async function redactPath(
   io: Io,
 ): Promise<void> {
   if (dryRun) {
-    const directories = await countRedactableDirectories(database, tenant, path);
+    const directories = await countErasableDirectories(database, tenant, path);
     if (json) return printJson(io.stdout, { dryRun, directories });
     return printLine(
       io.stdout,
@@ -110,14 +115,14 @@ async function redactPath(
     await confirm(io, question, 'Nothing was redacted.');
   }
   const redacted = await audited(database, 'redactDirectories', { tenant }, () =>
-    redactDirectories(database, tenant, path),
+    eraseDirectories(database, tenant, path),
   );
   if (json) return printJson(io.stdout, redacted);
   const { directories, answers } = redacted;
   printLine(io.stdout, `Redacted directories: ${directories}, stored answers: ${answers}.`);
 }
 
-async function showPreview(preview: RedactionPreview, json: boolean, io: Io): Promise<void> {
+async function showPreview(preview: ErasurePreview, json: boolean, io: Io): Promise<void> {
   if (!json) return print(io.stdout, previewLines(preview));
   const { redacted, remaining, lines } = preview;
   printJson(io.stdout, {
@@ -130,7 +135,7 @@ async function showPreview(preview: RedactionPreview, json: boolean, io: Io): Pr
 
 const named = ({ id, memoryId, path, createdAt }: Version) => ({ id, memoryId, path, createdAt });
 
-function* previewLines({ redacted, remaining, lines }: RedactionPreview): Generator<string> {
+function* previewLines({ redacted, remaining, lines }: ErasurePreview): Generator<string> {
   if (redacted.length === 0) yield 'This version is redacted already.\n';
   else yield `These versions and all stored answers of the tenant would be redacted:\n`;
   for (const version of redacted) yield line(version);

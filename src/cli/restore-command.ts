@@ -1,9 +1,7 @@
 import { type Command, Option } from 'commander';
-import type { ChangeOptions, Changes } from '../history/apply.ts';
-import { countsOf, summary } from '../history/outcome-text.ts';
-import { restoreAt } from '../history/restore.ts';
-import { fullVersionId } from '../history/version-ids.ts';
-import { restoreVersion } from '../history/version-restore.ts';
+import { type ChangeOptions, type Changes, countsOf, summary } from '../history/apply.ts';
+import { restoreAt, restoreVersion } from '../history/restore.ts';
+import { fullVersionId } from '../history/version.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
 import { memoryPath, tenantId } from './arguments.ts';

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { OperatorError } from '../errors.ts';
+import { countsOf, summary } from '../history/apply.ts';
 import { History } from '../history/history.ts';
-import { conflictText, countsOf, summary } from '../history/outcome-text.ts';
-import { revert } from '../history/revert.ts';
+import { conflictText, revert } from '../history/revert.ts';
 import { shownTime } from '../history/time.ts';
 import { amount } from '../util/amount.ts';
 import { tenantId } from './arguments.ts';

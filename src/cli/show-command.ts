@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { shownTime } from '../history/time.ts';
-import { type Version, versionRecord } from '../history/version.ts';
-import { fullVersionId } from '../history/version-ids.ts';
+import { fullVersionId, type Version, versionRecord } from '../history/version.ts';
 import { actorText } from '../memory/origin.ts';
 import { tenantId } from './arguments.ts';
 import { VERSION_HELP, versionArgument } from './history-arguments.ts';

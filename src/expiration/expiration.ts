@@ -1,16 +1,62 @@
 import { randomUUID } from 'node:crypto';
-import { databaseTime } from '../postgres/clock.ts';
 import type { Database } from '../postgres/database.ts';
+import { defineQuery } from '../postgres/query.ts';
+import { runTenantJob } from '../postgres/tenant-job.ts';
 import { storedOrigin } from '../store/origin.ts';
-import { readPages } from '../util/pages.ts';
-import { countExpiredQuery, expireQuery, type TenantWithTtl, tenantsWithTtlQuery } from './queries.ts';
+
+interface TenantWithTtl {
+  id: string;
+  ttlDays: number;
+}
+
+/** The tenants whose files expire, in the order of their ids, a page at a time. */
+const tenantsWithTtlQuery = defineQuery<
+  { after: string; defaultTtlDays: number; limit: number },
+  TenantWithTtl
+>(
+  'tenants_with_ttl',
+  ['after', 'defaultTtlDays', 'limit'],
+  `
+SELECT id, COALESCE(ttl_days, $2::bigint)::float8 AS "ttlDays" FROM tenants
+WHERE id > $1 AND COALESCE(ttl_days, $2::bigint) > 0 ORDER BY id LIMIT $3
+`,
+);
+
+const EXPIRED = `kind = 'file' AND accessed_at < $2::timestamptz AND updated_at < $2::timestamptz`;
+
+const countExpiredQuery = defineQuery<{ tenant: string; before: string }, { files: number; bytes: number }>(
+  'count_expired',
+  ['tenant', 'before'],
+  `
+SELECT count(*)::float8 AS files, coalesce(sum(size_bytes), 0)::float8 AS bytes FROM entries
+WHERE tenant_id = $1 AND ${EXPIRED}
+`,
+);
+
+/** Removes a batch of files that were neither read nor written since a time. */
+const expireQuery = defineQuery<
+  {
+    tenant: string;
+    before: string;
+    limit: number;
+    change: string;
+    origin: string;
+    historyDays: number;
+    maxHistoryBytes: number;
+  },
+  { files: number; bytes: number }
+>(
+  'expire',
+  ['tenant', 'before', 'limit', 'change', 'historyDays', 'maxHistoryBytes', 'origin'],
+  `
+SELECT files::float8, bytes::float8
+FROM memory_expire($1, $2::timestamptz, $3::integer, $4::text::uuid, $5::bigint, $6::bigint, $7::text::jsonb)
+`,
+);
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-const TENANTS_A_PAGE = 500;
 /** Small, so that a tenant's own writes never wait long for the job. */
 const FILES_A_BATCH = 200;
-/** Advisory lock key. Arbitrary, but every replica must use the same value: only one expires files at a time. */
-const EXPIRATION_LOCK = 7_236_105_552;
 const ORIGIN = storedOrigin({ actor: { type: 'system', job: 'expiration' } });
 
 /** What an expiration removed, or with `dryRun` would remove. */
@@ -42,28 +88,23 @@ export async function expireFiles(
 ): Promise<Expired | undefined> {
   const { defaultTtlDays, dryRun = false, onTenant } = options;
   const total: Expired = { tenants: 0, files: 0, bytes: 0 };
-  const ran = await database.withJobLock(EXPIRATION_LOCK, async () => {
-    const now = options.now ?? (await databaseTime(database));
-    for await (const { id, ttlDays } of tenantsWithTtl(database, defaultTtlDays)) {
+  const ran = await runTenantJob(database, {
+    job: 'expiration',
+    now: options.now,
+    readTenants: (page) => database.query(tenantsWithTtlQuery, { ...page, defaultTtlDays }),
+    work: async ({ id, ttlDays }, now) => {
       const before = new Date(now.getTime() - ttlDays * DAY_MS).toISOString();
       const expired = dryRun
         ? await countIn(database, id, before)
         : await expireIn(database, id, before, options);
-      if (expired.files === 0) continue;
+      if (expired.files === 0) return;
       total.tenants++;
       total.files += expired.files;
       total.bytes += expired.bytes;
       onTenant?.(id, expired);
-    }
+    },
   });
   return ran ? total : undefined;
-}
-
-function tenantsWithTtl(database: Database, defaultTtlDays: number) {
-  return readPages<TenantWithTtl>(async (last) => {
-    const params = { after: last?.id ?? '', defaultTtlDays, limit: TENANTS_A_PAGE };
-    return (await database.query(tenantsWithTtlQuery, params)).rows;
-  }, TENANTS_A_PAGE);
 }
 
 async function countIn(database: Database, tenant: string, before: string) {
@@ -79,8 +120,13 @@ async function expireIn(
   const expired = { files: 0, bytes: 0 };
   for (;;) {
     const params = {
-      ...{ tenant, before, limit: FILES_A_BATCH, change: randomUUID(), origin: ORIGIN },
-      ...{ historyDays, maxHistoryBytes },
+      tenant,
+      before,
+      limit: FILES_A_BATCH,
+      change: randomUUID(),
+      origin: ORIGIN,
+      historyDays,
+      maxHistoryBytes,
     };
     const batch = (await database.query(expireQuery, params)).rows[0];
     if (batch === undefined || batch.files === 0) return expired;

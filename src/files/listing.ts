@@ -2,6 +2,7 @@ import type { ListedRow } from '../archive/queries.ts';
 import type { Transfer } from '../archive/transfer.ts';
 import { OperatorError } from '../errors.ts';
 import type { History } from '../history/history.ts';
+import { findAt, redactedAt, type TreeRow, treeAt, treePageAt } from '../history/past.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { amount } from '../util/amount.ts';
 
@@ -34,7 +35,7 @@ export async function listPage(
   const entries =
     at === undefined
       ? (await transfer.page(tenant, path, page)).map((row) => ({ ...row, versionId: null, memoryId: null }))
-      : (await history.treePage(tenant, path, at, page)).map(entryOf);
+      : (await treePageAt(history, tenant, path, at, page)).map(entryOf);
   if (entries.length === 0 && path !== ROOT && after === '') {
     throw at === undefined ? nothingAt(tenant, path) : await nothingThen(history, tenant, path, at);
   }
@@ -58,7 +59,7 @@ export async function* listedAt(
   path: MemoryPath,
   at: string,
 ): AsyncGenerator<ListedRow> {
-  const rows = orError(history.treeAt(tenant, path, at), path, () => nothingThen(history, tenant, path, at));
+  const rows = orError(treeAt(history, tenant, path, at), path, () => nothingThen(history, tenant, path, at));
   for await (const row of rows) yield entryOf(row);
 }
 
@@ -76,7 +77,7 @@ async function* orError<Row>(
   if (!found) throw await error();
 }
 
-function entryOf(row: Awaited<ReturnType<History['treePage']>>[number]): ListedEntry {
+function entryOf(row: TreeRow): ListedEntry {
   return {
     path: row.path,
     kind: row.versionId === null ? 'dir' : 'file',
@@ -104,7 +105,7 @@ export async function contentAt(
   path: MemoryPath,
   at: string,
 ): Promise<string> {
-  const found = await history.at(tenant, path, at);
+  const found = await findAt(history, tenant, path, at);
   if (found.kind === 'file') return found.content;
   if (found.kind === 'dir') {
     throw new OperatorError(
@@ -127,7 +128,7 @@ async function nothingThen(
   path: MemoryPath,
   at: string,
 ): Promise<OperatorError> {
-  const redacted = (await history.redactedAt(tenant, at)).length;
+  const redacted = (await redactedAt(history, tenant, at)).length;
   const maybe =
     redacted === 0 ? '' : `, or it was redacted since, as ${amount(redacted, 'file')} of that time`;
   return new OperatorError(

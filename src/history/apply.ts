@@ -2,20 +2,113 @@ import { randomUUID } from 'node:crypto';
 import { ServiceError } from '../errors.ts';
 import type { Origin } from '../memory/origin.ts';
 import { ancestorsOf, type MemoryPath } from '../memory/path.ts';
-import type { TenantDefaults } from '../memory/store.ts';
+import type { OverQuota, TenantDefaults } from '../memory/store.ts';
 import type { Database } from '../postgres/database.ts';
-import type { QueryExecutor } from '../postgres/query.ts';
+import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
+import { time } from '../postgres/time.ts';
 import { storedOrigin } from '../store/origin.ts';
+import { findTenantQuery, lockTenantQuery } from '../tenants/queries.ts';
 import { refuseArchived } from '../tenants/stores.ts';
 import { noRoom } from '../tenants/tenants.ts';
-import {
-  findAroundQuery,
-  lockTimesQuery,
-  readTimesQuery,
-  restoreExcessQuery,
-  restoreQuery,
-} from './apply-queries.ts';
-import { type Plan, planChanges, type Target } from './plan.ts';
+import { amount } from '../util/amount.ts';
+import { type DirectoryTargets, type Plan, planTree, type Target } from './plan.ts';
+
+/* How `restore` and `revert` change a memory, once it is known what they make of each file. */
+
+/** A time as times are written here, and `from`: when the tenant was created, if that is later. */
+const readTimesQuery = defineQuery<{ tenant: string; time: string }, { time: string; from: string }>(
+  'read_times',
+  ['tenant', 'time'],
+  `
+SELECT ${time('$2::text::timestamptz')} AS "time", ${time('GREATEST(created_at, $2::text::timestamptz)')} AS "from"
+FROM tenants WHERE id = $1
+`,
+);
+
+/** What is at some paths and, of the directories `parents`, directly below them. */
+const findAroundQuery = defineQuery<
+  { tenant: string; paths: string[]; parents: string[] },
+  { path: MemoryPath; kind: 'file' | 'dir' }
+>(
+  'find_around',
+  ['tenant', 'paths', 'parents'],
+  `
+SELECT e.path, e.kind FROM unnest($2::text[]) AS p (path), LATERAL (
+  SELECT path, kind FROM entries WHERE tenant_id = $1 AND path = p.path OFFSET 0
+) AS e
+UNION
+SELECT e.path, e.kind FROM unnest($3::text[]) AS p (path), LATERAL (
+  SELECT path, kind FROM entries WHERE tenant_id = $1 AND parent_path = p.path OFFSET 0
+) AS e
+`,
+);
+
+/** The files of a planned change whose sizes count, and the limits. */
+type Sized = {
+  tenant: string;
+  deleted: string[];
+  removed: string[];
+  made: string[];
+  from: string[];
+  sources: (string | null)[];
+  added: string[];
+  addedSources: string[];
+} & TenantDefaults;
+
+/** Makes a planned change: migrations/functions/memory_restore.sql. */
+const restoreQuery = defineQuery<
+  Sized & { to: string[]; memoryIds: string[]; change: string; origin: string },
+  { data: Omit<OverQuota, 'kind'> | null }
+>(
+  'restore',
+  [
+    'tenant',
+    'deleted',
+    'removed',
+    'made',
+    'from',
+    'to',
+    'sources',
+    'memoryIds',
+    'added',
+    'addedSources',
+    'change',
+    'origin',
+    'maxFiles',
+    'maxBytes',
+    'historyDays',
+    'maxHistoryBytes',
+  ],
+  `
+SELECT data FROM memory_restore(
+  $1, $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]::uuid[],
+  $8::text[]::uuid[], $9::text[], $10::text[]::uuid[], $11::text::uuid, $12::text::jsonb,
+  $13::bigint, $14::bigint, $15::bigint, $16::bigint
+)
+`,
+);
+
+/** The quota that a planned change would exceed, or null. */
+const restoreExcessQuery = defineQuery<Sized, { data: Omit<OverQuota, 'kind'> | null }>(
+  'restore_excess',
+  [
+    'tenant',
+    'deleted',
+    'removed',
+    'made',
+    'from',
+    'sources',
+    'added',
+    'addedSources',
+    'maxFiles',
+    'maxBytes',
+  ],
+  `
+SELECT memory_restore_excess(
+  $1, $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]::uuid[], $7::text[], $8::text[]::uuid[], $9::bigint, $10::bigint
+) AS data
+`,
+);
 
 /** What `restore` and `revert` make of one file. */
 export type FileChange =
@@ -40,26 +133,32 @@ export interface ChangeOptions {
 }
 
 /**
- * Runs `work` in a transaction that has locked the tenant, so that nothing changes but by it. A dry run locks nothing: it reads one snapshot.
+ * Runs `work` in a transaction that has locked the tenant, so that nothing else changes it. A dry run locks nothing: it reads one snapshot.
  *
- * @param at a time, which `work` gets as times are written here, and `from`: when the tenant was created, if that is later
+ * @throws ServiceError when there is no such tenant
  */
-export function change<T>(
+export function changeTenant<T>(
   database: Database,
   tenant: string,
-  at: string,
   { dryRun = false }: ChangeOptions,
-  work: (query: QueryExecutor, times: { time: string; from: string }) => Promise<T>,
+  work: (query: QueryExecutor) => Promise<T>,
 ): Promise<T> {
   return database.transaction(
     async (query) => {
-      const [times] = (await query(dryRun ? readTimesQuery : lockTimesQuery, { tenant, time: at })).rows;
-      if (times === undefined) throw new ServiceError('unknown_tenant', tenant);
+      const { rows } = await query(dryRun ? findTenantQuery : lockTenantQuery, { tenant });
+      if (rows.length === 0) throw new ServiceError('unknown_tenant', tenant);
       await refuseArchived(query, tenant);
-      return work(query, times);
+      return work(query);
     },
     { snapshot: dryRun },
   );
+}
+
+/** Reads a time in the form that the history has, and `from`: when the tenant was created, if that is later. */
+export async function readTimes(query: QueryExecutor, tenant: string, at: string) {
+  const [times] = (await query(readTimesQuery, { tenant, time: at })).rows;
+  if (times === undefined) throw new Error('A tenant that is locked is missing.');
+  return times;
 }
 
 /** Whether the file is not already as it is to be. */
@@ -67,12 +166,12 @@ export function isChange({ now, past }: Target): boolean {
   return now === null || past === null ? now !== past : now.path !== past.path || now.sha256 !== past.sha256;
 }
 
-/** Plans changes by what is there. Of two that want the same path, the first one gets it. */
-export async function plan(
+/** Reads what is around the files and directories of a change, and plans it. Of two that want the same path, the first one gets it. */
+export async function planChange(
   query: QueryExecutor,
   tenant: string,
   targets: readonly Target[],
-  directories: { wanted: ReadonlySet<MemoryPath>; unwanted: ReadonlySet<MemoryPath> },
+  directories: DirectoryTargets,
 ): Promise<Plan> {
   const comes = targets.flatMap(({ now, past }) => (past && past.path !== now?.path ? [past.path] : []));
   const paths = new Set<MemoryPath>();
@@ -84,7 +183,7 @@ export async function plan(
     paths: [...paths],
     parents: [...directories.unwanted],
   });
-  return planChanges(targets, { ...directories, kinds: new Map(rows.map(({ path, kind }) => [path, kind])) });
+  return planTree(targets, { ...directories, kinds: new Map(rows.map(({ path, kind }) => [path, kind])) });
 }
 
 /**
@@ -103,7 +202,9 @@ export async function apply(
   const added = targets.flatMap(({ memoryId, now, past }) => (now || !past ? [] : [{ memoryId, past }]));
   if (targets.length + made.length + removed.length > 0) {
     const changes = {
-      ...{ tenant, removed, made },
+      tenant,
+      removed,
+      made,
       deleted: targets.flatMap(({ now, past }) => (now && !past ? [now.path] : [])),
       from: live.map(({ now }) => now.path),
       sources: live.map(({ now, past }) => (now.sha256 === past.sha256 ? null : past.versionId)),
@@ -118,7 +219,8 @@ export async function apply(
             ...changes,
             to: live.map(({ past }) => past.path),
             memoryIds: added.map(({ memoryId }) => memoryId),
-            ...{ change: randomUUID(), origin: storedOrigin(origin) },
+            change: randomUUID(),
+            origin: storedOrigin(origin),
           })
         ).rows[0]?.data;
     if (exceeded) throw noRoom(tenant, { kind: 'over_quota', ...exceeded }, verb);
@@ -138,4 +240,35 @@ function changeOf({ memoryId, now, past }: Target): FileChange[] {
   if (now.path === path) return [{ change: 'modified', memoryId, path }];
   const contentChanged = now.sha256 !== past.sha256;
   return [{ change: 'renamed', memoryId, from: now.path, path, contentChanged }];
+}
+
+/** What became of a file, in a word or three. */
+export function changeText(file: FileChange): string {
+  return file.change === 'renamed' && file.contentChanged ? 'renamed and modified' : file.change;
+}
+
+const IN_ORDER = ['added', 'modified', 'deleted', 'renamed', 'renamed and modified'];
+
+/** Counts what changed: `2 files added, 1 file renamed, 1 directory removed`. */
+export function summary({ files, directoriesMade, directoriesRemoved }: Changes): string {
+  const counts = IN_ORDER.flatMap((change) => {
+    const count = files.filter((file) => changeText(file) === change).length;
+    return count === 0 ? [] : [`${amount(count, 'file')} ${change}`];
+  });
+  for (const [{ length }, verb] of [
+    [directoriesMade, 'made'] as const,
+    [directoriesRemoved, 'removed'] as const,
+  ]) {
+    if (length > 0) counts.push(`${amount(length, 'directory', 'directories')} ${verb}`);
+  }
+  return counts.length === 0 ? 'nothing to change' : counts.join(', ');
+}
+
+/** What changed, as numbers only. */
+export function countsOf({ files, directoriesMade, directoriesRemoved }: Changes) {
+  return {
+    files: files.length,
+    directories_made: directoriesMade.length,
+    directories_removed: directoriesRemoved.length,
+  };
 }

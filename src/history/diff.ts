@@ -1,10 +1,55 @@
 import { OperatorError } from '../errors.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
-import { ABSENT, type Change, stateOf, stateOfVersion } from './file-state.ts';
+import { defineQuery } from '../postgres/query.ts';
 import type { History } from './history.ts';
-import { withChanges } from './log.ts';
-import { type ChangedRow, NOW } from './past-queries.ts';
-import type { Version } from './version.ts';
+import { ABSENT, type Change, fileState, fileStateOf, withChanges } from './log.ts';
+import { checkComplete, findAt } from './past.ts';
+import { COVERS, type Operation, type Version } from './version.ts';
+
+/** Later than every change. */
+const NOW = 'infinity';
+
+/** A file on one side of a comparison; redacted without a path. */
+interface ComparedFile {
+  id: string;
+  memoryId: string;
+  operation: Exclude<Operation, 'deleted'>;
+  path: string | null;
+  sizeBytes: number | null;
+}
+
+/** A file that differs between two times; null where there was none. */
+interface ChangedRow {
+  old: ComparedFile | null;
+  new: ComparedFile | null;
+}
+
+const FILES_AT = (at: string) => `
+SELECT v.id, v.memory_id, v.path, v.content_sha256, v.live_content, jsonb_build_object(
+  'id', v.id, 'memoryId', v.memory_id, 'operation', v.operation, 'path', v.path, 'sizeBytes', v.size_bytes
+) AS file
+FROM memory_versions AS v WHERE v.tenant_id = $1 AND ${COVERS('v.created_at', 'v.superseded_at', at)}`;
+
+/**
+ * The files that differ between two times and were at a path or below it at one of them, in the order of their paths. Of two at one path,
+ * the one that went comes first.
+ */
+const listChangedQuery = defineQuery<{ tenant: string; path: string; from: string; to: string }, ChangedRow>(
+  'list_changed',
+  ['tenant', 'path', 'from', 'to'],
+  `
+SELECT o.file AS "old", n.file AS "new"
+FROM (${FILES_AT('$3')}) AS o FULL JOIN (${FILES_AT('$4')}) AS n ON n.memory_id = o.memory_id
+WHERE (memory_in_subtree(o.path, $2) OR memory_in_subtree(n.path, $2))
+  AND CASE
+    WHEN o.id = n.id THEN false
+    WHEN o.path = n.path THEN COALESCE(o.content_sha256, memory_sha256(o.live_content))
+      IS DISTINCT FROM COALESCE(n.content_sha256, memory_sha256(n.live_content))
+    ELSE true
+  END
+ORDER BY COALESCE(n.path, o.path), n.id IS NOT NULL
+`,
+);
 
 /** The difference of two versions. */
 export interface FileDiff extends Change {
@@ -30,15 +75,15 @@ export async function* betweenVersions(
   first: string,
   second: string | undefined,
 ): AsyncGenerator<FileDiff> {
-  const { version } = await history.existing(tenant, first);
+  const version = await history.existingVersion(tenant, first);
   if (second === undefined) yield await changeBy(history, tenant, version);
-  else yield changeFrom(version, (await history.existing(tenant, second)).version);
+  else yield changeFrom(version, await history.existingVersion(tenant, second));
 }
 
 function changeFrom(old: Version, now: Version): FileDiff {
   return {
-    before: stateOfVersion(old),
-    after: stateOfVersion(now),
+    before: fileStateOf(old),
+    after: fileStateOf(now),
     oldVersion: old.id,
     newVersion: now.id,
   };
@@ -58,7 +103,9 @@ export async function* changesBetween(
   path: MemoryPath,
   { from, to = NOW }: { from: string; to?: string | undefined },
 ): AsyncGenerator<FileDiff> {
-  const rows = await history.changed(tenant, path, from, to);
+  const { rows } = await history.query(listChangedQuery, { tenant, path, from, to });
+  // Afterwards: what was pruned meanwhile may be missing.
+  for (const at of [from, to]) await checkComplete(history.query, tenant, at);
   if (rows.length === 0 && path !== ROOT) await checkExists(history, tenant, path, [from, to]);
   for (let i = 0; i < rows.length; i++) {
     const [row, next] = [rows[i], rows[i + 1]];
@@ -79,8 +126,8 @@ function isReplaced(row: ChangedRow, next: ChangedRow): boolean {
 
 function changeOf({ old, new: now }: ChangedRow): FileDiff {
   return {
-    before: old === null ? ABSENT : stateOf(old),
-    after: now === null ? ABSENT : stateOf(now),
+    before: old === null ? ABSENT : fileState(old),
+    after: now === null ? ABSENT : fileState(now),
     oldVersion: old?.id ?? null,
     newVersion: now?.id ?? null,
   };
@@ -92,6 +139,6 @@ async function checkExists(
   path: MemoryPath,
   times: string[],
 ): Promise<void> {
-  for (const at of times) if ((await history.at(tenant, path, at)).kind !== 'missing') return;
+  for (const at of times) if ((await findAt(history, tenant, path, at)).kind !== 'missing') return;
   throw new OperatorError(`There is nothing at ${path} at either time.`, { code: 'not_found' });
 }

@@ -1,30 +1,80 @@
-import { OperatorError } from '../errors.ts';
-import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
-import type { QueryExecutor } from '../postgres/query.ts';
-import { readPages } from '../util/pages.ts';
+import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import {
-  type ChangedRow,
-  findDirectoryAtQuery,
-  findVersionAtQuery,
-  listChangedQuery,
-  listRedactedAtQuery,
-  listTreeAtQuery,
-  type TreeRow,
-} from './past-queries.ts';
-import {
-  findGapQuery,
-  findVersionQuery,
-  listReplacedQuery,
-  listVersionsQuery,
-  type ReplacedRow,
-  readContentsQuery,
-  type VersionFilter,
+  AFTER,
+  COLUMNS,
+  FIRST_ID,
+  isBy,
+  isFullVersionId,
+  LAST_ID,
+  noVersion,
+  type Version,
   type VersionRow,
-} from './queries.ts';
-import { shownTime } from './time.ts';
-import { type Version, versionOf } from './version.ts';
-import { noVersion } from './version-ids.ts';
+  versionOf,
+} from './version.ts';
+
+/** What a list of versions is narrowed to; null: not by that. */
+export type VersionFilter = {
+  /** Those at the path or below it, and all of a file that was ever at the path. */
+  path: string | null;
+  memoryId: string | null;
+  since: string | null;
+  until: string | null;
+  /** A key's id or label, a JWT's subject, an operator's or a job's name, or `operator` or `anonymous`. */
+  by: string | null;
+  operation: string | null;
+};
+
+/**
+ * A page of versions, the newest first: those before `beforeId`. Ids begin with the time. A directory's versions include those that moved
+ * a file out of it. Only files that were ever there can have such versions, which rules out most rows at little cost.
+ */
+const listVersionsQuery = defineQuery<
+  { tenant: string } & VersionFilter & { beforeId: string | null; limit: number },
+  VersionRow
+>(
+  'list_versions',
+  ['tenant', 'path', 'memoryId', 'since', 'until', 'by', 'operation', 'beforeId', 'limit'],
+  `
+SELECT ${COLUMNS} FROM (
+  SELECT v.* FROM memory_versions AS v
+  WHERE v.tenant_id = $1
+    AND v.id >= COALESCE(memory_first_id($4::text::timestamptz), '${FIRST_ID}')
+    AND v.id < COALESCE($8::text::uuid, '${LAST_ID}') AND v.id < COALESCE(${AFTER('$5')}, '${LAST_ID}')
+    AND ($2::text IS NULL OR v.memory_id IN (
+      SELECT there.memory_id FROM memory_versions AS there WHERE there.tenant_id = $1 AND memory_in_subtree(there.path, $2::text)
+    ))
+    AND ($2::text IS NULL OR memory_in_subtree(v.path, $2::text) OR v.memory_id IN (
+      SELECT named.memory_id FROM memory_versions AS named WHERE named.tenant_id = $1 AND named.path = $2::text
+    ) OR (v.operation IN ('renamed', 'modified') AND (
+      SELECT before.superseded_at = v.created_at AND memory_in_subtree(before.path, $2::text) FROM versions AS before
+      WHERE before.tenant_id = $1 AND before.memory_id = v.memory_id AND before.id < v.id
+      ORDER BY before.memory_id DESC, before.id DESC LIMIT 1
+    )))
+    AND ($3::text IS NULL OR v.memory_id = $3::text::uuid)
+    AND ($6::text IS NULL OR ${isBy('v.origin', '$6')})
+    AND ($7::text IS NULL OR v.operation = $7::text)
+  ORDER BY v.id DESC LIMIT $9::integer
+) AS v
+ORDER BY v.id DESC
+`,
+);
+
+const findVersionQuery = defineQuery<{ tenant: string; id: string }, VersionRow>(
+  'find_version',
+  ['tenant', 'id'],
+  `SELECT ${COLUMNS} FROM memory_versions AS v WHERE v.tenant_id = $1 AND v.id = $2::text::uuid`,
+);
+
+/** Contents of versions, by their numbers in the arrays, from 1; null where there is none. */
+const readContentsQuery = defineQuery<
+  { tenant: string; memoryIds: string[]; ids: string[] },
+  { item: number; content: string | null }
+>(
+  'read_contents',
+  ['tenant', 'memoryIds', 'ids'],
+  'SELECT item, content FROM memory_contents($1, $2::text[]::uuid[], $3::text[]::uuid[])',
+);
 
 const PAGE = 500;
 
@@ -37,30 +87,16 @@ const ANY: VersionFilter = {
   operation: null,
 };
 
-/** What was asked for may have been at that time, but the history does not go back so far. */
-export class HistoryIncomplete extends OperatorError {
-  constructor(tenant: string, since: string) {
-    super(`The history of ${tenant} is complete since ${shownTime(since)} only. Ask for a later time.`, {
-      code: 'history_incomplete',
-    });
-  }
-}
-
-export type FoundAt =
-  | { kind: 'file'; version: Version; content: string }
-  | { kind: 'dir' }
-  | { kind: 'missing' };
-
 /**
- * A tenant's versions, and its memory as it was at a time. Reads only, and takes no lock. A time is ISO 8601, to the microsecond; what
- * was changed at that very time counts. Throws `DatabaseError`.
+ * The versions of tenants. Reads only, and takes no lock. A time is ISO 8601, to the microsecond; what was changed at that very time
+ * counts. Throws `DatabaseError`.
  */
 export class History {
-  readonly #database: Pick<Database, 'query'>;
+  readonly query: QueryExecutor;
 
   /** @param database or a transaction, for all of it as it is at one moment */
-  constructor(database: Pick<Database, 'query'>) {
-    this.#database = database;
+  constructor({ query }: Pick<Database, 'query'>) {
+    this.query = query;
   }
 
   /** The versions that there are, the newest first and at most `limit`, read page by page. */
@@ -87,30 +123,7 @@ export class History {
     limit: number,
   ): Promise<Version[]> {
     const params = { tenant, ...ANY, ...filter, beforeId: before, limit };
-    return (await this.#database.query(listVersionsQuery, params)).rows.map(versionOf);
-  }
-
-  /** What versions replaced, by their ids: nothing for a file's first one, or when what it replaced is no longer kept. */
-  async replacedBy(tenant: string, versions: Version[]): Promise<Map<string, ReplacedRow>> {
-    const { rows } = await this.#database.query(listReplacedQuery, {
-      tenant,
-      ids: versions.map(({ id }) => id),
-      memoryIds: versions.map(({ memoryId }) => memoryId),
-      times: versions.map(({ createdAt }) => createdAt),
-    });
-    return new Map(rows.map((row) => [row.by, row]));
-  }
-
-  /**
-   * The files that differ between two times: `listChangedQuery`.
-   *
-   * @throws HistoryIncomplete when one of the times is before the history is complete
-   */
-  async changed(tenant: string, path: MemoryPath, from: string, to: string): Promise<ChangedRow[]> {
-    const { rows } = await this.#database.query(listChangedQuery, { tenant, path, from, to });
-    // Afterwards, as for a tree.
-    for (const at of [from, to]) await this.checkComplete(tenant, at);
-    return rows;
+    return (await this.query(listVersionsQuery, params)).rows.map(versionOf);
   }
 
   /**
@@ -119,64 +132,20 @@ export class History {
    * @throws OperatorError when there is no such version.
    */
   async existing(tenant: string, id: string): Promise<{ version: Version; content: string | null }> {
-    const found = await this.find(tenant, id);
-    if (found !== undefined) return found;
-    throw noVersion(tenant, id);
+    const version = await this.existingVersion(tenant, id);
+    return { version, content: await this.content(tenant, version) };
   }
 
-  /** A version with its content, which is null for a deleted or redacted one; undefined when there is no such version. */
-  async find(tenant: string, id: string): Promise<{ version: Version; content: string | null } | undefined> {
-    const row = (await this.#database.query(findVersionQuery, { tenant, id })).rows[0];
-    return row && this.#withContent(tenant, row);
+  /** @throws OperatorError when there is no such version. */
+  async existingVersion(tenant: string, id: string): Promise<Version> {
+    const version = await this.find(tenant, id);
+    if (version === undefined) throw noVersion(tenant, id);
+    return version;
   }
 
-  /**
-   * What was at a path at a time.
-   *
-   * @throws HistoryIncomplete when nothing is known to have been there, at a time before the history is complete
-   */
-  async at(tenant: string, path: MemoryPath, at: string): Promise<FoundAt> {
-    const params = { tenant, path, at };
-    const row = (await this.#database.query(findVersionAtQuery, params)).rows[0];
-    if (row !== undefined) {
-      const { version, content } = await this.#withContent(tenant, row);
-      if (content !== null) return { kind: 'file', version, content };
-    } else if (path === ROOT || (await this.#database.query(findDirectoryAtQuery, params)).rows.length > 0) {
-      return { kind: 'dir' };
-    }
-    await this.checkComplete(tenant, at);
-    return { kind: 'missing' };
-  }
-
-  /**
-   * What was at a path and below it at a time, files and directories, without the root, in the order of the paths, read page by page.
-   * Redacted files have no path, so they are left out: see `redactedAt`.
-   *
-   * @throws HistoryIncomplete for a time before the history is complete
-   */
-  async *treeAt(tenant: string, path: MemoryPath, at: string): AsyncGenerator<TreeRow> {
-    yield* readPages<TreeRow>(
-      (last) => this.treePage(tenant, path, at, { after: last?.path ?? '', limit: PAGE }),
-      PAGE,
-    );
-  }
-
-  /** A page of `treeAt`: at most `limit` entries after a path. */
-  async treePage(
-    tenant: string,
-    path: MemoryPath,
-    at: string,
-    page: { after: string; limit: number },
-  ): Promise<TreeRow[]> {
-    const { rows } = await this.#database.query(listTreeAtQuery, { tenant, path, at, ...page });
-    // Afterwards: what was pruned while the page was read may be missing in it.
-    await this.checkComplete(tenant, at);
-    return rows;
-  }
-
-  /** The ids of the versions that were live at a time, and are redacted now. */
-  async redactedAt(tenant: string, at: string): Promise<string[]> {
-    return (await this.#database.query(listRedactedAtQuery, { tenant, at })).rows.map(({ id }) => id);
+  async find(tenant: string, id: string): Promise<Version | undefined> {
+    const [row] = isFullVersionId(id) ? (await this.query(findVersionQuery, { tenant, id })).rows : [];
+    return row && versionOf(row);
   }
 
   /** Contents by the ids of their versions; none for those that are gone. */
@@ -187,25 +156,15 @@ export class History {
     if (versions.length === 0) return new Map();
     const ids = versions.map(({ versionId }) => versionId);
     const memoryIds = versions.map(({ memoryId }) => memoryId);
-    const { rows } = await this.#database.query(readContentsQuery, { tenant, memoryIds, ids });
+    const { rows } = await this.query(readContentsQuery, { tenant, memoryIds, ids });
     return new Map(
       rows.flatMap(({ item, content }) => (content === null ? [] : [[ids[item - 1] ?? '', content]])),
     );
   }
 
-  /** @throws HistoryIncomplete when a file that there was at `at` may be missing in the history. */
-  async checkComplete(tenant: string, at: string): Promise<void> {
-    await checkComplete(this.#database.query, tenant, at);
+  /** The content of a version; null for a deleted or redacted one. */
+  async content(tenant: string, { id, memoryId }: Version): Promise<string | null> {
+    const contents = await this.contents(tenant, [{ memoryId, versionId: id }]);
+    return contents.get(id) ?? null;
   }
-
-  async #withContent(tenant: string, row: VersionRow) {
-    const contents = await this.contents(tenant, [{ memoryId: row.memoryId, versionId: row.id }]);
-    return { version: versionOf(row), content: contents.get(row.id) ?? null };
-  }
-}
-
-/** @throws HistoryIncomplete when a file that there was at `at` may be missing in the history. */
-export async function checkComplete(query: QueryExecutor, tenant: string, at: string): Promise<void> {
-  const [gap] = (await query(findGapQuery, { tenant, at })).rows;
-  if (gap !== undefined) throw new HistoryIncomplete(tenant, gap.since);
 }

@@ -1,9 +1,104 @@
 import { type MemoryPath, ROOT } from '../memory/path.ts';
+import { defineQuery } from '../postgres/query.ts';
 import { batches } from '../util/batches.ts';
-import { ABSENT, type Change, type FileState, stateOf, stateOfVersion } from './file-state.ts';
-import type { History } from './history.ts';
-import type { VersionFilter } from './queries.ts';
-import type { Version } from './version.ts';
+import type { History, VersionFilter } from './history.ts';
+import type { Operation, Version } from './version.ts';
+
+/** What a version replaced. */
+interface ReplacedRow {
+  /** The version that replaced it. */
+  by: string;
+  id: string;
+  memoryId: string;
+  operation: Exclude<Operation, 'deleted'>;
+  path: string | null;
+  sizeBytes: number | null;
+}
+
+/** The versions that others replaced, each given by its id, its file, and its time. */
+const listReplacedQuery = defineQuery<
+  { tenant: string; ids: string[]; memoryIds: string[]; times: string[] },
+  ReplacedRow
+>(
+  'list_replaced',
+  ['tenant', 'ids', 'memoryIds', 'times'],
+  `
+SELECT n.id AS "by", v.id, v.memory_id AS "memoryId", v.operation, v.path, v.size_bytes AS "sizeBytes"
+FROM unnest($2::text[], $3::text[], $4::text[]) AS n (id, memory_id, created_at), LATERAL (
+  SELECT * FROM versions
+  WHERE tenant_id = $1 AND memory_id = n.memory_id::uuid AND id < n.id::uuid ORDER BY id DESC LIMIT 1
+) AS v
+WHERE v.superseded_at = n.created_at::timestamptz AND v.operation <> 'deleted'
+`,
+);
+
+/** A file on one side of a change. */
+export type FileState =
+  | { kind: 'absent' }
+  | { kind: 'file'; path: string; memoryId: string; versionId: string; sizeBytes: number }
+  /** There was a file, and the version was redacted. */
+  | { kind: 'redacted' }
+  /** There was a file, and the version is no longer kept. */
+  | { kind: 'pruned' };
+
+/** A file on one side of a change, with its content. */
+export type LoadedState =
+  | Exclude<FileState, { kind: 'file' }>
+  | { kind: 'file'; path: string; content: string };
+
+export interface Change {
+  before: FileState;
+  after: FileState;
+}
+
+const BATCH = { items: 100, weight: 4 * 1024 * 1024 };
+export const ABSENT = { kind: 'absent' } as const;
+
+/** The file as a version left it. */
+export function fileState(version: {
+  id: string;
+  memoryId: string;
+  operation: Operation;
+  path: string | null;
+  sizeBytes: number | null;
+}): FileState {
+  const { id, memoryId, operation, path, sizeBytes } = version;
+  if (operation === 'deleted') return ABSENT;
+  if (path === null) return { kind: 'redacted' };
+  return { kind: 'file', path, memoryId, versionId: id, sizeBytes: sizeBytes ?? 0 };
+}
+
+export function fileStateOf(version: Version): FileState {
+  return fileState({ ...version, sizeBytes: version.contentSizeBytes });
+}
+
+/** Reads the contents of changes, a batch at a time. */
+export async function* withContents<T extends Change>(
+  history: History,
+  tenant: string,
+  changes: AsyncIterable<T>,
+): AsyncGenerator<{ change: T; before: LoadedState; after: LoadedState }> {
+  const weightOf = ({ before, after }: T) => sizeOf(before) + sizeOf(after);
+  for await (const batch of batches(changes, { ...BATCH, weightOf })) {
+    const states = batch.flatMap(({ before, after }) => [before, after]);
+    const files = states.filter((state) => state.kind === 'file');
+    const contents = await history.contents(tenant, files);
+    for (const change of batch) {
+      yield { change, before: loaded(change.before, contents), after: loaded(change.after, contents) };
+    }
+  }
+}
+
+function sizeOf(state: FileState): number {
+  return state.kind === 'file' ? state.sizeBytes : 0;
+}
+
+function loaded(state: FileState, contents: ReadonlyMap<string, string>): LoadedState {
+  if (state.kind !== 'file') return state;
+  const content = contents.get(state.versionId);
+  // The version was pruned or redacted since its row was read.
+  return content === undefined ? { kind: 'pruned' } : { kind: 'file', path: state.path, content };
+}
 
 const PAGE = 100;
 
@@ -51,15 +146,21 @@ export async function withChanges(
   tenant: string,
   versions: Version[],
 ): Promise<LogEntry[]> {
-  const replaced = await history.replacedBy(tenant, versions);
+  const { rows } = await history.query(listReplacedQuery, {
+    tenant,
+    ids: versions.map(({ id }) => id),
+    memoryIds: versions.map(({ memoryId }) => memoryId),
+    times: versions.map(({ createdAt }) => createdAt),
+  });
+  const replaced = new Map(rows.map((row) => [row.by, row]));
   return versions.map((version) => {
     const previous = replaced.get(version.id);
     const before: FileState =
       previous !== undefined
-        ? stateOf(previous)
+        ? fileState(previous)
         : version.operation === 'created'
           ? ABSENT
           : { kind: 'pruned' };
-    return { version, replaced: previous?.id ?? null, before, after: stateOfVersion(version) };
+    return { version, replaced: previous?.id ?? null, before, after: fileStateOf(version) };
   });
 }

@@ -1,6 +1,6 @@
 import type { Piscina } from 'piscina';
 import { ServiceError } from '../errors.ts';
-import type { LoadedState } from './file-state.ts';
+import type { LoadedState } from './log.ts';
 import { type Comparison, MAX_WORK } from './patch.ts';
 
 /** One thread, so that diffs leave the other cores to the database and to requests. They wait for one another. */

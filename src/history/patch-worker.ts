@@ -1,4 +1,4 @@
-import type { LoadedState } from './file-state.ts';
+import type { LoadedState } from './log.ts';
 import { type Comparison, compare } from './patch.ts';
 
 /** What a thread of `PatchThreads` runs. */

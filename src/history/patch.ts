@@ -1,5 +1,6 @@
 import { formatPatch, type StructuredPatchHunk, structuredPatch } from 'diff';
-import type { LoadedState } from './file-state.ts';
+import type { FileDiff } from './diff.ts';
+import type { LoadedState } from './log.ts';
 
 /** Lines added and removed. The time to find the smallest diff grows with the square of it. */
 const MAX_EDITS = 1000;
@@ -45,7 +46,9 @@ function patchOf(before: LoadedState, after: LoadedState, budget: WorkBudget): s
     newHeader: undefined,
     hunks: hunksOf(old, now, budget),
     isGit: true,
-    ...{ isCreate, isDelete, isRename },
+    isCreate,
+    isDelete,
+    isRename,
   });
 }
 
@@ -100,7 +103,10 @@ function replacement(old: string, now: string): StructuredPatchHunk {
   const removed = linesOf(old);
   const added = linesOf(now);
   return {
-    ...{ oldStart: 1, oldLines: removed.length, newStart: 1, newLines: added.length },
+    oldStart: 1,
+    oldLines: removed.length,
+    newStart: 1,
+    newLines: added.length,
     lines: [...prefixed('-', removed, old), ...prefixed('+', added, now)],
   };
 }
@@ -115,4 +121,48 @@ function prefixed(sign: string, lines: string[], text: string): string[] {
   const marked = lines.map((line) => sign + line);
   if (text !== '' && !text.endsWith('\n')) marked.push('\\ No newline at end of file');
   return marked;
+}
+
+/** A change of a file as a patch. */
+export interface Difference {
+  /** Null where there is no file, or it is not known. */
+  oldPath: string | null;
+  path: string | null;
+  oldVersion: string | null;
+  version: string | null;
+  /** Empty when the file is as it was. Null when there is nothing to compare with, or it takes too much; `noPatchReason` says why. */
+  patch: string | null;
+  noPatchReason: string | null;
+  /** What it cost to compare. */
+  work: number;
+}
+
+/** `compare`, in this thread or in another one. */
+export type Compare = (before: LoadedState, after: LoadedState) => Comparison | Promise<Comparison>;
+
+/** A change whose contents are read. */
+export interface LoadedDiff {
+  change: FileDiff;
+  before: LoadedState;
+  after: LoadedState;
+}
+
+export async function differenceOf(
+  { change, before, after }: LoadedDiff,
+  compare: Compare,
+): Promise<Difference> {
+  const { patch, work } = await compare(before, after);
+  return {
+    oldPath: pathOf(before),
+    path: pathOf(after),
+    oldVersion: change.oldVersion,
+    version: change.newVersion,
+    patch: patch ?? null,
+    noPatchReason: patch === undefined ? reasonOf(before, after) : null,
+    work,
+  };
+}
+
+function pathOf(state: LoadedState): string | null {
+  return state.kind === 'file' ? state.path : null;
 }

@@ -15,11 +15,15 @@ export interface Target {
   past: PlannedFile | null;
 }
 
-export interface Surroundings {
+/** What is to become of directories. */
+export interface DirectoryTargets {
   /** Directories that are to be there. */
   wanted: ReadonlySet<MemoryPath>;
   /** Directories that are to go, unless something is left in them. */
   unwanted: ReadonlySet<MemoryPath>;
+}
+
+export interface Surroundings extends DirectoryTargets {
   /** What is at the paths in question and above them, and directly below each unwanted directory. */
   kinds: ReadonlyMap<MemoryPath, 'file' | 'dir'>;
 }
@@ -30,16 +34,16 @@ export interface Plan {
   /** Directories to make and to remove. */
   made: MemoryPath[];
   removed: MemoryPath[];
-  /** What cannot, because something else is `at` a path, or would be. */
-  blockedTargets: { target: Target; at: MemoryPath }[];
-  blockedDirectories: { path: MemoryPath; at: MemoryPath }[];
+  /** What cannot, because of what is at the path `blockedBy`, or would be. */
+  blockedTargets: { target: Target; blockedBy: MemoryPath }[];
+  blockedDirectories: { path: MemoryPath; blockedBy: MemoryPath }[];
 }
 
 /**
  * Decides which of many changes of a tree can be made together, so that the result is a tree. Where two of them want the same path, the
  * first one gets it. One that cannot be made stays in the way of others, so these are left out too.
  */
-export function planChanges(targets: readonly Target[], surroundings: Surroundings): Plan {
+export function planTree(targets: readonly Target[], surroundings: Surroundings): Plan {
   const tree = new PlannedTree(surroundings);
   for (const target of targets) tree.vacate(target);
   for (const target of targets) if (target.past !== null) tree.claim({ ...target, past: target.past });
@@ -77,9 +81,9 @@ class PlannedTree {
   claim(claim: Claim): void {
     const { path } = claim.past;
     if (claim.now?.path === path) return;
-    const at = this.#obstacleTo(path);
-    if (at !== undefined) {
-      this.#block(claim, at);
+    const obstacle = this.#obstacleTo(path);
+    if (obstacle !== undefined) {
+      this.#block(claim, obstacle);
       return;
     }
     this.#claims.set(path, claim);
@@ -118,8 +122,8 @@ class PlannedTree {
   }
 
   /** Leaves a file where it is, and so those out that count on its path. */
-  #block(first: Claim, at: MemoryPath): void {
-    const pending: [Claim, MemoryPath][] = [[first, at]];
+  #block(first: Claim, blockedBy: MemoryPath): void {
+    const pending: [Claim, MemoryPath][] = [[first, blockedBy]];
     for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
       const [claim, obstacle] = next;
       if (this.#blocked.has(claim.memoryId)) continue;
@@ -142,8 +146,8 @@ class PlannedTree {
     for (const path of this.#claims.keys()) for (const above of ancestorsOf(path)) needed.add(above);
     const blockedDirectories: Plan['blockedDirectories'] = [];
     for (const path of this.#around.wanted) {
-      const at = this.#claims.has(path) || this.#staysFile(path) ? path : this.#fileAbove(path);
-      if (at !== undefined) blockedDirectories.push({ path, at });
+      const blockedBy = this.#claims.has(path) || this.#staysFile(path) ? path : this.#fileAbove(path);
+      if (blockedBy !== undefined) blockedDirectories.push({ path, blockedBy });
       else for (const each of [...ancestorsOf(path), path]) needed.add(each);
     }
     const { kinds, unwanted } = this.#around;
@@ -152,8 +156,8 @@ class PlannedTree {
       made: [...needed].filter((path) => kinds.get(path) !== 'dir').sort(),
       removed: [...unwanted].filter((path) => !needed.has(path) && this.#isEmptied(path)).sort(),
       blockedTargets: targets.flatMap((target) => {
-        const at = this.#blocked.get(target.memoryId);
-        return at === undefined ? [] : [{ target, at }];
+        const blockedBy = this.#blocked.get(target.memoryId);
+        return blockedBy === undefined ? [] : [{ target, blockedBy }];
       }),
       blockedDirectories,
     };

@@ -1,22 +1,71 @@
-import { databaseTime } from '../postgres/clock.ts';
 import type { Database } from '../postgres/database.ts';
-import { readPages } from '../util/pages.ts';
-import {
-  pruneExcessQuery,
-  pruneOldQuery,
-  type Retention,
-  tenantRetentionQuery,
-  tenantsWithHistoryQuery,
-} from './pruning-queries.ts';
+import { defineQuery } from '../postgres/query.ts';
+import { runTenantJob } from '../postgres/tenant-job.ts';
+import { time } from '../postgres/time.ts';
+
+/** What a tenant keeps of its history, by limits of its own or the given ones, and how much it has. */
+export interface Retention {
+  id: string;
+  historyDays: number;
+  maxHistoryBytes: number;
+  historyBytes: number;
+}
+
+const RETENTION = `id, COALESCE(history_days, $2::bigint)::float8 AS "historyDays",
+  COALESCE(max_history_bytes, $3::bigint)::float8 AS "maxHistoryBytes", history_bytes::float8 AS "historyBytes"`;
+
+/** The tenants that have a history, in the order of their ids, a page at a time. */
+const tenantsWithHistoryQuery = defineQuery<
+  { after: string; historyDays: number; maxHistoryBytes: number; limit: number },
+  Retention
+>(
+  'tenants_with_history',
+  ['after', 'historyDays', 'maxHistoryBytes', 'limit'],
+  `
+SELECT ${RETENTION} FROM tenants WHERE id > $1 AND history_bytes > 0 ORDER BY id LIMIT $4
+`,
+);
+
+/** The same for one tenant, with a history or not. */
+const tenantRetentionQuery = defineQuery<
+  { tenant: string; historyDays: number; maxHistoryBytes: number },
+  Retention
+>(
+  'tenant_retention',
+  ['tenant', 'historyDays', 'maxHistoryBytes'],
+  `SELECT ${RETENTION} FROM tenants WHERE id = $1`,
+);
+
+/** Prunes a batch by age, and says after which version to go on; null at the end. See migrations/functions/memory_prune_history.sql. */
+const pruneOldQuery = defineQuery<
+  { tenant: string; before: string; keep: number; after: string; afterId: string; limit: number },
+  { versions: number; bytes: number; after: string | null; afterId: string | null }
+>(
+  'prune_old',
+  ['tenant', 'before', 'keep', 'after', 'afterId', 'limit'],
+  `
+SELECT versions::float8, bytes::float8, ${time('next_after')} AS "after", next_after_id AS "afterId"
+FROM memory_prune_old(
+  $1, $2::timestamptz, $3::integer, $4::timestamptz, $5::text::uuid, $6::integer
+)
+`,
+);
+
+/** Prunes a batch of what is over the limit of bytes; nothing when the limit holds. */
+const pruneExcessQuery = defineQuery<
+  { tenant: string; maxBytes: number; limit: number },
+  { versions: number; bytes: number }
+>(
+  'prune_excess',
+  ['tenant', 'maxBytes', 'limit'],
+  'SELECT versions::float8, bytes::float8 FROM memory_prune_excess($1, $2::bigint, $3::integer)',
+);
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-const TENANTS_A_PAGE = 500;
 /** Small enough that a tenant's own writes never wait long for the job. */
 const VERSIONS_A_BATCH = 500;
 /** Of a live file, whatever their age; the head is one of them. */
 const KEPT_OF_A_FILE = 10;
-/** Advisory lock key. Arbitrary, but every replica must use the same value: only one prunes at a time. */
-const PRUNING_LOCK = 7_236_105_554;
 
 /** Before every version: '-infinity' would not be a time to the microsecond. */
 const START = { after: '0001-01-01T00:00:00.000000Z', afterId: '00000000-0000-0000-0000-000000000000' };
@@ -60,35 +109,21 @@ export async function pruneHistory(
     sinceStart.versions += batch.versions;
     sinceStart.bytes += batch.bytes;
   };
-  const faults: unknown[] = [];
-  const ran = await database.withJobLock(PRUNING_LOCK, async () => {
-    const now = options.now ?? (await databaseTime(database));
-    for await (const retention of retentions(database, options)) {
-      try {
-        await pruneOld(database, retention, now, count);
-        await pruneExcess(database, retention, count);
-      } catch (error) {
-        faults.push(error);
-      }
-    }
-    if (faults.length > 0) throw faults[0];
+  const { historyDays, maxHistoryBytes, tenant, now } = options;
+  const defaults = { historyDays, maxHistoryBytes };
+  const ran = await runTenantJob<Retention>(database, {
+    job: 'history',
+    now,
+    readTenants: (page) =>
+      tenant === undefined
+        ? database.query(tenantsWithHistoryQuery, { ...page, ...defaults })
+        : database.query(tenantRetentionQuery, { tenant, ...defaults }),
+    work: async (retention, now) => {
+      await pruneOld(database, retention, now, count);
+      await pruneExcess(database, retention, count);
+    },
   });
   return ran ? total : undefined;
-}
-
-async function* retentions(
-  database: Database,
-  options: { historyDays: number; maxHistoryBytes: number; tenant?: string | undefined },
-): AsyncGenerator<Retention> {
-  const { historyDays, maxHistoryBytes, tenant } = options;
-  if (tenant !== undefined) {
-    yield* (await database.query(tenantRetentionQuery, { tenant, historyDays, maxHistoryBytes })).rows;
-    return;
-  }
-  yield* readPages<Retention>(async (last) => {
-    const params = { after: last?.id ?? '', historyDays, maxHistoryBytes, limit: TENANTS_A_PAGE };
-    return (await database.query(tenantsWithHistoryQuery, params)).rows;
-  }, TENANTS_A_PAGE);
 }
 
 async function pruneOld(

@@ -1,22 +1,112 @@
-import { OperatorError, ServiceError } from '../errors.ts';
+import { randomUUID } from 'node:crypto';
+import { OperatorError } from '../errors.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
-import type { QueryExecutor } from '../postgres/query.ts';
-import { lockTenantQuery } from '../tenants/queries.ts';
-import { refuseArchived } from '../tenants/stores.ts';
-import { apply, type ChangeOptions, type Changes, change, isChange, plan } from './apply.ts';
-import { checkComplete, HistoryIncomplete } from './history.ts';
-import type { PlannedFile, Target } from './plan.ts';
-import { findVersionQuery } from './queries.ts';
+
+import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
+import { time } from '../postgres/time.ts';
+
 import {
-  findHeadsQuery,
-  findPastQuery,
-  listDirectoriesQuery,
-  listHeadsQuery,
-  listPastQuery,
-  type VersionState,
-} from './restore-queries.ts';
-import { isFullVersionId, noVersion } from './version-ids.ts';
+  apply,
+  type ChangeOptions,
+  type Changes,
+  changeTenant,
+  isChange,
+  planChange,
+  readTimes,
+} from './apply.ts';
+import { History } from './history.ts';
+import { checkComplete, HistoryIncomplete } from './past.ts';
+import type { DirectoryTargets, PlannedFile, Target } from './plan.ts';
+import { AFTER, COVERS } from './version.ts';
+
+/*
+ * What `restore` reads. Each statement is for all the files of a change, in one snapshot or while the tenant is locked. Ids go as text.
+ *
+ * `OFFSET 0` and `LIMIT 1` make Postgres look up each item by its key. It would read the tenant's rows once for each otherwise, where its
+ * statistics say that tenants are small.
+ */
+
+/** A version as far as a restore needs it. */
+interface VersionState {
+  memoryId: string;
+  versionId: string;
+  /** Null once redacted. */
+  path: MemoryPath | null;
+  /** Of the content, in hexadecimal. Null for a deleted or redacted one. */
+  sha256: string | null;
+  createdAt: string;
+}
+
+const HEAD = `
+  e.memory_id AS "memoryId", e.version AS "versionId", e.path, encode(memory_sha256(e.content), 'hex') AS sha256,
+  ${time('e.changed_at')} AS "createdAt"`;
+const PAST = `
+  v.memory_id AS "memoryId", v.id AS "versionId", v.path, encode(v.content_sha256, 'hex') AS sha256,
+  ${time('v.created_at')} AS "createdAt"`;
+
+/** The live files at a path and below it. */
+const listHeadsQuery = defineQuery<{ tenant: string; path: string }, VersionState>(
+  'list_heads',
+  ['tenant', 'path'],
+  `SELECT ${HEAD} FROM entries AS e WHERE e.tenant_id = $1 AND e.kind = 'file' AND memory_in_subtree(e.path, $2)`,
+);
+
+/** The live files among those with the given ids. */
+const findHeadsQuery = defineQuery<{ tenant: string; memoryIds: string[] }, VersionState>(
+  'find_heads',
+  ['tenant', 'memoryIds'],
+  `
+SELECT ${HEAD}
+FROM unnest($2::text[]::uuid[]) AS f (id), LATERAL (
+  SELECT * FROM entries WHERE tenant_id = $1 AND memory_id = f.id OFFSET 0
+) AS e
+`,
+);
+
+/**
+ * The superseded versions of what was at a path and below it at a time. A redacted one has no path: it counts when the path is the root
+ * or another version of the file was there.
+ */
+const listPastQuery = defineQuery<{ tenant: string; path: string; at: string }, VersionState>(
+  'list_past',
+  ['tenant', 'path', 'at'],
+  `
+SELECT ${PAST} FROM versions AS v
+WHERE v.tenant_id = $1 AND ${COVERS('v.created_at', 'v.superseded_at', '$3')} AND (
+  memory_in_subtree(v.path, $2) OR (v.redacted_at IS NOT NULL AND ($2 = '/memories' OR EXISTS (
+    SELECT FROM versions AS other
+    WHERE other.tenant_id = $1 AND other.memory_id = v.memory_id AND memory_in_subtree(other.path, $2)
+  )))
+)
+`,
+);
+
+/** The superseded versions of files at a time. */
+const findPastQuery = defineQuery<{ tenant: string; memoryIds: string[]; at: string }, VersionState>(
+  'find_past',
+  ['tenant', 'memoryIds', 'at'],
+  `
+SELECT ${PAST} FROM unnest($2::text[]::uuid[]) AS f (id), LATERAL (
+  SELECT * FROM versions WHERE tenant_id = $1 AND memory_id = f.id AND id < ${AFTER('$3')} ORDER BY memory_id DESC, id DESC LIMIT 1
+) AS v
+WHERE ${COVERS('v.created_at', 'v.superseded_at', '$3')}
+`,
+);
+
+/** Directories at a path and below it, without the root, that are there or were there at a time. */
+const listDirectoriesQuery = defineQuery<
+  { tenant: string; path: string; at: string },
+  { path: MemoryPath; isThere: boolean; wasThere: boolean }
+>(
+  'list_directories',
+  ['tenant', 'path', 'at'],
+  `
+SELECT d.path, bool_or(d.removed_at IS NULL) AS "isThere",
+  bool_or(${COVERS('d.made_at', 'd.removed_at', '$3')}) AS "wasThere"
+FROM memory_directories AS d WHERE d.tenant_id = $1 AND memory_in_subtree(d.path, $2) GROUP BY d.path
+`,
+);
 
 const NO_DIRECTORIES = { wanted: new Set<MemoryPath>(), unwanted: new Set<MemoryPath>() };
 
@@ -33,7 +123,8 @@ export function restoreAt(
   { path, at }: { path: MemoryPath; at: string },
   options: ChangeOptions,
 ): Promise<Changes> {
-  return change(database, tenant, at, options, async (query, { time, from }) => {
+  return changeTenant(database, tenant, options, async (query) => {
+    const { time, from } = await readTimes(query, tenant, at);
     // Nothing was there before the tenant was. To restore that would delete everything, which nobody means by a time that is too early.
     if (from !== time) throw new HistoryIncomplete(tenant, from);
     const targets = await filesAt(query, tenant, path, time);
@@ -44,92 +135,71 @@ export function restoreAt(
         code: 'not_found',
       });
     }
-    const wanted = new Set(rows.flatMap(({ path: each, wasThere }) => (wasThere ? [each] : [])));
-    const unwanted = new Set(
-      rows.flatMap(({ path: each, isThere, wasThere }) => (isThere && !wasThere ? [each] : [])),
-    );
+    const directories = {
+      wanted: new Set(rows.filter(({ wasThere }) => wasThere).map((row) => row.path)),
+      unwanted: new Set(rows.filter(({ isThere, wasThere }) => isThere && !wasThere).map((row) => row.path)),
+    };
     const hint = 'Restore a directory that both are in, or move what is there now out of the way.';
-    return restore(query, tenant, targets, { wanted, unwanted }, options, hint);
+    return restore(query, tenant, targets, directories, options, hint);
   });
 }
 
-/** A version that can be restored, and where its file is now. */
-export interface RestorableVersion {
-  id: string;
-  memoryId: string;
-  path: MemoryPath;
-  /** Of the content, in hexadecimal. */
-  sha256: string;
-  /** Null when the file is deleted. */
-  now: PlannedFile | null;
-}
-
 /**
- * Locks the tenant and finds a version with a content.
+ * Restores a version of a file. Without a path, the file becomes what it was: a deleted file comes back, and one that has moved moves
+ * back. With a path, the version's content comes to that path, and nothing else changes: the file itself if it is there or deleted,
+ * and otherwise a copy, which is a new file.
  *
- * @throws OperatorError when there is no such version, or it is a deletion or redacted
+ * @throws OperatorError when there is no such version, it has no content, something else is at the path, or the quota would be exceeded
  */
-export async function lockVersion(
-  query: QueryExecutor,
+export function restoreVersion(
+  database: Database,
   tenant: string,
-  version: string,
-): Promise<RestorableVersion> {
-  if ((await query(lockTenantQuery, { tenant })).rows.length === 0)
-    throw new ServiceError('unknown_tenant', tenant);
-  await refuseArchived(query, tenant);
-  const [row] = isFullVersionId(version) ? (await query(findVersionQuery, { tenant, id: version })).rows : [];
-  if (row === undefined) throw noVersion(tenant, version);
-  const { id, memoryId, contentSha256: sha256 } = row;
-  if (row.redactedAt !== null) throw isRedacted(id);
-  if (sha256 === null) {
-    throw new OperatorError(`The version ${id} is a deletion, which has no content. Restore an earlier one.`);
-  }
-  const [head] = (await query(findHeadsQuery, { tenant, memoryIds: [memoryId] })).rows;
-  const now = head === undefined ? null : known(head);
-  return { id, memoryId, path: row.path as MemoryPath, sha256, now };
-}
-
-/**
- * Makes a file what it was as of a locked version, also when it is deleted or somewhere else now.
- *
- * @param path where the file is to be
- * @throws OperatorError as `restoreAt`
- */
-export function restoreLocked(
-  query: QueryExecutor,
-  tenant: string,
-  { id, memoryId, sha256, now }: RestorableVersion,
-  path: MemoryPath,
+  { version: given, path }: { version: string; path?: MemoryPath | undefined },
   options: ChangeOptions,
 ): Promise<Changes> {
-  const target = { memoryId, now, past: { path, versionId: id, sha256 } };
-  return restore(query, tenant, [target], NO_DIRECTORIES, options, anotherPath(tenant, id));
+  return changeTenant(database, tenant, options, async (query) => {
+    const version = await new History({ query }).existingVersion(tenant, given);
+    if (version.redactedAt !== null) throw neededButRedacted(version.id);
+    if (version.contentSha256 === null) {
+      throw new OperatorError(
+        `The version ${version.id} is a deletion, which has no content. Restore an earlier one.`,
+      );
+    }
+    const [head] = (await query(findHeadsQuery, { tenant, memoryIds: [version.memoryId] })).rows;
+    const past = {
+      path: path ?? (version.path as MemoryPath),
+      versionId: version.id,
+      sha256: version.contentSha256,
+    };
+    const isCopy = path !== undefined && head !== undefined && head.path !== path;
+    const target = isCopy
+      ? { memoryId: randomUUID(), now: null, past }
+      : { memoryId: version.memoryId, now: head === undefined ? null : fileOf(head), past };
+    const hint = `Give another path: memory-service restore ${tenant} PATH --version ${version.id}`;
+    return restore(query, tenant, [target], NO_DIRECTORIES, options, hint);
+  });
 }
 
-/** What to do when something else is at the path of a version. */
-export function anotherPath(tenant: string, version: string): string {
-  return `Give another path: memory-service restore ${tenant} PATH --version ${version}`;
-}
-
-/** The error for a path that something else has. */
-export function cannotComeBack(path: string | undefined, at: MemoryPath, hint: string): OperatorError {
-  return new OperatorError(`${path} cannot come back: something else is at ${at} now. ${hint}`);
-}
-
+/** @param hint what to do when something else is at a path */
 async function restore(
   query: QueryExecutor,
   tenant: string,
   targets: readonly Target[],
-  directories: Parameters<typeof plan>[3],
+  directories: DirectoryTargets,
   options: ChangeOptions,
   hint: string,
 ): Promise<Changes> {
-  const planned = await plan(query, tenant, targets.filter(isChange), directories);
-  const [file] = planned.blockedTargets;
-  const [directory] = planned.blockedDirectories;
-  const blocked = file === undefined ? directory : { path: file.target.past?.path, at: file.at };
-  if (blocked !== undefined) throw cannotComeBack(blocked.path, blocked.at, hint);
-  return apply(query, tenant, planned, options, 'restore');
+  const plan = await planChange(query, tenant, targets.filter(isChange), directories);
+  const [file] = plan.blockedTargets;
+  const [directory] = plan.blockedDirectories;
+  const blocked =
+    file === undefined ? directory : { path: file.target.past?.path, blockedBy: file.blockedBy };
+  if (blocked !== undefined) {
+    throw new OperatorError(
+      `${blocked.path} cannot come back: something else is at ${blocked.blockedBy} now. ${hint}`,
+    );
+  }
+  return apply(query, tenant, plan, options, 'restore');
 }
 
 /** What the files that are at a path or below it, or were there at a time, are now and were then. */
@@ -142,21 +212,21 @@ async function filesAt(
   const now = new Map<string, PlannedFile>();
   const past = new Map<string, PlannedFile>();
   for (const head of (await query(listHeadsQuery, { tenant, path })).rows) {
-    now.set(head.memoryId, known(head));
-    if (head.createdAt <= at) past.set(head.memoryId, known(head));
+    now.set(head.memoryId, fileOf(head));
+    if (head.createdAt <= at) past.set(head.memoryId, fileOf(head));
   }
   for (const version of (await query(listPastQuery, { tenant, path, at })).rows) {
-    past.set(version.memoryId, known(version));
+    past.set(version.memoryId, fileOf(version));
   }
   const wasThere = [...past.values()].some((state) => state.path === path);
 
   const left = [...past.keys()].filter((memoryId) => !now.has(memoryId));
   for (const head of (await query(findHeadsQuery, { tenant, memoryIds: left })).rows) {
-    now.set(head.memoryId, known(head));
+    now.set(head.memoryId, fileOf(head));
   }
   const came = [...now.keys()].filter((memoryId) => !past.has(memoryId));
   for (const version of (await query(findPastQuery, { tenant, memoryIds: came, at })).rows) {
-    past.set(version.memoryId, known(version));
+    past.set(version.memoryId, fileOf(version));
   }
   const memoryIds = new Set([...now.keys(), ...past.keys()]);
   // Where a file was, nothing else can have been. Otherwise what is not known to have been there may have been pruned.
@@ -169,12 +239,12 @@ async function filesAt(
 }
 
 /** @throws OperatorError when the version is redacted. */
-function known({ versionId, path, sha256 }: VersionState): PlannedFile {
-  if (path === null || sha256 === null) throw isRedacted(versionId);
+function fileOf({ versionId, path, sha256 }: VersionState): PlannedFile {
+  if (path === null || sha256 === null) throw neededButRedacted(versionId);
   return { path, versionId, sha256 };
 }
 
-function isRedacted(version: string): OperatorError {
+function neededButRedacted(version: string): OperatorError {
   return new OperatorError(
     `The version ${version} is needed, and was redacted. Restore another time, or a path without it.`,
   );

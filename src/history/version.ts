@@ -1,6 +1,54 @@
-import type { Actor } from '../memory/origin.ts';
+import { OperatorError } from '../errors.ts';
+import type { Actor, Origin } from '../memory/origin.ts';
+import type { Database } from '../postgres/database.ts';
+import { defineQuery } from '../postgres/query.ts';
+import { time } from '../postgres/time.ts';
 import { actorOf } from '../store/origin.ts';
-import type { Operation, VersionRow } from './queries.ts';
+
+/** `renamed`: only the path changed. */
+export type Operation = 'created' | 'modified' | 'renamed' | 'deleted';
+
+/** A version as the view `memory_versions` has it (migrations/functions/memory_history.sql). */
+export interface VersionRow {
+  id: string;
+  memoryId: string;
+  operation: Operation;
+  path: string | null;
+  contentSha256: string | null;
+  sizeBytes: number | null;
+  createdAt: string;
+  supersededAt: string | null;
+  origin: Origin | null;
+  redactedAt: string | null;
+  redactedBy: Origin['actor'] | null;
+}
+
+/** The SHA-256 of a version `v` of `memory_versions`, in hexadecimal; that of a head is made from its content. */
+export const SHA256 = "encode(COALESCE(v.content_sha256, memory_sha256(v.live_content)), 'hex')";
+
+/** Of a version `v` of `memory_versions`. */
+export const COLUMNS = `
+  v.id, v.memory_id AS "memoryId", v.operation, v.path, ${SHA256} AS "contentSha256", v.size_bytes AS "sizeBytes",
+  ${time('v.created_at')} AS "createdAt", ${time('v.superseded_at')} AS "supersededAt", v.origin,
+  ${time('v.redacted_at')} AS "redactedAt", v.redacted_by AS "redactedBy"`;
+
+/** Bounds of all ids. */
+export const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+/** The least id of a version after a time. */
+export const AFTER = (at: string) => `memory_first_id(${at}::text::timestamptz + interval '1 microsecond')`;
+
+/** Whether an origin is of the actor that an operator names (`by` of `VersionFilter`). */
+export const isBy = (origin: string, by: string) => `COALESCE(
+    ${by}::text IN (
+      ${origin} #>> '{actor,id}', ${origin} #>> '{actor,label}', ${origin} #>> '{actor,subject}',
+      ${origin} #>> '{actor,name}', ${origin} #>> '{actor,job}'
+    ), false)
+    OR (${by}::text IN ('operator', 'anonymous') AND COALESCE(${origin} #>> '{actor,type}', 'anonymous') = ${by}::text)`;
+
+export const COVERS = (from: string, to: string, at: string) =>
+  `${from} <= ${at}::text::timestamptz AND (${to} IS NULL OR ${to} > ${at}::text::timestamptz)`;
 
 /** A version of a file; times in ISO 8601, UTC, to the microsecond. */
 export interface Version {
@@ -51,4 +99,62 @@ export function versionRecord(version: Version) {
     redacted_at: version.redactedAt,
     redacted_by: version.redactedBy,
   };
+}
+
+/** How many IDs an error lists. */
+const LISTED = 5;
+
+const FULL_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** A full ID, or at least its first four digits. */
+const ID_OR_START =
+  /^[0-9a-f]{4,8}$|^[0-9a-f]{8}(-[0-9a-f]{0,4}){1,3}$|^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{0,12}$/i;
+
+const listVersionIdsQuery = defineQuery<
+  { tenant: string; first: string; last: string; limit: number },
+  { id: string }
+>(
+  'list_version_ids',
+  ['tenant', 'first', 'last', 'limit'],
+  `
+SELECT v.id FROM memory_versions AS v
+WHERE v.tenant_id = $1 AND v.id BETWEEN $2::text::uuid AND $3::text::uuid ORDER BY v.id LIMIT $4::integer
+`,
+);
+
+/** Whether a text can be the full ID of a version. */
+export function isFullVersionId(text: string): boolean {
+  return FULL_ID.test(text);
+}
+
+/** Whether a text can be the ID of a version, or the start of one. */
+export function isVersionId(text: string): boolean {
+  return ID_OR_START.test(text);
+}
+
+/**
+ * Finds the ID of a version by its start, as an operator may give it (`isVersionId`).
+ *
+ * @returns a full ID as it is, in lower case, whether there is such a version or not
+ * @throws OperatorError when no version or several have an ID that starts so
+ */
+export async function fullVersionId(database: Database, tenant: string, start: string): Promise<string> {
+  const digits = start.toLowerCase().replaceAll('-', '');
+  if (digits.length === 32) return start.toLowerCase();
+  const [first, last] = [digits.padEnd(32, '0'), digits.padEnd(32, 'f')];
+  const { rows } = await database.query(listVersionIdsQuery, { tenant, first, last, limit: LISTED + 1 });
+  const [only] = rows;
+  if (only === undefined) throw noVersion(tenant, start);
+  if (rows.length === 1) return only.id;
+  const listed = rows.slice(0, LISTED).map(({ id }) => `\n  ${id}`);
+  const more = rows.length > LISTED ? '\n  …' : '';
+  throw new OperatorError(
+    `Several versions of ${tenant} have an ID that starts with ${start}:${listed.join('')}${more}`,
+  );
+}
+
+/** The error for a version that does not exist. */
+export function noVersion(tenant: string, id: string): OperatorError {
+  return new OperatorError(`There is no version ${id} of ${tenant}. See: memory-service log ${tenant}`, {
+    code: 'not_found',
+  });
 }

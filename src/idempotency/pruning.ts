@@ -1,14 +1,10 @@
-import { databaseTime } from '../postgres/clock.ts';
 import type { Database } from '../postgres/database.ts';
-import { readPages } from '../util/pages.ts';
+import { runTenantJob } from '../postgres/tenant-job.ts';
 import { oldestAnswerKeptQuery, pruneAnswersQuery, tenantsWithAnswersQuery } from './queries.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
-const TENANTS_A_PAGE = 500;
 /** Small, so that a statement takes far less than its time limit. */
 const ANSWERS_A_BATCH = 2000;
-/** Advisory lock key. Arbitrary, but every replica must use the same value: only one prunes at a time. */
-const PRUNING_LOCK = 7_236_105_553;
 
 /**
  * Deletes the answers under idempotency keys that are older than `hours`, and the oldest answers of tenants with more than `maxAnswers`
@@ -22,20 +18,17 @@ export async function pruneAnswers(
   database: Database,
   options: { hours: number; maxAnswers: number; now?: Date },
 ): Promise<number | undefined> {
+  const { hours, maxAnswers } = options;
   let pruned = 0;
-  const faults: unknown[] = [];
-  const ran = await database.withJobLock(PRUNING_LOCK, async () => {
-    const now = options.now ?? (await databaseTime(database));
-    const before = new Date(now.getTime() - options.hours * HOUR_MS).toISOString();
-    for await (const { id: tenant } of tenantsWithAnswers(database)) {
-      try {
-        pruned += await forgetAnswers(database, tenant, before);
-        if (options.maxAnswers > 0) pruned += await forgetAnswersOver(database, tenant, options.maxAnswers);
-      } catch (error) {
-        faults.push(error);
-      }
-    }
-    if (faults.length > 0) throw faults[0];
+  const ran = await runTenantJob(database, {
+    job: 'results',
+    now: options.now,
+    readTenants: (page) => database.query(tenantsWithAnswersQuery, page),
+    work: async ({ id: tenant }, now) => {
+      const before = new Date(now.getTime() - hours * HOUR_MS).toISOString();
+      pruned += await forgetAnswers(database, tenant, before);
+      if (maxAnswers > 0) pruned += await forgetAnswersOver(database, tenant, maxAnswers);
+    },
   });
   return ran ? pruned : undefined;
 }
@@ -60,11 +53,4 @@ async function forgetAnswers(database: Database, tenant: string, before: string)
     ({ count } = await database.query(pruneAnswersQuery, { tenant, before, limit: ANSWERS_A_BATCH }));
   }
   return forgotten;
-}
-
-function tenantsWithAnswers(database: Database): AsyncGenerator<{ id: string }> {
-  return readPages<{ id: string }>(async (last) => {
-    const params = { after: last?.id ?? '', limit: TENANTS_A_PAGE };
-    return (await database.query(tenantsWithAnswersQuery, params)).rows;
-  }, TENANTS_A_PAGE);
 }

@@ -1,4 +1,4 @@
-import { AFTER, COLUMNS, FIRST_ID, LAST_ID, type VersionRow } from '../history/queries.ts';
+import { AFTER, COLUMNS, FIRST_ID, LAST_ID, type VersionRow } from '../history/version.ts';
 import { defineQuery } from '../postgres/query.ts';
 
 /** What a list of versions is narrowed to; null: not by that. Times in ISO 8601, both included. */

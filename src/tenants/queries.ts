@@ -1,5 +1,7 @@
 import { defineBatchQuery } from '../postgres/batch-query.ts';
 import { defineQuery } from '../postgres/query.ts';
+
+import { time } from '../postgres/time.ts';
 import { snakeCase } from '../util/snake-case.ts';
 import { ALL_SETTINGS, type TenantSettings } from './settings.ts';
 
@@ -67,6 +69,13 @@ export const lockTenantQuery = defineQuery<{ tenant: string }, { id: string }>(
   'lock_tenant',
   ['tenant'],
   LOCK_TENANT,
+);
+
+/** Locks a tenant for a change of several statements, which are all made at the time `at`; null when there is no such tenant. */
+export const beginChangeQuery = defineQuery<{ tenant: string }, { at: string | null }>(
+  'begin_change',
+  ['tenant'],
+  `SELECT ${time('memory_begin_change($1)')} AS at`,
 );
 
 /** Deletes at most `limit` entries of a tenant. Returns a `bigint`, without a cast: so Citus runs it on the tenant's node. */

@@ -1,8 +1,8 @@
 /** `export --history`, and `import` of what it writes. */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
+import { eraseVersion } from '../../src/history/erase.ts';
 import { pruneHistory } from '../../src/history/pruning.ts';
-import { redactVersion } from '../../src/history/redact.ts';
 import { time } from '../../src/postgres/time.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { archiveOf } from '../support/archives.ts';
@@ -43,7 +43,7 @@ async function story(service: Service): Promise<string> {
     `SELECT id FROM versions WHERE tenant_id = $1::text AND path = $2::text ORDER BY created_at`,
     [tenant, c],
   );
-  await redactVersion(service.database, tenant, String(versions[0]?.id), OPERATOR.origin);
+  await eraseVersion(service.database, tenant, String(versions[0]?.id), OPERATOR.origin);
   return tenant;
 }
 

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newApiKey } from '../../src/auth/api-key.ts';
 import { Keys } from '../../src/auth/api-keys.ts';
+import { eraseVersion } from '../../src/history/erase.ts';
 import { pruneHistory } from '../../src/history/pruning.ts';
-import { redactVersion } from '../../src/history/redact.ts';
 import { revert } from '../../src/history/revert.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { fuzzParameters, type Input } from '../support/arbitraries.ts';
@@ -274,7 +274,7 @@ class World {
     const of = ({ memory_id: memoryId, created_at: at }: LogLine) => keyed.get(keyOf({ memoryId, at }));
     const { content } = of(chosen) ?? {};
     try {
-      await redactVersion(this.service.database, this.tenant, chosen.id, OPERATOR.origin);
+      await eraseVersion(this.service.database, this.tenant, chosen.id, OPERATOR.origin);
     } catch (error) {
       expect(String(error)).toContain('live file');
       expect(filesOf(this.model.now).get(chosen.memory_id)?.content).toBe(content);

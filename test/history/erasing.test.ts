@@ -1,8 +1,8 @@
 /** Redaction leaves nothing of a text in any table. */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
+import { eraseDirectories, eraseVersion } from '../../src/history/erase.ts';
 import { History } from '../../src/history/history.ts';
-import { redactDirectories, redactVersion } from '../../src/history/redact.ts';
 import { restoreAt } from '../../src/history/restore.ts';
 import type { Version } from '../../src/history/version.ts';
 import { requestKey } from '../../src/idempotency/idempotency.ts';
@@ -68,7 +68,7 @@ describeService('a redacted version', (service) => {
 
     const [created, inserted, edited, moved, head] = await versionsOf(service(), tenant);
     const redact = (version: Version | undefined) =>
-      redactVersion(service().database, tenant, String(version?.id), origin);
+      eraseVersion(service().database, tenant, String(version?.id), origin);
     expect(await redact(created)).toStrictEqual({ versions: 1, samePath: 2, answers: 3 });
     expect(await redact(inserted)).toStrictEqual({ versions: 1, samePath: 1, answers: 0 });
     // The rename shares the content of the edit.
@@ -114,7 +114,7 @@ describeService('a redacted version', (service) => {
       ...['public.past_directories.path', 'public.versions.path'],
     ]);
     for (const { id, path } of await versionsOf(service(), tenant)) {
-      if (path?.includes(secret)) await redactVersion(service().database, tenant, id, origin);
+      if (path?.includes(secret)) await eraseVersion(service().database, tenant, id, origin);
     }
     expect(await columnsWith(service(), secret)).toStrictEqual([]);
     expect(
@@ -136,7 +136,7 @@ describeService('a redacted version', (service) => {
     );
     const versions = await versionsOf(service(), tenant);
     const redact = (version: Version | undefined) =>
-      redactVersion(service().database, tenant, String(version?.id), origin);
+      eraseVersion(service().database, tenant, String(version?.id), origin);
     expect(await redact(versions[chosen])).toStrictEqual({ versions: 2, samePath: 1, answers: 0 });
     expect(await columnsWith(service(), secret)).toStrictEqual(['public.versions.path']);
     expect(await redact(versions[2])).toStrictEqual({ versions: 1, samePath: 0, answers: 0 });
@@ -161,7 +161,7 @@ describeService('a redacted version', (service) => {
     const holds = (id: string) => `${before.get(id)} ${paths.get(id)}`.includes(text);
     const ids = [...before.keys()].filter(holds);
     expect(ids.length).toBeGreaterThan(0);
-    for (const id of order(ids)) await redactVersion(service().database, tenant, id, origin);
+    for (const id of order(ids)) await eraseVersion(service().database, tenant, id, origin);
     await assertInvariants(service());
     const after = await contentsOf(tenant);
     for (const [id, content] of before)
@@ -269,7 +269,7 @@ describeService('a redacted version', (service) => {
       );
     expect(await found()).toStrictEqual([pin]);
     const [created] = await versionsOf(service(), tenant);
-    await redactVersion(service().database, tenant, String(created?.id), origin);
+    await eraseVersion(service().database, tenant, String(created?.id), origin);
     expect(await found()).toStrictEqual([-1]);
     // The retried request is not executed again.
     const again = await service().execute(create(pin), { tenant, headers });
@@ -288,7 +288,7 @@ describeService('a redacted version', (service) => {
       cmd.replace('/memories/f', 'x', 'y'),
     );
     const [created] = await versionsOf(service(), tenant);
-    await redactVersion(service().database, tenant, String(created?.id), origin);
+    await eraseVersion(service().database, tenant, String(created?.id), origin);
     const rename = cmd.rename(top, '/memories/empty');
     expect((await service().execute(rename, { tenant, headers: { 'idempotency-key': 'k' } })).is_error).toBe(
       false,
@@ -296,7 +296,7 @@ describeService('a redacted version', (service) => {
     expect(await columnsWith(service(), secret)).toStrictEqual([
       ...['public.idempotency_keys.content', 'public.past_directories.path'],
     ]);
-    expect(await redactDirectories(service().database, tenant, top as MemoryPath)).toStrictEqual({
+    expect(await eraseDirectories(service().database, tenant, top as MemoryPath)).toStrictEqual({
       directories: 2,
       answers: 1,
     });
@@ -308,7 +308,7 @@ describeService('a redacted version', (service) => {
     const tenant = freshTenant('redact');
     await run(service(), tenant, cmd.create('/memories/f', 'x'), cmd.rename('/memories/f', '/memories/g'));
     const [created, head] = await versionsOf(service(), tenant);
-    const redact = (version: string) => redactVersion(service().database, tenant, version, origin);
+    const redact = (version: string) => eraseVersion(service().database, tenant, version, origin);
     await expect(redact(String(head?.id))).rejects.toThrow(
       `The version ${head?.id} is the live file. Edit or delete the file first, then redact this version.`,
     );
@@ -319,7 +319,7 @@ describeService('a redacted version', (service) => {
       await expect(redact(unknown)).rejects.toThrow(`There is no version ${unknown} of ${tenant}.`);
     }
     await expect(
-      redactVersion(service().database, freshTenant('other'), String(created?.id), origin),
+      eraseVersion(service().database, freshTenant('other'), String(created?.id), origin),
     ).rejects.toThrow('There is no version');
     await run(service(), tenant, cmd.delete('/memories/g'));
     expect(await redact(String(created?.id))).toMatchObject({ versions: 2 });
@@ -342,7 +342,7 @@ describeService('a redacted version', (service) => {
       );
     }
     const [created] = await versionsOf(service(), tenant);
-    const redacted = await redactVersion(service().database, tenant, String(created?.id), origin);
+    const redacted = await eraseVersion(service().database, tenant, String(created?.id), origin);
     expect(redacted.answers).toBe(4500);
     expect(
       await service().query(

@@ -4,8 +4,8 @@ import { Transfer } from '../../src/archive/transfer.ts';
 import { newApiKey } from '../../src/auth/api-key.ts';
 import { Keys } from '../../src/auth/api-keys.ts';
 import { expireFiles } from '../../src/expiration/expiration.ts';
-import { History, HistoryIncomplete } from '../../src/history/history.ts';
-import type { VersionFilter } from '../../src/history/queries.ts';
+import { History, type VersionFilter } from '../../src/history/history.ts';
+import { treeAt as entriesAt, findAt, HistoryIncomplete } from '../../src/history/past.ts';
 import type { Version } from '../../src/history/version.ts';
 import { type MemoryPath, ROOT } from '../../src/memory/path.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
@@ -53,7 +53,7 @@ async function lastChange(service: Service, tenant: string): Promise<string> {
 /** A past tree in the model's form. */
 async function treeAt(service: Service, tenant: string, at: string): Promise<Map<string, string | null>> {
   const entries: { path: string; versionId: string | null; memoryId: string | null }[] = [];
-  for await (const entry of historyOf(service).treeAt(tenant, ROOT, at)) entries.push(entry);
+  for await (const entry of entriesAt(historyOf(service), tenant, ROOT, at)) entries.push(entry);
   const contents = await historyOf(service).contents(
     tenant,
     entries.flatMap(({ versionId, memoryId }) =>
@@ -102,7 +102,7 @@ describeService('a change is recorded', (service) => {
       all.at(-1)?.createdAt,
     ]);
     expect(all[2]?.contentSha256).toBe(all[3]?.contentSha256);
-    const contents = await Promise.all(all.map(({ id }) => historyOf(service()).find(tenant, id)));
+    const contents = await Promise.all(all.map(({ id }) => historyOf(service()).existing(tenant, id)));
     expect(contents.map((each) => each?.content)).toStrictEqual([
       ...['one\n', 'three\n', 'zero\nthree\n', 'zero\nthree\n', null],
     ]);
@@ -316,7 +316,7 @@ describeService('the past', (service) => {
             : content === null
               ? { kind: 'dir' }
               : { kind: 'file', content };
-        expect(await historyOf(service()).at(tenant, path as MemoryPath, at)).toMatchObject(expected);
+        expect(await findAt(historyOf(service()), tenant, path as MemoryPath, at)).toMatchObject(expected);
       }
     }
     expect(new Set(then.map(([at]) => at)).size).toBe(steps.length);

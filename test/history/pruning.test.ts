@@ -1,7 +1,8 @@
 /** What of the history is kept, and for how long. */
 import { expect, it } from 'vitest';
 import { changesBetween } from '../../src/history/diff.ts';
-import { History, HistoryIncomplete } from '../../src/history/history.ts';
+import { History } from '../../src/history/history.ts';
+import { checkComplete, HistoryIncomplete, treeAt, treePageAt } from '../../src/history/past.ts';
 import { prunedSinceStart, pruneHistory } from '../../src/history/pruning.ts';
 import { ROOT } from '../../src/memory/path.ts';
 import { DatabaseError } from '../../src/postgres/errors.ts';
@@ -70,10 +71,10 @@ describeServiceOnOwnDatabase('the history is pruned', (service) => {
     expect(await rows(service(), 'past_directories', tenant)).toBe(0);
     await assertInvariants(service());
     const then = String(before?.createdAt);
-    await history.checkComplete(tenant, then);
+    await checkComplete(service().database.query, tenant, then);
     const created = `SELECT ${time('created_at')} AS at FROM tenants WHERE id = $1`;
     const earlier = String((await service().query(created, [tenant]))[0]?.at);
-    await expect(history.treeAt(tenant, ROOT, earlier).next()).rejects.toThrow(HistoryIncomplete);
+    await expect(treeAt(history, tenant, ROOT, earlier).next()).rejects.toThrow(HistoryIncomplete);
     expect(await pruneHistory(service().database, { ...DEFAULTS, tenant, now: inDays(31) })).toMatchObject({
       versions: 0,
     });
@@ -182,7 +183,7 @@ describeServiceOnOwnDatabase('the history is pruned', (service) => {
       const history = new History({ query });
       const reading =
         read === 'tree'
-          ? history.treePage(tenant, ROOT, at, { after: '', limit: 10 })
+          ? treePageAt(history, tenant, ROOT, at, { after: '', limit: 10 })
           : changesBetween(history, tenant, ROOT, { from: at }).next();
       await expect(reading).rejects.toThrow(HistoryIncomplete);
     }

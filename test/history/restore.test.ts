@@ -1,9 +1,9 @@
 /** `restore`: what comes back, what goes, and what stands in the way. */
 import { expect, it } from 'vitest';
-import { History, HistoryIncomplete } from '../../src/history/history.ts';
-import { restoreAt } from '../../src/history/restore.ts';
+import { History } from '../../src/history/history.ts';
+import { findAt, HistoryIncomplete } from '../../src/history/past.ts';
+import { restoreAt, restoreVersion } from '../../src/history/restore.ts';
 import type { Version } from '../../src/history/version.ts';
-import { restoreVersion } from '../../src/history/version-restore.ts';
 import { type MemoryPath, ROOT } from '../../src/memory/path.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { runCli } from '../support/cli.ts';
@@ -81,7 +81,7 @@ describeService('restore', (service) => {
     const { at } = await moment(service(), tenant);
     const history = new History(service().database);
     for (const path of paths) {
-      expect(await history.at(tenant, path, at)).toMatchObject({ kind: 'file', content: 'old' });
+      expect(await findAt(history, tenant, path, at)).toMatchObject({ kind: 'file', content: 'old' });
     }
   });
 

@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { newApiKey } from '../../src/auth/api-key.ts';
 import { Keys } from '../../src/auth/api-keys.ts';
-import { HistoryIncomplete } from '../../src/history/history.ts';
+import { HistoryIncomplete } from '../../src/history/past.ts';
+import { restoreVersion } from '../../src/history/restore.ts';
 import { revert } from '../../src/history/revert.ts';
-import { restoreVersion } from '../../src/history/version-restore.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { runCli } from '../support/cli.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';

@@ -101,8 +101,19 @@ it('runs jobs with a pool of one connection', async () => {
   });
 });
 
-it('prunes the other tenants when one fails', async () => {
+/** The database, where one statement on one tenant fails. */
+function failingOn(name: string, tenant: string): Service['database'] {
   const database = Object.create(service.database) as Service['database'];
+  Object.defineProperty(database, 'query', {
+    value: (statement: { name: string }, params: { tenant?: string }) =>
+      statement.name === name && params.tenant === tenant
+        ? Promise.reject(new DatabaseError(Object.assign(new Error('canceled'), { code: '57014' })))
+        : service.database.query(statement as never, params as never),
+  });
+  return database;
+}
+
+it('prunes the other tenants when one fails', async () => {
   const [broken, other] = ['prune-a', 'prune-b'];
   for (const tenant of [broken, other]) {
     await service.query('INSERT INTO tenants (id) VALUES ($1)', [tenant]);
@@ -112,16 +123,24 @@ it('prunes the other tenants when one fails', async () => {
       [tenant],
     );
   }
-  Object.defineProperty(database, 'query', {
-    value: (statement: { name: string }, params: { tenant?: string }) =>
-      statement.name === 'prune_answers' && params.tenant === broken
-        ? Promise.reject(new DatabaseError(Object.assign(new Error('canceled'), { code: '57014' })))
-        : service.database.query(statement as never, params as never),
-  });
+  const database = failingOn('prune_answers', broken);
   await expect(pruneAnswers(database, { hours: 24, maxAnswers: 0 })).rejects.toMatchObject({
     code: 'database_busy',
   });
   expect(await service.query('SELECT tenant_id FROM idempotency_keys')).toStrictEqual([
+    { tenant_id: broken },
+  ]);
+});
+
+it('expires files of the other tenants when one fails', async () => {
+  const [broken, other] = ['expire-a', 'expire-b'];
+  for (const tenant of [broken, other]) await service.execute(cmd.create('/memories/f', 'x'), { tenant });
+  const now = new Date(Date.now() + 3 * 24 * 3_600_000);
+  const options = { defaultTtlDays: 1, historyDays: 30, maxHistoryBytes: 0, now };
+  await expect(expireFiles(failingOn('expire', broken), options)).rejects.toMatchObject({
+    code: 'database_busy',
+  });
+  expect(await service.query("SELECT tenant_id FROM entries WHERE kind = 'file'")).toStrictEqual([
     { tenant_id: broken },
   ]);
 });

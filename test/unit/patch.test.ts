@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { expect, it } from 'vitest';
 import { ServiceError } from '../../src/errors.ts';
-import type { LoadedState } from '../../src/history/file-state.ts';
+import type { LoadedState } from '../../src/history/log.ts';
 import { compare, MAX_WORK } from '../../src/history/patch.ts';
 import { PatchThreads } from '../../src/history/patch-threads.ts';
 import { hardToCompare } from '../support/hard-diff.ts';

@@ -1,11 +1,9 @@
 import { z } from 'zod';
 import { ServiceError } from '../../errors.ts';
-import type { ChangeOptions, Changes } from '../../history/apply.ts';
-import { conflictText, countsOf, summary } from '../../history/outcome-text.ts';
-import { restoreAt } from '../../history/restore.ts';
-import { revert } from '../../history/revert.ts';
-import type { Conflict } from '../../history/undo.ts';
-import { restoreVersion } from '../../history/version-restore.ts';
+import { type ChangeOptions, type Changes, countsOf, summary } from '../../history/apply.ts';
+import { restoreAt, restoreVersion } from '../../history/restore.ts';
+import { conflictText, revert } from '../../history/revert.ts';
+import type { Conflict } from '../../history/revert-files.ts';
 import { ROOT } from '../../memory/path.ts';
 import { tenantDefaults } from '../../tenants/effective-settings.ts';
 import { existingTenant, Tenants } from '../../tenants/tenants.ts';

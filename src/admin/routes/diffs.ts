@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { betweenVersions, changesBetween, type FileDiff } from '../../history/diff.ts';
-import { type Compare, type Difference, differenceOf } from '../../history/differences.ts';
-import { withContents } from '../../history/file-state.ts';
 import { History } from '../../history/history.ts';
-import { MAX_WORK } from '../../history/patch.ts';
+import { withContents } from '../../history/log.ts';
+import { type Compare, type Difference, differenceOf, MAX_WORK } from '../../history/patch.ts';
 import { PatchThreads } from '../../history/patch-threads.ts';
 import { existingTenant, Tenants } from '../../tenants/tenants.ts';
 import { adminRoutes } from '../context.ts';

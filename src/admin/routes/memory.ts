@@ -4,6 +4,7 @@ import { ServiceError } from '../../errors.ts';
 import { contentHash, deleteAt } from '../../files/changes.ts';
 import { contentAt, contentOf, type ListedEntry, listPage } from '../../files/listing.ts';
 import { History } from '../../history/history.ts';
+import { redactedAt } from '../../history/past.ts';
 import { tenantDefaults } from '../../tenants/effective-settings.ts';
 import { existingTenant, Tenants } from '../../tenants/tenants.ts';
 import { noteAudit } from '../audit.ts';
@@ -98,7 +99,7 @@ export const memoryRoutes = adminRoutes((app, { config, database }) => {
         at: at ?? null,
         entries: shown.map(entryRecord),
         next: entries.length > limit ? writeCursor(shown.at(-1)?.path ?? null) : null,
-        redacted: at === undefined ? null : (await history.redactedAt(tenant, at)).length,
+        redacted: at === undefined ? null : (await redactedAt(history, tenant, at)).length,
       };
     },
   );

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ServiceError } from '../../errors.ts';
-import { redactDirectories, redactVersion } from '../../history/redact.ts';
+import { eraseDirectories, eraseVersion } from '../../history/erase.ts';
 import { existingTenant, Tenants } from '../../tenants/tenants.ts';
 import { noteAudit } from '../audit.ts';
 import { originOf } from '../authentication.ts';
@@ -50,7 +50,7 @@ export const redactRoutes = adminRoutes((app, { database }) => {
     async (request) => {
       const { tenant, version } = request.params;
       await existingTenant(tenants, tenant);
-      const redacted = await redactVersion(database, tenant, version, originOf(request));
+      const redacted = await eraseVersion(database, tenant, version, originOf(request));
       noteAudit(request, { details: { version, versions: redacted.versions } });
       return { versions: redacted.versions, same_path: redacted.samePath, answers: redacted.answers };
     },
@@ -83,7 +83,7 @@ export const redactRoutes = adminRoutes((app, { database }) => {
     async (request) => {
       const { tenant } = request.params;
       await existingTenant(tenants, tenant);
-      const redacted = await redactDirectories(database, tenant, request.body.path);
+      const redacted = await eraseDirectories(database, tenant, request.body.path);
       noteAudit(request, { details: { directories: redacted.directories } });
       return redacted;
     },
