@@ -3,7 +3,7 @@ import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import { OperatorError } from '../errors.ts';
+import { ServiceError } from '../errors.ts';
 import { writeTar } from './tar.ts';
 import type { Exported, Transfer } from './transfer.ts';
 
@@ -26,7 +26,7 @@ const ACTED_UPON = /\/\.(?:git|hg)(?:\/|$)/i;
  * @param history whether to take the history along
  * @param onFile called after each file
  * @param signal ends the export; its reason is thrown
- * @throws OperatorError when the output cannot be written
+ * @throws ServiceError when the output cannot be written
  */
 export async function exportArchive(
   transfer: Transfer,
@@ -61,7 +61,7 @@ export async function exportArchive(
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (code === undefined || syscall === undefined) throw error;
-    throw new OperatorError(`The archive is incomplete, because writing it failed (${code}). Do not use it.`);
+    throw new ServiceError('export_failed', code);
   }
 }
 
@@ -104,9 +104,7 @@ async function openTemporary(): Promise<FileHandle> {
     await rm(folder, { recursive: true, force: true });
     return handle;
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new OperatorError(
-      `Cannot write a temporary file in ${tmpdir()} (${code}). Set TMPDIR to a folder with room for the export.`,
-    );
+    const { code = '' } = error as NodeJS.ErrnoException;
+    throw new ServiceError('no_temporary_file', tmpdir(), code, 'export');
   }
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { z } from 'zod';
-import { OperatorError } from '../errors.ts';
+import { hasReason } from '../errors.ts';
 import { eraseVersion } from '../history/erase.ts';
 import { History } from '../history/history.ts';
 import { type Version, versionOf } from '../history/version.ts';
@@ -71,7 +71,7 @@ export async function versionRoutes(app: FastifyInstance, options: StoresOptions
       try {
         await eraseVersion(database, store, id, origin);
       } catch (error) {
-        throw error instanceof OperatorError && error.problemCode === 'refused' ? stillCurrent() : error;
+        throw hasReason(error, 'version_is_live') ? stillCurrent() : error;
       }
       return versionRecord(store, await existing(history, store, id), null);
     },

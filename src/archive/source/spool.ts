@@ -1,7 +1,7 @@
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { OperatorError } from '../../errors.ts';
+import { ServiceError } from '../../errors.ts';
 import { BATCH } from '../import-into.ts';
 
 /**
@@ -77,16 +77,14 @@ export class Spool<Label extends object> {
     const buffer = Buffer.allocUnsafe(length);
     for (let read = 0; read < length; ) {
       const { bytesRead } = await this.#handle.read(buffer, read, length - read, position + read);
-      if (bytesRead === 0) throw new OperatorError('The temporary file of the import was cut short.');
+      if (bytesRead === 0) throw new Error('The temporary file of an import was cut short.');
       read += bytesRead;
     }
     return buffer;
   }
 }
 
-function cannotSpool(error: unknown): OperatorError {
-  const { code } = error as NodeJS.ErrnoException;
-  return new OperatorError(
-    `Cannot write a temporary file in ${tmpdir()} (${code}). Set TMPDIR to a folder with room for the import.`,
-  );
+function cannotSpool(error: unknown): ServiceError {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  return new ServiceError('no_temporary_file', tmpdir(), code, 'import');
 }

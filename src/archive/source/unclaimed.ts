@@ -1,4 +1,4 @@
-import { OperatorError } from '../../errors.ts';
+import { ServiceError } from '../../errors.ts';
 
 /** More than all headers of an entry have, and more zeros than any tar program writes at the end. */
 const MOST = 16 * 1024 * 1024;
@@ -14,17 +14,13 @@ export class Unclaimed {
   #start = 0;
   #passed = 0;
 
-  /** @throws OperatorError when there are more bytes than an archive can have */
+  /** @throws ServiceError when there are more bytes than an archive can have */
   push(chunk: Uint8Array): void {
     const wanted = chunk.subarray(Math.max(0, this.#start - this.#passed));
     this.#passed += chunk.length;
     if (wanted.length > 0) this.#held.push(wanted);
     this.#length += wanted.length;
-    if (this.#length > MOST) {
-      throw new OperatorError(
-        `This is no tar archive, or a damaged one: ${MOST} bytes went by without an entry.`,
-      );
-    }
+    if (this.#length > MOST) throw new ServiceError('not_an_archive');
   }
 
   /** Returns the bytes before an entry, whose content starts at `from` and ends before `to`. */
