@@ -30,8 +30,6 @@ WHERE before < $5::bigint ORDER BY path
 `,
 );
 
-export const searchQueries = [searchPageQuery] as const;
-
 /** The files of a tenant that a search reads: those of now, or of a time. Throws `DatabaseError`. */
 export interface FileSource {
   /** The page of the files at a path and below it that follows a path; '' for the first. An empty one is the last. */

@@ -34,8 +34,11 @@ export class WorkerThreads<Task, Result> {
     }
   }
 
+  /** Ends the threads. A later task starts new ones. */
   async close(): Promise<void> {
-    await (await this.#pool)?.destroy();
+    const pool = await this.#pool;
+    this.#pool = undefined;
+    await pool?.destroy();
   }
 }
 

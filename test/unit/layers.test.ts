@@ -26,6 +26,7 @@ const LAYERS = [
   'expiration',
   'archive',
   'files',
+  'search',
   'tracing',
   'http',
   'stores-api',
