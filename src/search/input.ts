@@ -16,15 +16,11 @@ import {
   queryWithoutWords,
   unknownMode,
 } from './messages.ts';
-import { modes, type Query, type Where } from './query.ts';
+import { DEFAULT_RESULTS, MAX_QUERY_LENGTH, MAX_RESULTS, modes, type Query, type Where } from './query.ts';
 import { wordsOf } from './words.ts';
 
 /** The name of the tool, whose calls come as `tool_use` blocks. */
 export const SEARCH_TOOL = 'memory_search';
-
-const MAX_QUERY_LENGTH = 1000;
-export const MAX_RESULTS = 100;
-export const DEFAULT_RESULTS = 20;
 
 /** The input of `memory_search`. OpenAPI shows it too. */
 export const searchSchema = z.object({

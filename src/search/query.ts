@@ -3,6 +3,12 @@ import type { Word } from './words.ts';
 export const modes = ['words', 'literal', 'regex'] as const;
 export type Mode = (typeof modes)[number];
 
+/** In UTF-16 units. */
+export const MAX_QUERY_LENGTH = 1000;
+/** The most lines that a result may be asked to show. */
+export const MAX_RESULTS = 100;
+export const DEFAULT_RESULTS = 20;
+
 /** Where a match may be. */
 export type Where = 'path' | 'content' | 'both';
 

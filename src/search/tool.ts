@@ -17,7 +17,7 @@ import {
   noWords,
   tooMuchWork,
 } from './messages.ts';
-import type { FoundFile } from './query.ts';
+import type { FoundFile, Where } from './query.ts';
 import type { Found, MemorySearch } from './search.ts';
 
 /** A line, or a path, that matches. */
@@ -31,42 +31,55 @@ export interface Match {
 }
 
 /** What the model reads, and the same for programs. */
-export type SearchResult = MemoryResult & { matches: Match[] };
+export interface SearchResult extends MemoryResult {
+  matches: Match[];
+  /** How many more files, or matches in the modes that go by path, there are. */
+  more: number;
+  /** What a failure is about. */
+  failed?: 'input' | 'path' | 'work';
+}
+
+export interface Search {
+  tenant: string;
+  files: FileSource;
+  input: unknown;
+  /** By default both. */
+  where?: Where;
+  /** The longest result, in UTF-16 units; 0: no limit. */
+  maxChars: number;
+}
 
 /** The best files are shown with so many lines, the others with one. */
 const DETAILED_FILES = 3;
 const DETAILED_LINES = 3;
 
-/**
- * Runs one call of `memory_search`, whatever its input is.
- *
- * @param maxChars the longest result, in UTF-16 units; 0: no limit
- * @throws ServiceError, DatabaseError
- */
+/** Runs one call of `memory_search`, whatever its input is. @throws ServiceError, DatabaseError */
 export async function runSearch(
   search: MemorySearch,
-  tenant: string,
-  files: FileSource,
-  input: unknown,
-  maxChars: number,
+  { tenant, files, input, where, maxChars }: Search,
 ): Promise<SearchResult> {
-  const read = readSearchInput(input);
-  if (!read.ok) return { ...failure(read.refusal), matches: [] };
+  const read = readSearchInput(input, where);
+  if (!read.ok) return failed('input', read.refusal);
   return describe(await search.find(tenant, files, read.request), read.request, maxChars);
+}
+
+function failed(about: NonNullable<SearchResult['failed']>, why: string): SearchResult {
+  return { ...failure(why), matches: [], more: 0, failed: about };
 }
 
 function describe(found: Found, { path, query, maxResults }: SearchRequest, maxChars: number): SearchResult {
   switch (found.kind) {
     case 'missing':
-      return { ...failure(viewMissing(path)), matches: [] };
+      return failed('path', viewMissing(path));
     case 'too_much_work':
-      return { ...failure(tooMuchWork), matches: [] };
+      return failed('work', tooMuchWork);
     case 'words':
     case 'lines': {
       const matches = matchesOf(found).slice(0, maxResults);
-      if (matches.length > 0) return listed(headerOf(found, path), matches, moreThan(found), maxChars);
+      if (matches.length > 0) return listed(headerOf(found, path), matches, found, maxChars);
       const nothing = { words: noWords, literal: noLiteral, regex: noRegex }[query.mode];
-      return { ...success(found.searched === 0 ? noFiles(path) : nothing(found.searched, path)), matches };
+      const content = found.searched === 0 ? noFiles(path) : nothing(found.searched, path);
+      return { ...success(content), matches, more: 0 };
     }
   }
 }
@@ -74,7 +87,7 @@ function describe(found: Found, { path, query, maxResults }: SearchRequest, maxC
 type Matching = Extract<Found, { searched: number }>;
 
 /** All matches that are known, in the order in which they are shown. */
-export function matchesOf(found: Matching): Match[] {
+function matchesOf(found: Matching): Match[] {
   if (found.kind === 'lines') return found.files.flatMap((file) => matchesIn(file, file.lines.length, null));
   return found.files.flatMap((file, i) =>
     matchesIn(file, i < DETAILED_FILES ? DETAILED_LINES : 1, Math.round(file.score * 1000) / 1000),
@@ -99,34 +112,24 @@ function headerOf(found: Matching, path: string): string {
   return withSome === 0 ? foundFiles(withAll, path) : foundAlsoSome(withAll, withSome, path);
 }
 
-/** Returns what the result ends with when it shows some of the matches only. */
-function moreThan(found: Matching): (shown: readonly Match[]) => string | undefined {
-  if (found.kind === 'words') {
-    const files = found.withAll + found.withSome;
-    return (shown) => {
-      const more = files - new Set(shown.map(({ path }) => path)).size;
-      return more === 0 ? undefined : moreFiles(more);
-    };
-  }
-  const all = matchesOf(found).length + found.furtherLines;
-  return (shown) => (all === shown.length ? undefined : moreMatches(all - shown.length));
+/** How many files, or matches, are not among those shown. */
+function moreThan(found: Matching, shown: readonly Match[]): number {
+  if (found.kind === 'lines') return matchesOf(found).length + found.furtherLines - shown.length;
+  return found.withAll + found.withSome - new Set(shown.map(({ path }) => path)).size;
 }
 
 /** Lists matches, at least one, and leaves out the last ones when the text would be too long. */
-function listed(
-  header: string,
-  matches: Match[],
-  hintFor: (shown: readonly Match[]) => string | undefined,
-  maxChars: number,
-): SearchResult {
+function listed(header: string, matches: Match[], found: Matching, maxChars: number): SearchResult {
+  const hint = found.kind === 'words' ? moreFiles : moreMatches;
   const lines = matches.map(({ path, line, text }) =>
     line === null ? matchingPath(path) : matchingLine(path, line, text ?? ''),
   );
   for (let shown = lines.length; ; shown--) {
     const kept = matches.slice(0, shown);
-    const hint = hintFor(kept);
-    const content = [header, ...lines.slice(0, shown), ...(hint === undefined ? [] : [hint])].join('\n');
-    if (shown === 1 || maxChars === 0 || content.length <= maxChars)
-      return { ...success(content), matches: kept };
+    const more = moreThan(found, kept);
+    const content = [header, ...lines.slice(0, shown), ...(more === 0 ? [] : [hint(more)])].join('\n');
+    if (shown === 1 || maxChars === 0 || content.length <= maxChars) {
+      return { ...success(content), matches: kept, more };
+    }
   }
 }

@@ -51,6 +51,11 @@ export function searchMemory(
   const { principal, policy } = contextOf(request);
   const { tenant } = principal;
   return measured(request, metrics, { tool: SEARCH_TOOL, command: SEARCH_TOOL, toolUseId }, () =>
-    runSearch(search, tenant, filesNow(database, tenant), input, policy.limits.maxViewChars),
+    runSearch(search, {
+      tenant,
+      files: filesNow(database, tenant),
+      input,
+      maxChars: policy.limits.maxViewChars,
+    }),
   );
 }

@@ -1,0 +1,24 @@
+import { OperatorError } from '../errors.ts';
+import type { Database } from '../postgres/database.ts';
+import { filesAt, filesNow } from './files.ts';
+import type { Where } from './query.ts';
+import type { MemorySearch } from './search.ts';
+import { runSearch, type SearchResult } from './tool.ts';
+
+const CODES = { input: 'invalid_parameter', path: 'not_found', work: 'refused' } as const;
+
+/**
+ * Searches for an operator: the files of now, or of a time (ISO 8601).
+ *
+ * @throws OperatorError for what is an error result of the tool, HistoryIncomplete, DatabaseError
+ */
+export async function searchForOperator(
+  search: MemorySearch,
+  database: Database,
+  { tenant, at, ...rest }: { tenant: string; input: unknown; where?: Where; at: string | undefined },
+): Promise<SearchResult> {
+  const files = at === undefined ? filesNow(database, tenant) : filesAt(database, tenant, at);
+  const result = await runSearch(search, { tenant, files, maxChars: 0, ...rest });
+  if (result.failed === undefined) return result;
+  throw new OperatorError(result.content.replace(/^Error: /, ''), { code: CODES[result.failed] });
+}
