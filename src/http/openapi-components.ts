@@ -1,17 +1,17 @@
 import type { OpenAPIV3_1 } from 'openapi-types';
-import { PROBLEM_JSON, TITLES } from './problem-details.ts';
+import { TITLES } from './problem-details.ts';
 
 type Operation = OpenAPIV3_1.OperationObject;
 type Parameter = OpenAPIV3_1.ParameterObject;
 type Response = OpenAPIV3_1.ResponseObject;
 type Example = { value: { code: string } };
 
-/** Moves the parameters and the problems that several operations have to the components of a document, and refers to them. */
+/** Moves the parameters and the errors that several operations have to the components of a document, and refers to them. */
 export function shareComponents(document: OpenAPIV3_1.Document): void {
   const operations = Object.values(document.paths ?? {}).flatMap(
     (path) => Object.values(path ?? {}) as Operation[],
   );
-  const shared = { responses: shareProblems(operations), parameters: shareParameters(operations) };
+  const shared = { responses: shareErrors(operations), parameters: shareParameters(operations) };
   for (const [kind, components] of Object.entries(shared)) {
     if (Object.keys(components).length > 0)
       document.components = { ...document.components, [kind]: components };
@@ -40,42 +40,46 @@ function shareParameters(operations: Operation[]): Record<string, Parameter> {
   return shared;
 }
 
-/** Operations whose responses of a status have the same errors share one, with the examples of all of them. */
-function shareProblems(operations: Operation[]): Record<string, Response> {
+/** Operations whose responses of a status have the same errors share one, with the descriptions and examples of all of them. */
+function shareErrors(operations: Operation[]): Record<string, Response> {
   const all = operations.flatMap(({ responses = {} }) =>
     Object.entries(responses as Record<string, Response>).flatMap(([status, response]) => {
-      const examples = Object.values(response.content?.[PROBLEM_JSON]?.examples ?? {}) as Example[];
-      const codes = [...new Set(examples.map(({ value }) => value.code))];
-      return examples.length === 0 ? [] : [{ responses, status, response, examples, codes }];
+      const [[type, media] = ['', {}]] = Object.entries(response.content ?? {});
+      const lines = response.description.split('\n').map((line) => line.replace(/^- /, ''));
+      const codes = [...new Set(lines.flatMap((line) => /^`(\w+)`: /.exec(line)?.[1] ?? []))];
+      return Number(status) < 400 ? [] : [{ responses, status, response, type, media, lines, codes }];
     }),
   );
-  const groups = groupBy(all, ({ status, codes }) => `${status} ${codes.toSorted()}`);
+  const groups = groupBy(all, ({ status, type, codes }) => `${status} ${type} ${codes.toSorted()}`);
   const shared: Record<string, Response> = {};
   const namedCodes = new Map<string, string[]>();
   // Those with the fewest errors first: they have the plain names.
   for (const group of groups.sort((a, b) => a[0].codes.length - b[0].codes.length)) {
-    const [{ status, response, codes }] = group;
+    const [{ status, response, type, media, codes }] = group;
     if (group.length === 1) continue;
     const name = nameOf(codes, TITLES[Number(status)] ?? status, namedCodes);
     namedCodes.set(name, codes);
-    const examples = group.flatMap((each) => each.examples);
+    const lines = [...new Set(group.flatMap((each) => each.lines))];
+    const examples = group.flatMap((each) => Object.values(each.media.examples ?? {}) as Example[]);
     shared[name] = {
       ...response,
-      content: { [PROBLEM_JSON]: { ...response.content?.[PROBLEM_JSON], examples: named(examples) } },
+      description: lines.length === 1 ? lines.join() : lines.map((line) => `- ${line}`).join('\n'),
+      content: { [type]: examples.length === 0 ? media : { ...media, examples: named(examples) } },
     };
     for (const { responses } of group) responses[status] = { $ref: `#/components/responses/${name}` };
   }
   return shared;
 }
 
-/** The name of the only error, or of the status; where that is taken, also the first error that makes the difference. */
-function nameOf([first = '', ...others]: string[], title: string, taken: Map<string, string[]>): string {
-  const status = others.length === 0 ? pascalCase(first) : title.replaceAll(/[^A-Za-z]/g, '');
-  const known = taken.get(status);
-  if (known === undefined) return status;
-  const added = [first, ...others].filter((code) => !known.includes(code));
-  const name = added.map((code) => `${status}Or${pascalCase(code)}`).find((each) => !taken.has(each));
-  if (name === undefined) throw new Error(`The errors ${[first, ...others]} have no name that is free.`);
+/** The name of the only error, or of the status, or of that and the first error that makes the difference. */
+function nameOf(codes: string[], title: string, taken: Map<string, string[]>): string {
+  const status = title.replaceAll(/[^A-Za-z]/g, '');
+  const added = codes.filter((code) => !taken.get(status)?.includes(code));
+  const names = [status, ...added.map((code) => `${status}Or${pascalCase(code)}`)];
+  const name = [...(codes.length === 1 ? codes.map(pascalCase) : []), ...names].find(
+    (each) => !taken.has(each),
+  );
+  if (name === undefined) throw new Error(`No name is left for the response with the errors ${codes}.`);
   return name;
 }
 
@@ -100,7 +104,7 @@ function groupBy<T>(items: T[], key: (item: T) => string): [T, ...T[]][] {
   return [...groups.values()];
 }
 
-/** `if-none-match` → `IfNoneMatch`. */
+/** `if-none-match` → `IfNoneMatch`, `created_at[gte]` → `CreatedAtGte`. */
 function pascalCase(name: string): string {
-  return name.replace(/(?:^|[_-])([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return name.replaceAll(/(?:^|[^A-Za-z0-9]+)([a-z]?)/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -22,12 +22,12 @@ it('the console has the types of the admin API (update them with: npm run openap
   expect(readFileSync(file(CONSOLE_TYPES), 'utf8')).toBe(await consoleTypes());
 });
 
-it.each(documents)('%s has the problems and parameters that operations share once', async (_, build) => {
+it.each(documents)('%s has what operations share once', async (_, build) => {
   const { paths = {}, components = {} } = await openApiDocument({ AUTH: 'keys' }, build);
   const operations = Object.values(paths).flatMap(
     (path) => Object.values(path ?? {}) as OpenAPIV3_1.OperationObject[],
   );
-  const problems = operations.flatMap(({ responses = {} }) =>
+  const errors = operations.flatMap(({ responses = {} }) =>
     Object.entries(responses).flatMap(([status, each]) => (Number(status) < 400 ? [] : [each])),
   );
   const shared = Object.values(components.parameters ?? {}) as OpenAPIV3_1.ParameterObject[];
@@ -35,7 +35,7 @@ it.each(documents)('%s has the problems and parameters that operations share onc
     .flatMap((operation) => operation.parameters ?? [])
     // A name has one component.
     .filter((each) => !('name' in each && shared.some(({ name }) => name === each.name)));
-  const inline = [...problems, ...parameters].filter((each) => each !== undefined && !('$ref' in each));
+  const inline = [...errors, ...parameters].filter((each) => each !== undefined && !('$ref' in each));
   expect(inline.length).toBeGreaterThan(5);
   const texts = inline.map((each) => JSON.stringify(each));
   expect(texts.filter((text, i) => texts.indexOf(text) !== i)).toStrictEqual([]);
