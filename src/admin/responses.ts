@@ -49,6 +49,8 @@ const BODY = {
 export const overQuota = (what: 'change' | 'import' | 'restore' | 'revert') =>
   new ServiceError('quota_exceeded', 'acme', what, { of: 'bytes', used: 99, limit: 100, needed: 20 });
 
+export const archived = new ServiceError('tenant_archived', 'acme');
+
 export const noSuchTenant = new ServiceError('no_such_tenant', 'acme');
 
 type Kind = 'reads' | 'changes' | 'takes JSON' | 'takes text' | 'takes an archive';

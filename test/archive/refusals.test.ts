@@ -74,7 +74,7 @@ describeService('transfer rejects', (service) => {
     await new Tenants(service().database).set(tenant, { maxFileBytes: 0 });
     const unlimited = tenGigabytes(entry({ name: 'memories/zeros', size }));
     expect(await refused(tenant, ['-'], { stdin: unlimited.stream })).toBe(
-      `Cannot import memories/zeros: it has ${size} bytes, and the maximum is 134217728.`,
+      `Cannot import memories/zeros: it has ${size} bytes; the maximum is 134217728.`,
     );
     expect(unlimited.read()).toBeLessThan(1024 ** 2);
   });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { describeService, freshTenant } from '../support/service.ts';
 import { cmd, ok, script } from '../support/table.ts';
 
-/** The examples of the documentation, byte for byte (shared/reference/memory-tool-en.txt). */
+/** The examples of the memory tool's documentation, byte for byte. */
 describeService('documented examples', (service) => {
   it('lists the directory of the customer service example for a tool_use block', async () => {
     const tenant = freshTenant();

@@ -1,5 +1,5 @@
 /**
- * A naive model of the contract (../shared/contract.md, sections 1 to 3) that keeps each tenant in a Map and shares nothing with src/.
+ * A naive model of the contract (docs/contract.md, sections 1 to 3) that keeps each tenant in a Map and shares nothing with src/.
  * It is the oracle of the differential, linearizability and fuzz tests.
  */
 import { create, insert, remove, rename, strReplace } from './model/edit.ts';

@@ -13,7 +13,7 @@ import { departureOf } from '../departure.ts';
 import { actor, givenTime, memoryPath, tenantParams, text, time, versionId } from '../fields.ts';
 import { incomplete } from '../file-schemas.ts';
 import { readTimes } from '../instants.ts';
-import { errorResponses, json, noSuchTenant, overQuota } from '../responses.ts';
+import { archived, errorResponses, json, noSuchTenant, overQuota } from '../responses.ts';
 import { Turns } from '../turns.ts';
 
 const path = z.string();
@@ -100,7 +100,7 @@ export const changeRoutes = adminRoutes((app, { config, database }) => {
         body: restoreBody,
         response: {
           200: json('What changed, or would.', restoredSchema),
-          ...errorResponses('takes JSON', [noSuchTenant, incomplete, cannot, overQuota('restore')]),
+          ...errorResponses('takes JSON', [noSuchTenant, incomplete, cannot, overQuota('restore'), archived]),
         },
       },
     },
@@ -139,7 +139,7 @@ export const changeRoutes = adminRoutes((app, { config, database }) => {
         }),
         response: {
           200: json('What changed, or would.', revertedSchema),
-          ...errorResponses('takes JSON', [noSuchTenant, incomplete, overQuota('revert')]),
+          ...errorResponses('takes JSON', [noSuchTenant, incomplete, overQuota('revert'), archived]),
         },
       },
     },

@@ -13,7 +13,7 @@ import { departureOf } from '../departure.ts';
 import { count, flag, memoryPath, tenantParams } from '../fields.ts';
 import { answerInLines, JSON_LINES, type WriteLine } from '../json-lines.ts';
 import { tenantOf } from '../required-tenant.ts';
-import { errorResponses, noSuchTenant, overQuota } from '../responses.ts';
+import { archived, errorResponses, noSuchTenant, overQuota } from '../responses.ts';
 import { Turns } from '../turns.ts';
 
 const ARCHIVE = 'application/x-tar';
@@ -79,6 +79,7 @@ export const importRoutes = adminRoutes((app, { config, database }) => {
             noSuchTenant,
             new ServiceError('paths_in_use', ['/memories/notes.md'], 1),
             overQuota('import'),
+            archived,
           ]),
         },
       },

@@ -10,7 +10,7 @@ import { memoryPath, tenantParams } from '../fields.ts';
 import { changedSchema, changedSince, etagHeader, ifMatch, ifNoneMatch } from '../file-schemas.ts';
 import { entityTag, readPrecondition } from '../preconditions.ts';
 import { tenantOf } from '../required-tenant.ts';
-import { errorResponses, json, noSuchTenant, overQuota } from '../responses.ts';
+import { archived, errorResponses, json, noSuchTenant, overQuota } from '../responses.ts';
 import { textBody } from '../text-body.ts';
 
 /** `PUT …/file`: its body is the content. */
@@ -40,6 +40,7 @@ export const writeFileRoutes = adminRoutes((app, { config, database }) => {
             ...[noSuchTenant, changedSince, new ServiceError('precondition_required')],
             new ServiceError('file_too_large', '/memories/notes.md', 1048576),
             overQuota('change'),
+            archived,
           ]),
         },
       },

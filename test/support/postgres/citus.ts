@@ -2,16 +2,13 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { messageOf, SourceUnavailable, type TestServer } from './server.ts';
 
 const run = promisify(execFile);
 
-/** Makes clusters on this machine. It is beside the checkout, not in it. */
-export const CITUS_SCRIPT = fileURLToPath(
-  new URL('../../../../shared/citus/citus-cluster.sh', import.meta.url),
-);
+/** A program that creates clusters on this machine (CONTRIBUTING.md). */
+export const CITUS_SCRIPT = process.env.TEST_CITUS_SCRIPT ?? '';
 const WORKERS = '2';
 
 /** The first of a cluster's ports. The script takes free ones, but two clusters that start at once would take the same. */
@@ -29,7 +26,8 @@ const ENVIRONMENT = { CITUS_SHARDS: '8', CITUS_FSYNC: 'off', CITUS_MAX_CONNECTIO
 export async function startCitus(scratch: string): Promise<TestServer> {
   const given = process.env.TEST_CITUS_URL;
   if (given) return { url: given, name: 'TEST_CITUS_URL', isKept: true, stop: async () => {} };
-  if (!existsSync(CITUS_SCRIPT)) throw new SourceUnavailable(`TEST_CITUS_URL unset, and no ${CITUS_SCRIPT}`);
+  if (!existsSync(CITUS_SCRIPT))
+    throw new SourceUnavailable('TEST_CITUS_URL unset, and TEST_CITUS_SCRIPT names no file');
   const folder = join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), `${basename(scratch)}-citus`);
   const env = { ...process.env, ...ENVIRONMENT, CITUS_PORT: citusPort() };
   const call = (...args: string[]) => run(CITUS_SCRIPT, args, { env });

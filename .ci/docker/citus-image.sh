@@ -3,7 +3,7 @@
 # `shared` beside the checkout. Run it, then: docker-compose -f docker-compose.citus.yml up --build
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-shared=$(cd "$here/../../../../shared" && pwd)
+shared=$(cd "$here/../../../shared" && pwd)
 "$shared/docker/local-images.sh"
 context=$(mktemp -d)
 trap 'rm -rf "$context"' EXIT
