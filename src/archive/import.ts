@@ -8,9 +8,9 @@ import { effectiveSettings } from '../tenants/effective-settings.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 import { noRoom } from '../tenants/tenants.ts';
 import { amount } from '../util/amount.ts';
-import type { ImportContext, Imported } from './import-into.ts';
+import type { ImportContext, Imported } from './import-transaction.ts';
 import type { SourceEntry } from './source/entry.ts';
-import { type ImportRules, type Inspected, prepareImport } from './source/prepare.ts';
+import { type ImportRules, type Inspected, prepareImport } from './source/prepare-import.ts';
 import type { Transfer } from './transfer.ts';
 
 export interface ImportOptions extends Pick<ImportRules, 'into' | 'strip' | 'onChanged' | 'onProgress'> {

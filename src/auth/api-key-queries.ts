@@ -93,13 +93,6 @@ export const revokeKeyQuery = defineQuery<{ id: string }>(
   'UPDATE api_keys SET revoked_at = now() WHERE id = $1 AND revoked_at IS NULL',
 );
 
-/** Gives a tenant's keys to another tenant. */
-export const moveKeysQuery = defineQuery<{ tenant: string; to: string }>(
-  'move_keys',
-  ['tenant', 'to'],
-  'UPDATE api_keys SET tenant_id = $2 WHERE tenant_id = $1',
-);
-
 export const noteKeyUseQuery = defineQuery<{ hashes: string[] }>(
   'note_key_use',
   ['hashes'],

@@ -1,8 +1,8 @@
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { OperatorError } from '../../errors.ts';
-import { BATCH } from '../import-into.ts';
+import { OperatorError } from '../errors.ts';
+import { BATCH } from './import-transaction.ts';
 
 /**
  * Keeps the checked contents of an import in a temporary file until the whole source is checked. So the database does not wait for a
