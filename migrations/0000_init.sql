@@ -32,13 +32,15 @@ CREATE TABLE "api_keys" (
 	"tenant_id" text COLLATE "C",
 	"access" text COLLATE "C" NOT NULL,
 	"is_admin" boolean DEFAULT false NOT NULL,
+	"manages_stores" boolean DEFAULT false NOT NULL,
 	"label" text COLLATE "C" DEFAULT '' NOT NULL,
 	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"expires_at" timestamp with time zone,
 	"revoked_at" timestamp with time zone,
 	"last_used_at" timestamp with time zone,
 	CONSTRAINT "api_keys_access" CHECK ("api_keys"."access" IN ('read_write', 'read_only')),
-	CONSTRAINT "api_keys_admin" CHECK (NOT "api_keys"."is_admin" OR "api_keys"."tenant_id" IS NULL)
+	CONSTRAINT "api_keys_admin" CHECK (NOT "api_keys"."is_admin" OR "api_keys"."tenant_id" IS NULL),
+	CONSTRAINT "api_keys_manages_stores" CHECK (NOT "api_keys"."manages_stores" OR ("api_keys"."tenant_id" IS NULL AND NOT "api_keys"."is_admin"))
 );
 --> statement-breakpoint
 CREATE TABLE "audit_events" (
@@ -116,6 +118,11 @@ CREATE TABLE "tenants" (
 	"history_since" timestamp with time zone DEFAULT now() NOT NULL,
 	"last_change_at" timestamp with time zone,
 	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
+	"name" text COLLATE "C",
+	"description" text COLLATE "C" DEFAULT '' NOT NULL,
+	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"archived_at" timestamp with time zone,
+	"updated_at" timestamp with time zone DEFAULT now() NOT NULL,
 	CONSTRAINT "tenants_usage_not_negative" CHECK ("tenants"."file_count" >= 0 AND "tenants"."byte_count" >= 0)
 );
 --> statement-breakpoint
@@ -148,6 +155,7 @@ CREATE INDEX "entries_children" ON "entries" USING btree ("tenant_id","parent_pa
 CREATE UNIQUE INDEX "entries_memory" ON "entries" USING btree ("tenant_id","memory_id") WHERE memory_id IS NOT NULL;--> statement-breakpoint
 CREATE INDEX "idempotency_keys_age" ON "idempotency_keys" USING btree ("tenant_id","created_at");--> statement-breakpoint
 CREATE INDEX "past_directories_removed" ON "past_directories" USING btree ("tenant_id","removed_at");--> statement-breakpoint
+CREATE INDEX "tenants_created" ON "tenants" USING btree ("created_at","id");--> statement-breakpoint
 CREATE INDEX "versions_memory" ON "versions" USING btree ("tenant_id","memory_id","id");--> statement-breakpoint
 CREATE INDEX "versions_superseded" ON "versions" USING btree ("tenant_id","superseded_at","id");--> statement-breakpoint
 CREATE INDEX "versions_path" ON "versions" USING btree ("tenant_id","path","id");

@@ -13,6 +13,7 @@ import { jsonBody } from './http/json-body.ts';
 import { Metrics, responseMetrics } from './http/metrics.ts';
 import { notFound } from './http/not-found.ts';
 import { openapi } from './http/openapi.ts';
+import { handleError } from './http/problem-details.ts';
 import { rateLimit } from './http/rate-limit.ts';
 import { docsRoutes } from './http/routes/docs.ts';
 import { executeRoute } from './http/routes/execute.ts';
@@ -25,6 +26,8 @@ import { createLogger } from './logger.ts';
 import type { Database } from './postgres/database.ts';
 import { createSecretScanner } from './secrets/scanner.ts';
 import { PostgresMemory } from './store/memory-store.ts';
+import { isForStores, STORES_PREFIX, sendStoreError } from './stores-api/errors.ts';
+import { memoryStoreRoutes } from './stores-api/routes.ts';
 import { tenantDefaults } from './tenants/effective-settings.ts';
 import { TenantPolicyCache } from './tenants/policy-cache.ts';
 import { Tenants } from './tenants/tenants.ts';
@@ -43,7 +46,11 @@ export async function buildApp(options: {
   tracing?: Tracing | undefined;
 }): Promise<FastifyInstance> {
   const { config, database, log = createLogger(config.LOG_LEVEL), tracing } = options;
-  const app = createHttpServer(config, { log, requestTimeoutMs: config.REQUEST_TIMEOUT_MS });
+  const app = createHttpServer(config, {
+    ...{ log, requestTimeoutMs: config.REQUEST_TIMEOUT_MS },
+    onError: (error, request, reply) =>
+      (isForStores(request) ? sendStoreError : handleError)(error, request, reply),
+  });
   // The zod schemas of the routes are documentation: a route reads its own input, because what a model got wrong has
   // to come back as a result, and writes its own output.
   app.setValidatorCompiler(() => () => true);
@@ -80,12 +87,9 @@ export async function buildApp(options: {
       inFlight,
       transferTimeoutMs: config.TRANSFER_TIMEOUT_MS,
     });
-    await protectedRoutes.register(executeRoute, {
-      memory,
-      metrics,
-      scanner: createSecretScanner(),
-      timeoutMs: config.HANDLER_TIMEOUT_MS,
-    });
+    const work = { memory, scanner: createSecretScanner(), timeoutMs: config.HANDLER_TIMEOUT_MS };
+    await protectedRoutes.register(executeRoute, { ...work, metrics });
+    await protectedRoutes.register(memoryStoreRoutes, { ...work, database, prefix: STORES_PREFIX });
   });
   await app.register(healthRoutes, { database });
   await app.register(metricsRoute, { metrics });

@@ -1,5 +1,6 @@
 import { createPublicKey } from 'node:crypto';
 import { z } from 'zod';
+import { ALL_SETTINGS, MAX_TEXT_BYTES, type Setting, type SettingVariables } from './tenants/settings.ts';
 
 /** A configuration that cannot be used. Its message names every variable that is wrong, and never a value's secret. */
 export class ConfigError extends Error {
@@ -49,13 +50,20 @@ const algorithms = z
   });
 
 const MEBIBYTE = 1024 * 1024;
-// The size of an integer column; Postgres holds no text over 1 GiB anyway.
-const MAX_TEXT_BYTES = 512 * MEBIBYTE;
 
-/** A hundred years: times that far back are still times. */
-export const MAX_HISTORY_DAYS = 36_500;
+/** The variable of the service's default of a setting. */
+function settingVariable(setting: Setting): z.ZodType {
+  if (!('choices' in setting)) return integer(0, setting.max).default(setting.default);
+  const choices = Object.keys(setting.choices);
+  const error = `must be ${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`;
+  return z.enum(choices, { error }).default(setting.default);
+}
 
-/** Every variable that the service reads; the README's table lists them with their meanings. */
+const settingVariables = Object.fromEntries(
+  ALL_SETTINGS.map(([, setting]) => [setting.variable, settingVariable(setting)]),
+) as { [name in keyof SettingVariables]: z.ZodType<SettingVariables[name]> };
+
+/** Every variable that the service reads; docs/configuration.md describes them. */
 const environment = z.object({
   HOST: z.string().default('127.0.0.1'),
   PORT: integer(0, 65535).default(8080),
@@ -86,20 +94,12 @@ const environment = z.object({
     .string()
     .transform((value) => (value === 'true' ? true : value === 'false' ? false : value))
     .default(false),
-  MAX_FILE_BYTES: integer(0, MAX_TEXT_BYTES).default(MEBIBYTE),
-  MAX_VIEW_CHARS: integer(0).default(100_000),
-  MAX_TENANT_BYTES: integer(0).default(100 * MEBIBYTE),
-  MAX_TENANT_FILES: integer(0).default(10_000),
-  RATE_LIMIT_PER_MINUTE: integer(0).default(6000),
+  ...settingVariables,
+  /** Of the service itself, so never without a limit. The default follows from `MAX_FILE_BYTES`. */
+  MAX_BODY_BYTES: integer(1024, MAX_TEXT_BYTES).optional(),
   IDEMPOTENCY_HOURS: integer(1, 8760).default(24),
   MAX_TENANT_ANSWERS: integer(0, 1_000_000_000).default(50_000),
-  MEMORY_TTL_DAYS: integer(0, 36_500).default(0),
-  HISTORY_DAYS: integer(0, MAX_HISTORY_DAYS).default(30),
-  MAX_TENANT_HISTORY_BYTES: integer(0).default(1024 * MEBIBYTE),
   AUDIT_DAYS: integer(1, 36_500).default(365),
-  REDACT: z.enum(['off', 'mask', 'reject'], { error: 'must be off, mask or reject' }).default('off'),
-  CREATE_EXISTING: z.enum(['error', 'overwrite'], { error: 'must be error or overwrite' }).default('error'),
-  MAX_BODY_BYTES: integer(1024, MAX_TEXT_BYTES).optional(),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
       error: 'must be fatal, error, warn, info, debug, trace or silent',

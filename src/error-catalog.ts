@@ -173,6 +173,13 @@ export const ERROR_CATALOG = {
     description: 'There is a tenant with this id already.',
     problem: (tenant: string) => ({ status: 409, message: `Tenant ${tenant} already exists.` }),
   },
+  tenant_archived: {
+    description: 'The tenant is archived: its files can only be read and deleted.',
+    problem: (tenant: string) => ({
+      status: 409,
+      message: `The tenant ${tenant} is archived: nothing in it can be created or changed.`,
+    }),
+  },
   refused: {
     description: 'The operation cannot be done; `detail` says why. Nothing was changed.',
     problem: (detail: string) => ({ status: 409, message: detail }),

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { hashOf, isApiKey, keyId } from './auth/api-key.ts';
 import { Keys } from './auth/api-keys.ts';
-import { type Config, ConfigError, MAX_HISTORY_DAYS } from './config.ts';
+import { type Config, ConfigError } from './config.ts';
 import type { Database } from './postgres/database.ts';
+import { settingSchemas } from './tenants/setting-schemas.ts';
 import { TENANT_ID } from './tenants/tenant-id.ts';
 import { Tenants } from './tenants/tenants.ts';
 import { camelCase, renamed, snakeCase } from './util/snake-case.ts';
@@ -18,25 +19,11 @@ const tenantId = z
   .string()
   .regex(TENANT_ID, 'is not a tenant id')
   .refine((id) => !id.startsWith('-'), 'starts with "-"');
-const limit = z.int().min(0).optional();
 
 /** Settings have the names that `tenants show --json` and the admin API give them; those that they had before are accepted too. */
 const tenantSchema = z.preprocess(
   (given) => renamed(given, camelCase),
-  z.strictObject({
-    id: tenantId,
-    maxFileBytes: limit,
-    maxBytes: limit,
-    maxFiles: limit,
-    maxViewChars: limit,
-    ratePerMinute: limit,
-    maxBodyBytes: limit,
-    ttlDays: limit,
-    historyDays: z.int().min(0).max(MAX_HISTORY_DAYS).optional(),
-    maxHistoryBytes: limit,
-    redact: z.enum(['off', 'mask', 'reject']).optional(),
-    createExisting: z.enum(['error', 'overwrite']).optional(),
-  }),
+  z.strictObject({ id: tenantId, ...z.object(settingSchemas).partial().shape }),
 );
 
 const keySchema = z
@@ -45,11 +32,15 @@ const keySchema = z
     tenant: tenantId.optional(),
     service: z.literal(true).optional(),
     admin: z.literal(true).optional(),
+    manageStores: z.literal(true).optional(),
     access: z.enum(['read_write', 'read_only']).default('read_write'),
     label: storableText(255).default('bootstrap'),
   })
   .refine(({ tenant, service, admin }) => [tenant, service, admin].filter(Boolean).length === 1, {
     error: 'needs one of "tenant", "service": true, and "admin": true',
+  })
+  .refine(({ service, access, manageStores }) => !manageStores || (service && access === 'read_write'), {
+    error: '"manageStores" is for "service": true, and not for a key that only reads',
   });
 
 const bootstrapSchema = z.strictObject({
@@ -111,8 +102,15 @@ export async function applyBootstrap(
     await allTenants.set(id, settings);
     made.tenants++;
   }
-  for (const { key, tenant = null, admin: isAdmin = false, access, label } of keys) {
-    const purpose = { tenant, isAdmin, access, label, expiresAt: null };
+  for (const {
+    key,
+    tenant = null,
+    admin: isAdmin = false,
+    manageStores: managesStores = false,
+    access,
+    label,
+  } of keys) {
+    const purpose = { tenant, isAdmin, managesStores, access, label, expiresAt: null };
     const isNew = await allKeys.createOnce({ ...purpose, hash: hashOf(key), id: keyId() });
     if (isNew) made.keys++;
   }

@@ -163,10 +163,7 @@ function startJobs(config: Config, database: Database, log: Logger): () => Promi
       await pruneAudit(database, config.AUDIT_DAYS);
     },
     history: async () => {
-      const pruned = await pruneHistory(database, {
-        historyDays: config.HISTORY_DAYS,
-        maxHistoryBytes: config.MAX_TENANT_HISTORY_BYTES,
-      });
+      const pruned = await pruneHistory(database, tenantDefaults(config));
       if (pruned && pruned.versions > 0) log.info(pruned, 'pruned the history');
     },
   };

@@ -23,13 +23,16 @@ BEGIN
     outcome := opened.outcome;
     data := opened.data;
     RETURN;
+  ELSIF opened.is_archived THEN
+    outcome := 'archived';
+    RETURN;
   END IF;
 
   new_id := memory_version_id(opened.id_prefix, p_version);
   IF memory_fits(opened.files, 1, COALESCE(opened.max_files, p_max_files))
     AND memory_fits(opened.bytes, bytes, COALESCE(opened.max_bytes, p_max_bytes)) THEN
-    INSERT INTO entries AS e (tenant_id, path, parent_path, kind, content, version, memory_id, operation, changed_at, origin)
-    SELECT parent.tenant_id, p_path, parent.dir_path, 'file', p_content, new_id, new_id, 'created', opened.at, p_origin
+    INSERT INTO entries AS e (tenant_id, path, parent_path, kind, content, version, memory_id, operation, created_at, changed_at, origin)
+    SELECT parent.tenant_id, p_path, parent.dir_path, 'file', p_content, new_id, new_id, 'created', opened.at, opened.at, p_origin
     FROM entries AS parent WHERE parent.tenant_id = p_tenant AND parent.dir_path = memory_parent(p_path)
     ON CONFLICT (tenant_id, path) DO NOTHING;
     IF FOUND THEN
@@ -80,8 +83,8 @@ BEGIN
     outcome := CASE WHEN data IS NULL THEN 'created' ELSE 'over_quota' END;
   END IF;
   IF outcome = 'created' THEN
-    INSERT INTO entries (tenant_id, path, parent_path, kind, content, version, memory_id, operation, changed_at, origin)
-    VALUES (p_tenant, p_path, memory_parent(p_path), 'file', p_content, p_id, p_id, 'created', p_at, p_origin);
+    INSERT INTO entries (tenant_id, path, parent_path, kind, content, version, memory_id, operation, created_at, changed_at, origin)
+    VALUES (p_tenant, p_path, memory_parent(p_path), 'file', p_content, p_id, p_id, 'created', p_at, p_at, p_origin);
   END IF;
 END
 $$;

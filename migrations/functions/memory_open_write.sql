@@ -2,8 +2,8 @@
 --
 -- After the lock, each further statement of the write sees the latest committed state, and no other write of the tenant can
 -- come in between. Returns what the tenant uses, its own limits, the time of the change (`at`) with the beginning of the ids of its versions,
--- whether versions that are superseded are kept (p_history_days holds for tenants without a setting of their own), and a null
--- outcome when the write is to go on. Otherwise it returns the write's outcome:
+-- whether versions that are superseded are kept (p_history_days holds for tenants without a setting of their own), whether the tenant is
+-- archived, so that its files may only be deleted, and a null outcome when the write is to go on. Otherwise it returns the write's outcome:
 --   skipped         p_wait is false, and another session holds the lock or the tenant does not exist
 --   unknown_tenant  the tenant does not exist
 --   replayed        the key has an answer: {content, isError}
@@ -11,7 +11,7 @@
 CREATE OR REPLACE FUNCTION memory_open_write(
   p_tenant text, p_history_days bigint, p_key_hash text, p_request_hash text, p_wait boolean,
   OUT outcome text, OUT data jsonb, OUT files bigint, OUT max_files bigint, OUT bytes bigint, OUT max_bytes bigint,
-  OUT history_bytes bigint, OUT max_history_bytes bigint, OUT at timestamptz, OUT id_prefix text, OUT keeps_history boolean
+  OUT history_bytes bigint, OUT max_history_bytes bigint, OUT at timestamptz, OUT id_prefix text, OUT keeps_history boolean, OUT is_archived boolean
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   is_held CONSTANT boolean := memory_hold_shard(p_tenant);
@@ -20,12 +20,14 @@ DECLARE
   answered record;
 BEGIN
   IF p_wait THEN
-    SELECT t.file_count, t.max_files, t.byte_count, t.max_bytes, t.history_bytes, t.max_history_bytes, t.history_days, t.last_change_at
-    INTO files, max_files, bytes, max_bytes, history_bytes, max_history_bytes, history_days, last_change_at
+    SELECT t.file_count, t.max_files, t.byte_count, t.max_bytes, t.history_bytes, t.max_history_bytes, t.history_days, t.last_change_at,
+      t.archived_at IS NOT NULL
+    INTO files, max_files, bytes, max_bytes, history_bytes, max_history_bytes, history_days, last_change_at, is_archived
     FROM tenants AS t WHERE t.id = p_tenant FOR NO KEY UPDATE;
   ELSE
-    SELECT t.file_count, t.max_files, t.byte_count, t.max_bytes, t.history_bytes, t.max_history_bytes, t.history_days, t.last_change_at
-    INTO files, max_files, bytes, max_bytes, history_bytes, max_history_bytes, history_days, last_change_at
+    SELECT t.file_count, t.max_files, t.byte_count, t.max_bytes, t.history_bytes, t.max_history_bytes, t.history_days, t.last_change_at,
+      t.archived_at IS NOT NULL
+    INTO files, max_files, bytes, max_bytes, history_bytes, max_history_bytes, history_days, last_change_at, is_archived
     FROM tenants AS t WHERE t.id = p_tenant FOR NO KEY UPDATE SKIP LOCKED;
   END IF;
   IF NOT FOUND THEN

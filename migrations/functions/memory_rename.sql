@@ -22,6 +22,9 @@ BEGIN
     outcome := CASE opened.outcome WHEN 'unknown_tenant' THEN 'source_missing' ELSE opened.outcome END;
     data := opened.data;
     RETURN;
+  ELSIF opened.is_archived THEN
+    outcome := 'archived';
+    RETURN;
   END IF;
 
   PERFORM FROM entries AS e WHERE e.tenant_id = p_tenant AND e.path = p_to;

@@ -24,6 +24,9 @@ BEGIN
     outcome := CASE opened.outcome WHEN 'unknown_tenant' THEN 'missing' ELSE opened.outcome END;
     data := opened.data;
     RETURN;
+  ELSIF opened.is_archived THEN
+    outcome := 'archived';
+    RETURN;
   END IF;
 
   SELECT e.version, e.memory_id, e.operation, e.changed_at, e.origin, e.size_bytes, e.content INTO file

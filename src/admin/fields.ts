@@ -38,7 +38,7 @@ export const givenTime = text(64).meta({
 
 export const time = z
   .string()
-  .meta({ description: 'ISO 8601, UTC.', examples: ['2026-11-22T09:30:00.123456Z'] });
+  .meta({ id: 'Time', description: 'ISO 8601, UTC.', examples: ['2026-11-22T09:30:00.123456Z'] });
 
 export const versionId = z
   .guid()

@@ -2,11 +2,13 @@ import { z } from 'zod';
 import { ServiceError } from '../errors.ts';
 import { text } from './fields.ts';
 
-export const changedSchema = z.object({
-  path: z.string(),
-  action: z.enum(['created', 'replaced', 'unchanged', 'deleted']),
-  message: z.string().meta({ description: 'As an agent would read it.' }),
-});
+export const changedSchema = z
+  .object({
+    path: z.string(),
+    action: z.enum(['created', 'replaced', 'unchanged', 'deleted']),
+    message: z.string().meta({ description: 'As an agent would read it.' }),
+  })
+  .meta({ id: 'Changed' });
 
 export const nothingThere = new ServiceError(
   'not_found',

@@ -5,6 +5,7 @@ import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { OverQuota, Quotas } from '../memory/store.ts';
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { beginChangeQuery, reserveQuery } from '../tenants/queries.ts';
+import { refuseArchived } from '../tenants/stores.ts';
 import { type HistorySource, importHistory } from './history-import.ts';
 
 /** Which of `paths` exist. */
@@ -124,6 +125,7 @@ export async function importInto(
 ): Promise<Imported> {
   const at = (await query(beginChangeQuery, { tenant })).rows[0]?.at;
   if (!at) throw new ServiceError('unknown_tenant', tenant);
+  await refuseArchived(query, tenant);
   const { inTheWay, directories: existing } = await findExisting(query, tenant, source);
   if (inTheWay.length > 0) {
     return { kind: 'exists', paths: inTheWay.sort().slice(0, NAMED_PATHS), total: inTheWay.length };

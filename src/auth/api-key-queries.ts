@@ -6,6 +6,8 @@ export interface KeyRow {
   id: string;
   tenant: string | null;
   isAdmin: boolean;
+  /** Whether a service key may also manage stores, and erase history with that. */
+  managesStores: boolean;
   access: 'read_write' | 'read_only';
   label: string;
   createdAt: Date | string;
@@ -14,11 +16,12 @@ export interface KeyRow {
   lastUsedAt: Date | string | null;
 }
 
-const COLUMNS = `id, tenant_id AS tenant, is_admin AS "isAdmin", access, label, created_at AS "createdAt", expires_at AS "expiresAt",
+const COLUMNS = `id, tenant_id AS tenant, is_admin AS "isAdmin", manages_stores AS "managesStores", access, label, created_at AS "createdAt", expires_at AS "expiresAt",
   revoked_at AS "revokedAt", last_used_at AS "lastUsedAt"`;
 
 /** A key with its times relative to now, in milliseconds by the database's clock: a replica with a wrong clock would accept expired keys. */
-export interface FoundKeyRow extends Pick<KeyRow, 'id' | 'label' | 'tenant' | 'isAdmin' | 'access'> {
+export interface FoundKeyRow
+  extends Pick<KeyRow, 'id' | 'label' | 'tenant' | 'isAdmin' | 'managesStores' | 'access'> {
   isRevoked: boolean;
   /** Null for a key that does not expire. */
   expiresInMs: number | null;
@@ -32,7 +35,7 @@ export const findKeyQuery = defineQuery<{ hash: string }, FoundKeyRow>(
   'find_key',
   ['hash'],
   `
-SELECT id, label, tenant_id AS tenant, is_admin AS "isAdmin", access, revoked_at IS NOT NULL AS "isRevoked",
+SELECT id, label, tenant_id AS tenant, is_admin AS "isAdmin", manages_stores AS "managesStores", access, revoked_at IS NOT NULL AS "isRevoked",
   ${milliseconds('expires_at - now()')} AS "expiresInMs", ${milliseconds('now() - last_used_at')} AS "usedMsAgo"
 FROM api_keys WHERE hash = $1
 `,
@@ -43,16 +46,17 @@ type NewKeyParams = {
   id: string;
   tenant: string | null;
   isAdmin: boolean;
+  managesStores: boolean;
   access: string;
   label: string;
   expiresAt: string | null;
 };
 const NEW_KEY: (keyof NewKeyParams & string)[] = [
-  ...(['hash', 'id', 'tenant', 'isAdmin', 'access', 'label', 'expiresAt'] as const),
+  ...(['hash', 'id', 'tenant', 'isAdmin', 'access', 'label', 'expiresAt', 'managesStores'] as const),
 ];
 const CREATE_KEY = `
-INSERT INTO api_keys (hash, id, tenant_id, is_admin, access, label, expires_at)
-VALUES ($1, $2, $3, $4::boolean, $5, $6, $7::timestamptz)
+INSERT INTO api_keys (hash, id, tenant_id, is_admin, access, label, expires_at, manages_stores)
+VALUES ($1, $2, $3, $4::boolean, $5, $6, $7::timestamptz, $8::boolean)
 `;
 
 /** Keeps a tenant from being deleted until its new key is stored. No row when it does not exist. */

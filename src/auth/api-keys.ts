@@ -18,6 +18,8 @@ export interface KeyPurpose {
   tenant: string | null;
   /** For the admin API, and for nothing else. Only without a tenant. */
   isAdmin?: boolean;
+  /** Of a service key: it may also create, change, archive and delete stores, and redact versions. */
+  managesStores?: boolean;
   access: KeyRow['access'];
   label: string;
   expiresAt: string | null;
@@ -82,7 +84,7 @@ export class Keys {
     const { tenant } = key;
     return this.#database.transaction(async (query) => {
       const exists = tenant === null || (await query(keepTenantQuery, { tenant })).rows.length === 1;
-      return exists && (await query(statement, { isAdmin: false, ...key })).count === 1;
+      return exists && (await query(statement, { isAdmin: false, managesStores: false, ...key })).count === 1;
     });
   }
 

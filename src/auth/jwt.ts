@@ -4,7 +4,7 @@ import { ServiceError } from '../errors.ts';
 import { TENANT_ID } from '../tenants/tenant-id.ts';
 import type { ConcurrencyLimiter } from '../util/concurrency-limiter.ts';
 import { RemoteKeySet } from './jwks.ts';
-import { type Authenticator, bearerToken, namedTenant } from './principal.ts';
+import { type Authenticator, bearerToken, type Caller, type Credentials, namedTenant } from './principal.ts';
 
 export interface JwtOptions {
   /** URL of the issuer's keys, or one public key as PEM (SPKI). */
@@ -33,36 +33,45 @@ export function jwtAuthenticator(options: JwtOptions): Authenticator {
   const keyFor = verificationKey(options);
   return {
     async authenticate(credentials) {
-      const token = bearerToken(credentials);
-      if (token === undefined) throw new ServiceError('unauthorized');
-      let claim: unknown;
-      let subject: unknown;
-      try {
-        const { payload } = await jwtVerify(token, keyFor(credentials.ip), {
-          issuer,
-          audience,
-          algorithms,
-          clockTolerance: clockSkewSeconds,
-          // A token that never expires could not be revoked.
-          requiredClaims: ['exp', tenantClaim],
-        });
-        claim = payload[tenantClaim];
-        subject = payload.sub ?? null;
-      } catch (error) {
-        if (error instanceof ServiceError) throw error;
-        // What jose throws for a token that does not fit the one configured key is a TypeError.
-        const isOfToken = error instanceof errors.JOSEError || options.jwksUrl === undefined;
-        throw new ServiceError(isOfToken ? 'unauthorized' : 'issuer_unavailable');
-      }
-      // RFC 7519, 4.1.2: a string.
-      if (subject !== null && typeof subject !== 'string') throw new ServiceError('unauthorized');
-      if (typeof claim !== 'string' || !TENANT_ID.test(claim)) throw new ServiceError('unauthorized');
+      const { tenant, ...caller } = await identify(credentials);
       const named = namedTenant(credentials);
-      if (named !== undefined && named !== claim) throw new ServiceError('tenant_mismatch');
-      return { tenant: claim, actor: { type: 'jwt', subject }, access: 'read_write', autoCreate };
+      if (named !== undefined && named !== tenant) throw new ServiceError('tenant_mismatch');
+      return { ...caller, tenant };
     },
+    identify,
     close: async () => {},
   };
+
+  async function identify(credentials: Credentials): Promise<Caller & { tenant: string }> {
+    const token = bearerToken(credentials);
+    if (token === undefined) throw new ServiceError('unauthorized');
+    let claim: unknown;
+    let subject: unknown;
+    try {
+      const { payload } = await jwtVerify(token, keyFor(credentials.ip), {
+        issuer,
+        audience,
+        algorithms,
+        clockTolerance: clockSkewSeconds,
+        // A token that never expires could not be revoked.
+        requiredClaims: ['exp', tenantClaim],
+      });
+      claim = payload[tenantClaim];
+      subject = payload.sub ?? null;
+    } catch (error) {
+      if (error instanceof ServiceError) throw error;
+      // What jose throws for a token that does not fit the one configured key is a TypeError.
+      const isOfToken = error instanceof errors.JOSEError || options.jwksUrl === undefined;
+      throw new ServiceError(isOfToken ? 'unauthorized' : 'issuer_unavailable');
+    }
+    // RFC 7519, 4.1.2: a string.
+    if (subject !== null && typeof subject !== 'string') throw new ServiceError('unauthorized');
+    if (typeof claim !== 'string' || !TENANT_ID.test(claim)) throw new ServiceError('unauthorized');
+    return {
+      ...{ tenant: claim, access: 'read_write', autoCreate, managesStores: false },
+      actor: { type: 'jwt', subject },
+    };
+  }
 }
 
 /** Returns the lookup of signing keys for a caller's address. */

@@ -17,7 +17,8 @@ const REMEMBERED_VALID_KEYS = 100_000;
 const LAST_USED_RESOLUTION_MS = 5 * 60_000;
 
 /** A cached key; times as of `performance.now()`, which no correction of the clock changes. */
-export interface KnownKey extends Pick<FoundKeyRow, 'tenant' | 'isAdmin' | 'access' | 'isRevoked'> {
+export interface KnownKey
+  extends Pick<FoundKeyRow, 'tenant' | 'isAdmin' | 'managesStores' | 'access' | 'isRevoked'> {
   actor: Actor;
   expiresAt: number;
   lastUsedAt: number;
@@ -106,9 +107,9 @@ export class KnownKeys {
 
 function knownKey(row: FoundKeyRow | undefined, now: number): KnownKey | undefined {
   if (row === undefined) return undefined;
-  const { id, label, tenant, isAdmin, access, isRevoked, expiresInMs, usedMsAgo } = row;
+  const { id, label, tenant, isAdmin, managesStores, access, isRevoked, expiresInMs, usedMsAgo } = row;
   return {
-    ...{ tenant, isAdmin, access, isRevoked },
+    ...{ tenant, isAdmin, managesStores, access, isRevoked },
     actor: { type: 'api_key', id, label },
     expiresAt: now + (expiresInMs ?? Number.POSITIVE_INFINITY),
     lastUsedAt: now - (usedMsAgo ?? Number.POSITIVE_INFINITY),

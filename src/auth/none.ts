@@ -4,13 +4,14 @@ const DEFAULT_TENANT = 'default';
 
 /** No authentication: the request names its tenant; the default is `default`. */
 export function noAuthentication(options: { autoCreate: boolean }): Authenticator {
+  const caller = {
+    actor: { type: 'anonymous' },
+    access: 'read_write',
+    autoCreate: options.autoCreate,
+  } as const;
   return {
-    authenticate: (credentials) => ({
-      tenant: namedTenant(credentials) ?? DEFAULT_TENANT,
-      actor: { type: 'anonymous' },
-      access: 'read_write',
-      autoCreate: options.autoCreate,
-    }),
+    authenticate: (credentials) => ({ ...caller, tenant: namedTenant(credentials) ?? DEFAULT_TENANT }),
+    identify: () => ({ ...caller, tenant: null, managesStores: true }),
     close: async () => {},
   };
 }

@@ -13,6 +13,14 @@ export interface Principal {
   autoCreate: boolean;
 }
 
+/** The caller of a request, before it is known which tenant the request is for. */
+export interface Caller extends Pick<Principal, 'actor' | 'access' | 'autoCreate'> {
+  /** The only tenant that the caller may act for; null for all. */
+  tenant: string | null;
+  /** Whether the caller may create, change, archive and delete stores, and redact versions. */
+  managesStores: boolean;
+}
+
 /** The parts of a request that an authenticator reads. */
 export interface Credentials {
   headers: IncomingHttpHeaders;
@@ -28,6 +36,12 @@ export interface Authenticator {
    * @throws ServiceError 401, 403 or 429, or 400 for a missing or malformed tenant id.
    */
   authenticate(credentials: Credentials): Principal | Promise<Principal>;
+  /**
+   * Identifies the caller by the credential alone: for routes that name a tenant in another way than the header.
+   *
+   * @throws ServiceError 401, 403 or 429.
+   */
+  identify(credentials: Credentials): Caller | Promise<Caller>;
   /** Flushes background writes. */
   close(): Promise<void>;
 }

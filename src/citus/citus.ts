@@ -24,6 +24,7 @@ export const REFERENCE_TABLES = ['public.api_keys', 'public.audit_events', 'driz
 /** The functions that the service's statements call. A call runs on the node that has the tenant, which is the first argument. */
 export const DELEGATED_FUNCTIONS = [
   ...['memory_create', 'memory_write', 'memory_delete', 'memory_rename', 'memory_record_failure'],
+  ...['memory_store_create', 'memory_store_update', 'memory_store_delete'],
   ...[
     'memory_expire',
     'memory_erase_entries',

@@ -1,5 +1,4 @@
 import { InvalidArgumentError } from 'commander';
-import { MAX_HISTORY_DAYS } from '../config.ts';
 import { type MemoryPath, parsePath } from '../memory/path.ts';
 import { TENANT_ID, TENANT_ID_RULE } from '../tenants/tenant-id.ts';
 
@@ -22,20 +21,6 @@ export function memoryPath(value: string): MemoryPath {
   const parsed = parsePath(value);
   if (parsed.ok) return parsed.path;
   throw new InvalidArgumentError(parsed.refusal.replace(/^Error: /, ''));
-}
-
-/** A limit: a whole number (0 means no limit), or `default` for the service's own. */
-export function limit(value: string): number | 'default' {
-  if (value === 'default') return value;
-  if (/^\d{1,15}$/.test(value)) return Number(value);
-  throw new InvalidArgumentError('Give a whole number (0: no limit), or default.');
-}
-
-/** A number of days of history: at most what HISTORY_DAYS allows. */
-export function historyDays(value: string): number | 'default' {
-  if (value === 'default') return value;
-  if (/^\d{1,5}$/.test(value) && Number(value) <= MAX_HISTORY_DAYS) return Number(value);
-  throw new InvalidArgumentError(`Give a whole number of days from 0 to ${MAX_HISTORY_DAYS}, or default.`);
 }
 
 export function percentage(value: string): number {

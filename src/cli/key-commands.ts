@@ -13,6 +13,7 @@ interface CreateOptions {
   tenant?: string;
   service?: boolean;
   admin?: boolean;
+  manageStores?: boolean;
   access: KeyRow['access'];
   readOnly?: boolean;
   label: string;
@@ -49,6 +50,10 @@ export function registerKeyCommands(program: Command, open: Open, io: Io = proce
     .description('Create a key and print it. Only its hash is stored, so it cannot be shown again.')
     .option('--tenant <tenant>', 'a key for this tenant', tenantId)
     .option('--service', 'a key for all tenants; each request names one in X-Tenant-Id')
+    .option(
+      '--manage-stores',
+      'with --service: the key may also create, change, archive and delete memory stores, and redact versions',
+    )
     .option('--admin', 'a key for the admin API (ADMIN_PORT), and for nothing else')
     .addOption(
       new Option('--access <access>', 'what the key allows')
@@ -64,6 +69,7 @@ export function registerKeyCommands(program: Command, open: Open, io: Io = proce
       `
 Examples:
   memory-service keys create --tenant acme --expires 90d --label worker
+  memory-service keys create --service --manage-stores --label control-plane
   memory-service keys create --admin --read-only --label dashboard`,
     )
     .action((options: CreateOptions, command: Command) => {
@@ -71,20 +77,26 @@ Examples:
       if ([tenant !== null, service, isAdmin].filter(Boolean).length !== 1) {
         command.error('error: give one of --tenant <tenant>, --service and --admin');
       }
+      const { manageStores: managesStores = false } = options;
+      const access = options.readOnly ? 'read_only' : options.access;
+      if (managesStores && (!service || access === 'read_only')) {
+        command.error('error: --manage-stores is for --service, and not for a key that only reads');
+      }
       return withDatabase(open, async ({ database }) => {
-        const access = options.readOnly ? 'read_only' : options.access;
         const expiresAt = options.expires?.toISOString() ?? null;
         const kind = kindOfKey({ tenant, isAdmin });
         const subject = {
           tenant: tenant ?? undefined,
-          details: { kind, access, label, expires_at: expiresAt },
+          details: { kind, access, manages_stores: managesStores, label, expires_at: expiresAt },
         };
         const { key, id } = await audited(database, 'createKey', subject, async (note) => {
-          const issued = await new Keys(database).issue({ tenant, isAdmin, access, label, expiresAt });
+          const purpose = { tenant, isAdmin, managesStores, access, label, expiresAt };
+          const issued = await new Keys(database).issue(purpose);
           note({ key: issued.id });
           return issued;
         });
-        if (json) return printJson(io.stdout, { id, key, kind, tenant, access, label, expiresAt });
+        if (json)
+          return printJson(io.stdout, { id, key, kind, tenant, access, managesStores, label, expiresAt });
         printLine(io.stderr, `Created key ${id}. It cannot be shown again:`);
         printLine(io.stdout, key);
       });
@@ -113,7 +125,7 @@ Examples:
           rows.map((row) => [
             row.id,
             row.tenant ?? `(${row.kind})`,
-            row.access,
+            row.managesStores ? `${row.access}, manages stores` : row.access,
             row.label,
             row.createdAt,
             row.expiresAt,

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { OperatorError } from '../errors.ts';
 import { pruneHistory } from '../history/pruning.ts';
+import { tenantDefaults } from '../tenants/effective-settings.ts';
 import { existingTenant, Tenants } from '../tenants/tenants.ts';
 import { amount } from '../util/amount.ts';
 import { tenantId } from './arguments.ts';
@@ -23,11 +24,7 @@ export function registerPruneCommand(program: Command, open: Open, io: Io = proc
       withDatabase(open, async ({ config, database }) => {
         if (tenant !== undefined) await existingTenant(new Tenants(database), tenant);
         const pruned = await audited(database, 'pruneHistory', { tenant }, async (note) => {
-          const done = await pruneHistory(database, {
-            historyDays: config.HISTORY_DAYS,
-            maxHistoryBytes: config.MAX_TENANT_HISTORY_BYTES,
-            tenant,
-          });
+          const done = await pruneHistory(database, { ...tenantDefaults(config), tenant });
           if (done === undefined)
             throw new OperatorError('Another process is pruning the history. Try again later.');
           note({ details: { ...done } });

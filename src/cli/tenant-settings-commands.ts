@@ -1,68 +1,49 @@
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { changedValues } from '../audit/audit.ts';
 import { OperatorError } from '../errors.ts';
-import { SETTING_NAMES, type TenantSettings } from '../tenants/queries.ts';
+import { ALL_SETTINGS, type Setting, type TenantSettings } from '../tenants/settings.ts';
 import { existingTenant, noTenant, Tenants } from '../tenants/tenants.ts';
 import { amount } from '../util/amount.ts';
-import { historyDays, limit, newTenantId, tenantId } from './arguments.ts';
+import { snakeCase } from '../util/snake-case.ts';
+import { newTenantId, tenantId } from './arguments.ts';
 import { confirm } from './confirm.ts';
 import type { Io } from './io.ts';
 import { printLine } from './output.ts';
 import { audited, type Open, withDatabase } from './session.ts';
 import { addSelectionOptions, isSelective, type Selection, selectTenants } from './tenant-selection.ts';
 
-interface LimitOptions {
-  maxFileBytes?: number | 'default';
-  maxBytes?: number | 'default';
-  maxFiles?: number | 'default';
-  maxViewChars?: number | 'default';
-  ratePerMinute?: number | 'default';
-  maxBodyBytes?: number | 'default';
-  ttlDays?: number | 'default';
-  historyDays?: number | 'default';
-  maxHistoryBytes?: number | 'default';
-  redact?: 'off' | 'mask' | 'reject' | 'default';
-  createExisting?: 'error' | 'overwrite' | 'default';
-}
+/** `default` stands for null, which commander does not accept as an option's value. */
+type SettingOptions = { [Name in keyof TenantSettings]?: NonNullable<TenantSettings[Name]> | 'default' };
 
-interface SetOptions extends LimitOptions, Selection {
+interface SetOptions extends SettingOptions, Selection {
   all?: boolean;
   dryRun?: boolean;
   yes?: boolean;
 }
 
-function addLimitOptions(command: Command): Command {
-  return command
-    .option('--max-file-bytes <n>', 'largest file, in bytes', limit)
-    .option('--max-bytes <n>', 'total size of all files, in bytes', limit)
-    .option('--max-files <n>', 'number of files', limit)
-    .option('--max-view-chars <n>', 'longest result of view, in characters', limit)
-    .option('--rate-per-minute <n>', 'requests per minute', limit)
-    .option('--max-body-bytes <n>', 'largest request body, within the limit of the service', limit)
-    .option('--ttl-days <n>', 'days after which unused files are deleted', limit)
-    .option('--history-days <n>', 'days to keep superseded versions (0: none)', historyDays)
-    .option('--max-history-bytes <n>', 'total size of the history, in bytes', limit)
-    .addOption(
-      new Option('--redact <mode>', 'how to handle secrets in written text').choices([
-        'off',
-        'mask',
-        'reject',
-        'default',
-      ]),
-    )
-    .addOption(
-      new Option('--create-existing <mode>', 'what create does with a file that exists').choices([
-        'error',
-        'overwrite',
-        'default',
-      ]),
+function addSettingOptions(command: Command): Command {
+  for (const [name, setting] of ALL_SETTINGS) {
+    const flag = `--${snakeCase(name).replaceAll('_', '-')}`;
+    command.addOption(
+      'choices' in setting
+        ? new Option(`${flag} <mode>`, setting.help).choices([...Object.keys(setting.choices), 'default'])
+        : new Option(`${flag} <n>`, `${setting.help} (0: ${setting.zero})`).argParser(numberIn(setting)),
     );
+  }
+  return command;
 }
 
-/** The settings to change. `default` becomes null, which commander does not accept as an option's value. */
-function settingsFrom(options: LimitOptions): Partial<TenantSettings> {
+function numberIn({ max, zero }: Extract<Setting, { max: number }>) {
+  return (value: string): number | 'default' => {
+    if (value === 'default') return value;
+    if (/^\d{1,16}$/.test(value) && Number(value) <= max) return Number(value);
+    throw new InvalidArgumentError(`Give a whole number from 0 (${zero}) to ${max}, or default.`);
+  };
+}
+
+function settingsOf(options: SettingOptions): Partial<TenantSettings> {
   return Object.fromEntries(
-    SETTING_NAMES.map((name) => [name, options[name]] as const)
+    ALL_SETTINGS.map(([name]) => [name, options[name]] as const)
       .filter(([, value]) => value !== undefined)
       .map(([name, value]) => [name, value === 'default' ? null : value]),
   );
@@ -70,13 +51,13 @@ function settingsFrom(options: LimitOptions): Partial<TenantSettings> {
 
 /** `tenants create`. */
 export function registerTenantCreateCommand(tenants: Command, open: Open, io: Io): void {
-  addLimitOptions(
+  addSettingOptions(
     tenants.command('create').description('Create a tenant.').argument('<tenant>', 'tenant ID', newTenantId),
   )
     .addHelpText('after', '\nExample:\n  memory-service tenants create acme --max-files 500')
-    .action((tenant: string, options: LimitOptions) =>
+    .action((tenant: string, options: SettingOptions) =>
       withDatabase(open, async ({ database }) => {
-        const settings = settingsFrom(options);
+        const settings = settingsOf(options);
         await audited(database, 'createTenant', { tenant, details: settings }, () =>
           new Tenants(database).createWith(tenant, settings),
         );
@@ -88,7 +69,7 @@ export function registerTenantCreateCommand(tenants: Command, open: Open, io: Io
 /** `tenants set`. */
 export function registerTenantSetCommand(tenants: Command, open: Open, io: Io): void {
   addSelectionOptions(
-    addLimitOptions(
+    addSettingOptions(
       tenants
         .command('set')
         .description('Change the settings of the named tenants, or of all tenants that the options select.')
@@ -110,7 +91,7 @@ Examples:
   memory-service tenants set --prefix eu- --rate-per-minute 600 --dry-run`,
     )
     .action((ids: string[], options: SetOptions, command: Command) => {
-      const settings = settingsFrom(options);
+      const settings = settingsOf(options);
       if (Object.keys(settings).length === 0) command.error('error: nothing to set');
       if ([ids.length > 0, options.all ?? false, isSelective(options)].filter(Boolean).length !== 1) {
         command.error('error: name tenants, select them with options such as --prefix, or use --all');

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { effectiveSettings } from '../tenants/effective-settings.ts';
-import { SETTING_NAMES, type TenantRow } from '../tenants/queries.ts';
+import type { TenantRow } from '../tenants/queries.ts';
+import { ALL_SETTINGS, settingsFrom } from '../tenants/settings.ts';
 import { existingTenant, Tenants } from '../tenants/tenants.ts';
 import { amount } from '../util/amount.ts';
 import { snakeCase } from '../util/snake-case.ts';
@@ -30,7 +31,7 @@ export function registerTenantShowCommand(tenants: Command, open: Open, io: Io):
           return printJson(io.stdout, {
             ...usageOf(row),
             ...{ answers, lastActivityAt },
-            ...Object.fromEntries(SETTING_NAMES.map((name) => [name, row[name]])),
+            ...settingsFrom((name) => row[name]),
             effective: effectiveSettings(row, config),
           });
         }
@@ -53,18 +54,16 @@ export function registerTenantShowCommand(tenants: Command, open: Open, io: Io):
         printTable(
           io.stdout,
           ['SETTING', 'VALUE', 'FROM'],
-          SETTING_NAMES.map((name) => [
+          ALL_SETTINGS.map(([name, setting]) => [
             snakeCase(name),
-            effective[name] === 0 ? (ZEROS[name] ?? 'no limit') : String(effective[name]),
+            effective[name] === 0 && 'zero' in setting ? setting.zero : String(effective[name]),
             row[name] === null ? 'environment' : 'tenant',
           ]),
         );
-        if (SETTING_NAMES.some((name) => row[name] === null)) printLine(io.stderr, `\n${DEFAULTS_NOTE}`);
+        if (ALL_SETTINGS.some(([name]) => row[name] === null)) printLine(io.stderr, `\n${DEFAULTS_NOTE}`);
       }),
     );
 }
-
-const ZEROS: Partial<Record<string, string>> = { ttlDays: 'never expires', historyDays: 'keeps none' };
 
 const usageOf = ({ id, files, bytes, historyVersions, historyBytes, createdAt, suspendedAt }: TenantRow) => ({
   ...{ id, files, bytes, historyVersions, historyBytes },

@@ -7,6 +7,7 @@ import type { Database } from '../postgres/database.ts';
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { time } from '../postgres/time.ts';
 import { findTenantQuery, lockTenantQuery } from '../tenants/queries.ts';
+import { refuseArchived } from '../tenants/stores.ts';
 import { noRoom } from '../tenants/tenants.ts';
 import { amount } from '../util/amount.ts';
 import { type DirectoryTargets, type Plan, planTree, type Target } from './plan.ts';
@@ -145,6 +146,7 @@ export function changeTenant<T>(
     async (query) => {
       const { rows } = await query(dryRun ? findTenantQuery : lockTenantQuery, { tenant });
       if (rows.length === 0) throw new ServiceError('unknown_tenant', tenant);
+      await refuseArchived(query, tenant);
       return work(query);
     },
     { snapshot: dryRun },

@@ -132,15 +132,27 @@ export class History {
    * @throws OperatorError when there is no such version.
    */
   async existing(tenant: string, id: string): Promise<{ version: Version; content: string | null }> {
-    const version = await this.existingVersion(tenant, id);
-    return { version, content: await this.content(tenant, version) };
+    const found = await this.find(tenant, id);
+    if (found === undefined) throw noVersion(tenant, id);
+    return found;
+  }
+
+  /** A version with its content, which is null for a deleted or redacted one; undefined when there is no such version. */
+  async find(tenant: string, id: string): Promise<{ version: Version; content: string | null } | undefined> {
+    const version = await this.findVersion(tenant, id);
+    return version && { version, content: await this.content(tenant, version) };
   }
 
   /** @throws OperatorError when there is no such version. */
   async existingVersion(tenant: string, id: string): Promise<Version> {
+    const version = await this.findVersion(tenant, id);
+    if (version === undefined) throw noVersion(tenant, id);
+    return version;
+  }
+
+  async findVersion(tenant: string, id: string): Promise<Version | undefined> {
     const [row] = isFullVersionId(id) ? (await this.query(findVersionQuery, { tenant, id })).rows : [];
-    if (row === undefined) throw noVersion(tenant, id);
-    return versionOf(row);
+    return row && versionOf(row);
   }
 
   /** Contents by the ids of their versions; none for those that are gone. */

@@ -10,7 +10,19 @@ export interface RequestContext {
   policy: TenantPolicy;
 }
 
+/** What identifies callers, and looks up the policies of tenants. */
+export interface Authentication {
+  authenticator: Authenticator;
+  policies: TenantPolicyCache;
+}
+
+type Identify = (request: FastifyRequest, by: Authentication) => RequestContext | Promise<RequestContext>;
+
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** How the route identifies the caller; by default `X-Tenant-Id` or the credential names the tenant. */
+    identify?: Identify;
+  }
   interface FastifyRequest {
     /** Set for routes that need a credential. */
     context: RequestContext | undefined;
@@ -21,16 +33,13 @@ declare module 'fastify' {
  * Identifies the caller of the routes that are registered after it, and looks up the policy of the tenant. It runs before the body is
  * read, so the body of an unauthenticated request is never read.
  */
-export const authentication = fp<{ authenticator: Authenticator; policies: TenantPolicyCache }>(
-  async (app, { authenticator, policies }) => {
+export const authentication = fp<Authentication>(
+  async (app, by) => {
     app.decorateRequest('context');
     app.addHook('onRequest', (request, _reply, done) => {
-      const identified = mapMaybePromise(authenticator.authenticate(request), (principal) => {
-        const { tenant, autoCreate } = principal;
-        request.logEntry.tenant = tenant;
-        return mapMaybePromise(policies.policyFor(tenant, { autoCreate, ip: request.ip }), (policy) => {
-          request.context = { principal, policy };
-        });
+      const { identify = identifyByHeader } = request.routeOptions.config;
+      const identified = mapMaybePromise(identify(request, by), (context) => {
+        request.context = context;
       });
       if (identified instanceof Promise) identified.then(() => done(), done);
       else done();
@@ -38,6 +47,14 @@ export const authentication = fp<{ authenticator: Authenticator; policies: Tenan
   },
   { name: 'authentication', dependencies: ['access-log'] },
 );
+
+const identifyByHeader: Identify = (request, { authenticator, policies }) =>
+  mapMaybePromise(authenticator.authenticate(request), (principal) => {
+    const { tenant, autoCreate } = principal;
+    request.logEntry.tenant = tenant;
+    const policy = policies.policyFor(tenant, { autoCreate, ip: request.ip });
+    return mapMaybePromise(policy, (found) => ({ principal, policy: found }));
+  });
 
 /** @throws Error for a route without authentication. */
 export function contextOf({ context }: FastifyRequest): RequestContext {

@@ -134,6 +134,18 @@ export class InFlightRequest {
     }
   }
 
+  /**
+   * Fastify's own `handlerTimeout` ends when the body has been read (Node closes the request then), so it bounds nothing here.
+   *
+   * @throws ServiceError 503 when the work is not done in time; it goes on, and its outcome is dropped.
+   */
+  workWithin<T>(ms: number, work: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.limitTime(ms, () => reject(new ServiceError('timeout')));
+      this.work(work).then(resolve, reject);
+    });
+  }
+
   #releaseIfDone(): void {
     if (this.#isWorking) return;
     if (this.#isAnswered || this.#isClosed) this.#request.release();

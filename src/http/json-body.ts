@@ -3,6 +3,13 @@ import { TurnQueue } from '../util/turn-queue.ts';
 import { excessOf, tooComplex } from './json-limits.ts';
 import { utf8Problem } from './utf8-body.ts';
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether the route takes no body: an empty one is then none. */
+    hasNoBody?: boolean;
+  }
+}
+
 /** In bytes. Larger bodies are parsed one at a time, because parsing many of them at once would delay other requests. */
 const LARGE_BODY_BYTES = 64 * 1024;
 
@@ -18,6 +25,8 @@ export const jsonBody = fp(
     const largeBodies = new TurnQueue();
     app.removeAllContentTypeParsers();
     app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+      // Some clients name the type also of a body that they do not send.
+      if (body.length === 0 && request.routeOptions.config.hasNoBody) return done(null, undefined);
       const problem = utf8Problem(request.headers, body as Buffer);
       if (problem !== undefined) return done(problem);
       const parse = () => {

@@ -5,6 +5,7 @@ import type { OpenAPIV3_1 } from 'openapi-types';
 import type { Config } from '../config.ts';
 import { commands } from '../memory/commands/index.ts';
 import { version } from '../version.ts';
+import { shareComponents } from './openapi-components.ts';
 
 type Document = OpenAPIV3_1.Document;
 
@@ -28,6 +29,7 @@ const MEMORY_API: ApiDescription = {
     'An API key (`mem_…`), or a JSON Web Token where the service is set up so. None with `AUTH=none`.',
   tags: [
     { name: 'memory', description: 'What agents call.' },
+    { name: 'memory stores', description: "The same memory in the shape of Anthropic's Memory Stores API." },
     { name: 'operations', description: 'What operators look at.' },
   ],
 };
@@ -94,16 +96,18 @@ const transformKeepingExamples: typeof schemaTransform = (document) => {
   return transformed;
 };
 
-/** Maps each `command` to its schema, removes unused schemas, and sorts the others, whichever module was loaded first. */
+/** Maps each `command` to its schema, removes unused schemas, shares what is repeated, and sorts the components. */
 function complete(document: Document): Document {
   addDiscriminator(document);
   withoutUnusedSchemas(document);
-  const { schemas } = document.components ?? {};
-  if (schemas !== undefined) {
-    const sorted = Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1));
-    document.components = { ...document.components, schemas: Object.fromEntries(sorted) };
-  }
+  shareComponents(document);
+  const kinds = Object.entries(document.components ?? {}) as [string, object][];
+  document.components = Object.fromEntries(kinds.map(([kind, components]) => [kind, sorted(components)]));
   return document;
+}
+
+function sorted(components: object): object {
+  return Object.fromEntries(Object.entries(components).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function addDiscriminator(document: Document): void {

@@ -53,10 +53,10 @@ export function handleError(
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  return sendProblem(asServiceError(error, request), request, reply);
+  return sendProblem(serviceErrorOf(error, request), request, reply);
 }
 
-function asServiceError(error: FastifyError | ServiceError, request: FastifyRequest): ServiceError {
+export function serviceErrorOf(error: FastifyError | ServiceError, request: FastifyRequest): ServiceError {
   if (error instanceof ServiceError || error instanceof OperatorError) return problemFor(error);
   const known = FASTIFY_ERRORS[error.code];
   if (known) return known(request, error);

@@ -33,7 +33,7 @@ export function createHttpServer(
     // Requests on connections that stay open while the service stops are answered, with Connection: close.
     return503OnClosing: false,
     routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
-    frameworkErrors: handleError,
+    frameworkErrors: onError,
     clientErrorHandler: answerClientError,
     schemaController: { compilersFactory: { buildValidator: notCalled, buildSerializer: notCalled } },
   });

@@ -15,12 +15,23 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
+import { ALL_SETTINGS } from '../tenants/settings.ts';
+import { snakeCase } from '../util/snake-case.ts';
 
 // Keys compare and sort by byte, which for UTF-8 means by code point, regardless of the collation of the database.
 const key = customType<{ data: string }>({ dataType: () => 'text COLLATE "C"' });
 // Contents are never compared, so their collation does not matter. "C" avoids the lookup of another.
 const content = customType<{ data: string }>({ dataType: () => 'text COLLATE "C"' });
 const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
+
+function settingColumns() {
+  return Object.fromEntries(
+    ALL_SETTINGS.map(([name, setting]) => [
+      name,
+      'choices' in setting ? key(snakeCase(name)) : bigint(snakeCase(name), { mode: 'number' }),
+    ]),
+  );
+}
 
 /**
  * A tenant and its usage. Every write locks the row of its tenant first, so the counters are exact and the writes of one tenant run
@@ -34,18 +45,8 @@ export const tenants = pgTable(
     byteCount: bigint('byte_count', { mode: 'number' }).notNull().default(0),
     /** When the tenant was suspended; null while it is active. */
     suspendedAt: timestamp('suspended_at', { withTimezone: true }),
-    // The tenant's own limits: null means the service's default, 0 no limit.
-    maxFileBytes: bigint('max_file_bytes', { mode: 'number' }),
-    maxBytes: bigint('max_bytes', { mode: 'number' }),
-    maxFiles: bigint('max_files', { mode: 'number' }),
-    maxViewChars: bigint('max_view_chars', { mode: 'number' }),
-    ratePerMinute: bigint('rate_per_minute', { mode: 'number' }),
-    maxBodyBytes: bigint('max_body_bytes', { mode: 'number' }),
-    ttlDays: bigint('ttl_days', { mode: 'number' }),
-    redact: key('redact').$type<'off' | 'mask' | 'reject'>(),
-    createExisting: key('create_existing').$type<'error' | 'overwrite'>(),
-    historyDays: bigint('history_days', { mode: 'number' }),
-    maxHistoryBytes: bigint('max_history_bytes', { mode: 'number' }),
+    // The tenant's own settings: null means the service's default, 0 no limit.
+    ...settingColumns(),
     /** Rows of `versions`. */
     historyVersions: bigint('history_versions', { mode: 'number' }).notNull().default(0),
     /** What the rows of `versions` and `past_directories` take (migrations/functions/memory_history.sql). */
@@ -55,9 +56,21 @@ export const tenants = pgTable(
     /** The time of the latest change, so that the next one's is later. */
     lastChangeAt: timestamp('last_change_at', { withTimezone: true }),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
+    // What the Memory Stores API says of the tenant beside its files (src/tenants/store.ts).
+    /** Null: its id. */
+    name: key('name'),
+    description: key('description').notNull().default(''),
+    metadata: jsonb('metadata').$type<Record<string, string>>().notNull().default({}),
+    /** Since when files may only be read and deleted; null while they may be changed. */
+    archivedAt: timestamp('archived_at', { withTimezone: true }),
+    /** When one of these was last changed. */
+    updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
   },
-  // Each write pays for every check, so there is none of the settings: what changes them validates them (src/tenants).
-  (t) => [check('tenants_usage_not_negative', sql`${t.fileCount} >= 0 AND ${t.byteCount} >= 0`)],
+  (t) => [
+    // Each write pays for every check, so there is none of the settings: what changes them validates them (src/tenants).
+    check('tenants_usage_not_negative', sql`${t.fileCount} >= 0 AND ${t.byteCount} >= 0`),
+    index('tenants_created').on(t.createdAt, t.id),
+  ],
 );
 
 /**
@@ -207,6 +220,8 @@ export const apiKeys = pgTable(
     access: key('access').$type<'read_write' | 'read_only'>().notNull(),
     /** Whether the key is for the admin API, and for nothing else. */
     isAdmin: boolean('is_admin').notNull().default(false),
+    /** Whether a service key may create, change, archive and delete stores, and redact versions. */
+    managesStores: boolean('manages_stores').notNull().default(false),
     label: key('label').notNull().default(''),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
     expiresAt: timestamp('expires_at', { withTimezone: true }),
@@ -218,6 +233,10 @@ export const apiKeys = pgTable(
     index('api_keys_tenant').on(t.tenantId),
     check('api_keys_access', sql`${t.access} IN ('read_write', 'read_only')`),
     check('api_keys_admin', sql`NOT ${t.isAdmin} OR ${t.tenantId} IS NULL`),
+    check(
+      'api_keys_manages_stores',
+      sql`NOT ${t.managesStores} OR (${t.tenantId} IS NULL AND NOT ${t.isAdmin})`,
+    ),
   ],
 );
 

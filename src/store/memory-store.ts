@@ -17,6 +17,7 @@ import type {
 import type { Database } from '../postgres/database.ts';
 import { AccessTimes } from './access-times.ts';
 import { deleteFileIf, editFile } from './edits.ts';
+import { Memories } from './memories.ts';
 import { PendingFiles } from './pending-files.ts';
 import { type LookupRow, lookupFileQuery, lookupQuery } from './read-queries.ts';
 import { type Shared, TenantDatabase } from './tenant-database.ts';
@@ -51,6 +52,11 @@ export class PostgresMemory implements MemoryStores {
 
   forTenant(tenant: string, options: StoreOptions): MemoryStore {
     return new TenantMemory(new TenantDatabase({ tenant, ...options, ...this.#shared }));
+  }
+
+  /** The files of a tenant by their ids. */
+  memoriesOf(tenant: string, options: StoreOptions): Memories {
+    return new Memories(new TenantDatabase({ tenant, ...options, ...this.#shared }));
   }
 
   /** Completes the background writes. Call it when no more requests come. */

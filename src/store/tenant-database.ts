@@ -87,6 +87,8 @@ export class TenantDatabase {
         throw new ServiceError('idempotency_key_reused');
       case 'unknown_tenant':
         throw new ServiceError('unknown_tenant', tenant);
+      case 'archived':
+        throw new ServiceError('tenant_archived', tenant);
     }
     if (request !== undefined) this.context.answers.note(tenant);
     return outcome as Exclude<Own, CommonOutcome>;

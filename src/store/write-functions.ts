@@ -17,7 +17,7 @@ import {
 
 /** The outcomes that every write can have. `skipped` never leaves the write queue. */
 export type CommonOutcome =
-  | { kind: 'skipped' | 'key_reused' | 'unknown_tenant' }
+  | { kind: 'skipped' | 'key_reused' | 'unknown_tenant' | 'archived' }
   | ({ kind: 'replayed' } & MemoryResult);
 
 /** The parameters that all writes have in common. The key is null when the request has none. */
@@ -225,3 +225,74 @@ export const recordFailureFunction = writeFunction<
   Record<never, never>,
   { kind: 'recorded' }
 >('memory_record_failure', { call: {}, service: {} }, { mixesTenants: true });
+
+/** A file as the Memory Stores API has it: without a content where none was asked for. Times in ISO 8601. */
+export interface StoredMemory {
+  memoryId: string;
+  versionId: string;
+  path: MemoryPath;
+  sizeBytes: number;
+  sha256: string;
+  createdAt: string;
+  updatedAt: string;
+  content: string | null;
+}
+
+/** The file that has a path, is above it, or is below it. */
+export interface PathConflict {
+  kind: 'conflict';
+  path: MemoryPath;
+  memoryId: string;
+}
+
+/** A union of outcomes without data. */
+type Kind<Name extends string> = Name extends string ? { kind: Name } : never;
+
+export const storeCreateFunction = writeFunction<
+  { path: MemoryPath; content: string; version: string } & OriginParams & { withContent: boolean },
+  TenantDefaults,
+  ({ kind: 'created' } & StoredMemory) | PathConflict | OverQuota
+>(
+  'memory_store_create',
+  {
+    call: { path: 'text', content: 'text', version: 'uuid', origin: 'jsonb', withContent: 'boolean' },
+    service: { ...QUOTAS, ...HISTORY },
+  },
+  { mixesTenants: true },
+);
+
+/** Null leaves the path or the content as it is, or expects nothing. */
+export const storeUpdateFunction = writeFunction<
+  {
+    memory: string;
+    path: MemoryPath | null;
+    content: string | null;
+    expected: string | null;
+    maxFileBytes: number;
+  } & ChangeParams & { withContent: boolean },
+  TenantDefaults,
+  | (Kind<'updated' | 'unchanged'> & StoredMemory)
+  | Kind<'missing' | 'precondition_failed' | 'too_large'>
+  | PathConflict
+  | OverQuota
+>(
+  'memory_store_update',
+  {
+    call: {
+      ...{ memory: 'uuid', path: 'text', content: 'text', expected: 'text', maxFileBytes: 'bigint' },
+      ...{ change: 'uuid', origin: 'jsonb', withContent: 'boolean' },
+    },
+    service: { ...QUOTAS, ...HISTORY },
+  },
+  { mixesTenants: false },
+);
+
+export const storeDeleteFunction = writeFunction<
+  { memory: string; expected: string | null } & ChangeParams,
+  Pick<TenantDefaults, keyof typeof HISTORY>,
+  Kind<'deleted' | 'missing' | 'precondition_failed'>
+>(
+  'memory_store_delete',
+  { call: { memory: 'uuid', expected: 'text', change: 'uuid', origin: 'jsonb' }, service: HISTORY },
+  { mixesTenants: false },
+);

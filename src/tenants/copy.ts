@@ -14,6 +14,7 @@ import {
   suspendTenantQuery,
   type TenantRow,
 } from './queries.ts';
+import { copyStore } from './stores.ts';
 import { eraseLocked } from './tenants.ts';
 
 /*
@@ -213,6 +214,7 @@ function byBytes(a: string, b: string): number {
 
 async function copySettings(query: QueryExecutor, source: TenantRow, to: string): Promise<void> {
   await query(setTenantQuery, { ...source, tenant: to });
+  await copyStore(query, source.id, to);
   if (source.suspendedAt === null) return;
   await query(suspendTenantQuery, { tenant: to, since: new Date(source.suspendedAt).toISOString() });
 }

@@ -1,9 +1,7 @@
 import type { Config } from '../config.ts';
 import type { TenantDefaults } from '../memory/store.ts';
-import type { TenantRow, TenantSettings } from './queries.ts';
-
-/** A tenant's own settings, with the service's defaults for the others. 0 means no limit. */
-export type EffectiveSettings = { [name in keyof TenantSettings]: NonNullable<TenantSettings[name]> };
+import type { TenantRow } from './queries.ts';
+import { type EffectiveSettings, SETTINGS, settingsFrom, type TenantSettings } from './settings.ts';
 
 /**
  * Applies the service's defaults to a tenant's own settings.
@@ -11,30 +9,18 @@ export type EffectiveSettings = { [name in keyof TenantSettings]: NonNullable<Te
  * @param config the configuration of the service. That of a command is the same only if both have the same environment.
  */
 export function effectiveSettings(own: Partial<TenantSettings>, config: Config): EffectiveSettings {
-  return {
-    maxFileBytes: own.maxFileBytes ?? config.MAX_FILE_BYTES,
-    maxBytes: own.maxBytes ?? config.MAX_TENANT_BYTES,
-    maxFiles: own.maxFiles ?? config.MAX_TENANT_FILES,
-    maxViewChars: own.maxViewChars ?? config.MAX_VIEW_CHARS,
-    ratePerMinute: own.ratePerMinute ?? config.RATE_LIMIT_PER_MINUTE,
-    // A tenant can only lower the limit of the service, and 0 means that it does not.
-    maxBodyBytes: Math.min(own.maxBodyBytes || config.MAX_BODY_BYTES, config.MAX_BODY_BYTES),
-    ttlDays: own.ttlDays ?? config.MEMORY_TTL_DAYS,
-    redact: own.redact ?? config.REDACT,
-    createExisting: own.createExisting ?? config.CREATE_EXISTING,
-    historyDays: own.historyDays ?? config.HISTORY_DAYS,
-    maxHistoryBytes: own.maxHistoryBytes ?? config.MAX_TENANT_HISTORY_BYTES,
-  };
+  return settingsFrom((name, setting) => {
+    const value = own[name] ?? null;
+    const byDefault = config[SETTINGS[name].variable];
+    if ('onlyLowers' in setting) return Math.min(Number(value) || Infinity, Number(byDefault));
+    return value ?? byDefault;
+  });
 }
 
-/** The service's defaults of the settings that the store applies. */
+/** The service's defaults of the settings that the store and the hourly jobs apply. */
 export function tenantDefaults(config: Config): TenantDefaults {
-  return {
-    maxFiles: config.MAX_TENANT_FILES,
-    maxBytes: config.MAX_TENANT_BYTES,
-    historyDays: config.HISTORY_DAYS,
-    maxHistoryBytes: config.MAX_TENANT_HISTORY_BYTES,
-  };
+  const { maxFiles, maxBytes, historyDays, maxHistoryBytes } = effectiveSettings({}, config);
+  return { maxFiles, maxBytes, historyDays, maxHistoryBytes };
 }
 
 /** How full a tenant is, measured by its closest limit. */

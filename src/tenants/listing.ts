@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts';
 import type { Database } from '../postgres/database.ts';
+import { tenantDefaults } from './effective-settings.ts';
 import {
   type Filter,
   findListedQuery,
@@ -36,12 +37,10 @@ export async function findListedTenant(database: Database, tenant: string): Prom
   return row;
 }
 
-type Limits = Pick<Config, 'MAX_TENANT_FILES' | 'MAX_TENANT_BYTES'>;
-
 /** A page of the tenants; `next` is where the next page begins, null after the last. Throws `DatabaseError`. */
 export async function listTenants(
   database: Database,
-  config: Limits,
+  config: Config,
   { order, ...selection }: TenantFilter & { order: TenantOrder },
   { after, limit }: { after: TenantPosition | null; limit: number },
 ): Promise<{ tenants: ListedTenant[]; next: TenantPosition | null }> {
@@ -66,7 +65,7 @@ const PAGE = 5000;
 /** All tenants that match, read a page at a time as they are consumed. Throws `DatabaseError`. */
 export async function* readTenants(
   database: Database,
-  config: Limits,
+  config: Config,
   selection: TenantFilter & { order: TenantOrder },
 ): AsyncGenerator<ListedTenant> {
   let after: TenantPosition | null = null;
@@ -80,14 +79,14 @@ export async function* readTenants(
   } while (after !== null);
 }
 
-function filterParams({ search, prefix, status, nearLimit }: TenantFilter, config: Limits): Filter {
+function filterParams({ search, prefix, status, nearLimit }: TenantFilter, config: Config): Filter {
+  const { maxFiles, maxBytes } = tenantDefaults(config);
   return {
     search: search ?? null,
     prefix: prefix ?? null,
     suspended: status === undefined ? null : status === 'suspended',
     nearLimit: nearLimit ?? null,
-    maxFiles: config.MAX_TENANT_FILES,
-    maxBytes: config.MAX_TENANT_BYTES,
+    ...{ maxFiles, maxBytes },
   };
 }
 

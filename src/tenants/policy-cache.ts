@@ -5,18 +5,15 @@ import type { MemoryLimits } from '../memory/commands/command.ts';
 import { createLookupLimiter } from '../util/concurrency-limiter.ts';
 import { mapMaybePromise } from '../util/maybe-promise.ts';
 import { effectiveSettings } from './effective-settings.ts';
-import type { TenantRow, TenantSettings } from './queries.ts';
+import type { TenantRow } from './queries.ts';
+import type { EffectiveSettings, TenantSettings } from './settings.ts';
 import type { Tenants } from './tenants.ts';
 
 /** The policy for the requests of a tenant. 0 means no limit. */
-export interface TenantPolicy {
+export interface TenantPolicy extends Pick<EffectiveSettings, 'ratePerMinute' | 'redact' | 'createExisting'> {
   limits: MemoryLimits;
-  ratePerMinute: number;
   /** Of a request's body, where the tenant's limit is below the service's, which always holds; 0 otherwise. */
   maxBodyBytes: number;
-  redact: 'off' | 'mask' | 'reject';
-  /** What `create` does with a file that exists. */
-  createExisting: 'error' | 'overwrite';
 }
 
 const CACHED_TENANTS = 50_000;

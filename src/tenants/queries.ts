@@ -2,36 +2,8 @@ import type { OverQuota, Quotas } from '../memory/store.ts';
 import { defineBatchQuery } from '../postgres/batch-query.ts';
 import { defineQuery } from '../postgres/query.ts';
 import { time } from '../postgres/time.ts';
-
-/** A tenant's own settings, as stored. Null means the service's default, 0 no limit. */
-export type TenantSettings = {
-  maxFileBytes: number | null;
-  maxBytes: number | null;
-  maxFiles: number | null;
-  maxViewChars: number | null;
-  ratePerMinute: number | null;
-  maxBodyBytes: number | null;
-  ttlDays: number | null;
-  redact: 'off' | 'mask' | 'reject' | null;
-  createExisting: 'error' | 'overwrite' | null;
-  historyDays: number | null;
-  maxHistoryBytes: number | null;
-};
-
-/** The names of the settings, in the order in which people see them. */
-export const SETTING_NAMES = [
-  'maxFileBytes',
-  'maxBytes',
-  'maxFiles',
-  'maxViewChars',
-  'ratePerMinute',
-  'maxBodyBytes',
-  'ttlDays',
-  'redact',
-  'createExisting',
-  'historyDays',
-  'maxHistoryBytes',
-] as const satisfies readonly (keyof TenantSettings)[];
+import { snakeCase } from '../util/snake-case.ts';
+import { ALL_SETTINGS, type TenantSettings } from './settings.ts';
 
 export interface TenantRow extends TenantSettings {
   id: string;
@@ -42,17 +14,19 @@ export interface TenantRow extends TenantSettings {
   historyBytes: number;
   createdAt: Date | string;
   suspendedAt: Date | string | null;
+  /** What the Memory Stores API says of the tenant (stores.ts). */
+  name: string | null;
+  description: string;
+  metadata: Record<string, string>;
+  archivedAt: Date | string | null;
 }
 
 // Integers beyond 32 bits come as text from the driver; as float8 they are numbers, exact up to 2^53.
 export const TENANT_COLUMNS = `
   id, file_count::float8 AS files, byte_count::float8 AS bytes, created_at AS "createdAt", suspended_at AS "suspendedAt",
-  max_file_bytes::float8 AS "maxFileBytes", max_bytes::float8 AS "maxBytes", max_files::float8 AS "maxFiles",
-  max_view_chars::float8 AS "maxViewChars", rate_per_minute::float8 AS "ratePerMinute",
-  max_body_bytes::float8 AS "maxBodyBytes", ttl_days::float8 AS "ttlDays", redact,
-  create_existing AS "createExisting",
+  name, description, metadata, archived_at AS "archivedAt",
   history_versions::float8 AS "historyVersions", history_bytes::float8 AS "historyBytes",
-  history_days::float8 AS "historyDays", max_history_bytes::float8 AS "maxHistoryBytes"`;
+  ${ALL_SETTINGS.map(([name, setting]) => `${snakeCase(name)}${'choices' in setting ? '' : '::float8'} AS "${name}"`).join(', ')}`;
 
 export const findTenantsBatchQuery = defineBatchQuery(
   'find_tenants',
@@ -77,27 +51,8 @@ export const createTenantQuery = defineQuery<{ tenant: string }>(
 /** Sets all settings of a tenant. `count` is 0 when the tenant does not exist. */
 export const setTenantQuery = defineQuery<{ tenant: string } & TenantSettings>(
   'set_tenant',
-  [
-    'tenant',
-    'maxFileBytes',
-    'maxBytes',
-    'maxFiles',
-    'maxViewChars',
-    'ratePerMinute',
-    'ttlDays',
-    'redact',
-    'maxBodyBytes',
-    'historyDays',
-    'maxHistoryBytes',
-    'createExisting',
-  ],
-  `
-UPDATE tenants SET max_file_bytes = $2::bigint, max_bytes = $3::bigint, max_files = $4::bigint,
-  max_view_chars = $5::bigint, rate_per_minute = $6::bigint, ttl_days = $7::bigint, redact = $8::text,
-  max_body_bytes = $9::bigint, history_days = $10::bigint, max_history_bytes = $11::bigint,
-  create_existing = $12::text
-WHERE id = $1
-`,
+  ['tenant', ...ALL_SETTINGS.map(([name]) => name)],
+  `UPDATE tenants SET ${ALL_SETTINGS.map(([name, setting], i) => `${snakeCase(name)} = $${i + 2}::${'choices' in setting ? 'text' : 'bigint'}`).join(', ')} WHERE id = $1`,
 );
 
 /** Suspends a tenant, or with null resumes it. `count` is 0 when the tenant does not exist. */

@@ -16,8 +16,8 @@ import {
   setTenantQuery,
   suspendTenantQuery,
   type TenantRow,
-  type TenantSettings,
 } from './queries.ts';
+import type { TenantSettings } from './settings.ts';
 
 const ERASED_AT_ONCE = 2000;
 

@@ -59,7 +59,13 @@ describeService(
         {
           action: 'createKey',
           tenant: id,
-          details: { kind: 'tenant', access: 'read_write', label: 'worker', expires_at: null },
+          details: {
+            kind: 'tenant',
+            access: 'read_write',
+            manages_stores: false,
+            label: 'worker',
+            expires_at: null,
+          },
         },
       ]);
       expect(JSON.stringify(recorded)).not.toContain(String(issued.key));

@@ -112,7 +112,7 @@ describeServiceOnOwnDatabase(
       expect(stdout).toMatch(/^max_files +500 +tenant$/m);
       expect(stdout).toMatch(/^max_bytes +no limit +tenant$/m);
       expect(stdout).toMatch(/^max_file_bytes +1048576 +environment$/m);
-      expect(stdout).toMatch(/^ttl_days +never expires +environment$/m);
+      expect(stdout).toMatch(/^ttl_days +never +environment$/m);
       expect(await json('tenants', 'show', 'shown')).toStrictEqual({
         ...{
           id: 'shown',
@@ -428,7 +428,7 @@ describeServiceOnOwnDatabase(
     it('redact and history prune make the history of a tenant smaller', async () => {
       await run('tenants', 'create', 'past', '--history-days', '7', '--max-history-bytes', '2000');
       expect((await run('tenants', 'set', 'past', '--history-days', '36501')).stderr).toContain(
-        'Give a whole number of days from 0 to 36500, or default.',
+        'Give a whole number from 0 (none) to 36500, or default.',
       );
       const { key } = await json('keys', 'create', '--tenant', 'past');
       const headers = { authorization: `Bearer ${key}` };

@@ -7,7 +7,7 @@ import { prunedSinceStart, pruneHistory } from '../../src/history/pruning.ts';
 import { ROOT } from '../../src/memory/path.ts';
 import { DatabaseError } from '../../src/postgres/errors.ts';
 import { time } from '../../src/postgres/time.ts';
-import type { TenantSettings } from '../../src/tenants/queries.ts';
+import type { TenantSettings } from '../../src/tenants/settings.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { moment } from '../support/restore.ts';

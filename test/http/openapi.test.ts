@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { lint, loadConfig } from '@redocly/openapi-core';
+import type { OpenAPIV3_1 } from 'openapi-types';
 import { expect, it } from 'vitest';
 import { ERROR_CATALOG } from '../../src/error-catalog.ts';
-import { DOCUMENTS, openApiDocument, openApiYaml } from '../support/openapi.ts';
+import { CONSOLE_TYPES, consoleTypes, DOCUMENTS, openApiDocument, openApiYaml } from '../support/openapi.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 
 const file = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url));
@@ -12,6 +13,31 @@ const documents = Object.entries(DOCUMENTS);
 
 it.each(documents)('%s is what the routes say (update it with: npm run openapi)', async (name, build) => {
   expect(readFileSync(file(name), 'utf8')).toBe(await openApiYaml(build));
+});
+
+it('the console has the types of the admin API (update them with: npm run openapi)', {
+  tags: 'long',
+}, async () => {
+  expect(readFileSync(file(CONSOLE_TYPES), 'utf8')).toBe(await consoleTypes());
+});
+
+it.each(documents)('%s has the problems and parameters that operations share once', async (_, build) => {
+  const { paths = {}, components = {} } = await openApiDocument({ AUTH: 'keys' }, build);
+  const operations = Object.values(paths).flatMap(
+    (path) => Object.values(path ?? {}) as OpenAPIV3_1.OperationObject[],
+  );
+  const problems = operations.flatMap(({ responses = {} }) =>
+    Object.entries(responses).flatMap(([status, each]) => (Number(status) < 400 ? [] : [each])),
+  );
+  const shared = Object.values(components.parameters ?? {}) as OpenAPIV3_1.ParameterObject[];
+  const parameters = operations
+    .flatMap((operation) => operation.parameters ?? [])
+    // A name has one component.
+    .filter((each) => !('name' in each && shared.some(({ name }) => name === each.name)));
+  const inline = [...problems, ...parameters].filter((each) => each !== undefined && !('$ref' in each));
+  expect(inline.length).toBeGreaterThan(5);
+  const texts = inline.map((each) => JSON.stringify(each));
+  expect(texts.filter((text, i) => texts.indexOf(text) !== i)).toStrictEqual([]);
 });
 
 it.each(documents)('%s passes the OpenAPI linter', async (name) => {

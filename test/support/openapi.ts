@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { OpenAPIV3_1 } from 'openapi-types';
+import { Document, isScalar, visit } from 'yaml';
 import { buildAdminApp } from '../../src/admin/app.ts';
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
@@ -7,6 +8,9 @@ import type { Database } from '../../src/postgres/database.ts';
 
 /** What makes each of the documents at the root of the repository. */
 export const DOCUMENTS = { 'openapi.yaml': buildApp, 'admin-openapi.yaml': buildAdminApp } as const;
+
+/** The types that the console has of the admin API. */
+export const CONSOLE_TYPES = 'console/src/api/schema.ts';
 
 const refuse = () => {
   throw new Error('The documents are made without a database.');
@@ -27,9 +31,27 @@ const noDatabase: Database = {
 
 type Build = (typeof DOCUMENTS)[keyof typeof DOCUMENTS];
 
-/** Returns the OpenAPI document of a listener that requires a credential, as YAML. */
-export function openApiYaml(build: Build = buildApp): Promise<string> {
-  return withApp(build, { AUTH: 'keys' }, (app) => app.swagger({ yaml: true }));
+/** Returns the OpenAPI document of a listener that requires a credential, as YAML: references and lists of names on one line. */
+export async function openApiYaml(build: Build = buildApp): Promise<string> {
+  const document = new Document(await openApiDocument({ AUTH: 'keys' }, build), {
+    aliasDuplicateObjects: false,
+  });
+  visit(document, {
+    Map: (_, map) => {
+      if (map.items.length === 1 && map.has('$ref')) map.flow = true;
+    },
+    Seq: (_, list) => {
+      if (list.items.every(isScalar)) list.flow = true;
+    },
+  });
+  return document.toString({ lineWidth: 150 });
+}
+
+/** Returns the types of the admin API's document for the console. */
+export async function consoleTypes(): Promise<string> {
+  // It loads a TypeScript compiler.
+  const { typesOf } = await import('../../console/generate-types.ts');
+  return typesOf(await openApiDocument({ AUTH: 'keys' }, buildAdminApp));
 }
 
 /** Returns the OpenAPI document of a listener with these settings. */

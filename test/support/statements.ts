@@ -32,6 +32,7 @@ export const statements = definedQueries.filter(
 export const overAllTenants: ReadonlySet<string> = new Set([
   'list_tenants_by_id',
   'list_tenants_by_key',
+  'list_stores',
   'tenants_with_ttl',
   'tenants_with_history',
   'tenants_with_answers',

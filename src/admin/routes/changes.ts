@@ -19,40 +19,41 @@ import { Turns } from '../turns.ts';
 
 const path = z.string();
 
+const fileChange = z
+  .object({
+    change: z.enum(['added', 'modified', 'deleted', 'renamed']),
+    path,
+    from: path.nullable().meta({ description: 'Where a renamed file was.' }),
+    memory_id: z.guid(),
+    content_changed: z.boolean(),
+  })
+  .meta({ id: 'FileChange' });
+
 const changeFields = {
   dry_run: z.boolean(),
-  files: z
-    .array(
-      z.object({
-        change: z.enum(['added', 'modified', 'deleted', 'renamed']),
-        path,
-        from: path.nullable().meta({ description: 'Where a renamed file was.' }),
-        memory_id: z.guid(),
-        content_changed: z.boolean(),
-      }),
-    )
-    .meta({ description: 'In the order of the paths.' }),
+  files: z.array(fileChange).meta({ description: 'In the order of the paths.' }),
   directories_made: z.array(path),
   directories_removed: z.array(path),
   summary: z.string().meta({ examples: ['2 files added, 1 file renamed'] }),
 };
 
 const restoredSchema = z.object(changeFields).meta({ id: 'Restored' });
+const conflict = z
+  .object({
+    path: path.nullable(),
+    memory_id: z.guid().nullable(),
+    reason: z.enum(['changed', 'mixed', 'occupied', 'pruned', 'redacted']),
+    changed_by: actor.nullable(),
+    changed_at: time.nullable(),
+    at: path.nullable().meta({ description: 'Where something else is now.' }),
+    message: z.string(),
+  })
+  .meta({ id: 'Conflict' });
 const revertedSchema = z
   .object({
     ...changeFields,
     conflicts: z
-      .array(
-        z.object({
-          path: path.nullable(),
-          memory_id: z.guid().nullable(),
-          reason: z.enum(['changed', 'mixed', 'occupied', 'pruned', 'redacted']),
-          changed_by: actor.nullable(),
-          changed_at: time.nullable(),
-          at: path.nullable().meta({ description: 'Where something else is now.' }),
-          message: z.string(),
-        }),
-      )
+      .array(conflict)
       .meta({ description: 'Where something of what the actor did stays, and why.' }),
   })
   .meta({ id: 'Reverted' });

@@ -19,6 +19,7 @@ const keyFields = {
   kind,
   tenant: tenantId.nullable(),
   access,
+  manages_stores: z.boolean().meta({ description: 'Of a service key: it may manage memory stores, too.' }),
   label: z.string(),
   created_at: time,
   expires_at: time.nullable(),
@@ -37,6 +38,10 @@ const newKey = z
     kind,
     tenant: tenantId.optional().meta({ description: 'With the kind `tenant`, and only with it.' }),
     access: access.default('read_write'),
+    manages_stores: z.boolean().default(false).meta({
+      description:
+        'Only with the kind `service` and the access `read_write`: the key may also create, change, archive and delete memory stores, and redact versions.',
+    }),
     label: text(255).default('').meta({ description: 'What it is for.' }),
     expires_at: z.iso.datetime({ offset: true }).nullable().default(null),
   })
@@ -44,6 +49,11 @@ const newKey = z
     error: 'a key of the kind tenant needs a tenant, and no other has one',
     path: ['tenant'],
   })
+  .refine(
+    ({ kind: given, access: allowed, manages_stores: manages }) =>
+      !manages || (given === 'service' && allowed === 'read_write'),
+    { error: 'only a service key that may write manages stores', path: ['manages_stores'] },
+  )
   .refine(({ expires_at: at }) => at === null || Date.parse(at) > Date.now(), {
     error: 'the time is past',
     path: ['expires_at'],
@@ -95,18 +105,21 @@ export const keyRoutes = adminRoutes((app, { database }) => {
       },
     },
     async (request, reply) => {
-      const { kind: given, tenant = null, access: allowed, label, expires_at } = request.body;
+      const { kind: given, tenant = null, access: allowed, label, expires_at, manages_stores } = request.body;
       noteAudit(request, {
         tenant: tenant ?? undefined,
-        details: { kind: given, access: allowed, label, expires_at },
+        details: { kind: given, access: allowed, manages_stores, label, expires_at },
       });
       if (tenant !== null) await existingTenant(tenants, tenant);
       const expiresAt = instant(expires_at);
       const isAdmin = given === 'admin';
-      const { id, key } = await keys.issue({ tenant, isAdmin, access: allowed, label, expiresAt });
+      const { id, key } = await keys.issue({
+        ...{ tenant, isAdmin, access: allowed, label, expiresAt },
+        managesStores: manages_stores,
+      });
       noteAudit(request, { key: id });
       reply.code(201);
-      return { id, kind: given, tenant, access: allowed, label, expires_at: expiresAt, key };
+      return { id, kind: given, tenant, access: allowed, manages_stores, label, expires_at: expiresAt, key };
     },
   );
 
@@ -140,6 +153,7 @@ export const keyRoutes = adminRoutes((app, { database }) => {
 function keyRecord(row: KeyRow) {
   return {
     ...{ id: row.id, kind: kindOfKey(row), tenant: row.tenant, access: row.access, label: row.label },
+    manages_stores: row.managesStores,
     created_at: instant(row.createdAt),
     expires_at: instant(row.expiresAt),
     revoked_at: instant(row.revokedAt),

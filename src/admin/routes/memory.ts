@@ -47,16 +47,18 @@ const entrySchema = z
   })
   .meta({ id: 'Entry' });
 
-const treeSchema = z.object({
-  path: z.string(),
-  at: time.nullable(),
-  entries: z.array(entrySchema),
-  next,
-  redacted: z
-    .int()
-    .nullable()
-    .meta({ description: 'Of the past: how many files are left out because they were redacted since.' }),
-});
+const treeSchema = z
+  .object({
+    path: z.string(),
+    at: time.nullable(),
+    entries: z.array(entrySchema),
+    next,
+    redacted: z
+      .int()
+      .nullable()
+      .meta({ description: 'Of the past: how many files are left out because they were redacted since.' }),
+  })
+  .meta({ id: 'TreePage' });
 
 /** The files of a tenant. */
 export const memoryRoutes = adminRoutes((app, { config, database }) => {

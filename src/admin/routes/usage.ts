@@ -7,10 +7,9 @@ import { errorResponses, json, noSuchTenant } from '../responses.ts';
 import { instant } from '../tenant-record.ts';
 
 const counted = z.int().min(0);
-const used = z.object({
-  used: counted,
-  limit: counted.nullable().meta({ description: 'Null: no limit.' }),
-});
+const used = z
+  .object({ used: counted, limit: counted.nullable().meta({ description: 'Null: no limit.' }) })
+  .meta({ id: 'Used' });
 const usageSchema = z
   .object({
     id: tenantId,

@@ -3,11 +3,12 @@ import { ServiceError } from '../../errors.ts';
 import { requestKey } from '../../idempotency/idempotency.ts';
 import type { MemoryContext } from '../../memory/commands/command.ts';
 import { type Executed, executeCommand, findCommand } from '../../memory/commands/index.ts';
-import { type Language, languages } from '../../memory/messages.ts';
+import { type Language, languages, readOnly } from '../../memory/messages.ts';
+import { failure } from '../../memory/result.ts';
 import type { SecretScanner } from '../../memory/secrets.ts';
 import type { MemoryStores } from '../../memory/store.ts';
 import { contextOf } from '../authentication.ts';
-import { type InFlightRequest, inFlightOf } from '../capacity.ts';
+import { inFlightOf } from '../capacity.ts';
 import type { Metrics } from '../metrics.ts';
 import { executeSchema, IDEMPOTENCY_KEY } from './execute-schema.ts';
 import { readToolCalls, type ToolCall } from './tool-call.ts';
@@ -40,7 +41,7 @@ export async function executeRoute(app: FastifyInstance, options: ExecuteOptions
   app.post('/execute', { schema: executeSchema }, async (request, reply) => {
     const inFlight = inFlightOf(request);
     await inFlight.takeSlot();
-    const { body, single } = await withinTime(inFlight, () => answer(request, options), options.timeoutMs);
+    const { body, single } = await inFlight.workWithin(options.timeoutMs, () => answer(request, options));
     if (single?.replayed) reply.header('Idempotency-Replayed', 'true');
     return single && wantsText(request) ? sendText(reply, single) : sendJson(reply, body);
   });
@@ -84,18 +85,6 @@ function notRun({ logEntry }: FastifyRequest, why: string): Executed {
   return { content: why, isError: true };
 }
 
-/**
- * Fastify's own `handlerTimeout` ends when the body has been read (Node closes the request then), so it bounds nothing here.
- *
- * @throws ServiceError 503 when the work is not done in time; it goes on, and its outcome is dropped.
- */
-function withinTime<T>(inFlight: InFlightRequest, work: () => Promise<T>, ms: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    inFlight.limitTime(ms, () => reject(new ServiceError('timeout')));
-    inFlight.work(work).then(resolve, reject);
-  });
-}
-
 async function execute(
   request: FastifyRequest,
   { input, toolUseId }: ToolCall,
@@ -124,9 +113,8 @@ async function execute(
       redaction: policy.redact === 'off' ? undefined : { mode: policy.redact, scanner },
       language: languageOf(request),
     };
-    const result = await (trace === undefined
-      ? executeCommand(input, context)
-      : trace.run(() => executeCommand(input, context)));
+    const run = () => executeCommand(input, context).catch(refusedByArchive);
+    const result = await (trace === undefined ? run() : trace.run(run));
     outcome = result.isError ? 'error' : 'ok';
     // Of several calls in one request the log's line names a failure, if there was one.
     if (request.logEntry.outcome !== 'error') request.logEntry.outcome = outcome;
@@ -134,6 +122,12 @@ async function execute(
   } finally {
     metrics.observeCommand(command, outcome, (performance.now() - started) / 1000, trace?.exemplar);
   }
+}
+
+/** To the model, an archived memory is one that it cannot write. */
+function refusedByArchive(error: unknown): Executed {
+  if (error instanceof ServiceError && error.code === 'tenant_archived') return failure(readOnly);
+  throw error;
 }
 
 /** For the log's line; several calls of one request are named one after the other. */

@@ -19,7 +19,7 @@ export async function applyWritePolicy(
   before: string | undefined,
   change: Change,
   describe: (written: Change) => string,
-  { limits: { maxFileBytes }, redaction }: MemoryContext,
+  { limits: { maxFileBytes }, redaction }: Pick<MemoryContext, 'limits' | 'redaction'>,
 ): Promise<Edit> {
   const secrets =
     redaction === undefined ? [] : touching(change, await redaction.scanner.scan(change.content));

@@ -1,39 +1,19 @@
 import { useState } from 'preact/hooks';
+import { ALL_SETTINGS, type NumberSetting, type Setting } from '../../../../src/tenants/settings.ts';
+import { snakeCase } from '../../../../src/util/snake-case.ts';
 import { changed } from '../../api/changes.ts';
 import { canWrite } from '../../api/session.ts';
 import { changeSettings } from '../../api/tenants.ts';
-import type { LimitSettings, Redact, Settings, Tenant } from '../../api/types.ts';
+import type { Settings, Tenant } from '../../api/types.ts';
 import { formatBytes, formatNumber } from '../../text/format.ts';
 import { ErrorText, toast } from '../../ui/messages.tsx';
 import { useAction } from '../../ui/use-load.ts';
 
-interface Limit {
-  name: keyof LimitSettings;
-  title: string;
-  format: (value: number) => string;
-  /** What 0 means. */
-  zero: string;
-}
+type Field = keyof Settings;
+/** The text of each field. */
+type Fields = Record<Field, string>;
 
-const days = (value: number) => `${formatNumber(value)} days`;
-const LIMITS: Limit[] = [
-  { name: 'max_files', title: 'Files', format: formatNumber, zero: 'no limit' },
-  { name: 'max_bytes', title: 'Total size (bytes)', format: formatBytes, zero: 'no limit' },
-  { name: 'max_file_bytes', title: 'Size of a file (bytes)', format: formatBytes, zero: 'no limit' },
-  { name: 'max_view_chars', title: 'Characters in a view', format: formatNumber, zero: 'no limit' },
-  { name: 'rate_per_minute', title: 'Requests a minute', format: formatNumber, zero: 'no limit' },
-  {
-    name: 'max_body_bytes',
-    title: 'Size of a request (bytes)',
-    format: formatBytes,
-    zero: 'that of the service',
-  },
-  { name: 'ttl_days', title: 'Days until unused files expire', format: days, zero: 'never' },
-  { name: 'history_days', title: 'Days of history', format: days, zero: 'none' },
-  { name: 'max_history_bytes', title: 'Size of the history (bytes)', format: formatBytes, zero: 'no limit' },
-];
-
-type Fields = Record<keyof LimitSettings, string> & { redact: string };
+const SETTINGS = ALL_SETTINGS.map(([name, setting]) => [snakeCase(name), setting] as const);
 
 /** The settings of a tenant. An empty field means the default of the service. */
 export function LimitsForm({ tenant }: { tenant: Tenant }) {
@@ -42,7 +22,6 @@ export function LimitsForm({ tenant }: { tenant: Tenant }) {
   const action = useAction();
   const changes = changesOf(initial, fields);
   const isReady = Object.keys(changes).length > 0;
-  const set = (name: keyof Fields, value: string) => setFields({ ...fields, [name]: value });
   const save = () =>
     action.run(async () => {
       await changeSettings(tenant.id, changes);
@@ -58,35 +37,18 @@ export function LimitsForm({ tenant }: { tenant: Tenant }) {
     >
       <h2>Limits and settings</h2>
       <p class="muted small">
-        Leave a field empty for the default of the service. 0 means what is said beside it.
+        Leave a field empty for the service's default. See each field for what 0 means.
       </p>
       <fieldset disabled={!canWrite.value} class="grid">
-        {LIMITS.map(({ name, title, format, zero }) => {
-          const holds = tenant.effective[name] ?? 0;
-          return (
-            <label key={name}>
-              {title}
-              <input
-                type="number"
-                min={0}
-                step={1}
-                placeholder={holds === 0 ? zero : format(holds)}
-                value={fields[name]}
-                onInput={(event) => set(name, event.currentTarget.value)}
-              />
-              <span class="hint">0: {zero}</span>
-            </label>
-          );
-        })}
-        <label>
-          Secrets in contents
-          <select value={fields.redact} onChange={(event) => set('redact', event.currentTarget.value)}>
-            <option value="">Default ({tenant.effective.redact})</option>
-            <option value="off">Store them</option>
-            <option value="mask">Mask them</option>
-            <option value="reject">Reject the write</option>
-          </select>
-        </label>
+        {SETTINGS.map(([name, setting]) => (
+          <SettingField
+            key={name}
+            setting={setting}
+            byDefault={tenant.settings[name] === null ? tenant.effective[name] : null}
+            value={fields[name]}
+            onChange={(value) => setFields({ ...fields, [name]: value })}
+          />
+        ))}
       </fieldset>
       <ErrorText message={action.error} />
       {canWrite.value && (
@@ -100,18 +62,66 @@ export function LimitsForm({ tenant }: { tenant: Tenant }) {
   );
 }
 
+function SettingField({
+  setting,
+  byDefault,
+  value,
+  onChange,
+}: {
+  setting: Setting;
+  /** The default of the service. Null when it is unknown, because the tenant has a value of its own. */
+  byDefault: number | string | null;
+  value: string;
+  onChange: (value: string) => void;
+}) {
+  if ('choices' in setting) {
+    return (
+      <label>
+        {setting.title}
+        <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+          <option value="">{byDefault === null ? 'Default' : `Default (${byDefault})`}</option>
+          {Object.entries(setting.choices).map(([choice, title]) => (
+            <option key={choice} value={choice}>
+              {title}
+            </option>
+          ))}
+        </select>
+      </label>
+    );
+  }
+  return (
+    <label>
+      {setting.title}
+      {setting.unit === 'bytes' && ' (bytes)'}
+      <input
+        type="number"
+        min={0}
+        max={setting.max}
+        step={1}
+        placeholder={byDefault === null ? 'default' : formatSetting(Number(byDefault), setting)}
+        value={value}
+        onInput={(event) => onChange(event.currentTarget.value)}
+      />
+      <span class="hint">0: {setting.zero}</span>
+    </label>
+  );
+}
+
+function formatSetting(value: number, { unit, zero }: NumberSetting): string {
+  if (value === 0) return zero;
+  if (unit === 'bytes') return formatBytes(value);
+  return unit === 'days' ? `${formatNumber(value)} days` : formatNumber(value);
+}
+
 function fieldsOf(settings: Settings): Fields {
-  const text = (value: number | string | null) => (value === null ? '' : String(value));
-  const limits = LIMITS.map(({ name }) => [name, text(settings[name])]);
-  return { ...Object.fromEntries(limits), redact: text(settings.redact) };
+  return Object.fromEntries(SETTINGS.map(([name]) => [name, String(settings[name] ?? '')])) as Fields;
 }
 
 function changesOf(initial: Fields, fields: Fields): Partial<Settings> {
-  const changes: Partial<Settings> = {};
-  for (const { name } of LIMITS) {
-    if (fields[name] !== initial[name]) changes[name] = fields[name] === '' ? null : Number(fields[name]);
-  }
-  if (fields.redact !== initial.redact)
-    changes.redact = fields.redact === '' ? null : (fields.redact as Redact);
-  return changes;
+  return Object.fromEntries(
+    SETTINGS.filter(([name]) => fields[name] !== initial[name]).map(([name, setting]) => {
+      if (fields[name] === '') return [name, null];
+      return [name, 'choices' in setting ? fields[name] : Number(fields[name])];
+    }),
+  );
 }

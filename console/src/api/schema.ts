@@ -1,0 +1,431 @@
+// The schemas of admin-openapi.yaml, by openapi-typescript. Update this file with: npm run openapi
+
+export type paths = Record<string, never>;
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        Activity: {
+            since: components["schemas"]["Time"];
+            until: components["schemas"]["Time"];
+            bucket_seconds: number;
+            /** @description At most 20, the busiest first. */
+            actors: components["schemas"]["Actor"][];
+            buckets: {
+                start: components["schemas"]["Time"];
+                /** @description Changes by each of the actors. */
+                counts: number[];
+                /** @description Changes by all other actors. */
+                others: number;
+            }[];
+        };
+        /** @description Who made a change. */
+        Actor: {
+            /** @constant */
+            type: "api_key";
+            id: string;
+            label: string;
+        } | {
+            /** @constant */
+            type: "jwt";
+            subject: string | null;
+        } | {
+            /** @constant */
+            type: "operator";
+            name: string;
+        } | {
+            /** @constant */
+            type: "system";
+            job: string;
+        } | {
+            /** @constant */
+            type: "anonymous";
+        };
+        AuditEvent: {
+            /** Format: uuid */
+            id: string;
+            at: components["schemas"]["Time"];
+            actor: components["schemas"]["Actor"];
+            /**
+             * @description The operation, by its name in this document.
+             * @example updateTenant
+             */
+            action: string;
+            /** @enum {string} */
+            channel: "admin_api" | "console" | "command_line";
+            /**
+             * @description The caller's IP address, or the host that ran the command.
+             * @example 192.0.2.7
+             */
+            address: string;
+            /** @description Names the request in the log. */
+            request_id: string | null;
+            dry_run: boolean;
+            tenant: string | null;
+            /** @description The id of the key that was created or changed. */
+            key: string | null;
+            /**
+             * @description What changed: `{ "old", "new" }` for what had a value before. Never contents, paths or secrets.
+             * @example {
+             *       "max_bytes": {
+             *         "old": null,
+             *         "new": 1000000
+             *       }
+             *     }
+             */
+            details: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description `ok`, or the code of the error. Null while the change runs, or if the service ended during it.
+             * @example ok
+             */
+            outcome: string | null;
+        };
+        Changed: {
+            path: string;
+            /** @enum {string} */
+            action: "created" | "replaced" | "unchanged" | "deleted";
+            /** @description As an agent would read it. */
+            message: string;
+        };
+        Conflict: {
+            path: string | null;
+            memory_id: string | null;
+            /** @enum {string} */
+            reason: "changed" | "mixed" | "occupied" | "pruned" | "redacted";
+            changed_by: components["schemas"]["Actor"] | null;
+            changed_at: components["schemas"]["Time"] | null;
+            /** @description Where something else is now. */
+            at: string | null;
+            message: string;
+        };
+        Difference: {
+            old_path: string | null;
+            path: string | null;
+            old_version: string | null;
+            version: string | null;
+            /** @description As `git diff` writes it. Texts that are too different to compare are shown as replaced: all lines out, all lines in. */
+            patch: string | null;
+            /** @description Why there is no patch: a version was redacted, is not kept any more, or is too large to compare. */
+            no_patch_reason: string | null;
+        };
+        /** @description Settings in effect for a tenant. */
+        EffectiveSettings: {
+            /** @description Largest file, in bytes. 0: no limit. */
+            max_file_bytes: number;
+            /** @description Total size of all files, in bytes. 0: no limit. */
+            max_bytes: number;
+            /** @description Number of files. 0: no limit. */
+            max_files: number;
+            /** @description Longest result of view, in characters. 0: no limit. */
+            max_view_chars: number;
+            /** @description Requests per minute and replica. 0: no limit. */
+            rate_per_minute: number;
+            /** @description Largest request body, in bytes, within the service's limit. 0: the service's limit. */
+            max_body_bytes: number;
+            /** @description Days after which unused files are deleted. 0: never. */
+            ttl_days: number;
+            /** @description Days to keep superseded versions. 0: none. */
+            history_days: number;
+            /** @description Total size of the history, in bytes. 0: no limit. */
+            max_history_bytes: number;
+            /**
+             * @description How to handle secrets in written text.
+             * @enum {string}
+             */
+            redact: "off" | "mask" | "reject";
+            /**
+             * @description What create does with a file that exists.
+             * @enum {string}
+             */
+            create_existing: "error" | "overwrite";
+        };
+        Entry: {
+            path: string;
+            /** @enum {string} */
+            kind: "file" | "directory";
+            /** @description Null for a directory. */
+            size_bytes: number | null;
+            modified_at: components["schemas"]["Time"];
+            /** @description Of a file of the past; null otherwise. */
+            version: string | null;
+            /** @description Of a file of the past; null otherwise. */
+            memory_id: string | null;
+        };
+        FileChange: {
+            /** @enum {string} */
+            change: "added" | "modified" | "deleted" | "renamed";
+            path: string;
+            /** @description Where a renamed file was. */
+            from: string | null;
+            /** Format: uuid */
+            memory_id: string;
+            content_changed: boolean;
+        };
+        Health: {
+            /** @constant */
+            status: "ok";
+        };
+        Imported: {
+            dry_run: boolean;
+            files: number;
+            bytes: number;
+            /** @description Those that were made. */
+            directories: string[];
+            /** @description Of the history; null without one. */
+            versions: number | null;
+            /** @description Why the archive's history was left out. */
+            history_left_out: string | null;
+            /** @description Files in which secrets were masked, and what kinds of secrets. */
+            masked: {
+                name: string;
+                kinds: string[];
+            }[];
+        };
+        /** @description A key; never the key itself. */
+        Key: {
+            /** @example key_0123456789ab */
+            id: string;
+            /**
+             * @description For one tenant, for all tenants (named by `X-Tenant-Id`), or for this API.
+             * @enum {string}
+             */
+            kind: "tenant" | "service" | "admin";
+            tenant: string | null;
+            /** @enum {string} */
+            access: "read_write" | "read_only";
+            /** @description Of a service key: it may manage memory stores, too. */
+            manages_stores: boolean;
+            label: string;
+            created_at: components["schemas"]["Time"];
+            expires_at: components["schemas"]["Time"] | null;
+            revoked_at: components["schemas"]["Time"] | null;
+            /** @description To five minutes. */
+            last_used_at: components["schemas"]["Time"] | null;
+        };
+        Match: {
+            path: string;
+            size_bytes: number;
+            modified_at: components["schemas"]["Time"];
+            /** @enum {string} */
+            in: "path" | "content";
+            /** @description Of the first match in the content, from 1; null when only the path matches. */
+            line: number | null;
+            /** @description A part of that line. */
+            excerpt: string | null;
+        };
+        /** @description A tenant's own settings; null: the service's default. */
+        OwnSettings: {
+            max_file_bytes: number | null;
+            max_bytes: number | null;
+            max_files: number | null;
+            max_view_chars: number | null;
+            rate_per_minute: number | null;
+            max_body_bytes: number | null;
+            ttl_days: number | null;
+            history_days: number | null;
+            max_history_bytes: number | null;
+            redact: ("off" | "mask" | "reject") | null;
+            create_existing: ("error" | "overwrite") | null;
+        };
+        Problem: {
+            /** @constant */
+            type: "about:blank";
+            /**
+             * @description The status code's own name.
+             * @example Bad Request
+             */
+            title: string;
+            /**
+             * @description The HTTP status code.
+             * @example 400
+             */
+            status: number;
+            /**
+             * @description What went wrong, for programs.
+             * @example invalid_json
+             */
+            code: string;
+            /** @description What was wrong and what to do, for people. */
+            detail: string;
+            /** @description Names the request in the log. */
+            request_id: string;
+        };
+        Restored: {
+            dry_run: boolean;
+            /** @description In the order of the paths. */
+            files: components["schemas"]["FileChange"][];
+            directories_made: string[];
+            directories_removed: string[];
+            /** @example 2 files added, 1 file renamed */
+            summary: string;
+        };
+        Reverted: {
+            dry_run: boolean;
+            /** @description In the order of the paths. */
+            files: components["schemas"]["FileChange"][];
+            directories_made: string[];
+            directories_removed: string[];
+            /** @example 2 files added, 1 file renamed */
+            summary: string;
+            /** @description Where something of what the actor did stays, and why. */
+            conflicts: components["schemas"]["Conflict"][];
+        };
+        Session: {
+            actor: components["schemas"]["Actor"];
+            /** @description Whether the credential may only read. */
+            read_only: boolean;
+            /** @description Of the service. */
+            version: string;
+            /** @description The time by the database's clock, which the history goes by. */
+            now: components["schemas"]["Time"];
+        };
+        /** @description The settings to change; null: use the service's default. */
+        SettingsChangeInput: {
+            max_file_bytes?: number | null;
+            max_bytes?: number | null;
+            max_files?: number | null;
+            max_view_chars?: number | null;
+            rate_per_minute?: number | null;
+            max_body_bytes?: number | null;
+            ttl_days?: number | null;
+            history_days?: number | null;
+            max_history_bytes?: number | null;
+            redact?: ("off" | "mask" | "reject") | null;
+            create_existing?: ("error" | "overwrite") | null;
+        };
+        Tenant: {
+            /** @example acme */
+            id: string;
+            /** @enum {string} */
+            status: "active" | "suspended";
+            created_at: components["schemas"]["Time"];
+            suspended_at: components["schemas"]["Time"] | null;
+            /** @description When a file was last changed; null for never. */
+            last_change_at: components["schemas"]["Time"] | null;
+            files: number;
+            bytes: number;
+            history_versions: number;
+            history_bytes: number;
+            /** @description Since when the history is complete. */
+            history_since: components["schemas"]["Time"];
+            /** @description Of files or bytes, whichever is nearer to its limit; null without limits. */
+            used_percent: number | null;
+            settings: components["schemas"]["OwnSettings"];
+            effective: components["schemas"]["EffectiveSettings"];
+        };
+        /**
+         * @description ISO 8601, UTC.
+         * @example 2026-11-22T09:30:00.123456Z
+         */
+        Time: string;
+        TreePage: {
+            path: string;
+            at: components["schemas"]["Time"] | null;
+            entries: components["schemas"]["Entry"][];
+            /** @description Give it back as `after` for the next page, with the same other parameters; null on the last page. */
+            next: string | null;
+            /** @description Of the past: how many files are left out because they were redacted since. */
+            redacted: number | null;
+        };
+        Usage: {
+            /** @example acme */
+            id: string;
+            files: components["schemas"]["Used"];
+            bytes: components["schemas"]["Used"];
+            history_bytes: components["schemas"]["Used"];
+            history_versions: number;
+            stored_answers: number;
+            /** @description When the memory was last changed, a file read (to the day), or a key of the tenant used. */
+            last_activity_at: components["schemas"]["Time"] | null;
+        };
+        Used: {
+            used: number;
+            /** @description Null: no limit. */
+            limit: number | null;
+        };
+        /** @description A change of a file, which is never changed but for redaction. */
+        Version: {
+            /** Format: uuid */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Of the file: the same across edits and renames.
+             */
+            memory_id: string;
+            /** @enum {string} */
+            operation: "created" | "modified" | "renamed" | "deleted";
+            /** @description After the change; of a deletion, the last. Null once redacted. */
+            path: string | null;
+            content_sha256: string | null;
+            content_size_bytes: number | null;
+            created_at: components["schemas"]["Time"];
+            actor: components["schemas"]["Actor"];
+            request_id: string | null;
+            tool_use_id: string | null;
+            redacted_at: components["schemas"]["Time"] | null;
+            redacted_by: components["schemas"]["Actor"] | null;
+            /** @description What it replaced; null when there was nothing, or it is not kept any more. */
+            previous_version: string | null;
+            previous_path: string | null;
+        };
+        VersionWithContent: {
+            /** Format: uuid */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Of the file: the same across edits and renames.
+             */
+            memory_id: string;
+            /** @enum {string} */
+            operation: "created" | "modified" | "renamed" | "deleted";
+            /** @description After the change; of a deletion, the last. Null once redacted. */
+            path: string | null;
+            content_sha256: string | null;
+            content_size_bytes: number | null;
+            created_at: components["schemas"]["Time"];
+            actor: components["schemas"]["Actor"];
+            request_id: string | null;
+            tool_use_id: string | null;
+            redacted_at: components["schemas"]["Time"] | null;
+            redacted_by: components["schemas"]["Actor"] | null;
+            /** @description What it replaced; null when there was nothing, or it is not kept any more. */
+            previous_version: string | null;
+            previous_path: string | null;
+            content: string | null;
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type Activity = components['schemas']['Activity'];
+export type Actor = components['schemas']['Actor'];
+export type AuditEvent = components['schemas']['AuditEvent'];
+export type Changed = components['schemas']['Changed'];
+export type Conflict = components['schemas']['Conflict'];
+export type Difference = components['schemas']['Difference'];
+export type EffectiveSettings = components['schemas']['EffectiveSettings'];
+export type Entry = components['schemas']['Entry'];
+export type FileChange = components['schemas']['FileChange'];
+export type Health = components['schemas']['Health'];
+export type Imported = components['schemas']['Imported'];
+export type Key = components['schemas']['Key'];
+export type Match = components['schemas']['Match'];
+export type OwnSettings = components['schemas']['OwnSettings'];
+export type Problem = components['schemas']['Problem'];
+export type Restored = components['schemas']['Restored'];
+export type Reverted = components['schemas']['Reverted'];
+export type Session = components['schemas']['Session'];
+export type SettingsChangeInput = components['schemas']['SettingsChangeInput'];
+export type Tenant = components['schemas']['Tenant'];
+export type Time = components['schemas']['Time'];
+export type TreePage = components['schemas']['TreePage'];
+export type Usage = components['schemas']['Usage'];
+export type Used = components['schemas']['Used'];
+export type Version = components['schemas']['Version'];
+export type VersionWithContent = components['schemas']['VersionWithContent'];
+export type $defs = Record<string, never>;
+export type operations = Record<string, never>;

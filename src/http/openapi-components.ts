@@ -1,0 +1,106 @@
+import type { OpenAPIV3_1 } from 'openapi-types';
+import { PROBLEM_JSON, TITLES } from './problem-details.ts';
+
+type Operation = OpenAPIV3_1.OperationObject;
+type Parameter = OpenAPIV3_1.ParameterObject;
+type Response = OpenAPIV3_1.ResponseObject;
+type Example = { value: { code: string } };
+
+/** Moves the parameters and the problems that several operations have to the components of a document, and refers to them. */
+export function shareComponents(document: OpenAPIV3_1.Document): void {
+  const operations = Object.values(document.paths ?? {}).flatMap(
+    (path) => Object.values(path ?? {}) as Operation[],
+  );
+  const shared = { responses: shareProblems(operations), parameters: shareParameters(operations) };
+  for (const [kind, components] of Object.entries(shared)) {
+    if (Object.keys(components).length > 0)
+      document.components = { ...document.components, [kind]: components };
+  }
+}
+
+/** Of different parameters with one name, shares the one that most operations have. */
+function shareParameters(operations: Operation[]): Record<string, Parameter> {
+  const all = operations.flatMap(({ parameters = [] }) => parameters as Parameter[]);
+  const shared: Record<string, Parameter> = {};
+  const references = new Map<string, string>();
+  for (const group of groupBy(all, (each) => JSON.stringify(each)).sort((a, b) => b.length - a.length)) {
+    const [parameter] = group;
+    const name = pascalCase(parameter.name);
+    if (group.length === 1 || name in shared) continue;
+    shared[name] = parameter;
+    references.set(JSON.stringify(parameter), `#/components/parameters/${name}`);
+  }
+  for (const operation of operations) {
+    if (operation.parameters === undefined) continue;
+    operation.parameters = operation.parameters.map((each) => {
+      const $ref = references.get(JSON.stringify(each));
+      return $ref === undefined ? each : { $ref };
+    });
+  }
+  return shared;
+}
+
+/** Operations whose responses of a status have the same errors share one, with the examples of all of them. */
+function shareProblems(operations: Operation[]): Record<string, Response> {
+  const all = operations.flatMap(({ responses = {} }) =>
+    Object.entries(responses as Record<string, Response>).flatMap(([status, response]) => {
+      const examples = Object.values(response.content?.[PROBLEM_JSON]?.examples ?? {}) as Example[];
+      const codes = [...new Set(examples.map(({ value }) => value.code))];
+      return examples.length === 0 ? [] : [{ responses, status, response, examples, codes }];
+    }),
+  );
+  const groups = groupBy(all, ({ status, codes }) => `${status} ${codes.toSorted()}`);
+  const shared: Record<string, Response> = {};
+  const namedCodes = new Map<string, string[]>();
+  // Those with the fewest errors first: they have the plain names.
+  for (const group of groups.sort((a, b) => a[0].codes.length - b[0].codes.length)) {
+    const [{ status, response, codes }] = group;
+    if (group.length === 1) continue;
+    const name = nameOf(codes, TITLES[Number(status)] ?? status, namedCodes);
+    namedCodes.set(name, codes);
+    const examples = group.flatMap((each) => each.examples);
+    shared[name] = {
+      ...response,
+      content: { [PROBLEM_JSON]: { ...response.content?.[PROBLEM_JSON], examples: named(examples) } },
+    };
+    for (const { responses } of group) responses[status] = { $ref: `#/components/responses/${name}` };
+  }
+  return shared;
+}
+
+/** The name of the only error, or of the status; where that is taken, also the first error that makes the difference. */
+function nameOf([first = '', ...others]: string[], title: string, taken: Map<string, string[]>): string {
+  const status = others.length === 0 ? pascalCase(first) : title.replaceAll(/[^A-Za-z]/g, '');
+  const known = taken.get(status);
+  if (known === undefined) return status;
+  const added = [first, ...others].filter((code) => !known.includes(code));
+  const name = added.map((code) => `${status}Or${pascalCase(code)}`).find((each) => !taken.has(each));
+  if (name === undefined) throw new Error(`The errors ${[first, ...others]} have no name that is free.`);
+  return name;
+}
+
+/** Different examples by their codes: `refused`, `refused_2`. */
+function named(examples: Example[]): Record<string, Example> {
+  const byName: Record<string, Example> = {};
+  for (const [example] of groupBy(examples, (each) => JSON.stringify(each))) {
+    const { code } = example.value;
+    const before = Object.values(byName).filter(({ value }) => value.code === code).length;
+    byName[before === 0 ? code : `${code}_${before + 1}`] = example;
+  }
+  return byName;
+}
+
+function groupBy<T>(items: T[], key: (item: T) => string): [T, ...T[]][] {
+  const groups = new Map<string, [T, ...T[]]>();
+  for (const item of items) {
+    const group = groups.get(key(item));
+    if (group) group.push(item);
+    else groups.set(key(item), [item]);
+  }
+  return [...groups.values()];
+}
+
+/** `if-none-match` → `IfNoneMatch`. */
+function pascalCase(name: string): string {
+  return name.replace(/(?:^|[_-])([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { ServiceError } from '../errors.ts';
+
+/** Where a page of each list ends. */
+export const positions = {
+  stores: z.tuple([z.literal('stores'), z.iso.datetime(), z.string().max(128)]),
+  memories: z.tuple([z.literal('memories'), z.string().max(1024)]),
+  versions: z.tuple([z.literal('versions'), z.guid()]),
+};
+
+/** A position as a text that means nothing to the caller. */
+export function writeCursor(position: readonly string[]): string {
+  return Buffer.from(JSON.stringify(position)).toString('base64url');
+}
+
+/**
+ * Reads what `writeCursor` wrote.
+ *
+ * @throws ServiceError 400 for anything else.
+ */
+export function readCursor<T>(schema: z.ZodType<T>, given: string | undefined): T | undefined {
+  if (given === undefined) return undefined;
+  const parsed = schema.safeParse(parseJson(Buffer.from(given, 'base64url').toString()));
+  if (parsed.success && parsed.data !== undefined) return parsed.data;
+  throw new ServiceError(
+    'invalid_parameter',
+    'page: give the `next_page` of an earlier answer to the same request.',
+  );
+}
+
+function parseJson(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,154 @@
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { ROOT } from '../memory/path.ts';
+import { Stores } from '../tenants/stores.ts';
+import { positions, readCursor, writeCursor } from './cursors.ts';
+import { invalid, notFound, pathConflict, preconditionFailed, type StoreError } from './errors.ts';
+import { uuidOf } from './ids.ts';
+import { defineOperation, type StoresOptions } from './operation.ts';
+import { directoryOf, filePathOf, shownPath } from './paths.ts';
+import { deletedSchema, memoryRecord, memorySchema, pageOf, prefixSchema } from './responses.ts';
+import {
+  MAX_FULL_PAGE,
+  memoryCreate,
+  memoryDelete,
+  memoryList,
+  memoryParams,
+  memoryUpdate,
+  memoryView,
+  storeParams,
+} from './schemas.ts';
+import { applySecretPolicy, overQuota, tooLarge } from './write-policy.ts';
+
+/** A page ends with the file that takes its contents beyond so many bytes: what is sent, or only hashed by the database. */
+const PAGE_BYTES = { full: 4 * 1024 * 1024, basic: 64 * 1024 * 1024 };
+
+const conflict = pathConflict({ path: filePathOf('/notes.md') ?? ROOT, memoryId: '' });
+const notStored = [
+  tooLarge(102_400),
+  overQuota({ of: 'files', used: 2000, limit: 2000, needed: 1 }),
+  invalid('The memory store is archived: nothing in it can be created or changed.'),
+];
+
+/** Memories: each is a file. */
+export async function memoryRoutes(app: FastifyInstance, options: StoresOptions): Promise<void> {
+  const { scanner } = options;
+  const stores = new Stores(options.database);
+
+  defineOperation(app, options, {
+    ...{ method: 'POST', url: '/:memory_store_id/memories', id: 'createMemory', access: 'write' },
+    summary: 'Create a memory',
+    description: 'No other memory may have the path, or one above or below it.',
+    ...{ params: storeParams, query: memoryView, body: memoryCreate, answer: memorySchema },
+    errors: [...notStored, conflict],
+    run: async ({ store, memories, query: { view = 'basic' }, body, policy }) => {
+      const path = filePathOf(body.path) ?? ROOT;
+      const content = (await applySecretPolicy({ path, content: body.content }, policy, scanner)) ?? '';
+      const { maxFileBytes } = policy.limits;
+      if (maxFileBytes > 0 && Buffer.byteLength(content) > maxFileBytes) throw tooLarge(maxFileBytes);
+      const created = await memories.create({ path, content, withContent: view === 'full' });
+      if (created.kind !== 'created') throw refused(created, maxFileBytes);
+      return memoryRecord(store, created);
+    },
+  });
+
+  defineOperation(app, options, {
+    ...{ method: 'GET', url: '/:memory_store_id/memories', id: 'listMemories', access: 'read' },
+    summary: 'List memories, by their paths',
+    description: `With \`view=full\`, a page has at most ${MAX_FULL_PAGE} items, and fewer where they are large.`,
+    ...{ params: storeParams, query: memoryList, body: null },
+    answer: pageOf(z.union([memorySchema, prefixSchema])),
+    run: async ({ store, memories, query }) => {
+      const { path_prefix: prefix = '/', depth, view = 'basic', limit, page } = query;
+      const [, after = ''] = readCursor(positions.memories, page) ?? [];
+      const { rows, hasMore } = await memories.page(depth === '1' ? 1 : 0, {
+        ...{ top: directoryOf(prefix) ?? ROOT, after, withContent: view === 'full', bytes: PAGE_BYTES[view] },
+        limit: view === 'full' ? Math.min(limit, MAX_FULL_PAGE) : limit,
+      });
+      if (rows.length === 0 && (await stores.find(store)) === undefined) throw notFound('memory store');
+      const data = rows.map((row) =>
+        row.kind === 'file'
+          ? memoryRecord(store, row)
+          : { type: 'memory_prefix' as const, path: `${shownPath(row.path)}/` },
+      );
+      const last = rows.at(-1);
+      return { data, next_page: hasMore && last ? writeCursor(['memories', last.path]) : null };
+    },
+  });
+
+  defineOperation(app, options, {
+    ...{ method: 'GET', url: '/:memory_store_id/memories/:memory_id', id: 'retrieveMemory', access: 'read' },
+    summary: 'Retrieve a memory',
+    ...{ params: memoryParams, query: memoryView, body: null, answer: memorySchema },
+    errors: [notFound('memory')],
+    run: async ({ store, memories, params, query: { view = 'full' } }) => {
+      const found = await memories.find(memoryUuid(params), { withContent: view === 'full' });
+      if (found === undefined) throw notFound('memory');
+      return memoryRecord(store, found);
+    },
+  });
+
+  defineOperation(app, options, {
+    ...{ method: 'POST', url: '/:memory_store_id/memories/:memory_id', id: 'updateMemory', access: 'write' },
+    summary: "Change a memory's content, its path, or both",
+    description: 'A memory that is as requested already gets no new version, whatever the precondition says.',
+    ...{ params: memoryParams, query: memoryView, body: memoryUpdate, answer: memorySchema },
+    errors: [notFound('memory'), ...notStored, preconditionFailed(), conflict],
+    run: async ({ store, memories, params, query: { view = 'basic' }, body, policy }) => {
+      const path = body.path == null ? null : (filePathOf(body.path) ?? ROOT);
+      const content = await applySecretPolicy({ path, content: body.content ?? null }, policy, scanner);
+      const { maxFileBytes } = policy.limits;
+      const updated = await memories.update(memoryUuid(params), {
+        ...{ path, content, maxFileBytes, withContent: view === 'full' },
+        expected: body.precondition?.content_sha256 ?? null,
+      });
+      if (updated.kind !== 'updated' && updated.kind !== 'unchanged') throw refused(updated, maxFileBytes);
+      return memoryRecord(store, updated);
+    },
+  });
+
+  defineOperation(app, options, {
+    ...{
+      method: 'DELETE',
+      url: '/:memory_store_id/memories/:memory_id',
+      id: 'deleteMemory',
+      access: 'write',
+    },
+    summary: 'Delete a memory',
+    description: 'Its versions stay.',
+    ...{ params: memoryParams, query: memoryDelete, body: null, answer: deletedSchema('memory_deleted') },
+    errors: [notFound('memory'), preconditionFailed()],
+    run: async ({ memories, params, query }) => {
+      const deleted = await memories.delete(memoryUuid(params), query.expected_content_sha256 ?? null);
+      if (deleted.kind !== 'deleted') throw refused(deleted, 0);
+      return { id: params.memory_id, type: 'memory_deleted' };
+    },
+  });
+}
+
+/** @throws StoreError 404 for what cannot be the id of a memory. */
+function memoryUuid({ memory_id: id }: { memory_id: string }): string {
+  const uuid = uuidOf('mem', id);
+  if (uuid === undefined) throw notFound('memory');
+  return uuid;
+}
+
+type Refused =
+  | { kind: 'missing' | 'precondition_failed' | 'too_large' }
+  | ({ kind: 'conflict' } & Parameters<typeof pathConflict>[0])
+  | ({ kind: 'over_quota' } & Parameters<typeof overQuota>[0]);
+
+function refused(outcome: Refused, maxFileBytes: number): StoreError {
+  switch (outcome.kind) {
+    case 'missing':
+      return notFound('memory');
+    case 'precondition_failed':
+      return preconditionFailed();
+    case 'too_large':
+      return tooLarge(maxFileBytes);
+    case 'conflict':
+      return pathConflict(outcome);
+    case 'over_quota':
+      return overQuota(outcome);
+  }
+}

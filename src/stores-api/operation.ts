@@ -1,0 +1,162 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import { ServiceError } from '../errors.ts';
+import { contextOf, type RequestContext } from '../http/authentication.ts';
+import { inFlightOf } from '../http/capacity.ts';
+import { MAX_HEADERS, MAX_PIPELINED } from '../http/connections.ts';
+import type { Origin } from '../memory/origin.ts';
+import type { SecretScanner } from '../memory/secrets.ts';
+import type { Database } from '../postgres/database.ts';
+import type { Memories } from '../store/memories.ts';
+import type { PostgresMemory } from '../store/memory-store.ts';
+import { type Access, identifyForStore } from './authenticate.ts';
+import { errorResponses, invalid, notFound, type StoreError } from './errors.ts';
+
+export interface StoresOptions {
+  database: Database;
+  memory: PostgresMemory;
+  scanner: SecretScanner;
+  /** How long a request may be worked on, in milliseconds. */
+  timeoutMs: number;
+}
+
+/** The input of one request, and whom it is for. */
+export interface StoreRequest<Params, Query, Body> extends RequestContext {
+  params: Params;
+  query: Query;
+  body: Body;
+  /** The id of the store, which is that of its tenant. */
+  store: string;
+  origin: Origin;
+  memories: Memories;
+}
+
+interface Operation<Params, Query, Body> {
+  method: 'GET' | 'POST' | 'DELETE';
+  /** After the prefix. */
+  url: string;
+  id: string;
+  summary: string;
+  description?: string;
+  access: Access;
+  isForSuspended?: boolean;
+  params: z.ZodType<Params>;
+  query: z.ZodType<Query>;
+  /** Null: it takes none. */
+  body: z.ZodType<Body> | null;
+  answer: z.ZodType;
+  /** What it can answer beside what all operations can. */
+  errors?: StoreError[];
+  run(request: StoreRequest<Params, Query, Body>): Promise<object>;
+}
+
+const ofAll = [
+  invalid('limit: Too small: expected number to be >=1'),
+  new ServiceError('invalid_request', 400),
+  new ServiceError('unauthorized'),
+  new ServiceError('is_admin_key'),
+  new ServiceError('host_not_allowed', 'Host'),
+  new ServiceError('body_timeout'),
+  new ServiceError('request_timeout'),
+  new ServiceError('body_too_large', 6356992, 'service'),
+  new ServiceError('expectation_failed'),
+  new ServiceError('rate_limited', 6000, 7),
+  new ServiceError('too_many_at_once'),
+  new ServiceError('too_many_failed_attempts', 60),
+  new ServiceError('too_many_pipelined', MAX_PIPELINED),
+  new ServiceError('headers_too_large'),
+  new ServiceError('too_many_headers', MAX_HEADERS),
+  new ServiceError('unsupported_media_type'),
+  new ServiceError('internal_error'),
+  new ServiceError('database_unavailable'),
+  new ServiceError('database_busy'),
+  new ServiceError('overloaded'),
+  new ServiceError('timeout'),
+  new ServiceError('issuer_unavailable'),
+];
+const ofStore = [notFound('memory store'), new ServiceError('tenant_suspended', 'acme')];
+const ofBody = [
+  new ServiceError('invalid_json', 'malformed'),
+  new ServiceError('invalid_utf8'),
+  new ServiceError('unsupported_charset'),
+];
+
+/** Declares an operation: its route, its documentation, and what is done in the store's turn. */
+export function defineOperation<Params, Query, Body>(
+  app: FastifyInstance,
+  { memory, timeoutMs }: StoresOptions,
+  operation: Operation<Params, Query, Body>,
+): void {
+  const {
+    method,
+    url,
+    id,
+    summary,
+    description,
+    access,
+    params,
+    query,
+    body,
+    answer,
+    errors = [],
+  } = operation;
+  const isOfStore = url.includes(':memory_store_id');
+  app.route({
+    ...{ method, url },
+    config: {
+      identify: identifyForStore,
+      storeAccess: access,
+      isForSuspended: operation.isForSuspended ?? false,
+      hasNoBody: body === null,
+    },
+    schema: {
+      ...{ operationId: id, summary, tags: ['memory stores'] },
+      ...(description === undefined ? {} : { description }),
+      ...(isOfStore ? { params } : {}),
+      querystring: query,
+      ...(body === null ? {} : { body }),
+      response: {
+        200: { description: 'Done.', content: { 'application/json': { schema: answer } } },
+        ...errorResponses([
+          ...ofAll,
+          ...(isOfStore ? ofStore : []),
+          ...(body === null ? [] : ofBody),
+          ...errors,
+        ]),
+      },
+    },
+    handler: async (request, reply) => {
+      const inFlight = inFlightOf(request);
+      await inFlight.takeSlot();
+      const context = contextOf(request);
+      const { tenant: store, actor } = context.principal;
+      const origin = { actor, requestId: request.id };
+      const input = {
+        params: parsed(params, request.params),
+        query: parsed(query, request.query),
+        body: body === null ? (undefined as Body) : parsed(body, request.body),
+      };
+      const result = await inFlight.workWithin(timeoutMs, () =>
+        operation.run({
+          ...{ ...context, ...input, store, origin },
+          memories: memory.memoriesOf(store, { autoCreate: false, origin }),
+        }),
+      );
+      request.logEntry.outcome = 'ok';
+      return reply.type('application/json; charset=utf-8').send(JSON.stringify(result));
+    },
+  });
+}
+
+/** @throws StoreError that names the first field that is wrong, without its value. */
+function parsed<T>(schema: z.ZodType<T>, given: FastifyRequest['body']): T {
+  const result = schema.safeParse(given);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const field = issue?.path.map(String).join('.') ?? '';
+  // A key of an object may be anything, and messages do not repeat what was sent.
+  const what =
+    issue?.code === 'unrecognized_keys' ? 'the body has a field that this API does not know' : issue?.message;
+  const named = field.startsWith('metadata.') ? 'metadata' : field;
+  throw invalid(named === '' ? `The request is not valid: ${what}.` : `${named}: ${what}`);
+}

@@ -1,0 +1,30 @@
+import { MAX_PATH_BYTES, type MemoryPath, parsePath, ROOT } from '../memory/path.ts';
+
+/** The longest path of a memory, in bytes: where the file is, it is below `/memories`. */
+export const MAX_MEMORY_PATH_BYTES = MAX_PATH_BYTES - ROOT.length;
+
+export const PATH_RULE =
+  `1 to 20 names of at most 255 bytes, a "/" before each, ${MAX_MEMORY_PATH_BYTES} bytes in all. No name is "." or "..", ` +
+  'also not percent-encoded. The path is in Unicode Normalization Form C, without backslashes, control and format characters, and U+2028 and U+2029.';
+
+/** The path of the file that a memory is, or undefined where the memory's path breaks the rule: no path is corrected here. */
+export function filePathOf(path: string): MemoryPath | undefined {
+  const whole = ROOT + path;
+  const parsed = path.startsWith('/') ? parsePath(whole) : undefined;
+  return parsed?.ok && parsed.path === whole ? parsed.path : undefined;
+}
+
+/** Whether a memory may have a path. */
+export function isFilePath(path: string): boolean {
+  return filePathOf(path) !== undefined;
+}
+
+/** The directory that a prefix such as `/notes/` names, or undefined for one that breaks the rule. */
+export function directoryOf(prefix: string): MemoryPath | undefined {
+  if (prefix === '/') return ROOT;
+  return prefix.endsWith('/') ? filePathOf(prefix.slice(0, -1)) : undefined;
+}
+
+export function shownPath(path: string): string {
+  return path.slice(ROOT.length);
+}

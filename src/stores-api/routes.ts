@@ -1,0 +1,20 @@
+import type { FastifyInstance } from 'fastify';
+import { memoryRoutes } from './memories.ts';
+import type { StoresOptions } from './operation.ts';
+import { storeRoutes } from './stores.ts';
+import { versionRoutes } from './versions.ts';
+
+/**
+ * The Memory Stores API: what is written for Anthropic's hosted stores works on this service (docs/memory-stores.md). Each operation is in the
+ * file of what it is about.
+ */
+export async function memoryStoreRoutes(app: FastifyInstance, options: StoresOptions): Promise<void> {
+  // Before anything else, so that each answer has it.
+  app.addHook('onSend', (request, reply, payload, done) => {
+    reply.header('Request-Id', request.id);
+    done(null, payload);
+  });
+  await storeRoutes(app, options);
+  await memoryRoutes(app, options);
+  await versionRoutes(app, options);
+}

@@ -1,0 +1,112 @@
+import type { FastifyInstance } from 'fastify';
+import type { z } from 'zod';
+import { type StoreDetails, Stores } from '../tenants/stores.ts';
+import { Tenants } from '../tenants/tenants.ts';
+import { ALL_STORES } from './authenticate.ts';
+import { positions, readCursor, writeCursor } from './cursors.ts';
+import { invalid, notFound } from './errors.ts';
+import { newStoreId } from './ids.ts';
+import { defineOperation, type StoresOptions } from './operation.ts';
+import { deletedSchema, pageOf, storeRecord, storeSchema } from './responses.ts';
+import { MAX_METADATA, nothing, storeCreate, storeList, storeParams, storeUpdate } from './schemas.ts';
+
+const archived = invalid('The memory store is archived: nothing in it can be created or changed.');
+
+/** Stores: each is a tenant. */
+export async function storeRoutes(app: FastifyInstance, options: StoresOptions): Promise<void> {
+  const stores = new Stores(options.database);
+  const tenants = new Tenants(options.database);
+  const forStore = { params: storeParams, query: nothing, body: null, answer: storeSchema } as const;
+
+  defineOperation(app, options, {
+    ...{ method: 'POST', url: '', id: 'createMemoryStore', access: 'manage' },
+    summary: 'Create a store',
+    description: 'Needs a key that manages stores, like all that changes or deletes them.',
+    ...{ params: nothing, query: nothing, body: storeCreate, answer: storeSchema },
+    run: async ({ body: { name, description, metadata } }) =>
+      storeRecord(
+        await stores.create(newStoreId(), {
+          name,
+          description: description ?? '',
+          metadata: metadata ?? {},
+        }),
+      ),
+  });
+
+  defineOperation(app, options, {
+    ...{ method: 'GET', url: '', id: 'listMemoryStores', access: 'read' },
+    summary: 'List stores, the newest first',
+    description: 'With a credential of one tenant: only its own.',
+    ...{ params: nothing, query: storeList, body: null, answer: pageOf(storeSchema) },
+    run: async ({ store, query }) => {
+      const { limit, page, include_archived: includeArchived } = query;
+      const [, time = '', id = ''] = readCursor(positions.stores, page) ?? [];
+      const found = await stores.list(
+        {
+          ...{ includeArchived, only: store === ALL_STORES ? null : store },
+          since: query['created_at[gte]'] ?? null,
+          until: query['created_at[lte]'] ?? null,
+        },
+        page === undefined ? null : { time, id },
+        limit,
+      );
+      const next = found.next && writeCursor(['stores', found.next.time, found.next.id]);
+      return { data: found.stores.map(storeRecord), next_page: next };
+    },
+  });
+
+  defineOperation(app, options, {
+    ...{ method: 'GET', url: '/:memory_store_id', id: 'retrieveMemoryStore', access: 'read' },
+    summary: 'Retrieve a store',
+    ...forStore,
+    run: async ({ store }) => {
+      const row = await stores.find(store);
+      if (row === undefined) throw notFound('memory store');
+      return storeRecord(row);
+    },
+  });
+
+  defineOperation(app, options, {
+    ...{ method: 'POST', url: '/:memory_store_id', id: 'updateMemoryStore', access: 'manage' },
+    summary: "Change a store's name, description and metadata",
+    ...{ ...forStore, body: storeUpdate },
+    errors: [archived],
+    run: async ({ store, body }) => storeRecord(await stores.update(store, (before) => merged(before, body))),
+  });
+
+  defineOperation(app, options, {
+    ...{ method: 'POST', url: '/:memory_store_id/archive', id: 'archiveMemoryStore', access: 'manage' },
+    summary: 'Archive a store, for good',
+    description:
+      'Nothing in it can be created or changed any more, by the memory tool and the admin API either. Reading, deleting and redacting go on.',
+    ...forStore,
+    run: async ({ store }) => storeRecord(await stores.archive(store)),
+  });
+
+  defineOperation(app, options, {
+    ...{ method: 'DELETE', url: '/:memory_store_id', id: 'deleteMemoryStore', access: 'manage' },
+    summary: 'Delete a store with its memories, their history, and its keys',
+    ...{ ...forStore, answer: deletedSchema('memory_store_deleted') },
+    isForSuspended: true,
+    run: async ({ store }) => {
+      if ((await tenants.delete(store)) === undefined) throw notFound('memory store');
+      return { id: store, type: 'memory_store_deleted' };
+    },
+  });
+}
+
+/** @throws StoreError when there would be too many pairs of metadata. */
+function merged(
+  before: StoreDetails,
+  { name, description, metadata }: z.output<typeof storeUpdate>,
+): StoreDetails {
+  const pairs = new Map<string, string | null>(Object.entries(before.metadata));
+  for (const [key, value] of Object.entries(metadata ?? {})) pairs.set(key, value);
+  const kept = [...pairs].filter((pair): pair is [string, string] => pair[1] !== null);
+  if (kept.length > MAX_METADATA) throw invalid(`metadata: it has at most ${MAX_METADATA} pairs`);
+  return {
+    name: name ?? before.name,
+    description: description ?? before.description,
+    metadata: Object.fromEntries(kept),
+  };
+}

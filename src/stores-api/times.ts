@@ -1,0 +1,20 @@
+import { z } from 'zod';
+
+const DATE_TIME = z.iso.datetime({ offset: true });
+const FRACTION = /\.(\d+)/;
+
+/**
+ * A bound in RFC 3339 with any number of digits, in UTC with microseconds, as times are stored; undefined for another text. What a bound has
+ * beyond microseconds is rounded so that it includes the same times.
+ */
+export function boundOf(text: string, bound: 'since' | 'until'): string | undefined {
+  if (text.length > 64 || !DATE_TIME.safeParse(text).success) return undefined;
+  const digits = FRACTION.exec(text)?.[1] ?? '';
+  const seconds = Date.parse(text.replace(FRACTION, ''));
+  const isBetween = /[1-9]/.test(digits.slice(6));
+  const microseconds = Number(digits.slice(0, 6).padEnd(6, '0')) + (isBetween && bound === 'since' ? 1 : 0);
+  const at = new Date(seconds + Math.floor(microseconds / 1_000_000) * 1000);
+  if (Number.isNaN(at.getTime())) return undefined;
+  const fraction = String(microseconds % 1_000_000).padStart(6, '0');
+  return at.toISOString().replace(/\.\d+Z$/, `.${fraction}Z`);
+}

@@ -1,0 +1,124 @@
+import type { FastifyInstance } from 'fastify';
+import type { z } from 'zod';
+import { OperatorError } from '../errors.ts';
+import { eraseVersion } from '../history/erase.ts';
+import { History } from '../history/history.ts';
+import { type Version, versionOf } from '../history/version.ts';
+import type { Database } from '../postgres/database.ts';
+import { Stores } from '../tenants/stores.ts';
+import { positions, readCursor, writeCursor } from './cursors.ts';
+import { notFound, stillCurrent } from './errors.ts';
+import { uuidOf } from './ids.ts';
+import { defineOperation, type StoresOptions } from './operation.ts';
+import { pageOf, versionRecord, versionSchema } from './responses.ts';
+import { MAX_FULL_PAGE, memoryView, nothing, storeParams, versionList, versionParams } from './schemas.ts';
+import { listStoreVersionsQuery } from './version-queries.ts';
+
+/** A page with contents ends with the version that takes them beyond so many bytes. */
+const FULL_PAGE_BYTES = 4 * 1024 * 1024;
+
+/** Versions: those of the history. */
+export async function versionRoutes(app: FastifyInstance, options: StoresOptions): Promise<void> {
+  const { database } = options;
+  const history = new History(database);
+  const stores = new Stores(database);
+
+  defineOperation(app, options, {
+    ...{ method: 'GET', url: '/:memory_store_id/memory_versions', id: 'listMemoryVersions', access: 'read' },
+    summary: 'List versions, the newest first',
+    description: `With \`view=full\`, a page has at most ${MAX_FULL_PAGE} items, and fewer where they are large.`,
+    ...{ params: storeParams, query: versionList, body: null, answer: pageOf(versionSchema) },
+    run: async ({ store, query }) => {
+      const isFull = query.view === 'full';
+      const limit = isFull ? Math.min(query.limit, MAX_FULL_PAGE) : query.limit;
+      const [, before = null] = readCursor(positions.versions, query.page) ?? [];
+      const found = await listVersions(database, store, query, before, limit + 1);
+      if (found.length === 0 && (await stores.find(store)) === undefined) throw notFound('memory store');
+      const page = fitting(found.slice(0, limit), isFull ? FULL_PAGE_BYTES : Number.POSITIVE_INFINITY);
+      const contents = isFull ? await history.contents(store, page.map(withVersionId)) : new Map();
+      const last = found.length > page.length ? page.at(-1) : undefined;
+      return {
+        data: page.map((version) => versionRecord(store, version, contents.get(version.id) ?? null)),
+        next_page: last === undefined ? null : writeCursor(['versions', last.id]),
+      };
+    },
+  });
+
+  const ofVersion = { params: versionParams, body: null, answer: versionSchema } as const;
+  const url = '/:memory_store_id/memory_versions/:memory_version_id';
+
+  defineOperation(app, options, {
+    ...{ method: 'GET', url, id: 'retrieveMemoryVersion', access: 'read' },
+    summary: 'Retrieve a version',
+    ...{ ...ofVersion, query: memoryView },
+    errors: [notFound('memory version')],
+    run: async ({ store, params, query: { view = 'full' } }) => {
+      const { version, content } = await existing(history, store, versionUuid(params));
+      return versionRecord(store, version, view === 'full' ? content : null);
+    },
+  });
+
+  defineOperation(app, options, {
+    ...{ method: 'POST', url: `${url}/redact`, id: 'redactMemoryVersion', access: 'manage' },
+    summary: 'Remove path and content of a version for good',
+    description:
+      'Not of a current one. Other versions of the memory with the same content are redacted as well. Needs a key that manages stores.',
+    ...{ ...ofVersion, query: nothing },
+    errors: [notFound('memory version'), stillCurrent()],
+    run: async ({ store, params, origin }) => {
+      const id = versionUuid(params);
+      try {
+        await eraseVersion(database, store, id, origin);
+      } catch (error) {
+        throw error instanceof OperatorError && error.problemCode === 'refused' ? stillCurrent() : error;
+      }
+      return versionRecord(store, (await existing(history, store, id)).version, null);
+    },
+  });
+}
+
+async function listVersions(
+  database: Database,
+  tenant: string,
+  query: z.output<typeof versionList>,
+  before: string | null,
+  limit: number,
+): Promise<Version[]> {
+  const memory = query.memory_id === undefined ? null : uuidOf('mem', query.memory_id);
+  // No version has a session, and what is no id of a memory has no versions.
+  if (memory === undefined || query.session_id !== undefined) return [];
+  const { rows } = await database.query(listStoreVersionsQuery, {
+    ...{ tenant, memory, before, limit },
+    operation: query.operation ?? null,
+    apiKey: query.api_key_id ?? null,
+    serviceAccount: query.service_account_id ?? null,
+    since: query['created_at[gte]'] ?? null,
+    until: query['created_at[lte]'] ?? null,
+  });
+  return rows.map(versionOf);
+}
+
+/** The first versions whose contents have so many bytes together; at least one, whatever its size. */
+function fitting(versions: Version[], bytes: number): Version[] {
+  let before = 0;
+  return versions.filter(({ contentSizeBytes }) => {
+    const fits = before < bytes;
+    before += contentSizeBytes ?? 0;
+    return fits;
+  });
+}
+
+const withVersionId = ({ id, memoryId }: Version) => ({ versionId: id, memoryId });
+
+/** @throws StoreError 404 for what cannot be the id of a version. */
+function versionUuid({ memory_version_id: id }: { memory_version_id: string }): string {
+  const uuid = uuidOf('memver', id);
+  if (uuid === undefined) throw notFound('memory version');
+  return uuid;
+}
+
+async function existing(history: History, tenant: string, id: string) {
+  const found = await history.find(tenant, id);
+  if (found === undefined) throw notFound('memory version');
+  return found;
+}

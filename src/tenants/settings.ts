@@ -1,0 +1,140 @@
+/*
+ * The settings that a tenant can have of its own. Everything else follows from this table: the environment variables of the service's
+ * defaults, the columns and statements, `BOOTSTRAP`, the options of `tenants set`, the admin API and the console. It imports nothing,
+ * because the console includes it. To add a setting, add an entry, run `npm run db:generate`, and document its variable.
+ */
+
+const MEBIBYTE = 1024 * 1024;
+/** The size of an integer column; Postgres holds no text over 1 GiB anyway. */
+export const MAX_TEXT_BYTES = 512 * MEBIBYTE;
+/** A hundred years: times that far back are still times. */
+const MAX_DAYS = 36_500;
+
+interface Described {
+  /** The environment variable of the service's default. */
+  readonly variable: string;
+  /** What the console calls it. */
+  readonly title: string;
+  /** What `--help` and OpenAPI say of it: without a capital and a period. */
+  readonly help: string;
+}
+
+/** A whole number, from 0. */
+export interface NumberSetting extends Described {
+  /** The default of the environment variable. */
+  readonly default: number;
+  readonly max: number;
+  readonly unit: 'bytes' | 'characters' | 'days' | 'files' | 'requests';
+  /** What 0 means. */
+  readonly zero: string;
+  /** Whether a tenant's own value can only lower the service's, which is never without a limit. */
+  readonly onlyLowers?: true;
+}
+
+export interface ChoiceSetting extends Described {
+  readonly default: string;
+  /** The values, with what the console calls them. */
+  readonly choices: Readonly<Record<string, string>>;
+}
+
+export type Setting = NumberSetting | ChoiceSetting;
+
+/** By name, in the order in which people see them. */
+export const SETTINGS = {
+  maxFileBytes: {
+    variable: 'MAX_FILE_BYTES',
+    ...{ default: MEBIBYTE, max: MAX_TEXT_BYTES, unit: 'bytes', zero: 'no limit' },
+    title: 'Size of a file',
+    help: 'largest file, in bytes',
+  },
+  maxBytes: {
+    variable: 'MAX_TENANT_BYTES',
+    ...{ default: 100 * MEBIBYTE, max: Number.MAX_SAFE_INTEGER, unit: 'bytes', zero: 'no limit' },
+    title: 'Size of all files',
+    help: 'total size of all files, in bytes',
+  },
+  maxFiles: {
+    variable: 'MAX_TENANT_FILES',
+    ...{ default: 10_000, max: Number.MAX_SAFE_INTEGER, unit: 'files', zero: 'no limit' },
+    title: 'Files',
+    help: 'number of files',
+  },
+  maxViewChars: {
+    variable: 'MAX_VIEW_CHARS',
+    ...{ default: 100_000, max: Number.MAX_SAFE_INTEGER, unit: 'characters', zero: 'no limit' },
+    title: 'Characters in a view',
+    help: 'longest result of view, in characters',
+  },
+  ratePerMinute: {
+    variable: 'RATE_LIMIT_PER_MINUTE',
+    ...{ default: 6000, max: Number.MAX_SAFE_INTEGER, unit: 'requests', zero: 'no limit' },
+    title: 'Requests per minute',
+    help: 'requests per minute and replica',
+  },
+  maxBodyBytes: {
+    variable: 'MAX_BODY_BYTES',
+    // That of the service follows from MAX_FILE_BYTES (src/config.ts).
+    ...{ default: 0, max: MAX_TEXT_BYTES, unit: 'bytes', zero: "the service's limit", onlyLowers: true },
+    title: 'Size of a request',
+    help: "largest request body, in bytes, within the service's limit",
+  },
+  ttlDays: {
+    variable: 'MEMORY_TTL_DAYS',
+    ...{ default: 0, max: MAX_DAYS, unit: 'days', zero: 'never' },
+    title: 'Days until unused files expire',
+    help: 'days after which unused files are deleted',
+  },
+  historyDays: {
+    variable: 'HISTORY_DAYS',
+    ...{ default: 30, max: MAX_DAYS, unit: 'days', zero: 'none' },
+    title: 'Days of history',
+    help: 'days to keep superseded versions',
+  },
+  maxHistoryBytes: {
+    variable: 'MAX_TENANT_HISTORY_BYTES',
+    ...{ default: 1024 * MEBIBYTE, max: Number.MAX_SAFE_INTEGER, unit: 'bytes', zero: 'no limit' },
+    title: 'Size of the history',
+    help: 'total size of the history, in bytes',
+  },
+  redact: {
+    variable: 'REDACT',
+    default: 'off',
+    choices: { off: 'Store them', mask: 'Mask them', reject: 'Reject the write' },
+    title: 'Secrets in contents',
+    help: 'how to handle secrets in written text',
+  },
+  createExisting: {
+    variable: 'CREATE_EXISTING',
+    default: 'error',
+    choices: { error: 'Refuse', overwrite: 'Overwrite the file' },
+    title: 'Creating a file that exists',
+    help: 'what create does with a file that exists',
+  },
+} as const satisfies Record<string, Setting>;
+
+type Settings = typeof SETTINGS;
+export type SettingName = keyof Settings;
+
+/** A setting's value by its name. */
+export type SettingValue<Name extends SettingName> = Settings[Name] extends { choices: infer Choices }
+  ? keyof Choices & string
+  : number;
+
+/** The settings in effect for a tenant. 0 means no limit, unless the table says otherwise. */
+export type EffectiveSettings = { [Name in SettingName]: SettingValue<Name> };
+
+/** A tenant's own settings, as stored. Null means the service's default. */
+export type TenantSettings = { [Name in SettingName]: SettingValue<Name> | null };
+
+/** The variables of the environment that hold the service's defaults. */
+export type SettingVariables = { [Name in SettingName as Settings[Name]['variable']]: SettingValue<Name> };
+
+/** The settings, without the types of the single ones. */
+export const ALL_SETTINGS = Object.entries(SETTINGS) as [SettingName, Setting][];
+
+/** A record with a value for each setting. */
+export function settingsFrom<Values extends Record<SettingName, unknown>>(
+  value: (name: SettingName, setting: Setting) => unknown,
+): Values {
+  return Object.fromEntries(ALL_SETTINGS.map(([name, setting]) => [name, value(name, setting)])) as Values;
+}

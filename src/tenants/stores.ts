@@ -1,0 +1,131 @@
+import { ServiceError } from '../errors.ts';
+import type { Database } from '../postgres/database.ts';
+import type { QueryExecutor } from '../postgres/query.ts';
+import { createTenantQuery, lockTenantQuery } from './queries.ts';
+import {
+  archiveStoreQuery,
+  copyStoreQuery,
+  findStoreQuery,
+  listStoresQuery,
+  type StoreRow,
+  setStoreQuery,
+} from './store-queries.ts';
+
+/** What people say of a store. */
+export type StoreDetails = Pick<StoreRow, 'name' | 'description' | 'metadata'>;
+
+/** Where a page of stores ends. */
+export interface StorePosition {
+  time: string;
+  id: string;
+}
+
+/** Which stores are listed; times in ISO 8601, both included. */
+export interface StoreFilter {
+  since: string | null;
+  until: string | null;
+  includeArchived: boolean;
+  /** The only one that may be listed; null for all. */
+  only: string | null;
+}
+
+/** The tenants as the Memory Stores API has them: a store is a tenant. Throws `DatabaseError`. */
+export class Stores {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async find(id: string): Promise<StoreRow | undefined> {
+    return (await this.#database.query(findStoreQuery, { tenant: id })).rows[0];
+  }
+
+  /** A page of the stores, the newest first. `next` is where the next page begins, null after the last. */
+  async list(
+    filter: StoreFilter,
+    before: StorePosition | null,
+    limit: number,
+  ): Promise<{ stores: StoreRow[]; next: StorePosition | null }> {
+    const position = { beforeTime: before?.time ?? null, beforeId: before?.id ?? null };
+    const { rows } = await this.#database.query(listStoresQuery, {
+      ...filter,
+      ...position,
+      limit: limit + 1,
+    });
+    const last = rows[limit - 1];
+    const next = rows.length > limit && last !== undefined ? { time: last.createdAt, id: last.id } : null;
+    return { stores: rows.slice(0, limit), next };
+  }
+
+  /** @throws ServiceError when there is a tenant with this id. */
+  create(id: string, details: StoreDetails): Promise<StoreRow> {
+    return this.#database.transaction(async (query) => {
+      if ((await query(createTenantQuery, { tenant: id })).count === 0)
+        throw new ServiceError('tenant_exists', id);
+      await query(setStoreQuery, paramsOf(id, details));
+      return existing(query, id);
+    });
+  }
+
+  /**
+   * Changes what people say of a store. What does not change is not written.
+   *
+   * @param change returns the new details; it may throw
+   * @throws ServiceError when there is no such store, or it is archived.
+   */
+  update(id: string, change: (before: StoreDetails) => StoreDetails): Promise<StoreRow> {
+    return this.#database.transaction(async (query) => {
+      await query(lockTenantQuery, { tenant: id });
+      const before = await existing(query, id);
+      if (before.archivedAt !== null) throw new ServiceError('tenant_archived', id);
+      const after = change(before);
+      if (isSame(before, after)) return before;
+      await query(setStoreQuery, paramsOf(id, after));
+      return existing(query, id);
+    });
+  }
+
+  /**
+   * Archives a store for good; an archived one stays as it is.
+   *
+   * @throws ServiceError when there is no such store.
+   */
+  async archive(id: string): Promise<StoreRow> {
+    await this.#database.query(archiveStoreQuery, { tenant: id });
+    return existing(this.#database.query, id);
+  }
+}
+
+/** For changes that are not a write function: refuses a tenant that is archived. The caller has locked it. */
+export async function refuseArchived(query: QueryExecutor, tenant: string): Promise<void> {
+  const [row] = (await query(findStoreQuery, { tenant })).rows;
+  if (row !== undefined && row.archivedAt !== null) throw new ServiceError('tenant_archived', tenant);
+}
+
+/** Gives the tenant `to` what the API says of another one. */
+export async function copyStore(query: QueryExecutor, from: string, to: string): Promise<void> {
+  const { id, name, metadata, description, archivedAt, updatedAt } = await existing(query, from);
+  await query(copyStoreQuery, {
+    ...{ tenant: to, description, archivedAt, updatedAt },
+    name: name === id ? null : name,
+    metadata: JSON.stringify(metadata),
+  });
+}
+
+async function existing(query: QueryExecutor, id: string): Promise<StoreRow> {
+  const [row] = (await query(findStoreQuery, { tenant: id })).rows;
+  if (row === undefined) throw new ServiceError('unknown_tenant', id);
+  return row;
+}
+
+function paramsOf(id: string, { name, description, metadata }: StoreDetails) {
+  return { tenant: id, name, description, metadata: JSON.stringify(metadata) };
+}
+
+function isSame(before: StoreDetails, after: StoreDetails): boolean {
+  const pairs = ({ metadata }: StoreDetails) => JSON.stringify(Object.entries(metadata).sort());
+  return (
+    before.name === after.name && before.description === after.description && pairs(before) === pairs(after)
+  );
+}

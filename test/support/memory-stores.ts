@@ -1,0 +1,69 @@
+import Anthropic, { type ClientOptions } from '@anthropic-ai/sdk';
+import { expect } from 'vitest';
+import { type KeyPurpose, Keys } from '../../src/auth/api-keys.ts';
+import type { Service } from './service.ts';
+
+/** Issues a key: by default one that may do everything with all stores. */
+export async function storeKey(service: Service, purpose: Partial<KeyPurpose> = {}): Promise<string> {
+  const { key } = await new Keys(service.database).issue({
+    ...{ tenant: null, access: 'read_write', label: '', expiresAt: null },
+    managesStores: (purpose.tenant ?? null) === null && purpose.access !== 'read_only',
+    ...purpose,
+  });
+  return key;
+}
+
+/** The unmodified SDK, whose requests reach the service without a socket. It does not repeat a request. */
+export function sdk(service: Service, apiKey: string, options: ClientOptions = {}): Anthropic {
+  return new Anthropic({
+    apiKey,
+    baseURL: 'http://localhost',
+    maxRetries: 0,
+    fetch: fetchFrom(service),
+    ...options,
+  });
+}
+
+/** `fetch` by Fastify's `inject`. */
+export function fetchFrom({ app }: Service): typeof fetch {
+  return async (input, init) => {
+    const request = new Request(input, init);
+    const { pathname, search } = new URL(request.url);
+    const body = Buffer.from(await request.arrayBuffer());
+    const answer = await app.inject({
+      method: request.method as 'GET',
+      url: pathname + search,
+      headers: Object.fromEntries(request.headers),
+      ...(init?.body ? { payload: body } : {}),
+    });
+    return new Response(answer.rawPayload, {
+      status: answer.statusCode,
+      headers: Object.entries(answer.headers).map(([name, value]): [string, string] => [name, String(value)]),
+    });
+  };
+}
+
+/** Expects a call of the SDK to fail with a status and a type of error, and returns the error. */
+export async function failing(
+  call: Promise<unknown>,
+  status: number,
+  type: string,
+): Promise<InstanceType<typeof Anthropic.APIError>> {
+  const error = await call.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(Anthropic.APIError);
+  const failed = error as InstanceType<typeof Anthropic.APIError>;
+  expect({ status: failed.status, type: failed.type }).toStrictEqual({ status, type });
+  return failed;
+}
+
+/** Collects a list of the SDK, page by page. */
+export async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const collected: Item[] = [];
+  for await (const item of items) collected.push(item);
+  return collected;
+}
+
+export const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
