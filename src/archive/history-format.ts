@@ -118,7 +118,8 @@ export function storedVersion(archived: ArchivedVersion) {
   const origin = { actor, requestId: request_id ?? undefined, toolUseId: tool_use_id ?? undefined };
   return {
     ...others,
-    ...{ sha256, size_bytes },
+    sha256,
+    size_bytes,
     origin: JSON.parse(storedOrigin(origin)),
     redacted_by: redacted_by === null ? null : JSON.parse(storedActor(redacted_by)),
   };

@@ -147,7 +147,9 @@ export async function importInto(
   let bytes = 0;
   for await (const batch of source.batches()) {
     await query(importFilesQuery, {
-      ...{ tenant, at, origin: storedOrigin(origin) },
+      tenant,
+      at,
+      origin: storedOrigin(origin),
       paths: batch.map(({ path }) => path),
       contents: batch.map(({ content }) => content),
       versions: batch.map(() => randomUUID()),

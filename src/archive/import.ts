@@ -55,7 +55,11 @@ export async function importEntries(
 ): Promise<ImportedArchive> {
   const { maxFileBytes, maxFiles, maxBytes, redact, historyDays } = effectiveSettings(tenant, config);
   const prepared = await prepareImport(source, {
-    ...{ ...rules, tenant: tenant.id, maxFileBytes, maxFiles, maxBytes },
+    ...rules,
+    tenant: tenant.id,
+    maxFileBytes,
+    maxFiles,
+    maxBytes,
     inspect: await inspectorFor(redact),
   });
   try {

@@ -4,31 +4,40 @@ import { join } from 'node:path';
 import { OperatorError } from '../errors.ts';
 import { BATCH } from './import-transaction.ts';
 
+/** What an archive is made or read for. */
+type Purpose = 'import' | 'export';
+
+/**
+ * Opens a temporary file that only this user can read. It has no name, so it disappears when it is closed, or with the process.
+ *
+ * @throws OperatorError when it cannot be written
+ */
+export async function openTemporaryFile(purpose: Purpose): Promise<FileHandle> {
+  try {
+    const folder = await mkdtemp(join(tmpdir(), 'memory-service-'));
+    const handle = await open(join(folder, purpose), 'wx+', 0o600);
+    await rm(folder, { recursive: true, force: true });
+    return handle;
+  } catch (error) {
+    throw cannotWrite(error, purpose);
+  }
+}
+
 /**
  * Keeps the checked contents of an import in a temporary file until the whole source is checked. So the database does not wait for a
  * slow source, and memory does not grow with the archive. Each content has a label, which says what it is.
  */
 export class Spool<Label extends object> {
   readonly #handle: FileHandle;
-  readonly #folder: string;
   readonly #files: { label: Label; bytes: number }[] = [];
   bytes = 0;
 
-  private constructor(handle: FileHandle, folder: string) {
+  private constructor(handle: FileHandle) {
     this.#handle = handle;
-    this.#folder = folder;
   }
 
   static async open<Label extends object>(): Promise<Spool<Label>> {
-    try {
-      const folder = await mkdtemp(join(tmpdir(), 'memory-service-'));
-      const handle = await open(join(folder, 'import'), 'wx+', 0o600);
-      // An unlinked file disappears with the process. Where unlinking an open file is not possible, `close` removes it.
-      await rm(folder, { recursive: true, force: true }).catch(() => {});
-      return new Spool(handle, folder);
-    } catch (error) {
-      throw cannotSpool(error);
-    }
+    return new Spool(await openTemporaryFile('import'));
   }
 
   get files(): number {
@@ -39,7 +48,7 @@ export class Spool<Label extends object> {
     try {
       await this.#handle.writeFile(content);
     } catch (error) {
-      throw cannotSpool(error);
+      throw cannotWrite(error, 'import');
     }
     this.#files.push({ label, bytes: content.length });
     this.bytes += content.length;
@@ -70,7 +79,6 @@ export class Spool<Label extends object> {
 
   async close(): Promise<void> {
     await this.#handle.close();
-    await rm(this.#folder, { recursive: true, force: true });
   }
 
   async #read(position: number, length: number): Promise<Buffer> {
@@ -84,9 +92,9 @@ export class Spool<Label extends object> {
   }
 }
 
-function cannotSpool(error: unknown): OperatorError {
+function cannotWrite(error: unknown, purpose: Purpose): OperatorError {
   const { code } = error as NodeJS.ErrnoException;
   return new OperatorError(
-    `Cannot write a temporary file in ${tmpdir()} (${code}). Set TMPDIR to a folder with room for the import.`,
+    `Cannot write a temporary file in ${tmpdir()} (${code}). Set TMPDIR to a folder with room for the ${purpose}.`,
   );
 }

@@ -30,7 +30,9 @@ export function withTenant<T>(
     const tenant = await new Tenants(database).find(id);
     if (tenant === undefined) throw new ServiceError('unknown_tenant', id);
     return work({
-      ...{ config, database, tenant },
+      config,
+      database,
+      tenant,
       transfer: new Transfer(database, tenantDefaults(config)),
       history: new History(database),
     });

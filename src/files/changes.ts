@@ -9,7 +9,7 @@ import { executeCommand } from '../memory/commands/index.ts';
 import { containsNul, deleted, missing } from '../memory/messages.ts';
 import type { Origin } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
-import { failure, type MemoryResult, success } from '../memory/result.ts';
+import { type MemoryResult, success } from '../memory/result.ts';
 import type { Change } from '../memory/text.ts';
 import type { Database } from '../postgres/database.ts';
 import { loadSecretScanner } from '../secrets/load-scanner.ts';
@@ -77,27 +77,27 @@ export function replaceAt(
   const tenant = session.tenant.id;
   return changing(session, async (context) => {
     checkText(path, text);
-    let sha256 = '';
-    let hasChanged = false;
-    let isUnchanged = false;
+    let saved = { before: '', content: '' };
     const edited = await context.store.edit(path, async (before) => {
-      hasChanged = !isAsExpected(before, expected);
-      if (hasChanged) return { result: failure('') };
+      if (!isAsExpected(before, expected)) throw changedSince(path);
       const change = { content: text, start: 0, end: text.length };
       const describe = (written: Change) =>
         written.content === before
           ? `File unchanged at: ${path}. It had this content already.`
           : `File replaced successfully at: ${path}`;
       const edit = await applyWritePolicy(path, before, change, describe, context);
-      if (edit.content !== undefined) sha256 = contentHash(edit.content);
-      isUnchanged = edit.content === before;
+      if (edit.content !== undefined) saved = { before, content: edit.content };
       return edit;
     });
     if (edited.kind === 'missing') return undefined;
     if (edited.kind === 'over_quota') throw noRoom(tenant, edited, 'new content');
-    if (hasChanged) throw changedSince(path);
     if (edited.kind === 'refused') throw new OperatorError(plain(edited.result));
-    return { action: isUnchanged ? 'unchanged' : 'replaced', message: edited.result.content, sha256 };
+    const { before, content } = saved;
+    return {
+      action: content === before ? 'unchanged' : 'replaced',
+      message: edited.result.content,
+      sha256: contentHash(content),
+    };
   });
 }
 
@@ -125,12 +125,12 @@ export function deleteAt(
         code: result.content === missing(path) ? 'not_found' : 'refused',
       });
     }
-    const answer = success(deleted(path));
+    const result = success(deleted(path));
     const isExpected = (content: string) => isAsExpected(content, expected);
-    const { kind } = await context.store.deleteIf(path, isExpected, answer);
+    const { kind } = await context.store.deleteIf(path, isExpected, result);
     if (kind === 'missing') throw nothingAt(session.tenant.id, path);
     if (kind === 'changed') throw changedSince(path);
-    return answer.content;
+    return result.content;
   });
 }
 
