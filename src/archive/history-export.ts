@@ -3,7 +3,7 @@ import { History } from '../history/history.ts';
 import { COLUMNS, LAST_ID, type VersionRow, versionOf } from '../history/version.ts';
 import { ROOT } from '../memory/path.ts';
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
-import { time } from '../postgres/time.ts';
+import { time } from '../postgres/time-column.ts';
 import { batches } from '../util/batches.ts';
 import { readPages } from '../util/pages.ts';
 import { archivedVersion, FOLDER, MANIFEST, type Manifest, PAGE_BYTES, PAGE_ROWS } from './history-format.ts';

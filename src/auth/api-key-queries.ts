@@ -1,5 +1,5 @@
 import { defineQuery } from '../postgres/query.ts';
-import { time } from '../postgres/time.ts';
+import { time } from '../postgres/time-column.ts';
 
 /** An API key as stored; never the key itself. `tenant` is null for a service key and an admin key. */
 export interface KeyRow {

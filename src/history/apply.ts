@@ -5,7 +5,7 @@ import { ancestorsOf, type MemoryPath } from '../memory/path.ts';
 import type { OverQuota, TenantDefaults } from '../memory/store.ts';
 import type { Database } from '../postgres/database.ts';
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
-import { time } from '../postgres/time.ts';
+import { time } from '../postgres/time-column.ts';
 import { findTenantQuery, lockTenantQuery } from '../tenants/queries.ts';
 import { refuseArchived } from '../tenants/stores.ts';
 import { noRoom } from '../tenants/tenants.ts';

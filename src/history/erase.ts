@@ -4,7 +4,7 @@ import { type Origin, storedActor } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
 import { defineQuery } from '../postgres/query.ts';
-import { time } from '../postgres/time.ts';
+import { time } from '../postgres/time-column.ts';
 import { batches } from '../util/batches.ts';
 import type { History } from './history.ts';
 import { isFullVersionId, noVersion, type Version } from './version.ts';

@@ -10,8 +10,8 @@ import { readCursor, writeCursor } from '../cursor.ts';
 import { departureOf } from '../departure.ts';
 import { givenTime, next, pageFields, pathOrRoot, tenantParams, time, versionId } from '../fields.ts';
 import { incomplete } from '../file-schemas.ts';
-import { readTimes } from '../instants.ts';
 import { errorResponses, json, noSuchTenant } from '../responses.ts';
+import { readTimes } from '../time-parameters.ts';
 import { id, noSuchVersion, versionParams } from '../version-schemas.ts';
 
 const differenceSchema = z

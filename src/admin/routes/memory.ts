@@ -32,9 +32,9 @@ import {
   isDirectory,
   nothingThere,
 } from '../file-schemas.ts';
-import { readTimes } from '../instants.ts';
 import { entityTag, isKnown, readPrecondition } from '../preconditions.ts';
 import { errorResponses, json, noSuchTenant } from '../responses.ts';
+import { readTimes } from '../time-parameters.ts';
 
 const entrySchema = z
   .object({

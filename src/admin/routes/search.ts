@@ -6,8 +6,8 @@ import { existingTenant, Tenants } from '../../tenants/tenants.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
 import { actor, count, givenTime, next, pageFields, tenantParams, text, time } from '../fields.ts';
-import { readTimes } from '../instants.ts';
 import { errorResponses, json, noSuchTenant } from '../responses.ts';
+import { readTimes } from '../time-parameters.ts';
 
 const matchSchema = z
   .object({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { OperatorError } from '../../src/errors.ts';
-import { parseTime, shownTime } from '../../src/history/time.ts';
+import { parseTime, shownTime } from '../../src/history/time-text.ts';
 
 const NOW = new Date('2026-11-22T10:00:00.123Z');
 
