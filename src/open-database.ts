@@ -8,15 +8,12 @@ import { assertCompatible, migrate, schemaState } from './postgres/migrate.ts';
 import type { StatementTracer } from './postgres/statement-tracer.ts';
 import { describeStartFault, describeUnmigrated } from './start-errors.ts';
 
-/** A start failed for a reason that an operator can fix. Only the message is shown. */
-export class StartError extends Error {}
-
-/** Reads the configuration. @throws StartError when it is invalid */
+/** Reads the configuration. @throws OperatorError when it is invalid */
 export function configured<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw asStartError(error);
+    throw explained(error);
   }
 }
 
@@ -30,7 +27,7 @@ type Report = (line: string) => void;
 /**
  * Opens the database of the service and migrates it. Creates an embedded one that does not exist.
  *
- * @throws StartError, OperatorError when it cannot be used
+ * @throws OperatorError when it cannot be used
  */
 export async function openMigrated(
   config: Config,
@@ -46,7 +43,7 @@ export async function openMigrated(
  *
  * @param options.notify receives a line that names the database, one whenever its disk is nearly full, and one whenever it is unreachable
  * @param options.migrate migrates the database; otherwise it must be up to date
- * @throws StartError, OperatorError when it cannot be used
+ * @throws OperatorError when it cannot be used
  */
 export async function openSession(
   env: NodeJS.ProcessEnv,
@@ -99,7 +96,7 @@ async function whenReachable(
         continue;
       }
       await database?.close().catch(() => {});
-      throw isExplained ? asStartError(error) : new StartError(describeStartFault(config, error));
+      throw isExplained ? explained(error) : new OperatorError(describeStartFault(config, error));
     }
   }
 }
@@ -116,6 +113,6 @@ async function reportingDelay<T>(config: Config, open: () => Promise<T>, report:
   }
 }
 
-function asStartError(error: unknown): unknown {
-  return error instanceof ConfigError ? new StartError(error.message) : error;
+function explained(error: unknown): unknown {
+  return error instanceof ConfigError ? new OperatorError(error.message) : error;
 }

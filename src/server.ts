@@ -7,12 +7,13 @@ import { buildApp } from './app.ts';
 import { pruneAudit } from './audit/audit.ts';
 import { type Config, loadConfig } from './config.ts';
 import { serveLocalSocket } from './embedded/local-socket.ts';
+import { OperatorError } from './errors.ts';
 import { expireFiles } from './expiration/expiration.ts';
 import { pruneHistory } from './history/pruning.ts';
 import { pruneAnswers } from './idempotency/pruning.ts';
 import { applyBootstrap, loadBootstrap } from './initial-data.ts';
 import { closeLog, createLogger } from './logger.ts';
-import { configured, openMigrated, StartError } from './open-database.ts';
+import { configured, openMigrated } from './open-database.ts';
 import type { Database, EmbeddedEvents } from './postgres/database.ts';
 import { asDatabaseError } from './postgres/errors.ts';
 import { describeListenFault, describeStartFault } from './start-errors.ts';
@@ -25,7 +26,7 @@ import { schedule } from './util/schedule.ts';
  * Runs the service until a signal ends it: configuration, database, migrations, HTTP. SIGTERM and SIGINT make it
  * unready, let running requests finish, and close; `SHUTDOWN_TIMEOUT_MS` or a second signal force it.
  *
- * @throws StartError when it cannot start.
+ * @throws OperatorError when it cannot start.
  */
 export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   const config = configured(() => loadConfig(env));
@@ -73,7 +74,7 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   started.push(() => database.close());
   const created = await applyBootstrap(database, bootstrap).catch(async (error) => {
     await stop();
-    throw new StartError(describeStartFault(config, error));
+    throw new OperatorError(describeStartFault(config, error));
   });
   if (created.tenants > 0 || created.keys > 0) log.info(created, 'created the initial tenants and keys');
   if (database.kind === 'pglite') started.push(await takeCommands(config, database, log));
@@ -89,7 +90,7 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
       await app.listen({ ...address, listenTextResolver: (url) => `Server listening at ${url} ${purpose}` });
     } catch (error) {
       await stop();
-      throw new StartError(describeListenFault(address, error));
+      throw new OperatorError(describeListenFault(address, error));
     }
   }
   if (database.kind === 'pglite') {

@@ -1,9 +1,7 @@
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { validatorCompiler } from 'fastify-type-provider-zod';
+import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { createAdminAuthenticator } from '../auth/authenticator.ts';
 import type { Config } from '../config.ts';
-import { ServiceError } from '../errors.ts';
 import { accessLog } from '../http/access-log.ts';
 import { connections } from '../http/connections.ts';
 import { hostCheck } from '../http/host-check.ts';
@@ -22,6 +20,7 @@ import type { Tracing } from '../tracing/tracing.ts';
 import { ADMIN_API } from './api-description.ts';
 import { audit } from './audit.ts';
 import { adminAuthentication } from './authentication.ts';
+import { requiredTenant } from './required-tenant.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { changeRoutes } from './routes/changes.ts';
 import { consoleRoutes } from './routes/console.ts';
@@ -41,13 +40,13 @@ import { writeFileRoutes } from './routes/write-file.ts';
 import { securityHeaders } from './security-headers.ts';
 import { transfers } from './transfers.ts';
 import { unreadBodies } from './unread-bodies.ts';
+import { validatorCompiler } from './validation.ts';
 
-const ROUTES = [
-  sessionRoutes,
-  tenantRoutes,
-  suspensionRoutes,
+const ROUTES = [sessionRoutes, tenantRoutes, suspensionRoutes, keyRoutes, auditRoutes];
+
+/** Those of one tenant, which must exist: `/tenants/:tenant/…`. */
+const TENANT_ROUTES = [
   usageRoutes,
-  keyRoutes,
   memoryRoutes,
   writeFileRoutes,
   searchRoutes,
@@ -57,7 +56,6 @@ const ROUTES = [
   diffRoutes,
   redactRoutes,
   changeRoutes,
-  auditRoutes,
 ];
 
 /**
@@ -75,7 +73,7 @@ export async function buildAdminApp(options: {
 }): Promise<FastifyInstance> {
   const { config, database, log = createLogger(config.LOG_LEVEL), metrics, tracing } = options;
   // An archive may take long to arrive: `transfers` limits the time for each part of a body.
-  const app = createHttpServer(config, { log, requestTimeoutMs: 0, onError: handleAdminError });
+  const app = createHttpServer(config, { log, requestTimeoutMs: 0, onError: handleError });
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(() => JSON.stringify);
 
@@ -102,9 +100,11 @@ export async function buildAdminApp(options: {
         transferTimeoutMs: config.TRANSFER_TIMEOUT_MS,
       });
       await api.register(audit, { database });
-      for (const routes of ROUTES) {
-        await api.register(routes, { config, database });
-      }
+      for (const routes of ROUTES) await api.register(routes, { config, database });
+      await api.register(async (ofTenant) => {
+        await ofTenant.register(requiredTenant, { database });
+        for (const routes of TENANT_ROUTES) await ofTenant.register(routes, { config, database });
+      });
     },
     { prefix: '/v1' },
   );
@@ -112,10 +112,4 @@ export async function buildAdminApp(options: {
   await app.register(docsRoutes, { title: 'Memory service administration' });
   await app.register(consoleRoutes);
   return app;
-}
-
-/** To an agent, a tenant that does not exist is a matter of permission. Here it is what the request names. */
-function handleAdminError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const isUnknownTenant = error instanceof ServiceError && error.code === 'unknown_tenant';
-  return handleError(isUnknownTenant ? new ServiceError('not_found', error.message) : error, request, reply);
 }

@@ -15,10 +15,7 @@ export function readCursor<T>(schema: z.ZodType<T>, given: string | undefined): 
   if (given === undefined) return null;
   const parsed = schema.safeParse(parseJson(Buffer.from(given, 'base64url').toString()));
   if (parsed.success) return parsed.data;
-  throw new ServiceError(
-    'invalid_parameter',
-    'The query parameter after is not valid: give the `next` of the page before, with the same other parameters.',
-  );
+  throw new ServiceError('invalid_cursor');
 }
 
 function parseJson(json: string): unknown {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { pathProblemText } from '../memory/messages.ts';
 import { type MemoryPath, parsePath, ROOT } from '../memory/path.ts';
 import { TENANT_ID, TENANT_ID_RULE } from '../tenants/tenant-id.ts';
 import { storableText as text } from '../util/storable-text.ts';
@@ -13,7 +14,7 @@ export { text };
 
 export const tenantId = z
   .string()
-  .regex(TENANT_ID, `a tenant id has ${TENANT_ID_RULE}`)
+  .regex(TENANT_ID, `must be ${TENANT_ID_RULE}`)
   .meta({ examples: ['acme'] });
 
 export const tenantParams = z.strictObject({ tenant: tenantId });
@@ -22,7 +23,7 @@ export const memoryPath = text(5000)
   .transform((given, context): MemoryPath => {
     const parsed = parsePath(given);
     if (parsed.ok) return parsed.path;
-    context.addIssue({ code: 'custom', message: parsed.refusal.replace(/^Error: /, '') });
+    context.addIssue({ code: 'custom', message: `is not valid: ${pathProblemText(parsed.problem)}` });
     return z.NEVER;
   })
   .meta({ examples: ['/memories/notes.md'] });

@@ -18,11 +18,11 @@ export interface Conditions {
 export function readPrecondition(headers: Conditions): Expected | 'absent' {
   const { 'if-match': match, 'if-none-match': noneMatch } = headers;
   if (match !== undefined && noneMatch !== undefined) {
-    throw new ServiceError('invalid_parameter', 'Send If-Match or If-None-Match, not both.');
+    throw new ServiceError('both_preconditions');
   }
   if (noneMatch !== undefined) {
     if (noneMatch.trim() === '*') return 'absent';
-    throw new ServiceError('invalid_parameter', 'The header If-None-Match has to be * here.');
+    throw new ServiceError('invalid_if_none_match');
   }
   if (match === undefined) throw new ServiceError('precondition_required');
   if (match.trim() === '*') return 'anything';
@@ -30,7 +30,7 @@ export function readPrecondition(headers: Conditions): Expected | 'absent' {
 }
 
 /** Whether the client has the content already. */
-export function isKnown(sha256: string, { 'if-none-match': noneMatch }: Conditions): boolean {
+export function isNotModified(sha256: string, { 'if-none-match': noneMatch }: Conditions): boolean {
   if (noneMatch === undefined) return false;
   // Weak tags compare like strong ones here (RFC 9110, section 13.1.2).
   return noneMatch

@@ -5,10 +5,7 @@ import { problemResponses } from '../http/problem-responses.ts';
 
 /** What every route of the admin API can answer instead. */
 const COMMON = [
-  new ServiceError(
-    'invalid_parameter',
-    'The query parameter limit is not valid: Too big: expected number to be <=200',
-  ),
+  new ServiceError('invalid_parameter', 'The query parameter limit must be at most 200.'),
   new ServiceError('invalid_request', 400),
   new ServiceError('unauthorized'),
   new ServiceError('not_an_admin_key'),
@@ -48,10 +45,11 @@ const BODY = {
   archive: [new ServiceError('unsupported_media_type', 'application/x-tar')],
 };
 
-export const noSuchTenant = new ServiceError(
-  'not_found',
-  'There is no tenant acme. See: memory-service tenants list',
-);
+/** The error of a write that would exceed the tenant's quota. */
+export const overQuota = (what: 'change' | 'import' | 'restore' | 'revert') =>
+  new ServiceError('quota_exceeded', 'acme', what, { of: 'bytes', used: 99, limit: 100, needed: 20 });
+
+export const noSuchTenant = new ServiceError('no_such_tenant', 'acme');
 
 type Kind = 'reads' | 'changes' | 'takes JSON' | 'takes text' | 'takes an archive';
 

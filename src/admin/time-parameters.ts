@@ -6,7 +6,7 @@ import type { Database } from '../postgres/database.ts';
  * Reads times as an operator gives them. What is left out stays out. A duration goes back from the database's time, by which changes are
  * recorded.
  *
- * @throws OperatorError for a text that is not a time
+ * @throws ServiceError for a text that is not a time
  */
 export async function readTimes<Name extends string>(
   database: Database,

@@ -35,6 +35,7 @@ export const versionWithContentSchema = z
 export const versionParams = tenantParams.extend({ version: versionId });
 
 export const noSuchVersion = new ServiceError(
-  'not_found',
-  'There is no version 0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52 of acme. See: memory-service log acme',
+  'no_such_version',
+  'acme',
+  '0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52',
 );

@@ -1,6 +1,6 @@
 import { createWriteStream } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
-import { OperatorError } from '../errors.ts';
+import { ServiceError } from '../errors.ts';
 import { openTemporaryFile } from './spool.ts';
 import { writeTar } from './tar.ts';
 import type { Exported, Transfer } from './transfer.ts';
@@ -24,7 +24,7 @@ const ACTED_UPON = /\/\.(?:git|hg)(?:\/|$)/i;
  * @param history whether to take the history along
  * @param onFile called after each file
  * @param signal ends the export; its reason is thrown
- * @throws OperatorError when the output cannot be written
+ * @throws ServiceError when the output cannot be written
  */
 export async function exportArchive(
   transfer: Transfer,
@@ -59,7 +59,7 @@ export async function exportArchive(
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (code === undefined || syscall === undefined) throw error;
-    throw new OperatorError(`The archive is incomplete, because writing it failed (${code}). Do not use it.`);
+    throw new ServiceError('export_failed', code);
   }
 }
 

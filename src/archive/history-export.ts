@@ -119,7 +119,7 @@ export async function exportHistory(
   write: (entry: ExportedHistory) => Promise<void>,
 ): Promise<number> {
   const manifest = (await query(readManifestQuery, { tenant })).rows[0];
-  if (manifest === undefined) throw new ServiceError('unknown_tenant', tenant);
+  if (manifest === undefined) throw new ServiceError('no_such_tenant', tenant);
   // No entry has a time of its own, and one that changed would make archives differ.
   const modified = Math.floor(Date.parse(manifest.created_at) / 1000);
   const add = (name: string, content: string) =>

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { OperatorError } from '../errors.ts';
+import { ServiceError } from '../errors.ts';
 import { type Version, versionRecord } from '../history/version.ts';
 import { storedActor, storedOrigin } from '../memory/origin.ts';
 import { parsePath } from '../memory/path.ts';
@@ -126,8 +126,6 @@ export function storedVersion(archived: ArchivedVersion) {
 }
 export type StoredVersion = ReturnType<typeof storedVersion>;
 
-export function damagedHistory(what: string): OperatorError {
-  return new OperatorError(
-    `The history in the archive is damaged: ${what}. Export it again, or unpack the archive and import its folder memories, without the history.`,
-  );
+export function damagedHistory(what: string): ServiceError {
+  return new ServiceError('history_damaged', what);
 }

@@ -174,7 +174,7 @@ export interface HistorySource {
  * Gives files that were just imported into an empty tenant their history, in the caller's transaction.
  *
  * @returns how many versions there are
- * @throws OperatorError when the history does not fit together, or not to the files
+ * @throws ServiceError when the history does not fit together, or not to the files
  */
 export async function importHistory(
   query: QueryExecutor,
@@ -187,7 +187,7 @@ export async function importHistory(
     const ids = new Set(made.map(({ id }) => id));
     const missing = rows.find(({ id }) => !ids.delete(id));
     if (missing !== undefined)
-      throw damagedHistory(`the version ${missing.id} has not its content or its time, or is there twice`);
+      throw damagedHistory(`version ${missing.id} lacks its content or its time, or is there twice`);
   };
   for await (const rows of source.heads()) {
     check(rows, (await query(importHeadsQuery, { tenant, rows: JSON.stringify(rows) })).rows);
@@ -238,7 +238,7 @@ async function eachContent(
     const last = rows.at(-1);
     if (last === undefined) return;
     for (const { id, isRight, content } of rows) {
-      if (!isRight) throw damagedHistory(`the version ${id} has not its content`);
+      if (!isRight) throw damagedHistory(`version ${id} lacks its content`);
       if (content !== null) await visit?.(id, content);
     }
     before = last.id;

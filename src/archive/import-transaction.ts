@@ -124,7 +124,7 @@ export async function importInto(
   { quotas, origin, onWritten }: ImportContext,
 ): Promise<Imported> {
   const at = (await query(beginChangeQuery, { tenant })).rows[0]?.at;
-  if (!at) throw new ServiceError('unknown_tenant', tenant);
+  if (!at) throw new ServiceError('no_such_tenant', tenant);
   await refuseArchived(query, tenant);
   const { inTheWay, directories: existing } = await findExisting(query, tenant, source);
   if (inTheWay.length > 0) {

@@ -1,13 +1,12 @@
 import type { Config } from '../config.ts';
-import { OperatorError } from '../errors.ts';
+import { ServiceError } from '../errors.ts';
 import type { Origin } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { mask } from '../memory/secrets.ts';
 import { loadSecretScanner } from '../secrets/load-scanner.ts';
 import { effectiveSettings } from '../tenants/effective-settings.ts';
 import type { TenantRow } from '../tenants/queries.ts';
-import { noRoom } from '../tenants/tenants.ts';
-import { amount } from '../util/amount.ts';
+import { quotaExceeded } from '../tenants/tenants.ts';
 import type { ImportContext, Imported } from './import-transaction.ts';
 import type { SourceEntry } from './source/entry.ts';
 import { type ImportRules, type Inspected, prepareImport } from './source/prepare-import.ts';
@@ -46,7 +45,7 @@ export interface ImportedArchive {
  * Puts files and directories into a tenant's memory: all, or none if any of them cannot be kept or exists already. The limits and rules of
  * requests hold.
  *
- * @throws OperatorError naming the first entry that cannot be imported, and why.
+ * @throws ServiceError naming the first entry that cannot be imported, and why.
  */
 export async function importEntries(
   { config, tenant, transfer, inTurn = (write) => write() }: ImportSession,
@@ -88,19 +87,14 @@ async function inspectorFor(mode: 'off' | 'mask' | 'reject') {
   };
 }
 
-/** @throws OperatorError when nothing was imported */
+/** @throws ServiceError when nothing was imported */
 function successful(imported: Imported, tenant: string) {
   switch (imported.kind) {
     case 'imported':
       return imported;
-    case 'exists': {
-      const more = imported.total - imported.paths.length;
-      const list = imported.paths.map((path) => `\n  ${path}`).join('');
-      throw new OperatorError(
-        `${amount(imported.total, 'path is', 'paths are')} already in use:${list}${more > 0 ? `\n  and ${more} more` : ''}\nDelete or rename what is there, or import into another directory with --into.`,
-      );
-    }
+    case 'exists':
+      throw new ServiceError('paths_in_use', imported.paths, imported.total);
     case 'over_quota':
-      throw noRoom(tenant, imported, 'import');
+      throw quotaExceeded(tenant, imported, 'import');
   }
 }

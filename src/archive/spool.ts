@@ -1,7 +1,7 @@
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { OperatorError } from '../errors.ts';
+import { ServiceError } from '../errors.ts';
 import { BATCH } from './import-transaction.ts';
 
 /** What an archive is made or read for. */
@@ -10,7 +10,7 @@ type Purpose = 'import' | 'export';
 /**
  * Opens a temporary file that only this user can read. It has no name, so it disappears when it is closed, or with the process.
  *
- * @throws OperatorError when it cannot be written
+ * @throws ServiceError when it cannot be written
  */
 export async function openTemporaryFile(purpose: Purpose): Promise<FileHandle> {
   try {
@@ -85,16 +85,14 @@ export class Spool<Label extends object> {
     const buffer = Buffer.allocUnsafe(length);
     for (let read = 0; read < length; ) {
       const { bytesRead } = await this.#handle.read(buffer, read, length - read, position + read);
-      if (bytesRead === 0) throw new OperatorError('The temporary file of the import was cut short.');
+      if (bytesRead === 0) throw new Error('The temporary file of an import was cut short.');
       read += bytesRead;
     }
     return buffer;
   }
 }
 
-function cannotWrite(error: unknown, purpose: Purpose): OperatorError {
-  const { code } = error as NodeJS.ErrnoException;
-  return new OperatorError(
-    `Cannot write a temporary file in ${tmpdir()} (${code}). Set TMPDIR to a folder with room for the ${purpose}.`,
-  );
+function cannotWrite(error: unknown, purpose: Purpose): ServiceError {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  return new ServiceError('no_temporary_file', tmpdir(), code, purpose);
 }

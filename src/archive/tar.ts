@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Extract, extract, type Header, type Pack, pack } from 'tar-stream';
-import { OperatorError, ServiceError } from '../errors.ts';
-import { asByte, cannotImport, notUtf8Name, type SourceEntry } from './source/entry.ts';
+import { ServiceError } from '../errors.ts';
+import { asByte, cannotImport, type SourceEntry } from './source/entry.ts';
 import type { Exported } from './transfer.ts';
 
 /** More than all headers of an entry have, and more zeros than any tar program writes at the end. */
@@ -21,16 +21,14 @@ class HeaderBytes {
   #start = 0;
   #passed = 0;
 
-  /** @throws OperatorError when there are more bytes than an archive can have */
+  /** @throws ServiceError when there are more bytes than an archive can have */
   push(chunk: Uint8Array): void {
     const wanted = chunk.subarray(Math.max(0, this.#start - this.#passed));
     this.#passed += chunk.length;
     if (wanted.length > 0) this.#held.push(wanted);
     this.#length += wanted.length;
     if (this.#length > MOST) {
-      throw new OperatorError(
-        `This is no tar archive, or a damaged one: ${MOST} bytes went by without an entry.`,
-      );
+      throw new ServiceError('not_an_archive');
     }
   }
 
@@ -122,7 +120,7 @@ const EXTRACT_OPTIONS = { highWaterMark: 64 * 1024, filenameEncoding: 'latin1' }
  * Reads the files and directories of an archive, in its order. Read each content before the next entry. `archive` is destroyed at the
  * end, also when the caller stops early.
  *
- * @throws OperatorError for an entry that is neither file nor directory, and for a damaged or truncated archive
+ * @throws ServiceError for an entry that is neither file nor directory, and for a damaged or truncated archive
  */
 export async function* readTar(archive: Readable): AsyncGenerator<SourceEntry> {
   const unpack = extract(EXTRACT_OPTIONS);
@@ -161,7 +159,7 @@ export async function* readTar(archive: Readable): AsyncGenerator<SourceEntry> {
       entry.resume();
     }
   } catch (error) {
-    throw error instanceof OperatorError ? error : await reason();
+    throw error instanceof ServiceError ? error : await reason();
   } finally {
     unpack.destroy();
     archive.destroy();
@@ -192,16 +190,13 @@ async function feed(archive: Readable, unpack: Extract, headerBytes: HeaderBytes
 function describe(header: ReadHeader, headers: Buffer): Omit<SourceEntry, 'content'> {
   const name = nameOf(header, headers);
   if (isZero(headers.subarray(0, BLOCK))) {
-    throw cannotImport(
-      name,
-      'it comes after the end of the archive. If these are several archives in one file, import each by itself.',
-    );
+    throw cannotImport(name, 'entry_after_end');
   }
   if (!/^\d{1,16}$/.test(header.pax?.size ?? '0') || !haveSizes(headers)) {
-    throw cannotImport(name, 'its size is not a number of bytes. Make the archive again.');
+    throw cannotImport(name, 'entry_size_invalid');
   }
   if (Object.keys(header.pax ?? {}).some((key) => key.startsWith('GNU.sparse.'))) {
-    throw cannotImport(name, 'it is stored as a sparse file. Make the archive without --sparse.');
+    throw cannotImport(name, 'entry_sparse');
   }
   const seconds = Number(header.pax?.mtime);
   const modified = Number.isFinite(seconds) ? new Date(seconds * 1000) : header.mtime;
@@ -210,7 +205,7 @@ function describe(header: ReadHeader, headers: Buffer): Omit<SourceEntry, 'conte
   if (header.type === 'directory' || header.type === 'file' || header.type === 'contiguous-file') {
     return { name, kind: isDirectory ? 'dir' : 'file', bytes: header.size, modified };
   }
-  throw cannotImport(name, REFUSED[header.type ?? 'unknown']);
+  throw cannotImport(name, UNSUPPORTED[header.type ?? 'unknown']);
 }
 
 /** Whether the size in the header of an entry, and in each of its extended headers, is a number: tar-stream reads `1e3` as 1, for example. */
@@ -232,24 +227,24 @@ function sizeIn(header: Buffer): number | undefined {
   return digits === undefined ? undefined : Number.parseInt(digits || '0', 8);
 }
 
-const ONLY = 'and a memory holds files and directories only';
-const REFUSED = {
-  symlink: `it is a symbolic link, ${ONLY}. Leave it out, or pack what it points to: tar --dereference.`,
-  link: `it is a hard link, ${ONLY}. Pack the file again instead: tar --hard-dereference.`,
-  'character-device': `it is a device, ${ONLY}. Leave it out.`,
-  'block-device': `it is a device, ${ONLY}. Leave it out.`,
-  fifo: `it is a named pipe, ${ONLY}. Leave it out.`,
-  unknown: `it is of a type that is not known here, ${ONLY}. Leave it out.`,
-};
+const UNSUPPORTED = {
+  symlink: 'entry_symlink',
+  link: 'entry_link',
+  'character-device': 'entry_device',
+  'block-device': 'entry_device',
+  fifo: 'entry_fifo',
+  unknown: 'entry_type_unknown',
+} as const;
 
 /** Decodes the name. tar-stream has already decoded that of an extended header, with U+FFFD for invalid UTF-8. */
 function nameOf({ name, pax }: ReadHeader, headers: Buffer): string {
   if (pax?.path) {
-    if (pax.path.includes('\uFFFD') && !headers.includes(`path=${pax.path}\n`)) throw notUtf8Name(pax.path);
+    if (pax.path.includes('\uFFFD') && !headers.includes(`path=${pax.path}\n`))
+      throw cannotImport(pax.path, 'entry_name_not_utf8');
     return pax.path;
   }
   const bytes = Buffer.from(name, 'latin1');
-  if (!isUtf8(bytes)) throw notUtf8Name(name.replace(/[^ -~]/g, asByte));
+  if (!isUtf8(bytes)) throw cannotImport(name.replace(/[^ -~]/g, asByte), 'entry_name_not_utf8');
   return bytes.toString();
 }
 
@@ -263,14 +258,12 @@ function isEnd(bytes: Buffer): boolean {
 }
 
 /** @param isArchive whether it was a valid archive up to the failure */
-function explained(failure: unknown, isArchive: boolean): OperatorError | ServiceError {
-  if (failure instanceof OperatorError || failure instanceof ServiceError) return failure;
+function explained(failure: unknown, isArchive: boolean): ServiceError {
+  if (failure instanceof ServiceError) return failure;
   const { code, message } = (failure ?? {}) as NodeJS.ErrnoException;
-  if (code !== undefined) return new OperatorError(`Cannot read the archive (${code}).`);
+  if (code !== undefined) return new ServiceError('archive_unreadable', code);
   if (isArchive && (failure === undefined || message === 'Unexpected end of data')) {
-    return new OperatorError('The archive is cut short: it has no end. Make or copy it again.');
+    return new ServiceError('archive_truncated');
   }
-  return new OperatorError(
-    'This is no tar archive, or a damaged one. If it is compressed, unpack it first: gunzip -c archive.tar.gz | memory-service import <tenant> -',
-  );
+  return new ServiceError('not_an_archive');
 }

@@ -154,7 +154,7 @@ export class Transfer {
         };
         await query(waitForReaderQuery, {});
         const row = (await query(findTenantQuery, { tenant })).rows[0];
-        if (row === undefined) throw new ServiceError('unknown_tenant', tenant);
+        if (row === undefined) throw new ServiceError('no_such_tenant', tenant);
         for await (const file of filesOf(query, tenant)) await write({ kind: 'file', ...file });
         let last: string | undefined;
         for await (const directory of directoriesOf(query, tenant)) {

@@ -1,4 +1,4 @@
-import { OperatorError, ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors.ts';
 import type { Database } from '../postgres/database.ts';
 import { newApiKey } from './api-key.ts';
 import {
@@ -67,7 +67,7 @@ export class Keys {
   async issue(purpose: KeyPurpose): Promise<{ key: string; id: string }> {
     const { key, hash, id } = newApiKey();
     if (await this.create({ ...purpose, hash, id })) return { key, id };
-    throw new ServiceError('unknown_tenant', String(purpose.tenant));
+    throw new ServiceError('no_such_tenant', String(purpose.tenant));
   }
 
   /** Stores a new key. Returns false when its tenant does not exist. */
@@ -113,13 +113,10 @@ export class Keys {
     return { keys: rows.slice(0, limit).map(({ position: _, ...row }) => row), next };
   }
 
-  /** @throws OperatorError when the key does not exist or is already revoked. */
+  /** @throws ServiceError when the key does not exist or is already revoked. */
   async revoke(id: string): Promise<void> {
     if ((await this.#database.query(revokeKeyQuery, { id })).count === 1) return;
-    throw new OperatorError(
-      `There is no key ${id}, or it is already revoked. See: memory-service keys list`,
-      { code: 'not_found' },
-    );
+    throw new ServiceError('no_such_key', id);
   }
 
   async noteUse(hashes: string[]): Promise<void> {

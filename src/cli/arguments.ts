@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { pathProblemText } from '../memory/messages.ts';
 import { type MemoryPath, parsePath } from '../memory/path.ts';
 import { TENANT_ID, TENANT_ID_RULE } from '../tenants/tenant-id.ts';
 
@@ -20,7 +21,7 @@ export function newTenantId(value: string): string {
 export function memoryPath(value: string): MemoryPath {
   const parsed = parsePath(value);
   if (parsed.ok) return parsed.path;
-  throw new InvalidArgumentError(parsed.refusal.replace(/^Error: /, ''));
+  throw new InvalidArgumentError(pathProblemText(parsed.problem));
 }
 
 export function percentage(value: string): number {

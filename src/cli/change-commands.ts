@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import type { Command } from 'commander';
-import { OperatorError } from '../errors.ts';
+import { hasReason, OperatorError } from '../errors.ts';
 import { createAt, deleteAt, replaceAt } from '../files/changes.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { memoryPath, tenantId } from './arguments.ts';
@@ -62,9 +62,9 @@ async function explainExisting(
   { transfer, tenant }: TenantSession,
   path: MemoryPath,
 ): Promise<never> {
-  if (!(error instanceof OperatorError) || error.problemCode !== 'precondition_failed') throw error;
+  if (!hasReason(error, 'path_exists')) throw error;
   if ((await transfer.find(tenant.id, path))?.kind !== 'file') throw error;
-  throw new OperatorError(`${error.message}. Add --force to replace it.`);
+  throw new OperatorError(`${error.message} Add --force to replace it.`);
 }
 
 function registerRm(program: Command, open: Open, io: Io): void {

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { OperatorError } from '../errors.ts';
+import { ServiceError } from '../errors.ts';
 import { parseTime } from '../history/time-text.ts';
 import { isVersionId } from '../history/version.ts';
 import { databaseTime } from '../postgres/clock.ts';
@@ -14,7 +14,7 @@ export function timeArgument(value: string): string {
     parseTime(value, new Date());
     return value;
   } catch (error) {
-    throw error instanceof OperatorError ? new InvalidArgumentError(error.message) : error;
+    throw error instanceof ServiceError ? new InvalidArgumentError(error.message) : error;
   }
 }
 

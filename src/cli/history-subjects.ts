@@ -14,8 +14,7 @@ const KINDS: ReadonlySet<string> = new Set(['operator', 'anonymous']);
 export async function checkActor(history: History, tenant: string, by: string): Promise<void> {
   if (KINDS.has(by) || (await hasVersion(history, tenant, { by }))) return;
   throw new OperatorError(
-    `No version of ${tenant} is by ${JSON.stringify(by)}. See who has changed it: memory-service log ${tenant}`,
-    { code: 'not_found' },
+    `${JSON.stringify(by)} has changed nothing in ${tenant}. See who has: memory-service log ${tenant}`,
   );
 }
 
@@ -28,8 +27,7 @@ export async function checkPath(
   if (path === ROOT || (await hasVersion(history, tenant, { path }))) return;
   if ((await transfer.find(tenant, path)) !== undefined) return;
   throw new OperatorError(
-    `No version of ${tenant} is at ${path} or below it. See: memory-service log ${tenant}`,
-    { code: 'not_found' },
+    `${tenant} has no version at ${path} or below it. See: memory-service log ${tenant}`,
   );
 }
 

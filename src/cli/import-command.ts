@@ -6,10 +6,11 @@ import { printable, type SourceEntry } from '../archive/source/entry.ts';
 import { readFolder } from '../archive/source/folder.ts';
 import { readTar } from '../archive/tar.ts';
 import type { AuditSubject } from '../audit/audit.ts';
-import { OperatorError } from '../errors.ts';
+import { OperatorError, ServiceError } from '../errors.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { amount } from '../util/amount.ts';
 import { memoryPath, tenantId } from './arguments.ts';
+import { explain } from './hints.ts';
 import { type Io, Progress, print } from './io.ts';
 import { operatorOrigin } from './operator.ts';
 import { audited, type Open } from './session.ts';
@@ -54,8 +55,8 @@ Examples:
             importFrom(session, source, options, io, note),
           );
         } catch (error) {
-          if (!(error instanceof OperatorError)) throw error;
-          throw new OperatorError(`${error.message}\nNothing was imported.`);
+          if (!(error instanceof ServiceError)) throw error;
+          throw new OperatorError(`${explain(error)}\nNothing was imported.`);
         }
       }),
     );

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { newApiKey } from '../auth/api-key.ts';
 import type { KeyRow } from '../auth/api-key-queries.ts';
 import { Keys, kindOfKey } from '../auth/api-keys.ts';
-import { existingTenant, Tenants } from '../tenants/tenants.ts';
+import { requireTenant } from '../tenants/tenants.ts';
 import { parseDuration } from '../util/duration.ts';
 import { tenantId } from './arguments.ts';
 import type { Io } from './io.ts';
@@ -116,7 +116,7 @@ Examples:
     .addHelpText('after', '\nExample:\n  memory-service keys list --tenant acme')
     .action(({ tenant, json }: { tenant?: string; json?: boolean }) =>
       withDatabase(open, async ({ database }) => {
-        if (tenant !== undefined) await existingTenant(new Tenants(database), tenant);
+        if (tenant !== undefined) await requireTenant(database, tenant);
         const rows = (await new Keys(database).list(tenant ?? null)).map(describe);
         if (json) return printJson(io.stdout, rows);
         printTable(

@@ -1,10 +1,10 @@
 import { Command, CommanderError } from 'commander';
-import { OperatorError } from '../errors.ts';
-import { StartError } from '../open-database.ts';
+import { OperatorError, ServiceError } from '../errors.ts';
 import { registerAuditCommand } from './audit-command.ts';
 import { firstSentence } from './completion.ts';
 import { registerCompletionCommand } from './completion-command.ts';
 import { registerExpireCommand } from './expire-command.ts';
+import { explain } from './hints.ts';
 import { registerHistoryCommands } from './history-commands.ts';
 import { type Io, ignoreClosedReaders } from './io.ts';
 import { registerKeyCommands } from './key-commands.ts';
@@ -45,9 +45,11 @@ export async function runProgram(args: string[], context: CliContext): Promise<n
   } catch (error) {
     // Commander has already printed the error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
-    if (!(error instanceof StartError || error instanceof OperatorError)) throw error;
+    const isExpected = error instanceof OperatorError || error instanceof ServiceError;
+    if (!isExpected) throw error;
     const { stderr } = context.io;
-    printLine(stderr, `memory-service: ${shown(stderr, error.message)}`);
+    const message = error instanceof ServiceError ? explain(error) : error.message;
+    printLine(stderr, `memory-service: ${shown(stderr, message)}`);
     return error instanceof OperatorError ? error.exitCode : FAILED;
   }
 }

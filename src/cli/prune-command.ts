@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { OperatorError } from '../errors.ts';
 import { pruneHistory } from '../history/pruning.ts';
 import { tenantDefaults } from '../tenants/effective-settings.ts';
-import { existingTenant, Tenants } from '../tenants/tenants.ts';
+import { requireTenant } from '../tenants/tenants.ts';
 import { amount } from '../util/amount.ts';
 import { tenantId } from './arguments.ts';
 import type { Io } from './io.ts';
@@ -22,7 +22,7 @@ export function registerPruneCommand(program: Command, open: Open, io: Io = proc
     .addHelpText('after', '\nExample:\n  memory-service history prune acme')
     .action((tenant: string | undefined, { json }: { json?: boolean }) =>
       withDatabase(open, async ({ config, database }) => {
-        if (tenant !== undefined) await existingTenant(new Tenants(database), tenant);
+        if (tenant !== undefined) await requireTenant(database, tenant);
         const pruned = await audited(database, 'pruneHistory', { tenant }, async (note) => {
           const done = await pruneHistory(database, { ...tenantDefaults(config), tenant });
           if (done === undefined)

@@ -17,8 +17,6 @@ export async function withDatabase<T>(
   const session = await open();
   try {
     return await work(session);
-  } catch (error) {
-    throw error instanceof ServiceError ? new OperatorError(error.message) : error;
   } finally {
     await session.database.close();
   }
@@ -60,6 +58,6 @@ export async function audited<T>(
 }
 
 function codeOf(error: unknown): string {
-  if (error instanceof OperatorError) return error.problemCode;
+  if (error instanceof OperatorError) return 'refused';
   return error instanceof ServiceError ? error.code : asDatabaseError(error).code;
 }

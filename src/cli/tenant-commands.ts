@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { existingTenant, noTenant, Tenants } from '../tenants/tenants.ts';
+import { ServiceError } from '../errors.ts';
+import { Tenants } from '../tenants/tenants.ts';
 import { amount } from '../util/amount.ts';
 import { tenantId } from './arguments.ts';
 import { confirm } from './confirm.ts';
@@ -8,6 +9,7 @@ import { printLine } from './output.ts';
 import { audited, type Open, withDatabase } from './session.ts';
 import { registerTenantCopyCommands } from './tenant-copy-commands.ts';
 import { registerTenantListCommand } from './tenant-list-command.ts';
+import { withTenant } from './tenant-session.ts';
 import { registerTenantCreateCommand, registerTenantSetCommand } from './tenant-settings-commands.ts';
 import { registerTenantShowCommand } from './tenant-show-command.ts';
 
@@ -42,7 +44,8 @@ function registerSuspend(tenants: Command, open: Open, io: Io): void {
             `${name}Tenant`,
             { tenant, details: { suspended: { new: suspended } } },
             async () => {
-              if (!(await new Tenants(database).suspend(tenant, suspended))) throw noTenant(tenant);
+              if (!(await new Tenants(database).suspend(tenant, suspended)))
+                throw new ServiceError('no_such_tenant', tenant);
             },
           );
           printLine(io.stdout, `${done} tenant ${tenant}. It takes effect within AUTH_CACHE_SECONDS.`);
@@ -59,16 +62,14 @@ function registerDelete(tenants: Command, open: Open, io: Io): void {
     .option('--yes', 'do not ask for confirmation')
     .addHelpText('after', '\nExample:\n  memory-service tenants delete acme --yes')
     .action((tenant: string, { yes }: { yes?: boolean }) =>
-      withDatabase(open, async ({ database }) => {
-        const all = new Tenants(database);
-        const { files, bytes } = await existingTenant(all, tenant);
+      withTenant(open, tenant, async ({ database, tenant: { files, bytes } }) => {
         if (!yes) {
           const what = `${amount(files, 'file')} (${amount(bytes, 'byte')})`;
           await confirm(io, `Permanently delete tenant ${tenant} with ${what}?`, 'Nothing was deleted.');
         }
         const erased = await audited(database, 'deleteTenant', { tenant }, async (note) => {
-          const rows = await all.delete(tenant);
-          if (rows === undefined) throw noTenant(tenant);
+          const rows = await new Tenants(database).delete(tenant);
+          if (rows === undefined) throw new ServiceError('no_such_tenant', tenant);
           note({ details: { ...rows } });
           return rows;
         });

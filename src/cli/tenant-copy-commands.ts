@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
-import { OperatorError } from '../errors.ts';
+import { ServiceError } from '../errors.ts';
 import type { Database } from '../postgres/database.ts';
 import { type Copied, copyTenant, renameTenant } from '../tenants/copy.ts';
-import { noTenant } from '../tenants/tenants.ts';
 import { amount } from '../util/amount.ts';
 import { newTenantId, tenantId } from './arguments.ts';
 import type { Io } from './io.ts';
@@ -61,9 +60,9 @@ export function registerTenantCopyCommands(tenants: Command, open: Open, io: Io)
 function expectCopied(outcome: Copied, from: string, to: string) {
   switch (outcome.kind) {
     case 'unknown_tenant':
-      throw noTenant(from);
+      throw new ServiceError('no_such_tenant', from);
     case 'exists':
-      throw new OperatorError(`Tenant ${to} already exists. Choose another ID, or delete it first.`);
+      throw new ServiceError('tenant_exists', to);
     case 'copied': {
       const { kind: _, ...copied } = outcome;
       return copied;

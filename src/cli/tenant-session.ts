@@ -1,11 +1,10 @@
 import { Transfer } from '../archive/transfer.ts';
 import type { Config } from '../config.ts';
-import { ServiceError } from '../errors.ts';
 import { History } from '../history/history.ts';
 import type { Database } from '../postgres/database.ts';
 import { tenantDefaults } from '../tenants/effective-settings.ts';
 import type { TenantRow } from '../tenants/queries.ts';
-import { Tenants } from '../tenants/tenants.ts';
+import { requireTenant } from '../tenants/tenants.ts';
 import { type Open, withDatabase } from './session.ts';
 
 export interface TenantSession {
@@ -19,7 +18,7 @@ export interface TenantSession {
 /**
  * Runs a command's work on the memory of a tenant, which may be suspended.
  *
- * @throws OperatorError when there is no such tenant.
+ * @throws ServiceError when there is no such tenant.
  */
 export function withTenant<T>(
   open: Open,
@@ -27,8 +26,7 @@ export function withTenant<T>(
   work: (session: TenantSession) => Promise<T>,
 ): Promise<T> {
   return withDatabase(open, async ({ config, database }) => {
-    const tenant = await new Tenants(database).find(id);
-    if (tenant === undefined) throw new ServiceError('unknown_tenant', id);
+    const tenant = await requireTenant(database, id);
     return work({
       config,
       database,

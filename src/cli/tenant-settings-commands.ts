@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { changedValues } from '../audit/audit.ts';
-import { OperatorError } from '../errors.ts';
+import { OperatorError, ServiceError } from '../errors.ts';
 import { ALL_SETTINGS, type Setting, type TenantSettings } from '../tenants/settings.ts';
-import { existingTenant, noTenant, Tenants } from '../tenants/tenants.ts';
+import { requireTenant, Tenants } from '../tenants/tenants.ts';
 import { amount } from '../util/amount.ts';
 import { snakeCase } from '../util/snake-case.ts';
 import { newTenantId, tenantId } from './arguments.ts';
@@ -101,7 +101,7 @@ Examples:
         const isNamed = ids.length > 0;
         // Look all of them up before changing the first, so that a typo in the last ID changes nothing.
         const chosen = isNamed
-          ? await Promise.all(ids.map((id) => existingTenant(all, id)))
+          ? await Promise.all(ids.map((id) => requireTenant(database, id)))
           : await selectTenants(database, config, options);
         if (chosen.length === 0)
           throw new OperatorError('No tenant matches. See: memory-service tenants list');
@@ -116,7 +116,7 @@ Examples:
         for (const { id, ...before } of chosen) {
           const details = changedValues(before, settings);
           await audited(database, 'updateTenant', { tenant: id, details }, async () => {
-            if (!(await all.set(id, settings))) throw noTenant(id);
+            if (!(await all.set(id, settings))) throw new ServiceError('no_such_tenant', id);
           });
         }
         const [first] = chosen;

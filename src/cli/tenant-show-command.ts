@@ -2,14 +2,15 @@ import type { Command } from 'commander';
 import { effectiveSettings } from '../tenants/effective-settings.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 import { ALL_SETTINGS, settingsFrom } from '../tenants/settings.ts';
-import { existingTenant, Tenants } from '../tenants/tenants.ts';
+import { Tenants } from '../tenants/tenants.ts';
 import { amount } from '../util/amount.ts';
 import { snakeCase } from '../util/snake-case.ts';
 import { tenantId } from './arguments.ts';
 import { DEFAULTS_NOTE } from './defaults.ts';
 import type { Io } from './io.ts';
 import { printJson, printLine, printTable, time } from './output.ts';
-import { type Open, withDatabase } from './session.ts';
+import type { Open } from './session.ts';
+import { withTenant } from './tenant-session.ts';
 
 /** `tenants show`. */
 export function registerTenantShowCommand(tenants: Command, open: Open, io: Io): void {
@@ -22,9 +23,8 @@ export function registerTenantShowCommand(tenants: Command, open: Open, io: Io):
     .option('--json', "print JSON: the tenant's own settings (null for none) and the effective ones")
     .addHelpText('after', '\nExample:\n  memory-service tenants show acme')
     .action((tenant: string, { json }: { json?: boolean }) =>
-      withDatabase(open, async ({ config, database }) => {
+      withTenant(open, tenant, async ({ config, database, tenant: row }) => {
         const all = new Tenants(database);
-        const row = await existingTenant(all, tenant);
         const lastActivityAt = time(await all.lastActivity(tenant));
         const answers = await all.countAnswers(tenant);
         if (json) {

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { percentOf } from '../tenants/effective-settings.ts';
 import { readTenants } from '../tenants/listing.ts';
 import type { TenantRow } from '../tenants/queries.ts';
-import { Tenants } from '../tenants/tenants.ts';
+import { requireTenant, Tenants } from '../tenants/tenants.ts';
 import { tenantUsage, type Used } from '../tenants/usage.ts';
 import { tenantId } from './arguments.ts';
 import { DEFAULTS_NOTE } from './defaults.ts';
@@ -26,8 +26,9 @@ export function registerUsageCommand(program: Command, open: Open, io: Io = proc
         if (tenant === undefined) {
           return showTotal(readTenants(database, config, { order: 'id' }), json ?? false, io);
         }
-        const tenants = new Tenants(database);
-        const { files, bytes, historyBytes, historyVersions } = await tenantUsage(tenants, config, tenant);
+        const row = await requireTenant(database, tenant);
+        const usage = await tenantUsage(new Tenants(database), config, row);
+        const { files, bytes, historyBytes, historyVersions } = usage;
         if (json) {
           return printJson(io.stdout, {
             ...{ tenants: 1, id: tenant, files: files.used, bytes: bytes.used },

@@ -1,23 +1,23 @@
 import { hash } from 'node:crypto';
 import type { Transfer } from '../archive/transfer.ts';
 import type { Config } from '../config.ts';
-import { OperatorError } from '../errors.ts';
+import { hasReason, ServiceError } from '../errors.ts';
 import type { MemoryContext } from '../memory/commands/command.ts';
 import { createFile } from '../memory/commands/create.ts';
+import { deletePath } from '../memory/commands/delete.ts';
 import { applyWritePolicy } from '../memory/commands/edit.ts';
-import { executeCommand } from '../memory/commands/index.ts';
-import { containsNul, deleted, missing } from '../memory/messages.ts';
+import { deleted } from '../memory/messages.ts';
 import type { Origin } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
-import { type MemoryResult, success } from '../memory/result.ts';
+import { success } from '../memory/result.ts';
+import type { PolicyRefusal, Refusal } from '../memory/store.ts';
 import type { Change } from '../memory/text.ts';
 import type { Database } from '../postgres/database.ts';
 import { loadSecretScanner } from '../secrets/load-scanner.ts';
 import { PostgresMemory } from '../store/memory-store.ts';
 import { effectiveSettings, tenantDefaults } from '../tenants/effective-settings.ts';
 import type { TenantRow } from '../tenants/queries.ts';
-import { noRoom } from '../tenants/tenants.ts';
-import { nothingAt } from './listing.ts';
+import { quotaExceeded } from '../tenants/tenants.ts';
 
 /** Where an operator changes files, and whom the history names. */
 export interface FileSession {
@@ -47,7 +47,7 @@ export function contentHash(content: string): string {
 /**
  * Creates a file, by the rules and limits of requests.
  *
- * @throws OperatorError `precondition_failed` when something is there; or when the file is refused.
+ * @throws ServiceError `precondition_failed` when something is there; or when the file is refused.
  */
 export function createAt(session: FileSession, path: MemoryPath, text: string): Promise<Written> {
   return changing(session, async (context) => {
@@ -56,9 +56,7 @@ export function createAt(session: FileSession, path: MemoryPath, text: string): 
     if (file.kind === 'created') {
       return { action: 'created', message: file.result.content, sha256: contentHash(file.content) };
     }
-    throw new OperatorError(plain(file.result), {
-      code: file.kind === 'exists' ? 'precondition_failed' : 'refused',
-    });
+    throw refusalOf(session.tenant.id, file);
   });
 }
 
@@ -66,7 +64,7 @@ export function createAt(session: FileSession, path: MemoryPath, text: string): 
  * Replaces the content of a file, by the rules and limits of requests.
  *
  * @returns undefined when there is no file
- * @throws OperatorError `precondition_failed` when the file is not as expected; or when the content is refused.
+ * @throws ServiceError `precondition_failed` when the file is not as expected; or when the content is refused.
  */
 export function replaceAt(
   session: FileSession,
@@ -77,27 +75,29 @@ export function replaceAt(
   const tenant = session.tenant.id;
   return changing(session, async (context) => {
     checkText(path, text);
-    let saved = { before: '', content: '' };
-    const edited = await context.store.edit(path, async (before) => {
-      if (!isAsExpected(before, expected)) throw changedSince(path);
+    const edited = await context.store.edit<PolicyRefusal | 'changed'>(path, (before) => {
+      if (!isAsExpected(before, expected)) return { refusal: 'changed' };
       const change = { content: text, start: 0, end: text.length };
       const describe = (written: Change) =>
         written.content === before
           ? `File unchanged at: ${path}. It had this content already.`
           : `File replaced successfully at: ${path}`;
-      const edit = await applyWritePolicy(path, before, change, describe, context);
-      if (edit.content !== undefined) saved = { before, content: edit.content };
-      return edit;
+      return applyWritePolicy(path, before, change, describe, context);
     });
-    if (edited.kind === 'missing') return undefined;
-    if (edited.kind === 'over_quota') throw noRoom(tenant, edited, 'new content');
-    if (edited.kind === 'refused') throw new OperatorError(plain(edited.result));
-    const { before, content } = saved;
-    return {
-      action: content === before ? 'unchanged' : 'replaced',
-      message: edited.result.content,
-      sha256: contentHash(content),
-    };
+    switch (edited.kind) {
+      case 'edited': {
+        const action = edited.content === edited.before ? 'unchanged' : 'replaced';
+        return { action, message: edited.result.content, sha256: contentHash(edited.content) };
+      }
+      case 'missing':
+        return undefined;
+      case 'refused':
+        throw edited.refusal === 'changed'
+          ? new ServiceError('changed_since_read', path)
+          : refusalOf(tenant, edited.refusal);
+      case 'over_quota':
+        throw refusalOf(tenant, edited);
+    }
   });
 }
 
@@ -105,32 +105,31 @@ export function replaceAt(
  * Deletes a file, or with `recursive` a directory and everything below it.
  *
  * @returns the message
- * @throws OperatorError when there is nothing, a directory without `recursive`, or something else than expected.
+ * @throws ServiceError when there is nothing, a directory without `recursive`, or something else than expected.
  */
 export function deleteAt(
   session: FileSession,
   path: MemoryPath,
   { recursive, expected }: { recursive: boolean; expected: Expected },
 ): Promise<string> {
+  const tenant = session.tenant.id;
   return changing(session, async (context) => {
-    if (!recursive && (await session.transfer.find(session.tenant.id, path))?.kind === 'dir') {
-      throw new OperatorError(
-        `${path} is a directory. Add --recursive to delete it and everything below it.`,
-      );
+    if (!recursive && (await session.transfer.find(tenant, path))?.kind === 'dir') {
+      throw new ServiceError('directory_not_recursive', path);
     }
     if (expected === 'anything') {
-      const result = await executeCommand({ command: 'delete', path }, context);
-      if (!result.isError) return result.content;
-      throw new OperatorError(plain(result), {
-        code: result.content === missing(path) ? 'not_found' : 'refused',
-      });
+      const outcome = await deletePath(path, context);
+      if (outcome.kind === 'deleted') return outcome.result.content;
+      throw outcome.kind === 'root'
+        ? new ServiceError('cannot_delete_root')
+        : new ServiceError('nothing_at', tenant, path);
     }
-    const result = success(deleted(path));
+    const answer = success(deleted(path));
     const isExpected = (content: string) => isAsExpected(content, expected);
-    const { kind } = await context.store.deleteIf(path, isExpected, result);
-    if (kind === 'missing') throw nothingAt(session.tenant.id, path);
-    if (kind === 'changed') throw changedSince(path);
-    return result.content;
+    const { kind } = await context.store.deleteIf(path, isExpected, answer);
+    if (kind === 'missing') throw new ServiceError('nothing_at', tenant, path);
+    if (kind === 'changed') throw new ServiceError('changed_since_read', path);
+    return answer.content;
   });
 }
 
@@ -138,19 +137,25 @@ function isAsExpected(content: string, expected: Expected): boolean {
   return expected === 'anything' || expected.sha256.includes(contentHash(content));
 }
 
-function changedSince(path: MemoryPath): OperatorError {
-  return new OperatorError(`${path} has changed since it was read. Read it again.`, {
-    code: 'precondition_failed',
-  });
-}
-
 function checkText(path: MemoryPath, text: string): void {
-  if (text.includes('\0')) throw new OperatorError(`The content of ${path} ${containsNul}.`);
+  if (text.includes('\0')) throw new ServiceError('content_has_nul', path);
 }
 
-/** A result for the model as one for an operator. */
-function plain({ content }: MemoryResult): string {
-  return content.replace(/^Error: /, '');
+/** What the domain refuses, as an error for an operator. */
+function refusalOf(tenant: string, refusal: Refusal): ServiceError {
+  switch (refusal.kind) {
+    case 'exists':
+      return new ServiceError('path_exists', tenant, refusal.path);
+    case 'not_a_directory':
+      return new ServiceError('not_a_directory', refusal.path);
+    case 'file_too_large':
+      return new ServiceError('file_too_large', refusal.path, refusal.maxBytes);
+    case 'secrets_in_content':
+    case 'secret_in_path':
+      return new ServiceError(refusal.kind, refusal.kinds);
+    case 'over_quota':
+      return quotaExceeded(tenant, refusal, 'change');
+  }
 }
 
 /** Runs one change of a tenant's memory under its limits and its policy on secrets. */
@@ -174,6 +179,9 @@ async function changing<T>(
       createExisting: 'error',
       language: 'en',
     });
+  } catch (error) {
+    // To an agent, a tenant that does not exist is a matter of permission. Here it is what the request names.
+    throw hasReason(error, 'unknown_tenant') ? new ServiceError('no_such_tenant', tenant.id) : error;
   } finally {
     await memory.close();
   }

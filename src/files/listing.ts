@@ -1,9 +1,8 @@
 import type { ListedRow, Transfer } from '../archive/transfer.ts';
-import { OperatorError } from '../errors.ts';
+import { ServiceError } from '../errors.ts';
 import type { History } from '../history/history.ts';
 import { findAt, redactedAt, type TreeRow, treeAt, treePageAt } from '../history/past.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
-import { amount } from '../util/amount.ts';
 
 /** An entry of a listing. Files of the past tell which version they were. */
 export interface ListedEntry extends ListedRow {
@@ -21,7 +20,7 @@ export interface PageOfPaths {
  * Lists a page of what is at a path and below it, or was there at a time, without the root, which always exists. The time of a past
  * entry is that of the change that made it as it was.
  *
- * @throws OperatorError when there is nothing
+ * @throws ServiceError when there is nothing
  */
 export async function listPage(
   { transfer, history }: { transfer: Transfer; history: History },
@@ -36,7 +35,9 @@ export async function listPage(
       ? (await transfer.page(tenant, path, page)).map((row) => ({ ...row, versionId: null, memoryId: null }))
       : (await treePageAt(history, tenant, path, at, page)).map(entryOf);
   if (entries.length === 0 && path !== ROOT && after === '') {
-    throw at === undefined ? nothingAt(tenant, path) : await nothingThen(history, tenant, path, at);
+    throw at === undefined
+      ? new ServiceError('nothing_at', tenant, path)
+      : await nothingThen(history, tenant, path, at);
   }
   return entries;
 }
@@ -47,7 +48,7 @@ export async function* listed(
   tenant: string,
   path: MemoryPath,
 ): AsyncGenerator<ListedRow> {
-  const rows = orError(transfer.list(tenant, path), path, () => nothingAt(tenant, path));
+  const rows = orError(transfer.list(tenant, path), path, () => new ServiceError('nothing_at', tenant, path));
   for await (const row of rows) if (row.path !== ROOT) yield row;
 }
 
@@ -65,7 +66,7 @@ export async function* listedAt(
 async function* orError<Row>(
   rows: AsyncIterable<Row>,
   path: MemoryPath,
-  error: () => OperatorError | Promise<OperatorError>,
+  error: () => ServiceError | Promise<ServiceError>,
 ): AsyncGenerator<Row> {
   // The root always exists, but the past has no row for it, and the present none before the first write.
   let found = path === ROOT;
@@ -87,17 +88,15 @@ function entryOf(row: TreeRow): ListedEntry {
   };
 }
 
-/** @throws OperatorError when there is no file */
+/** @throws ServiceError when there is no file */
 export async function contentOf(transfer: Transfer, tenant: string, path: MemoryPath): Promise<string> {
   const found = await transfer.find(tenant, path);
   if (found?.kind === 'file') return found.content;
-  if (found !== undefined || path === ROOT) {
-    throw new OperatorError(`${path} is a directory. List it with: memory-service ls ${tenant} ${path}`);
-  }
-  throw nothingAt(tenant, path);
+  const isDirectory = found !== undefined || path === ROOT;
+  throw new ServiceError(isDirectory ? 'is_directory' : 'nothing_at', tenant, path);
 }
 
-/** @throws OperatorError when there was no file */
+/** @throws ServiceError when there was no file */
 export async function contentAt(
   history: History,
   tenant: string,
@@ -106,18 +105,8 @@ export async function contentAt(
 ): Promise<string> {
   const found = await findAt(history, tenant, path, at);
   if (found.kind === 'file') return found.content;
-  if (found.kind === 'dir') {
-    throw new OperatorError(
-      `${path} was a directory. List it with: memory-service ls ${tenant} ${path} --at ${at}`,
-    );
-  }
+  if (found.kind === 'dir') throw new ServiceError('was_directory', tenant, path, at);
   throw await nothingThen(history, tenant, path, at);
-}
-
-export function nothingAt(tenant: string, path: MemoryPath): OperatorError {
-  return new OperatorError(`There is nothing at ${path}. See: memory-service ls ${tenant}`, {
-    code: 'not_found',
-  });
 }
 
 /** The error for a path at which nothing is known to have been. A redacted file has no path, so it may have been there. */
@@ -126,12 +115,7 @@ async function nothingThen(
   tenant: string,
   path: MemoryPath,
   at: string,
-): Promise<OperatorError> {
+): Promise<ServiceError> {
   const redacted = (await redactedAt(history, tenant, at)).length;
-  const maybe =
-    redacted === 0 ? '' : `, or it was redacted since, as ${amount(redacted, 'file')} of that time`;
-  return new OperatorError(
-    `There was nothing at ${path}${maybe}. See: memory-service ls ${tenant} --at ${at}`,
-    { code: 'not_found' },
-  );
+  return new ServiceError('nothing_at_time', tenant, path, at, redacted);
 }

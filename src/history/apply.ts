@@ -8,7 +8,7 @@ import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { time } from '../postgres/time-column.ts';
 import { findTenantQuery, lockTenantQuery } from '../tenants/queries.ts';
 import { refuseArchived } from '../tenants/stores.ts';
-import { noRoom } from '../tenants/tenants.ts';
+import { quotaExceeded } from '../tenants/tenants.ts';
 import { amount } from '../util/amount.ts';
 import { type DirectoryTargets, type Plan, planTree, type Target } from './plan.ts';
 
@@ -145,7 +145,7 @@ export function changeTenant<T>(
   return database.transaction(
     async (query) => {
       const { rows } = await query(dryRun ? findTenantQuery : lockTenantQuery, { tenant });
-      if (rows.length === 0) throw new ServiceError('unknown_tenant', tenant);
+      if (rows.length === 0) throw new ServiceError('no_such_tenant', tenant);
       await refuseArchived(query, tenant);
       return work(query);
     },
@@ -188,7 +188,7 @@ export async function planChange(
 /**
  * Makes a planned change in the caller's transaction, or for a dry run only checks that there is room.
  *
- * @throws OperatorError when the result would exceed the tenant's quota.
+ * @throws ServiceError when the result would exceed the tenant's quota.
  */
 export async function apply(
   query: QueryExecutor,
@@ -222,7 +222,7 @@ export async function apply(
             origin: storedOrigin(origin),
           })
         ).rows[0]?.data;
-    if (exceeded) throw noRoom(tenant, { kind: 'over_quota', ...exceeded }, verb);
+    if (exceeded) throw quotaExceeded(tenant, { kind: 'over_quota', ...exceeded }, verb);
   }
   const files = targets.flatMap((target) => changeOf(target)).sort(byPath);
   return { files, directoriesMade: made, directoriesRemoved: removed };

@@ -1,4 +1,4 @@
-import { OperatorError } from '../errors.ts';
+import { ServiceError } from '../errors.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { defineQuery } from '../postgres/query.ts';
 import type { History } from './history.ts';
@@ -67,7 +67,7 @@ async function changeBy(history: History, tenant: string, version: Version): Pro
 /**
  * What a version changed, or the difference of two versions, of one file or two.
  *
- * @throws OperatorError when there is no such version
+ * @throws ServiceError when there is no such version
  */
 export async function* betweenVersions(
   history: History,
@@ -94,8 +94,7 @@ function changeFrom(old: Version, now: Version): FileDiff {
  * that replaced another at its path counts as a change of that.
  *
  * @param to by default now
- * @throws HistoryIncomplete when one of the times is before the history is complete
- * @throws OperatorError when there is nothing at the path at either time
+ * @throws ServiceError when one of the times is before the history is complete, or there is nothing at the path at either time
  */
 export async function* changesBetween(
   history: History,
@@ -140,5 +139,5 @@ async function checkExists(
   times: string[],
 ): Promise<void> {
   for (const at of times) if ((await findAt(history, tenant, path, at)).kind !== 'missing') return;
-  throw new OperatorError(`There is nothing at ${path} at either time.`, { code: 'not_found' });
+  throw new ServiceError('nothing_at_either_time', path);
 }

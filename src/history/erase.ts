@@ -1,4 +1,4 @@
-import { OperatorError } from '../errors.ts';
+import { ServiceError } from '../errors.ts';
 import { answerRedacted } from '../memory/messages.ts';
 import { type Origin, storedActor } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
@@ -7,7 +7,7 @@ import { defineQuery } from '../postgres/query.ts';
 import { time } from '../postgres/time-column.ts';
 import { batches } from '../util/batches.ts';
 import type { History } from './history.ts';
-import { isFullVersionId, noVersion, type Version } from './version.ts';
+import { isFullVersionId, type Version } from './version.ts';
 
 interface EraseRow {
   outcome: 'missing' | 'live' | 'redacted';
@@ -86,7 +86,7 @@ export interface ErasedVersion {
  * Removes path and content of a superseded version for good, and all stored results of the tenant: any of them may quote a part of the
  * content. When that is cut short, erase the version again.
  *
- * @throws OperatorError when there is no such version, or a live file has it or its content
+ * @throws ServiceError when there is no such version, or a live file has it or its content
  */
 export async function eraseVersion(
   database: Database,
@@ -98,19 +98,11 @@ export async function eraseVersion(
   const row = isFullVersionId(version)
     ? (await database.query(eraseVersionQuery, params)).rows[0]
     : undefined;
-  if (row?.outcome === 'live') throw stillLive(version, row.head);
-  if (row?.outcome !== 'redacted' || row.redactedAt === null) throw noVersion(tenant, version);
+  if (row?.outcome === 'live') throw new ServiceError('version_is_live', version, row.head);
+  if (row?.outcome !== 'redacted' || row.redactedAt === null)
+    throw new ServiceError('no_such_version', tenant, version);
   const answers = await eraseResults(database, tenant, row.redactedAt);
   return { versions: row.versions, samePath: row.samePath, answers };
-}
-
-/** The error for a version whose content a live file has. */
-export function stillLive(version: string, head: string | null): OperatorError {
-  return new OperatorError(
-    head === version
-      ? `The version ${version} is the live file. Edit or delete the file first, then redact this version.`
-      : `The version ${version} has the content of a live file, whose version is ${head}. Edit or delete that file first, then redact this version.`,
-  );
 }
 
 /**
@@ -118,7 +110,7 @@ export function stillLive(version: string, head: string | null): OperatorError {
  * directories that held files go when the files' versions are erased; this is for those that held none.
  *
  * @returns how many were erased: a directory that was there twice counts twice
- * @throws OperatorError when there was no such directory, something is at the path, or a version that was there is still kept
+ * @throws ServiceError when there was no such directory, something is at the path, or a version that was there is still kept
  */
 export async function eraseDirectories(
   database: Database,
@@ -143,16 +135,10 @@ export async function countErasableDirectories(
 
 async function callEraseDirectories(database: Database, tenant: string, path: MemoryPath, dryRun: boolean) {
   const row = (await database.query(eraseDirectoriesQuery, { tenant, path, dryRun })).rows[0];
-  if (row?.outcome === 'live') {
-    throw new OperatorError(`${path} is there. Delete or rename it first, then redact its name.`);
-  }
-  if (row?.outcome === 'kept') {
-    throw new OperatorError(
-      `The version ${row.version} was at ${path} or below it. Redact the versions of the files there first.`,
-    );
-  }
+  if (row?.outcome === 'live') throw new ServiceError('directory_exists', path);
+  if (row?.outcome === 'kept') throw new ServiceError('directory_has_versions', path, row.version);
   if (row?.outcome !== 'redacted' || row.redactedAt === null) {
-    throw new OperatorError(`The tenant ${tenant} has had no directory ${path}.`, { code: 'not_found' });
+    throw new ServiceError('no_such_directory', tenant, path);
   }
   return { directories: row.directories, redactedAt: row.redactedAt };
 }
@@ -197,7 +183,7 @@ export interface ErasurePreview {
  * Says what erasing a version would remove, and which versions may hold the same text or path and stay. Reads the tenant's whole
  * history, page by page.
  *
- * @throws OperatorError when there is no such version, or the live file has it or its content
+ * @throws ServiceError when there is no such version, or the live file has it or its content
  */
 export async function previewErasure(history: History, tenant: string, id: string): Promise<ErasurePreview> {
   const { version, content } = await history.existing(tenant, id);
@@ -205,7 +191,7 @@ export async function previewErasure(history: History, tenant: string, id: strin
   const redacted: Version[] = [];
   for await (const each of history.versions(tenant)) {
     if (!isErasedWith(each, version)) continue;
-    if (isHead(each)) throw stillLive(id, each.id);
+    if (isHead(each)) throw new ServiceError('version_is_live', id, each.id);
     redacted.push(each);
   }
   const lines = linesOf(content ?? '');

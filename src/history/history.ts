@@ -1,3 +1,4 @@
+import { ServiceError } from '../errors.ts';
 import type { Database } from '../postgres/database.ts';
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import {
@@ -7,7 +8,6 @@ import {
   isBy,
   isFullVersionId,
   LAST_ID,
-  noVersion,
   type Version,
   type VersionRow,
   versionOf,
@@ -129,28 +129,21 @@ export class History {
   /**
    * A version with its content, which is null for a deleted or redacted one.
    *
-   * @throws OperatorError when there is no such version.
+   * @throws ServiceError when there is no such version.
    */
   async existing(tenant: string, id: string): Promise<{ version: Version; content: string | null }> {
-    const found = await this.find(tenant, id);
-    if (found === undefined) throw noVersion(tenant, id);
-    return found;
+    const version = await this.existingVersion(tenant, id);
+    return { version, content: await this.content(tenant, version) };
   }
 
-  /** A version with its content, which is null for a deleted or redacted one; undefined when there is no such version. */
-  async find(tenant: string, id: string): Promise<{ version: Version; content: string | null } | undefined> {
-    const version = await this.findVersion(tenant, id);
-    return version && { version, content: await this.content(tenant, version) };
-  }
-
-  /** @throws OperatorError when there is no such version. */
+  /** @throws ServiceError when there is no such version. */
   async existingVersion(tenant: string, id: string): Promise<Version> {
-    const version = await this.findVersion(tenant, id);
-    if (version === undefined) throw noVersion(tenant, id);
+    const version = await this.find(tenant, id);
+    if (version === undefined) throw new ServiceError('no_such_version', tenant, id);
     return version;
   }
 
-  async findVersion(tenant: string, id: string): Promise<Version | undefined> {
+  async find(tenant: string, id: string): Promise<Version | undefined> {
     const [row] = isFullVersionId(id) ? (await this.query(findVersionQuery, { tenant, id })).rows : [];
     return row && versionOf(row);
   }

@@ -1,4 +1,4 @@
-import { OperatorError } from '../errors.ts';
+import { ServiceError } from '../errors.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { time } from '../postgres/time-column.ts';
@@ -21,19 +21,15 @@ WHERE id = $1 AND history_since > $2::text::timestamptz AND created_at <= $2::te
 `,
 );
 
-/** What was asked for may have been at that time, but the history does not go back so far. */
-export class HistoryIncomplete extends OperatorError {
-  constructor(tenant: string, since: string) {
-    super(`The history of ${tenant} is complete since ${shownTime(since)} only. Ask for a later time.`, {
-      code: 'history_incomplete',
-    });
-  }
+/** What was asked for may have been at that time, but the history does not reach back that far. */
+export function historyIncomplete(tenant: string, since: string): ServiceError {
+  return new ServiceError('history_incomplete', tenant, shownTime(since));
 }
 
-/** @throws HistoryIncomplete when a file that there was at `at` may be missing in the history. */
+/** @throws ServiceError when a file that there was at `at` may be missing in the history. */
 export async function checkComplete(query: QueryExecutor, tenant: string, at: string): Promise<void> {
   const [gap] = (await query(findGapQuery, { tenant, at })).rows;
-  if (gap !== undefined) throw new HistoryIncomplete(tenant, gap.since);
+  if (gap !== undefined) throw historyIncomplete(tenant, gap.since);
 }
 
 /**
@@ -70,7 +66,7 @@ export type FoundAt =
 /**
  * What was at a path at a time.
  *
- * @throws HistoryIncomplete when nothing is known to have been there, at a time before the history is complete
+ * @throws ServiceError when nothing is known to have been there, at a time before the history is complete
  */
 export async function findAt(
   history: History,
@@ -129,7 +125,7 @@ ORDER BY t.path LIMIT $5::integer
  * What was at a path and below it at a time, files and directories, without the root, in the order of the paths, read page by page.
  * Redacted files have no path, so they are left out: see `redactedAt`.
  *
- * @throws HistoryIncomplete for a time before the history is complete
+ * @throws ServiceError for a time before the history is complete
  */
 export async function* treeAt(
   history: History,

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { OperatorError } from '../errors.ts';
+import { ServiceError } from '../errors.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
+
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { time } from '../postgres/time-column.ts';
+
 import {
   apply,
   type ChangeOptions,
@@ -14,7 +16,7 @@ import {
   readTimes,
 } from './apply.ts';
 import { History } from './history.ts';
-import { checkComplete, HistoryIncomplete } from './past.ts';
+import { checkComplete, historyIncomplete } from './past.ts';
 import type { DirectoryTargets, PlannedFile, Target } from './plan.ts';
 import { AFTER, COVERS } from './version.ts';
 
@@ -112,8 +114,7 @@ const NO_DIRECTORIES = { wanted: new Set<MemoryPath>(), unwanted: new Set<Memory
  * Makes a path, a file or a directory with all below it, what it was at a time: the files that are there now or were there then, and
  * the directories. Files that were or have gone elsewhere move back. All or nothing; the tenant's writers wait meanwhile unless it is a dry run, readers do not.
  *
- * @throws HistoryIncomplete for a time before the history is complete
- * @throws OperatorError when something is in the way, was redacted, or would exceed the quota. `DatabaseError` otherwise.
+ * @throws ServiceError for a time before the history is complete, and when something is in the way, was redacted, or would exceed the quota
  */
 export function restoreAt(
   database: Database,
@@ -124,21 +125,18 @@ export function restoreAt(
   return changeTenant(database, tenant, options, async (query) => {
     const { time, from } = await readTimes(query, tenant, at);
     // Nothing was there before the tenant was. To restore that would delete everything, which nobody means by a time that is too early.
-    if (from !== time) throw new HistoryIncomplete(tenant, from);
+    if (from !== time) throw historyIncomplete(tenant, from);
     const targets = await filesAt(query, tenant, path, time);
     const { rows } = await query(listDirectoriesQuery, { tenant, path, at: time });
     const isKnown = rows.some(({ isThere, wasThere }) => isThere || wasThere);
     if (targets.length === 0 && !isKnown && path !== ROOT) {
-      throw new OperatorError(`There is nothing at ${path}, and there was nothing then.`, {
-        code: 'not_found',
-      });
+      throw new ServiceError('nothing_to_restore', path);
     }
     const directories = {
       wanted: new Set(rows.filter(({ wasThere }) => wasThere).map((row) => row.path)),
       unwanted: new Set(rows.filter(({ isThere, wasThere }) => isThere && !wasThere).map((row) => row.path)),
     };
-    const hint = 'Restore a directory that both are in, or move what is there now out of the way.';
-    return restore(query, tenant, targets, directories, options, hint);
+    return restore(query, tenant, targets, directories, options, null);
   });
 }
 
@@ -147,7 +145,7 @@ export function restoreAt(
  * back. With a path, the version's content comes to that path, and nothing else changes: the file itself if it is there or deleted,
  * and otherwise a copy, which is a new file.
  *
- * @throws OperatorError when there is no such version, it has no content, something else is at the path, or the quota would be exceeded
+ * @throws ServiceError when there is no such version, it has no content, something else is at the path, or the quota would be exceeded
  */
 export function restoreVersion(
   database: Database,
@@ -157,11 +155,9 @@ export function restoreVersion(
 ): Promise<Changes> {
   return changeTenant(database, tenant, options, async (query) => {
     const version = await new History({ query }).existingVersion(tenant, given);
-    if (version.redactedAt !== null) throw neededButRedacted(version.id);
+    if (version.redactedAt !== null) throw new ServiceError('version_redacted', version.id);
     if (version.contentSha256 === null) {
-      throw new OperatorError(
-        `The version ${version.id} is a deletion, which has no content. Restore an earlier one.`,
-      );
+      throw new ServiceError('version_is_deletion', version.id);
     }
     const [head] = (await query(findHeadsQuery, { tenant, memoryIds: [version.memoryId] })).rows;
     const past = {
@@ -173,8 +169,7 @@ export function restoreVersion(
     const target = isCopy
       ? { memoryId: randomUUID(), now: null, past }
       : { memoryId: version.memoryId, now: head === undefined ? null : fileOf(head), past };
-    const hint = `Give another path: memory-service restore ${tenant} PATH --version ${version.id}`;
-    return restore(query, tenant, [target], NO_DIRECTORIES, options, hint);
+    return restore(query, tenant, [target], NO_DIRECTORIES, options, version.id);
   });
 }
 
@@ -185,7 +180,7 @@ async function restore(
   targets: readonly Target[],
   directories: DirectoryTargets,
   options: ChangeOptions,
-  hint: string,
+  version: string | null,
 ): Promise<Changes> {
   const plan = await planChange(query, tenant, targets.filter(isChange), directories);
   const [file] = plan.blockedTargets;
@@ -193,9 +188,8 @@ async function restore(
   const blocked =
     file === undefined ? directory : { path: file.target.past?.path, blockedBy: file.blockedBy };
   if (blocked !== undefined) {
-    throw new OperatorError(
-      `${blocked.path} cannot come back: something else is at ${blocked.blockedBy} now. ${hint}`,
-    );
+    const { path = blocked.blockedBy, blockedBy } = blocked;
+    throw new ServiceError('cannot_restore', tenant, version, path, blockedBy);
   }
   return apply(query, tenant, plan, options, 'restore');
 }
@@ -236,14 +230,8 @@ async function filesAt(
   }));
 }
 
-/** @throws OperatorError when the version is redacted. */
+/** @throws ServiceError when the version is redacted. */
 function fileOf({ versionId, path, sha256 }: VersionState): PlannedFile {
-  if (path === null || sha256 === null) throw neededButRedacted(versionId);
+  if (path === null || sha256 === null) throw new ServiceError('version_redacted', versionId);
   return { path, versionId, sha256 };
-}
-
-function neededButRedacted(version: string): OperatorError {
-  return new OperatorError(
-    `The version ${version} is needed, and was redacted. Restore another time, or a path without it.`,
-  );
 }

@@ -38,8 +38,7 @@ export interface Reverted extends Changes {
  * removed come back. All at once; the tenant's writers wait meanwhile unless it is a dry run, readers do not.
  *
  * @param what.by as in the filter of versions (`VersionFilter`)
- * @throws HistoryIncomplete for a time before the history is complete
- * @throws OperatorError when the result would exceed the quota. `DatabaseError` otherwise.
+ * @throws ServiceError for a time before the history is complete, and when the result would exceed the quota
  */
 export function revert(
   database: Database,

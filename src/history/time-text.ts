@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { OperatorError } from '../errors.ts';
+import { ServiceError } from '../errors.ts';
 import { parseDuration } from '../util/duration.ts';
 
 const DATE_TIME = z.iso.datetime({ offset: true, local: true });
@@ -15,7 +15,7 @@ const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
  * A time as an operator gives it, in UTC with microseconds (`2026-11-22T09:30:00.123456Z`): ISO 8601, where a date alone is its first
  * moment and no offset means UTC, or a duration back from `now`. A time in the future is one: nothing has changed there yet.
  *
- * @throws OperatorError for another text; its message says what is accepted
+ * @throws ServiceError for another text; its message says what is accepted
  */
 export function parseTime(text: string, now: Date): string {
   const duration = parseDuration(text);
@@ -23,7 +23,8 @@ export function parseTime(text: string, now: Date): string {
   if (z.iso.date().safeParse(text).success) return written(text, Date.parse(`${text}T00:00:00Z`));
   const digits = FRACTION.exec(text)?.groups?.digits ?? '';
   const withSeconds = text.replace(HOUR_AND_MINUTE, '$&:00');
-  if (!DATE_TIME.safeParse(withSeconds).success || digits.length > 6) throw notATime(text);
+  if (!DATE_TIME.safeParse(withSeconds).success || digits.length > 6)
+    throw new ServiceError('invalid_time', text);
   // JavaScript's times have milliseconds only.
   const seconds = withSeconds.replace(FRACTION, '');
   return written(text, Date.parse(OFFSET.test(seconds) ? seconds : `${seconds}Z`), digits);
@@ -35,15 +36,7 @@ export function shownTime(time: string): string {
 }
 
 function written(text: string, ms: number, digits?: string): string {
-  if (!(ms >= FIRST_MS && ms <= LAST_MS)) throw notATime(text);
+  if (!(ms >= FIRST_MS && ms <= LAST_MS)) throw new ServiceError('invalid_time', text);
   const iso = new Date(ms).toISOString();
   return digits === undefined ? iso.replace('Z', '000Z') : `${iso.slice(0, 19)}.${digits.padEnd(6, '0')}Z`;
-}
-
-function notATime(text: string): OperatorError {
-  return new OperatorError(
-    `${JSON.stringify(text)} is not a time. Give ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z, 2026-11-22T09:30:00.123456+01:00; ` +
-      'without an offset, it is UTC) or how long ago (30s, 90m, 2h, 3d, 1w).',
-    { code: 'invalid_parameter' },
-  );
 }

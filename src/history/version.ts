@@ -1,4 +1,4 @@
-import { OperatorError } from '../errors.ts';
+import { ServiceError } from '../errors.ts';
 import { type Actor, actorOf, type Origin } from '../memory/origin.ts';
 import type { Database } from '../postgres/database.ts';
 import { defineQuery } from '../postgres/query.ts';
@@ -134,7 +134,7 @@ export function isVersionId(text: string): boolean {
  * Finds the ID of a version by its start, as an operator may give it (`isVersionId`).
  *
  * @returns a full ID as it is, in lower case, whether there is such a version or not
- * @throws OperatorError when no version or several have an ID that starts so
+ * @throws ServiceError when no version or several have an ID that starts so
  */
 export async function fullVersionId(database: Database, tenant: string, start: string): Promise<string> {
   const digits = start.toLowerCase().replaceAll('-', '');
@@ -142,18 +142,8 @@ export async function fullVersionId(database: Database, tenant: string, start: s
   const [first, last] = [digits.padEnd(32, '0'), digits.padEnd(32, 'f')];
   const { rows } = await database.query(listVersionIdsQuery, { tenant, first, last, limit: LISTED + 1 });
   const [only] = rows;
-  if (only === undefined) throw noVersion(tenant, start);
+  if (only === undefined) throw new ServiceError('no_such_version', tenant, start);
   if (rows.length === 1) return only.id;
-  const listed = rows.slice(0, LISTED).map(({ id }) => `\n  ${id}`);
-  const more = rows.length > LISTED ? '\n  …' : '';
-  throw new OperatorError(
-    `Several versions of ${tenant} have an ID that starts with ${start}:${listed.join('')}${more}`,
-  );
-}
-
-/** The error for a version that does not exist. */
-export function noVersion(tenant: string, id: string): OperatorError {
-  return new OperatorError(`There is no version ${id} of ${tenant}. See: memory-service log ${tenant}`, {
-    code: 'not_found',
-  });
+  const listed = rows.slice(0, LISTED).map(({ id }) => id);
+  throw new ServiceError('ambiguous_version', tenant, start, listed, rows.length > LISTED);
 }

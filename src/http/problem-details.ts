@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { OperatorError, ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors.ts';
 import { commonHeaders } from './access-log.ts';
 
 declare module 'fastify' {
@@ -36,7 +36,6 @@ export const TITLES: Readonly<Record<number, string | undefined>> = {
 const FASTIFY_ERRORS: Readonly<
   Record<string, (request: FastifyRequest, error: FastifyError) => ServiceError>
 > = {
-  FST_ERR_VALIDATION: (_request, error) => new ServiceError('invalid_parameter', describeInvalid(error)),
   FST_ERR_CTP_EMPTY_JSON_BODY: () => new ServiceError('invalid_json', 'empty'),
   FST_ERR_CTP_INVALID_JSON_BODY: () => new ServiceError('invalid_json', 'malformed'),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => new ServiceError('invalid_body'),
@@ -57,7 +56,7 @@ export function handleError(
 }
 
 export function serviceErrorOf(error: FastifyError | ServiceError, request: FastifyRequest): ServiceError {
-  if (error instanceof ServiceError || error instanceof OperatorError) return problemFor(error);
+  if (error instanceof ServiceError) return error;
   const known = FASTIFY_ERRORS[error.code];
   if (known) return known(request, error);
   const status = error.statusCode ?? 500;
@@ -67,26 +66,7 @@ export function serviceErrorOf(error: FastifyError | ServiceError, request: Fast
 
 /** The problem that an error of an operation becomes. */
 export function problemFor(error: unknown): ServiceError {
-  if (error instanceof ServiceError) return error;
-  if (error instanceof OperatorError) return new ServiceError(error.problemCode, error.message);
-  return new ServiceError('internal_error', error);
-}
-
-const PLACES: Partial<Record<string, string>> = {
-  body: 'The field',
-  querystring: 'The query parameter',
-  params: 'The parameter',
-  headers: 'The header',
-};
-
-/** Says what is wrong with the input of a route whose schema validates it. */
-function describeInvalid({ validation, validationContext }: FastifyError): string {
-  const [problem] = validation ?? [];
-  const name = (problem?.instancePath ?? '').slice(1).replaceAll('/', '.');
-  const message = problem?.message ?? 'it is not valid';
-  if (name !== '')
-    return `${PLACES[validationContext ?? ''] ?? 'The parameter'} ${name} is not valid: ${message}`;
-  return `The ${validationContext === 'body' ? 'body' : 'request'} is not valid: ${message}`;
+  return error instanceof ServiceError ? error : new ServiceError('internal_error', error);
 }
 
 function sendProblem(error: ServiceError, request: FastifyRequest, reply: FastifyReply): FastifyReply {

@@ -1,5 +1,4 @@
-import { ERROR_CATALOG } from '../error-catalog.ts';
-import type { ServiceError } from '../errors.ts';
+import { descriptionOf, type ServiceError } from '../errors.ts';
 import { PROBLEM_JSON, problemOf, problemSchema } from './problem-details.ts';
 
 const REQUEST_ID = 'b7c1c1f0-5d4e-4a57-9a53-3f1f3b0e8a11';
@@ -13,11 +12,11 @@ export function problemResponses(errors: ServiceError[]): Record<number, object>
 }
 
 function problemResponse(errors: ServiceError[]): object {
-  const meanings = errors.map(({ code }) => `\`${code}\`: ${ERROR_CATALOG[code].description}`);
+  const meanings = [...new Set(errors.map(({ code, reason }) => `\`${code}\`: ${descriptionOf(reason)}`))];
   const description =
     meanings.length === 1 ? meanings.join() : meanings.map((each) => `- ${each}`).join('\n');
   const examples = Object.fromEntries(
-    errors.map((error) => [error.code, { value: problemOf(error, REQUEST_ID) }]),
+    errors.map((error) => [error.reason, { value: problemOf(error, REQUEST_ID) }]),
   );
   return { description, content: { [PROBLEM_JSON]: { schema: problemSchema, examples } } };
 }

@@ -1,3 +1,6 @@
+import type { PathProblem } from './path.ts';
+import type { Refusal } from './store.ts';
+
 /**
  * Every string that a memory command can return, to the byte. Source: the memory tool's documentation and, where that is silent, the
  * SDK's reference implementation (docs/contract.md). Tests repeat them as literals.
@@ -33,13 +36,32 @@ export function prefix(text: string, length: number): string {
 
 // Paths
 
-export const pathMustStartWithMemories = (given: string) =>
-  `Error: Path must start with /memories, got: ${given}`;
-export const pathWouldEscape = (given: string) => `Error: Path ${given} would escape /memories directory`;
-export const pathHasForbiddenCharacter = (given: string, character: string) =>
-  `Error: Path ${jsonEscaped(given)} contains a character that is not allowed: ${codePoint(character)}`;
-export const pathTooLong = (what: string, limit: number) =>
-  `Error: Path is too long: ${what} (limit ${limit})`;
+/** Says what is wrong with a path, for people as well: the model reads `invalidPath`. */
+export function pathProblemText(problem: PathProblem): string {
+  switch (problem.kind) {
+    case 'outside':
+      return `Path must start with /memories, got: ${problem.given}`;
+    case 'escape':
+      return `Path ${problem.given} would escape /memories directory`;
+    case 'character':
+      return `Path ${jsonEscaped(problem.given)} contains a character that is not allowed: ${codePoint(problem.character)}`;
+    case 'too_long':
+      return `Path is too long: ${tooLong(problem)} (limit ${problem.limit})`;
+  }
+}
+
+function tooLong({ of, length }: Extract<PathProblem, { kind: 'too_long' }>): string {
+  switch (of) {
+    case 'path':
+      return `${length} bytes`;
+    case 'segment':
+      return `a segment of ${length} bytes`;
+    case 'depth':
+      return `${length} levels below /memories`;
+  }
+}
+
+export const invalidPath = (problem: PathProblem) => `Error: ${pathProblemText(problem)}`;
 
 // view
 
@@ -88,27 +110,56 @@ export const entriesTruncated = (shown: number, total: number) =>
 // create
 
 export const created = (path: string) => `File created successfully at: ${path}`;
-export const alreadyExists = (path: string) => `Error: File ${path} already exists`;
-export const notADirectory = (path: string) => `Error: ${path} is not a directory`;
-export const fileTooLarge = (path: string, maxBytes: number) =>
+const alreadyExists = (path: string) => `Error: File ${path} already exists`;
+const notADirectory = (path: string) => `Error: ${path} is not a directory`;
+const fileTooLarge = (path: string, maxBytes: number) =>
   `Error: File ${path} exceeds the maximum memory file size of ${maxBytes} bytes`;
 
 // Limits of the tenant
 
 export const readOnly = 'Error: This memory is read-only';
-export const tooManyFiles = (used: number, limit: number) =>
+const tooManyFiles = (used: number, limit: number) =>
   `Error: This memory is full: it has ${used} files, and ${limit} are allowed. Delete files to make room.`;
-export const tooManyDirectories = (used: number, limit: number) =>
+const tooManyDirectories = (used: number, limit: number) =>
   `Error: This memory is full: it has ${used} directories, and ${limit} are allowed. Delete directories to make room.`;
-export const tooManyBytes = (used: number, limit: number, needed: number) =>
+const tooManyBytes = (used: number, limit: number, needed: number) =>
   `Error: This memory is full: it has ${used} bytes, ${limit} are allowed, and this needs ${needed} more. Delete or shorten files to make room.`;
 
 export const secretsMasked = (count: number, kinds: readonly string[]) =>
   `[${count === 1 ? '1 secret was' : `${count} secrets were`} masked before storing: ${kinds.join(', ')}]`;
-export const secretInPath = (kinds: readonly string[]) =>
+const secretInPath = (kinds: readonly string[]) =>
   `Error: Nothing was written: the path contains what looks like a secret (${kinds.join(', ')}). Leave it out and try again.`;
-export const secretsRejected = (kinds: readonly string[]) =>
+const secretsRejected = (kinds: readonly string[]) =>
   `Error: Nothing was written: the text contains what looks like a secret (${kinds.join(', ')}). Leave it out and try again.`;
+
+/** What the model reads when a write is refused. */
+export function refused(refusal: Refusal): string {
+  switch (refusal.kind) {
+    case 'exists':
+      return alreadyExists(refusal.path);
+    case 'not_a_directory':
+      return notADirectory(refusal.path);
+    case 'file_too_large':
+      return fileTooLarge(refusal.path, refusal.maxBytes);
+    case 'secrets_in_content':
+      return secretsRejected(refusal.kinds);
+    case 'secret_in_path':
+      return secretInPath(refusal.kinds);
+    case 'over_quota':
+      return overQuota(refusal);
+  }
+}
+
+function overQuota({ of, used, limit, needed }: Extract<Refusal, { kind: 'over_quota' }>): string {
+  switch (of) {
+    case 'files':
+      return tooManyFiles(used, limit);
+    case 'directories':
+      return tooManyDirectories(used, limit);
+    case 'bytes':
+      return tooManyBytes(used, limit, needed);
+  }
+}
 
 /** Ends the replayed answer when the first answer was too long to be stored in full. */
 export const answerNotKept = '[Truncated: the first answer was longer and was not kept whole.]';

@@ -1,10 +1,3 @@
-import {
-  pathHasForbiddenCharacter,
-  pathMustStartWithMemories,
-  pathTooLong,
-  pathWouldEscape,
-} from './messages.ts';
-
 declare const canonical: unique symbol;
 
 /** A canonical virtual path: `/memories` or below it, NFC, no empty, `.` or `..` segment, within the limits. */
@@ -29,43 +22,48 @@ const FORBIDDEN_CHARACTER = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029\\]/u;
 /** Fast path: paths that are canonical as written, as almost all are. */
 const PLAIN_PATH = /^\/memories(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}){0,14}$/;
 
-export type ParsedPath = { ok: true; path: MemoryPath } | { ok: false; refusal: string };
+/** Why a text is not a path. `length` is in bytes, or for the depth in levels. */
+export type PathProblem =
+  | { kind: 'outside' | 'escape'; given: string }
+  | { kind: 'character'; given: string; character: string }
+  | { kind: 'too_long'; of: 'path' | 'segment' | 'depth'; length: number; limit: number };
+
+export type ParsedPath = { ok: true; path: MemoryPath } | { ok: false; problem: PathProblem };
 
 /**
- * Parses what a model wrote into a canonical path, or into the error text that the model reads.
+ * Parses a text into a canonical path, or into the reason why it is none.
  *
- * The order of the checks (start, escape, characters, length) and their texts are the contract's section 1. A path over
+ * The order of the checks (start, escape, characters, length) is the contract's section 1. A path over
  * `MAX_RAW_PATH_BYTES` is refused for its length before any of them.
  */
 export function parsePath(given: string): ParsedPath {
   if (PLAIN_PATH.test(given)) return { ok: true, path: given as MemoryPath };
   const rawBytes = Buffer.byteLength(given);
-  if (rawBytes > MAX_RAW_PATH_BYTES) return refuse(pathTooLong(`${rawBytes} bytes`, MAX_PATH_BYTES));
+  if (rawBytes > MAX_RAW_PATH_BYTES) return refuse(tooLong('path', rawBytes, MAX_PATH_BYTES));
   const segments = given.split('/').filter((segment) => segment !== '' && segment !== '.');
   if (!given.startsWith('/') || segments[0] !== 'memories') {
-    return refuse(pathMustStartWithMemories(given));
+    return refuse({ kind: 'outside', given });
   }
-  if (hasParentSegment(given)) return refuse(pathWouldEscape(given));
+  if (hasParentSegment(given)) return refuse({ kind: 'escape', given });
 
   const forbidden = FORBIDDEN_CHARACTER.exec(given);
-  if (forbidden) return refuse(pathHasForbiddenCharacter(given, forbidden[0]));
+  if (forbidden) return refuse({ kind: 'character', given, character: forbidden[0] });
 
   const path = `/${segments.join('/')}`.normalize('NFC') as MemoryPath;
-  const tooLong = lengthProblem(path);
-  return tooLong === undefined ? { ok: true, path } : refuse(tooLong);
+  const problem = lengthProblem(path);
+  return problem === undefined ? { ok: true, path } : refuse(problem);
 }
 
-/** Returns the error for a canonical path that exceeds a length limit, or undefined. */
-export function lengthProblem(path: string): string | undefined {
+/** Says which length limit a canonical path exceeds; undefined for none. */
+export function lengthProblem(path: string): PathProblem | undefined {
   const bytes = Buffer.byteLength(path);
-  if (bytes > MAX_PATH_BYTES) return pathTooLong(`${bytes} bytes`, MAX_PATH_BYTES);
+  if (bytes > MAX_PATH_BYTES) return tooLong('path', bytes, MAX_PATH_BYTES);
   const names = path.split('/').slice(2);
   for (const name of names) {
     const nameBytes = Buffer.byteLength(name);
-    if (nameBytes > MAX_SEGMENT_BYTES)
-      return pathTooLong(`a segment of ${nameBytes} bytes`, MAX_SEGMENT_BYTES);
+    if (nameBytes > MAX_SEGMENT_BYTES) return tooLong('segment', nameBytes, MAX_SEGMENT_BYTES);
   }
-  if (names.length > MAX_DEPTH) return pathTooLong(`${names.length} levels below /memories`, MAX_DEPTH);
+  if (names.length > MAX_DEPTH) return tooLong('depth', names.length, MAX_DEPTH);
   return undefined;
 }
 
@@ -82,8 +80,12 @@ export function ancestorsOf(path: MemoryPath): MemoryPath[] {
   return ancestors;
 }
 
-function refuse(refusal: string): ParsedPath {
-  return { ok: false, refusal };
+function refuse(problem: PathProblem): ParsedPath {
+  return { ok: false, problem };
+}
+
+function tooLong(of: 'path' | 'segment' | 'depth', length: number, limit: number): PathProblem {
+  return { kind: 'too_long', of, length, limit };
 }
 
 /** Detects a `..` segment, with `/` or `\` as separator, after undoing percent-encoding however often it was applied. */

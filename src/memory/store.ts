@@ -37,10 +37,27 @@ export type Created =
   | { kind: 'not_a_directory'; path: MemoryPath }
   | OverQuota;
 
-/** The outcome of a change function: the content to write, or a result that refuses the edit. */
-export type Edit = (Change & { result: MemoryResult }) | { content?: never; result: MemoryResult };
+/** Why the policy on sizes and secrets refuses a write. */
+export type PolicyRefusal =
+  | { kind: 'file_too_large'; path: MemoryPath; maxBytes: number }
+  | { kind: 'secrets_in_content' | 'secret_in_path'; kinds: readonly string[] };
 
-export type Edited = { kind: 'edited' | 'refused'; result: MemoryResult } | { kind: 'missing' } | OverQuota;
+/** Why a write is refused. `messages.ts` words it for the model, the error catalog for people. */
+export type Refusal =
+  | PolicyRefusal
+  | { kind: 'exists'; path: MemoryPath }
+  | { kind: 'not_a_directory'; path: MemoryPath }
+  | OverQuota;
+
+/** The outcome of a change function: the content to write with the result of that, or what refuses the edit. */
+export type Edit<R> = (Change & { result: MemoryResult }) | { refusal: R };
+
+export type Edited<R> =
+  /** `before` and `content`: those of the file before and after the edit. */
+  | { kind: 'edited'; result: MemoryResult; before: string; content: string }
+  | { kind: 'refused'; refusal: R }
+  | { kind: 'missing' }
+  | OverQuota;
 
 export type Deleted = { kind: 'deleted' | 'missing' };
 
@@ -74,7 +91,7 @@ export interface MemoryStore {
    * Applies `change` to a file's content so that no other edit is lost. `change` must be pure: it is called again
    * with newer content when another edit came first. A directory counts as missing.
    */
-  edit(path: MemoryPath, change: (content: string) => Edit | Promise<Edit>): Promise<Edited>;
+  edit<R>(path: MemoryPath, change: (content: string) => Edit<R> | Promise<Edit<R>>): Promise<Edited<R>>;
 
   /** Deletes a file, or a directory and everything below it. Not for the root. */
   delete(path: MemoryPath, answer: MemoryResult): Promise<Deleted>;

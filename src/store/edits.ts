@@ -12,10 +12,14 @@ import { deleteFunction, writeFileFunction } from './write-functions.ts';
 /** How often an edit is tried before it locks out the tenant's other writers, after which it cannot lose a race. */
 const OPTIMISTIC_ATTEMPTS = 3;
 
-type ChangeContent = (content: string) => Edit | Promise<Edit>;
+type ChangeContent<R> = (content: string) => Edit<R> | Promise<Edit<R>>;
 
 /** Reads a file, changes its content, and writes it back so that no other edit is lost. */
-export async function editFile(db: TenantDatabase, path: MemoryPath, change: ChangeContent): Promise<Edited> {
+export async function editFile<R>(
+  db: TenantDatabase,
+  path: MemoryPath,
+  change: ChangeContent<R>,
+): Promise<Edited<R>> {
   db.writeAttempted = true;
   for (let attempt = 0; attempt < OPTIMISTIC_ATTEMPTS; attempt++) {
     const edited = await editOptimistically(db, path, change);
@@ -25,41 +29,45 @@ export async function editFile(db: TenantDatabase, path: MemoryPath, change: Cha
 }
 
 /** Undefined when another write of the file came first. */
-async function editOptimistically(
+async function editOptimistically<R>(
   db: TenantDatabase,
   path: MemoryPath,
-  change: ChangeContent,
-): Promise<Edited | undefined> {
+  change: ChangeContent<R>,
+): Promise<Edited<R> | undefined> {
   const { tenant, pending } = db.context;
   const attempt = await pending.inTurn(tenant, path, async () => {
     const base: FileVersion | undefined = pending.newest(tenant, path) ?? (await readFile(db, path));
     if (base === undefined) return undefined;
     const edit = await change(base.content);
-    if (edit.content === undefined) return { base, result: edit.result };
+    if ('refusal' in edit) return { base, refusal: edit.refusal };
     // A write that leaves the content as it is makes no version.
     const version = edit.content === base.content ? base.version : randomUUID();
     const write = writeFile(db, path, base, { ...edit, version });
     const isWritten = write.then(({ kind }) => kind === 'written');
     pending.add(tenant, path, { content: edit.content, version }, isWritten);
-    return { base, result: edit.result, write };
+    return { base, edit, write };
   });
   if (attempt === undefined) return { kind: 'missing' };
-  const { base, result, write } = attempt;
-  if (write !== undefined) return editedBy(await write, result);
+  const { base } = attempt;
+  if (!('refusal' in attempt)) return editedBy(await attempt.write, base, attempt.edit);
   // The content that was refused may never have been written.
-  return (await (base.isWritten ?? true)) ? { kind: 'refused', result } : undefined;
+  return (await (base.isWritten ?? true)) ? { kind: 'refused', refusal: attempt.refusal } : undefined;
 }
 
 /** With the tenant locked, nothing comes between the read and the write. */
-function editExclusively(db: TenantDatabase, path: MemoryPath, change: ChangeContent): Promise<Edited> {
+function editExclusively<R>(
+  db: TenantDatabase,
+  path: MemoryPath,
+  change: ChangeContent<R>,
+): Promise<Edited<R>> {
   return db.inTransaction(async (query) => {
     const { tenant } = db.context;
     const base = (await query(readFileQuery, { tenant, path })).rows[0];
     if (base === undefined) return { kind: 'missing' } as const;
     const edit = await change(base.content);
-    if (edit.content === undefined) return { kind: 'refused', result: edit.result } as const;
+    if ('refusal' in edit) return { kind: 'refused', refusal: edit.refusal } as const;
     const write = await writeFile(db, path, base, { ...edit, version: randomUUID() }, query);
-    const edited = editedBy(write, edit.result);
+    const edited = editedBy(write, base, edit);
     if (edited === undefined) throw new Error('A file changed while its tenant was locked.');
     return edited;
   });
@@ -133,11 +141,12 @@ function isHighSurrogate(text: string, index: number): boolean {
 /** Undefined when another write of the file came first. */
 function editedBy(
   write: { kind: 'written' | 'missing' | 'conflict' } | OverQuota,
-  result: MemoryResult,
-): Edited | undefined {
+  { content: before }: { content: string },
+  { content, result }: Change & { result: MemoryResult },
+): Edited<never> | undefined {
   switch (write.kind) {
     case 'written':
-      return { kind: 'edited', result };
+      return { kind: 'edited', result, before, content };
     case 'conflict':
       return undefined;
     case 'missing':

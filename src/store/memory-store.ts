@@ -124,7 +124,7 @@ class TenantMemory implements MemoryStore {
       await this.#db.write(recordFailureFunction, {}, answer);
   }
 
-  edit(path: MemoryPath, change: (content: string) => Edit | Promise<Edit>): Promise<Edited> {
+  edit<R>(path: MemoryPath, change: (content: string) => Edit<R> | Promise<Edit<R>>): Promise<Edited<R>> {
     return editFile(this.#db, path, change);
   }
 }

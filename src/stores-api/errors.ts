@@ -78,8 +78,9 @@ const TYPES: Partial<Record<number, ErrorType>> = {
 };
 
 /** The errors of the service that mean something else here, or have words of another API. */
-function ownError({ code, status, message }: ServiceError): StoreError {
-  switch (code) {
+function ownError({ reason, status, message }: ServiceError): StoreError {
+  switch (reason) {
+    case 'no_such_tenant':
     case 'unknown_tenant':
       return notFound('memory store');
     case 'route_not_found':

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { z } from 'zod';
-import { OperatorError } from '../errors.ts';
+import { hasReason } from '../errors.ts';
 import { eraseVersion } from '../history/erase.ts';
 import { History } from '../history/history.ts';
 import { type Version, versionOf } from '../history/version.ts';
@@ -53,7 +53,8 @@ export async function versionRoutes(app: FastifyInstance, options: StoresOptions
     ...{ ...ofVersion, query: memoryView },
     errors: [notFound('memory version')],
     run: async ({ store, params, query: { view = 'full' } }) => {
-      const { version, content } = await existing(history, store, versionUuid(params));
+      const version = await existing(history, store, versionUuid(params));
+      const content = await history.content(store, version);
       return versionRecord(store, version, view === 'full' ? content : null);
     },
   });
@@ -70,9 +71,9 @@ export async function versionRoutes(app: FastifyInstance, options: StoresOptions
       try {
         await eraseVersion(database, store, id, origin);
       } catch (error) {
-        throw error instanceof OperatorError && error.problemCode === 'refused' ? stillCurrent() : error;
+        throw hasReason(error, 'version_is_live') ? stillCurrent() : error;
       }
-      return versionRecord(store, (await existing(history, store, id)).version, null);
+      return versionRecord(store, await existing(history, store, id), null);
     },
   });
 }
@@ -117,7 +118,7 @@ function versionUuid({ memory_version_id: id }: { memory_version_id: string }): 
   return uuid;
 }
 
-async function existing(history: History, tenant: string, id: string) {
+async function existing(history: History, tenant: string, id: string): Promise<Version> {
   const found = await history.find(tenant, id);
   if (found === undefined) throw notFound('memory version');
   return found;

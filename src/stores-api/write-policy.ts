@@ -1,9 +1,8 @@
 import { applyWritePolicy } from '../memory/commands/edit.ts';
 import { refuseSecretPath } from '../memory/commands/secrets.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
-import type { MemoryResult } from '../memory/result.ts';
 import type { SecretScanner } from '../memory/secrets.ts';
-import type { OverQuota } from '../memory/store.ts';
+import type { OverQuota, PolicyRefusal } from '../memory/store.ts';
 import type { TenantPolicy } from '../tenants/policy-cache.ts';
 import { invalid, type StoreError } from './errors.ts';
 
@@ -20,17 +19,18 @@ export async function applySecretPolicy(
   if (redact === 'off') return content;
   const context = { redaction: { mode: redact, scanner }, limits: { maxFileBytes: 0, maxViewChars: 0 } };
   const refusal = path === null ? undefined : await refuseSecretPath(path, context);
-  if (refusal !== undefined) throw invalid(plain(refusal));
+  if (refusal !== undefined) throw refusedBy(refusal);
   if (content === null) return null;
   const change = { content, start: 0, end: content.length };
   const edit = await applyWritePolicy(path ?? ROOT, undefined, change, () => '', context);
-  if (edit.content === undefined) throw invalid(plain(edit.result));
+  if ('refusal' in edit) throw refusedBy(edit.refusal);
   return edit.content;
 }
 
-/** A result for the model as the message of an error. */
-function plain({ content }: MemoryResult): string {
-  return content.replace(/^Error: /, '');
+function refusedBy(refusal: PolicyRefusal): StoreError {
+  if (refusal.kind === 'file_too_large') return tooLarge(refusal.maxBytes);
+  const field = refusal.kind === 'secret_in_path' ? 'path' : 'content';
+  return invalid(`${field}: it contains what looks like a secret (${refusal.kinds.join(', ')}).`);
 }
 
 export const tooLarge = (maxFileBytes: number): StoreError =>

@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts';
+import { ServiceError } from '../errors.ts';
 import type { Database } from '../postgres/database.ts';
 import { tenantDefaults } from './effective-settings.ts';
 import {
@@ -8,7 +9,6 @@ import {
   listByIdQuery,
   listByKeyQuery,
 } from './listing-queries.ts';
-import { noTenant } from './tenants.ts';
 
 /** By id going up; the others begin with the most, or with the latest change, and go by id where that is the same. */
 export type TenantOrder = 'id' | 'files' | 'bytes' | 'used' | 'changed';
@@ -30,10 +30,10 @@ export interface TenantPosition {
   id: string;
 }
 
-/** @throws OperatorError when there is no such tenant. */
+/** @throws ServiceError when there is no such tenant. */
 export async function findListedTenant(database: Database, tenant: string): Promise<ListedTenant> {
   const [row] = (await database.query(findListedQuery, { tenant })).rows;
-  if (row === undefined) throw noTenant(tenant);
+  if (row === undefined) throw new ServiceError('no_such_tenant', tenant);
   return row;
 }
 

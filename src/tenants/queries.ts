@@ -2,6 +2,7 @@ import type { OverQuota, Quotas } from '../memory/store.ts';
 import { defineBatchQuery } from '../postgres/batch-query.ts';
 import { defineQuery } from '../postgres/query.ts';
 import { time } from '../postgres/time-column.ts';
+
 import { snakeCase } from '../util/snake-case.ts';
 import { ALL_SETTINGS, type TenantSettings } from './settings.ts';
 

@@ -1,4 +1,4 @@
-import { OperatorError, ServiceError } from '../errors.ts';
+import { ServiceError } from '../errors.ts';
 import { countAnswersQuery, eraseAnswersQuery } from '../idempotency/queries.ts';
 import type { OverQuota } from '../memory/store.ts';
 import type { Database } from '../postgres/database.ts';
@@ -115,25 +115,20 @@ async function set(query: QueryExecutor, tenant: string, changes: Partial<Tenant
   return (await query(setTenantQuery, { ...current, ...changes, tenant })).count === 1;
 }
 
-/** @throws OperatorError when there is no such tenant. */
-export async function existingTenant(tenants: Tenants, tenant: string): Promise<TenantRow> {
-  const row = await tenants.find(tenant);
-  if (row === undefined) throw noTenant(tenant);
+/** @throws ServiceError when there is no such tenant. */
+export async function requireTenant(database: Pick<Database, 'query'>, tenant: string): Promise<TenantRow> {
+  const row = (await database.query(findTenantQuery, { tenant })).rows[0];
+  if (row === undefined) throw new ServiceError('no_such_tenant', tenant);
   return row;
 }
 
-export function noTenant(tenant: string): OperatorError {
-  return new OperatorError(`There is no tenant ${tenant}. See: memory-service tenants list`, {
-    code: 'not_found',
-  });
-}
-
 /** The error for an operation that exceeds a quota. */
-export function noRoom(tenant: string, { of, used, limit, needed }: OverQuota, what: string): OperatorError {
-  return new OperatorError(
-    `There is no room: ${tenant} has ${used} of ${limit} ${of}, and the ${what} needs ${needed}. Raise the limit with: memory-service tenants set ${tenant} --max-${of === 'bytes' ? 'bytes' : 'files'} ${used + needed}`,
-    { code: 'over_quota' },
-  );
+export function quotaExceeded(
+  tenant: string,
+  { of, used, limit, needed }: OverQuota,
+  what: 'change' | 'import' | 'restore' | 'revert',
+): ServiceError {
+  return new ServiceError('quota_exceeded', tenant, what, { of, used, limit, needed });
 }
 
 /** Deletes the rest of a tenant's data and the tenant, in a transaction that has locked it. Adds to `erased` and returns it. */

@@ -1,6 +1,7 @@
 import type { Config } from '../config.ts';
 import { effectiveSettings } from './effective-settings.ts';
-import { existingTenant, type Tenants } from './tenants.ts';
+import type { TenantRow } from './queries.ts';
+import type { Tenants } from './tenants.ts';
 
 /** How much of a limit is used; a null limit is none. */
 export interface Used {
@@ -18,17 +19,12 @@ export interface Usage {
   lastActivityAt: Date | null;
 }
 
-/**
- * What a tenant uses of the limits that hold for it.
- *
- * @throws OperatorError when there is no such tenant.
- */
-export async function tenantUsage(tenants: Tenants, config: Config, id: string): Promise<Usage> {
-  const row = await existingTenant(tenants, id);
+/** What a tenant uses of its limits. */
+export async function tenantUsage(tenants: Tenants, config: Config, row: TenantRow): Promise<Usage> {
   const { maxFiles, maxBytes, maxHistoryBytes } = effectiveSettings(row, config);
   const [storedAnswers, lastActivityAt] = await Promise.all([
-    tenants.countAnswers(id),
-    tenants.lastActivity(id),
+    tenants.countAnswers(row.id),
+    tenants.lastActivity(row.id),
   ]);
   return {
     files: { used: row.files, limit: maxFiles || null },

@@ -5,4 +5,4 @@ export const storableText = (maxLength: number) =>
   z
     .string()
     .max(maxLength)
-    .refine((value) => value.isWellFormed() && !value.includes('\0'), 'it has to be Unicode without U+0000');
+    .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must be Unicode text without U+0000');

@@ -37,7 +37,7 @@ describeService(
             path,
             403,
             'not_an_admin_key',
-            'The admin API needs an admin key. Create one with: memory-service keys create --admin',
+            'The admin API requires an admin key.',
           ]);
         }
         expect((await admin().call('DELETE', `/tenants/${id}`, { key })).status).toBe(403);

@@ -105,11 +105,7 @@ describeService(
         ],
       });
       const unknown = '00000000-0000-4000-8000-000000000000';
-      const none = [
-        404,
-        'not_found',
-        `There is no version ${unknown} of ${id}. See: memory-service log ${id}`,
-      ];
+      const none = [404, 'not_found', `Version ${unknown} of ${id} does not exist.`];
       expect(problem(await get(`/versions/${unknown}`))).toStrictEqual(none);
       expect(problem(await get(`/versions/${created.id}/diff?against=${unknown}`))).toStrictEqual(none);
       expect((await get('/versions/nonsense')).status).toBe(400);
@@ -261,7 +257,7 @@ describeService(
       expect(problem(await post(`/versions/${c.id}/redact`))).toStrictEqual([
         409,
         'refused',
-        `The version ${c.id} is the live file. Edit or delete the file first, then redact this version.`,
+        `Version ${c.id} is live. Edit or delete the file first, then redact this version.`,
       ]);
     });
 
@@ -274,7 +270,7 @@ describeService(
       expect(problem(await redact('/memories/old'))).toStrictEqual([
         409,
         'refused',
-        '/memories/old is there. Delete or rename it first, then redact its name.',
+        '/memories/old still exists. Delete or rename it first, then redact its name.',
       ]);
       const listed = (await get('/versions?path=/memories/f')).body.versions as Version[];
       const created = String(listed[2]?.id);
@@ -282,7 +278,7 @@ describeService(
       expect(problem(await redact('/memories/old'))).toStrictEqual([
         409,
         'refused',
-        `The version ${created} was at /memories/old or below it. Redact the versions of the files there first.`,
+        `Version ${created} was at /memories/old or below it. Redact the versions of the files there first.`,
       ]);
       await execute(cmd.rename('/memories/new', '/memories/old'));
       // The directory is there, so this leaves its name.
@@ -292,7 +288,7 @@ describeService(
       expect(problem(await redact('/memories/old'))).toStrictEqual([
         404,
         'not_found',
-        expect.stringMatching(/^The tenant \S+ has had no directory \/memories\/old\.$/),
+        expect.stringMatching(/^Tenant \S+ never had a directory \/memories\/old\.$/),
       ]);
     });
 

@@ -42,7 +42,7 @@ describeService(
       expect(problem(await put(path, 'other', NEW))).toStrictEqual([
         412,
         'precondition_failed',
-        `File ${path} already exists`,
+        `${path} already exists.`,
       ]);
       const read = await get(file);
       expect([read.status, read.text, read.headers.etag, read.headers['content-type']]).toStrictEqual([
@@ -81,7 +81,7 @@ describeService(
       const required = [
         428,
         'precondition_required',
-        'Say what the change is based on: If-Match with the ETag of the file that you read, If-Match: * for whatever is there, or If-None-Match: * for a new file.',
+        'The change requires a precondition: If-Match with the ETag of the file that you read, If-Match: * for any content, or If-None-Match: * for a new file.',
       ];
       expect(problem(await put('/memories/a', 'x', {}))).toStrictEqual(required);
       expect(problem(await remove('path=/memories/a'))).toStrictEqual(required);
@@ -107,7 +107,7 @@ describeService(
       expect(problem(await put('/memories/a', 'x'.repeat(11), NEW))).toStrictEqual([
         409,
         'refused',
-        'File /memories/a exceeds the maximum memory file size of 10 bytes',
+        '/memories/a would exceed the maximum file size of 10 bytes.',
       ]);
       expect((await put('/memories/a', 'a\0b', NEW)).status).toBe(409);
       expect((await put('/memories/a', Buffer.from([0xff]), NEW)).body.code).toBe('invalid_utf8');
@@ -122,11 +122,13 @@ describeService(
         Buffer.from('\uFEFFx\r\n'),
       );
       expect((await put('/memories/d', 'x', NEW)).status).toBe(412);
-      expect((await put('/memories/d/b/c', 'x', NEW)).body.detail).toBe('/memories/d/b is not a directory');
+      expect((await put('/memories/d/b/c', 'x', NEW)).body.detail).toBe(
+        '/memories/d/b is a file, so nothing can be below it.',
+      );
       expect(problem(await get('/file?path=/memories/d'))).toStrictEqual([
         409,
         'refused',
-        `/memories/d is a directory. List it with: memory-service ls ${id} /memories/d`,
+        `/memories/d is a directory.`,
       ]);
       expect((await remove('path=/memories/d', ANY)).status).toBe(409);
       expect((await remove('path=/memories&recursive=true', ANY)).body.code).toBe('refused');
@@ -139,8 +141,22 @@ describeService(
       expect(stored.headers.etag).toBe(masked.headers.etag);
     });
 
+    it('a full memory has one code, whether a file is new or grows', async () => {
+      const { id, put } = await newTenant();
+      await put('/memories/a', 'one', NEW);
+      await new Tenants(service().database).set(id, { maxBytes: 5 });
+      const full = (needed: number) => [
+        ...[409, 'over_quota'],
+        `Tenant ${id} uses 3 of 5 bytes, and the change needs ${needed} more.`,
+      ];
+      expect(problem(await put('/memories/b', 'four', NEW))).toStrictEqual(full(4));
+      expect(problem(await put('/memories/a', 'sixsix', ANY))).toStrictEqual(full(3));
+      await new Tenants(service().database).set(id, { maxBytes: null, maxFiles: 1 });
+      expect((await put('/memories/b', 'x', NEW)).body.code).toBe('over_quota');
+    });
+
     it('lists the tree now and at a time, a page at a time', async () => {
-      const { put, get, remove, id } = await newTenant();
+      const { put, get, remove } = await newTenant();
       await put('/memories/a/b', 'one', NEW);
       await put('/memories/a-b', 'two2', NEW);
       const then = (await get('/versions?limit=1')).body.versions as { created_at: string }[];
@@ -180,7 +196,7 @@ describeService(
       expect(problem(await get('/tree?path=/memories/none'))).toStrictEqual([
         404,
         'not_found',
-        `There is nothing at /memories/none. See: memory-service ls ${id}`,
+        `/memories/none does not exist.`,
       ]);
       // Before the tenant existed, there was nothing.
       expect((await get('/tree?at=2020-01-01')).body.entries).toStrictEqual([]);

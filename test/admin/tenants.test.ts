@@ -100,7 +100,7 @@ describeServiceOnOwnDatabase(
           path,
           404,
           'not_found',
-          'There is no tenant acme. See: memory-service tenants list',
+          'Tenant acme does not exist.',
         ]);
       }
     });
@@ -110,20 +110,44 @@ describeServiceOnOwnDatabase(
       expect(await invalid({ id: 'a b' })).toStrictEqual([
         400,
         'invalid_parameter',
-        'The field id is not valid: a tenant id has 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -',
+        'The field id must be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -',
       ]);
       expect((await invalid({ id: '-x' }))[2]).toBe(
-        'The field id is not valid: a new tenant id does not begin with "-", and is not . or ..',
+        'The field id of a new tenant must not start with "-", and must not be . or ..',
       );
       expect(await invalid({ id: 'x', setings: {} })).toStrictEqual([
         400,
         'invalid_parameter',
-        'The body is not valid: Unrecognized key: "setings"',
+        'The body has an unknown field: setings.',
       ]);
       expect((await invalid({ id: 'x', settings: { max_files: -1 } }))[2]).toBe(
-        'The field settings.max_files is not valid: Too small: expected number to be >=0',
+        'The field settings.max_files must be at least 0.',
       );
-      expect((await invalid({ id: 'x', settings: { ttl_days: 99_999_999 } }))[0]).toBe(400);
+      for (const [body, words] of [
+        [{}, 'The field id is missing.'],
+        [{ id: 7 }, 'The field id must be a string.'],
+        [[], 'The body must be an object.'],
+        [
+          { id: 'x', settings: { ttl_days: 99_999_999 } },
+          'The field settings.ttl_days must be at most 36500.',
+        ],
+        [{ id: 'x', settings: { max_files: 1.5 } }, 'The field settings.max_files must be a whole number.'],
+        [
+          { id: 'x', settings: { redact: 'all' } },
+          'The field settings.redact must be one of off, mask, reject.',
+        ],
+      ] as const) {
+        expect(await invalid(body)).toStrictEqual([400, 'invalid_parameter', words]);
+      }
+      const query = async (given: string) => problem(await call('GET', `/tenants?${given}`))[2];
+      expect(await query('limit=x')).toBe('The query parameter limit must be a number.');
+      expect(await query('foo=1')).toBe('The query has an unknown parameter: foo.');
+      expect(await query(`search=${'x'.repeat(129)}`)).toBe(
+        'The query parameter search must have at most 128 characters.',
+      );
+      expect(await query('after=x')).toBe(
+        'The query parameter `after` is not valid: use the `next` of the previous page, with the same other parameters.',
+      );
       expect((await call('GET', '/tenants/x')).status).toBe(404);
       for (const query of [
         'limit=0',
@@ -230,7 +254,7 @@ describeServiceOnOwnDatabase(
       expect(problem(await call('DELETE', `/keys/${made.body.id}`))).toStrictEqual([
         404,
         'not_found',
-        `There is no key ${made.body.id}, or it is already revoked. See: memory-service keys list`,
+        `Key ${made.body.id} does not exist or is already revoked.`,
       ]);
       expect((await call('GET', '/keys?tenant=keyed')).body).toMatchObject({ keys: [{ revoked_at: TIME }] });
     });

@@ -52,7 +52,7 @@ describeService(
       expect(problem(await upload(to, archive.rawPayload))).toStrictEqual([
         409,
         'refused',
-        '2 paths are already in use:\n  /memories/a.md\n  /memories/d/b.md\nDelete or rename what is there, or import into another directory with --into.',
+        '2 paths are already in use:\n  /memories/a.md\n  /memories/d/b.md\nDelete or rename what is there, or import into another directory.',
       ]);
       const moved = await upload(to, archive.rawPayload, '?into=/memories/copy&strip=1');
       expect(moved.body).toMatchObject({ directories: ['/memories/copy', '/memories/copy/d'] });

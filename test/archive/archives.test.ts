@@ -36,7 +36,7 @@ const ARCHIVES: [title: string, archive: Buffer, message: string][] = [
   [
     'an entry outside the memories folder',
     after(file('etc/passwd')),
-    'Cannot import etc/passwd: it is not below memories/. Give the destination with --into, for example --into /memories.',
+    'Cannot import etc/passwd: it is not below memories/, and no destination directory is given. Choose one with --into, for example --into /memories.',
   ],
   [
     'a control character',
@@ -56,37 +56,37 @@ const ARCHIVES: [title: string, archive: Buffer, message: string][] = [
   [
     'a symbolic link',
     after(entry({ name: 'memories/link', type: '2', link: '/etc/passwd' })),
-    'Cannot import memories/link: it is a symbolic link, and a memory holds files and directories only. Leave it out, or pack what it points to: tar --dereference.',
+    'Cannot import memories/link: it is a symbolic link; a memory holds only files and directories. Leave it out, or include its target instead (tar --dereference).',
   ],
   [
     'a hard link',
     after(entry({ name: 'memories/link', type: '1', link: 'memories/good' })),
-    'Cannot import memories/link: it is a hard link, and a memory holds files and directories only. Pack the file again instead: tar --hard-dereference.',
+    'Cannot import memories/link: it is a hard link; a memory holds only files and directories. Pack the file itself: tar --hard-dereference.',
   ],
   [
     'a character device',
     after(entry({ name: 'memories/null', type: '3' })),
-    'Cannot import memories/null: it is a device, and a memory holds files and directories only. Leave it out.',
+    'Cannot import memories/null: it is a device; a memory holds only files and directories. Leave it out.',
   ],
   [
     'a block device',
     after(entry({ name: 'memories/sda', type: '4' })),
-    'Cannot import memories/sda: it is a device, and a memory holds files and directories only. Leave it out.',
+    'Cannot import memories/sda: it is a device; a memory holds only files and directories. Leave it out.',
   ],
   [
     'a named pipe',
     after(entry({ name: 'memories/pipe', type: '6' })),
-    'Cannot import memories/pipe: it is a named pipe, and a memory holds files and directories only. Leave it out.',
+    'Cannot import memories/pipe: it is a named pipe; a memory holds only files and directories. Leave it out.',
   ],
   [
     'an unknown entry type',
     after(entry({ name: 'memories/new', type: 'S' })),
-    'Cannot import memories/new: it is of a type that is not known here, and a memory holds files and directories only. Leave it out.',
+    'Cannot import memories/new: it is of an unknown type; a memory holds only files and directories. Leave it out.',
   ],
   [
     'a sparse file',
     after(pax({ 'GNU.sparse.major': '1', 'GNU.sparse.realsize': '10737418240' }), file('memories/zeros')),
-    'Cannot import memories/zeros: it is stored as a sparse file. Make the archive without --sparse.',
+    'Cannot import memories/zeros: it is stored as a sparse file. Create the archive without --sparse.',
   ],
   [
     'a name that is not UTF-8',
@@ -109,7 +109,7 @@ const ARCHIVES: [title: string, archive: Buffer, message: string][] = [
   [
     'content that is not UTF-8',
     after(file('memories/logo.png', Buffer.from('\x89PNG', 'latin1'))),
-    'Cannot import memories/logo.png: its content is not UTF-8 text, and a memory holds text only. Leave it out.',
+    'Cannot import memories/logo.png: its content is not UTF-8 text. Leave it out.',
   ],
   [
     'content with NUL',
@@ -149,48 +149,44 @@ const ARCHIVES: [title: string, archive: Buffer, message: string][] = [
   [
     'a file that is too large',
     after(file('memories/large', 'x'.repeat(2049))),
-    'Cannot import memories/large: it has 2049 bytes, and a file of {tenant} may have 2048. Leave it out, or raise the limit with: memory-service tenants set {tenant} --max-file-bytes 2049',
+    'Cannot import memories/large: it has 2049 bytes, and the maximum file size of {tenant} is 2048. Leave it out, or raise the limit with: memory-service tenants set {tenant} --max-file-bytes 2049',
   ],
   [
     'an archive truncated inside a file',
     after(file('memories/b', 'x'.repeat(2000))).subarray(0, 3000),
-    'The archive is cut short: it has no end. Make or copy it again.',
+    'The archive is truncated. Create or copy it again.',
   ],
   [
     'an archive truncated inside a header',
     after(file('memories/b')).subarray(0, 1300),
-    'The archive is cut short: it has no end. Make or copy it again.',
+    'The archive is truncated. Create or copy it again.',
   ],
-  [
-    'an archive truncated between two files',
-    good,
-    'The archive is cut short: it has no end. Make or copy it again.',
-  ],
+  ['an archive truncated between two files', good, 'The archive is truncated. Create or copy it again.'],
   [
     'an archive truncated between an extended name and its file',
     Buffer.concat([good, pax({ path: 'memories/x' })]),
-    'The archive is cut short: it has no end. Make or copy it again.',
+    'The archive is truncated. Create or copy it again.',
   ],
   [
     'empty input',
     Buffer.alloc(0),
-    'This is no tar archive, or a damaged one. If it is compressed, unpack it first: gunzip -c archive.tar.gz | memory-service import <tenant> -',
+    'This is not a tar archive, or it is damaged. If it is compressed, decompress it first. For example: gunzip -c archive.tar.gz | memory-service import <tenant> -',
   ],
-  ['an empty archive', END, 'There is nothing to import: the archive is empty.'],
+  ['an empty archive', END, 'The archive is empty.'],
   [
     'an archive with a flipped bit',
     Buffer.from(after(file('memories/b'))).fill(0xff, 1030, 1031),
-    'This is no tar archive, or a damaged one. If it is compressed, unpack it first: gunzip -c archive.tar.gz | memory-service import <tenant> -',
+    'This is not a tar archive, or it is damaged. If it is compressed, decompress it first. For example: gunzip -c archive.tar.gz | memory-service import <tenant> -',
   ],
   [
     'a compressed archive',
     gzipSync(after()),
-    'This is no tar archive, or a damaged one. If it is compressed, unpack it first: gunzip -c archive.tar.gz | memory-service import <tenant> -',
+    'This is not a tar archive, or it is damaged. If it is compressed, decompress it first. For example: gunzip -c archive.tar.gz | memory-service import <tenant> -',
   ],
   [
     'two concatenated archives',
     Buffer.concat([after(), archiveOf({ 'memories/b': 'b' })]),
-    'Cannot import memories/b: it comes after the end of the archive. If these are several archives in one file, import each by itself.',
+    'Cannot import memories/b: it comes after the end of the archive. If the file holds several archives, import each on its own.',
   ],
 ];
 

@@ -62,7 +62,7 @@ describeService('transfer under interference', (service, kind) => {
     const folder = await scratchFolder();
     await writeFile(join(folder, 'old.tar'), 'the one before');
     const full = await runCli(service(), ['export', tenant, '--output', '/dev/full']);
-    expect(full.error).toBe('The archive is incomplete, because writing it failed (ENOSPC). Do not use it.');
+    expect(full.error).toBe('The archive is incomplete because writing it failed (ENOSPC). Do not use it.');
     const missing = await runCli(service(), [
       'export',
       tenant,

@@ -165,7 +165,7 @@ describeService('export --history', (service) => {
       other,
     ]);
     const refused = await runCli(service(), ['ls', other, '--at', String(made?.at)]);
-    expect(refused.error).toContain('is complete since');
+    expect(refused.error).toContain('is complete only since');
     await assertInvariants(service());
   });
 
@@ -210,7 +210,7 @@ describeService('export --history', (service) => {
     for (const redact of ['mask', 'reject'] as const) {
       await new Tenants(service().database).set(other, { redact });
       expect(await refusedImport(service(), other, ['-'], { stdin: archive })).toBe(
-        `Cannot import ${VERSIONS}: a path in it, /memories/[REDACTED:github_token], contains what looks like a secret (github_token). Redact the versions with that path and export again, or unpack the archive and import its folder memories, without the history.`,
+        `Cannot import ${VERSIONS}: a path in it, /memories/[REDACTED:github_token], contains what looks like a secret (github_token). Redact the versions with that path and export again, or import only the folder memories/ of the archive, without the history.`,
       );
     }
     await new Tenants(service().database).set(other, { redact: 'off' });
@@ -236,7 +236,7 @@ describeService('export --history', (service) => {
         await service().query('SELECT id FROM versions WHERE tenant_id = $1::text', [other]),
       ).toStrictEqual([]);
       expect(message).toContain(
-        'Export it again, or unpack the archive and import its folder memories, without the history.',
+        'Export it again, or import only the folder memories/ of the archive, without the history.',
       );
       return message
         ?.replace('The history in the archive is damaged: ', '')
@@ -266,20 +266,18 @@ describeService('export --history', (service) => {
 
     expect(await refused({ [MANIFEST]: undefined })).toBe('history/memory-history.json is missing');
     expect(await refused({ [MANIFEST]: '{"format":2}' })).toBe(
-      'history/memory-history.json: format is not as an export writes it',
+      'history/memory-history.json: format is not what an export writes',
     );
     expect(await refused({ 'memories/b.md': 'other' })).toBe(
-      'the version ID has not its content or its time, or is there twice',
+      'version ID lacks its content or its time, or is there twice',
     );
-    expect(await refused({ 'memories/more': 'x' })).toBe('it knows 3 live files, and the memory has 4');
-    expect(await refused({ 'history/other': 'x' })).toBe('history/other is nothing that belongs to it');
+    expect(await refused({ 'memories/more': 'x' })).toBe('it has 3 live files, and the memory has 4');
+    expect(await refused({ 'history/other': 'x' })).toBe('history/other does not belong to it');
     expect(await refused({ [VERSIONS]: '{}\n' })).toBe(
-      `${VERSIONS}, line 1: id is not as an export writes it`,
+      `${VERSIONS}, line 1: id is not what an export writes`,
     );
-    expect(await refused({ [VERSIONS]: 'secret' })).toBe(`${VERSIONS} is no page of at most 500 lines`);
-    expect(await refused(versions((all) => all.slice(1)))).toMatch(
-      /^it has \d+ versions, and should have \d+$/,
-    );
+    expect(await refused({ [VERSIONS]: 'secret' })).toBe(`${VERSIONS} is not a page of at most 500 lines`);
+    expect(await refused(versions((all) => all.slice(1)))).toMatch(/^it has \d+ versions instead of \d+$/);
     expect(await refused(versions((all) => [...all.slice(0, -1), all.at(-2) ?? {}]))).toMatch(/there twice$/);
     for (const change of [
       { path: '/etc/passwd' },
@@ -294,7 +292,7 @@ describeService('export --history', (service) => {
       { content_sha256: null },
       { redacted_at: '2026-01-01T00:00:00.000000Z' },
     ]) {
-      expect(await refused(changed(isPast, change))).toMatch(/is not as an export writes it$/);
+      expect(await refused(changed(isPast, change))).toMatch(/is not what an export writes$/);
     }
     for (const change of [
       { content_sha256: '0'.repeat(64) },
@@ -303,13 +301,13 @@ describeService('export --history', (service) => {
       { splice_start: 0, splice_length: 1, content: '' },
       { memory_id: randomUUID(), splice_start: 0, splice_length: 5 },
     ]) {
-      expect(await refused(changed(isPast, change))).toBe('the version ID has not its content');
+      expect(await refused(changed(isPast, change))).toBe('version ID lacks its content');
     }
     expect(await refused(changed(isPast, { id: randomUUID() }))).toBe(
-      'the version ID has not its content or its time, or is there twice',
+      'version ID lacks its content or its time, or is there twice',
     );
     expect(await refused(changed(isHead, { path: '/memories/other' }))).toBe(
-      'the version ID has not its content or its time, or is there twice',
+      'version ID lacks its content or its time, or is there twice',
     );
     expect(await refused(changed(isPast, { superseded_at: '2999-01-01T00:00:00.000000Z' }))).toMatch(
       /is in the future$|is not over when the next one of its file begins$|was two things at a time$/,
@@ -330,7 +328,7 @@ describeService('export --history', (service) => {
       ['--strip', '1', '--into', '/memories/x'],
     ]) {
       expect(await refusedImport(service(), other, ['-', ...args], { stdin: archive })).toBe(
-        'Cannot import history/memory-history.json: an archive with a history cannot be placed with --into or --strip. Unpack it, and import its folder memories.',
+        'Cannot import history/memory-history.json: an archive with a history can be imported only as a whole, at its own paths. Unpack it, and import its folder memories/. Or omit --into and --strip.',
       );
     }
   });

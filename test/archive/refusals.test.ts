@@ -33,11 +33,11 @@ describeService('transfer rejects', (service) => {
       'The import has more than the 2 files that {tenant} may have. Raise the limit with: memory-service tenants set {tenant} --max-files <n>',
     );
     expect(await refused(tenant, ['-'], { stdin: two })).toBe(
-      'There is no room: {tenant} has 1 of 2 files, and the import needs 2. Raise the limit with: memory-service tenants set {tenant} --max-files 3',
+      'Tenant {tenant} uses 1 of 2 files, and the import needs 2 more. Raise the limit with: memory-service tenants set {tenant} --max-files 3',
     );
     await tenants.set(tenant, { maxFiles: null, maxBytes: 4 });
     expect(await refused(tenant, ['-'], { stdin: two })).toBe(
-      'There is no room: {tenant} has 3 of 4 bytes, and the import needs 2. Raise the limit with: memory-service tenants set {tenant} --max-bytes 5',
+      'Tenant {tenant} uses 3 of 4 bytes, and the import needs 2 more. Raise the limit with: memory-service tenants set {tenant} --max-bytes 5',
     );
     expect(await refused(tenant, ['-'], { stdin: archiveOf({ 'memories/1': '12345' }) })).toBe(
       'The import has more than the 4 bytes that {tenant} may have. Raise the limit with: memory-service tenants set {tenant} --max-bytes <n>',
@@ -55,10 +55,10 @@ describeService('transfer rejects', (service) => {
     );
     const stdin = archiveOf(Object.fromEntries(names.map((name) => [name, 'new'])));
     expect(await refused(tenant, ['-'], { stdin })).toBe(
-      '7 paths are already in use:\n  /memories/a\n  /memories/b\n  /memories/c\n  /memories/d\n  /memories/e\n  and 2 more\nDelete or rename what is there, or import into another directory with --into.',
+      '7 paths are already in use:\n  /memories/a\n  /memories/b\n  /memories/c\n  /memories/d\n  /memories/e\n  and 2 more\nDelete or rename what is there, or import into another directory. Choose that directory with --into.',
     );
     expect(await refused(tenant, ['-'], { stdin: archiveOf({ 'memories/g/h': 'new' }) })).toBe(
-      '1 path is already in use:\n  /memories/g/h\nDelete or rename what is there, or import into another directory with --into.',
+      '1 path is already in use:\n  /memories/g/h\nDelete or rename what is there, or import into another directory. Choose that directory with --into.',
     );
   });
 
@@ -67,14 +67,14 @@ describeService('transfer rejects', (service) => {
     const size = 10 * 1024 ** 3;
     const zeros = tenGigabytes(Buffer.concat([good, entry({ name: 'memories/zeros', size })]));
     expect(await refused(tenant, ['-'], { stdin: zeros.stream })).toBe(
-      `Cannot import memories/zeros: it has ${size} bytes, and a file of {tenant} may have 1048576. Leave it out, or raise the limit with: memory-service tenants set {tenant} --max-file-bytes ${size}`,
+      `Cannot import memories/zeros: it has ${size} bytes, and the maximum file size of {tenant} is 1048576. Leave it out, or raise the limit with: memory-service tenants set {tenant} --max-file-bytes ${size}`,
     );
     expect(zeros.read()).toBeLessThan(1024 ** 2);
 
     await new Tenants(service().database).set(tenant, { maxFileBytes: 0 });
     const unlimited = tenGigabytes(entry({ name: 'memories/zeros', size }));
     expect(await refused(tenant, ['-'], { stdin: unlimited.stream })).toBe(
-      `Cannot import memories/zeros: it has ${size} bytes, and a file can have at most 134217728.`,
+      `Cannot import memories/zeros: it has ${size} bytes, and the maximum is 134217728.`,
     );
     expect(unlimited.read()).toBeLessThan(1024 ** 2);
   });
@@ -94,7 +94,7 @@ describeService('transfer rejects', (service) => {
       const stdin = Buffer.concat([good, ...entries, END]);
       expect([title, await refused(tenant, ['-'], { stdin })]).toStrictEqual([
         title,
-        'Cannot import memories/a: its size is not a number of bytes. Make the archive again.',
+        'Cannot import memories/a: its size is not a number of bytes. Create the archive again.',
       ]);
     }
     for (const entries of [
@@ -104,7 +104,7 @@ describeService('transfer rejects', (service) => {
     ]) {
       const stdin = Buffer.concat([good, ...entries, END]);
       expect(await refused(tenant, ['-'], { stdin })).toMatch(
-        /^This is no tar archive, or a damaged one|its size is not a number of bytes/,
+        /^This is not a tar archive, or it is damaged|its size is not a number of bytes/,
       );
     }
   });
@@ -114,7 +114,7 @@ describeService('transfer rejects', (service) => {
     for (const start of [Buffer.alloc(512), good]) {
       const zeros = tenGigabytes(start);
       expect(await refused(tenant, ['-'], { stdin: zeros.stream })).toBe(
-        'This is no tar archive, or a damaged one: 16777216 bytes went by without an entry.',
+        'This is not a tar archive, or it is damaged. If it is compressed, decompress it first. For example: gunzip -c archive.tar.gz | memory-service import <tenant> -',
       );
       expect(zeros.read()).toBeLessThan(20 * 1024 ** 2);
     }
@@ -131,15 +131,15 @@ describeService('transfer rejects', (service) => {
     };
     const linked = await folder((at) => symlink('/etc/passwd', join(at, 'link')));
     expect(await refused(tenant, [linked])).toBe(
-      'Cannot import memories/link: it is a symbolic link, and a memory holds files and directories only.',
+      'Cannot import memories/link: it is a symbolic link; a memory holds only files and directories. Leave it out, or include its target instead (tar --dereference).',
     );
     const linkedDirectory = await folder((at) => symlink('/etc', join(at, 'link')));
     expect(await refused(tenant, [linkedDirectory])).toBe(
-      'Cannot import memories/link: it is a symbolic link, and a memory holds files and directories only.',
+      'Cannot import memories/link: it is a symbolic link; a memory holds only files and directories. Leave it out, or include its target instead (tar --dereference).',
     );
     const piped = await folder((at) => promisify(execFile)('mkfifo', [join(at, 'pipe')]));
     expect(await refused(tenant, [piped])).toBe(
-      'Cannot import memories/pipe: it is a named pipe, and a memory holds files and directories only.',
+      'Cannot import memories/pipe: it is a named pipe; a memory holds only files and directories. Leave it out.',
     );
     const named = await folder((at) => writeFile(Buffer.concat([Buffer.from(`${at}/`), latin1]), 'x'));
     expect(await refused(tenant, [named])).toBe(
@@ -155,7 +155,7 @@ describeService('transfer rejects', (service) => {
     const tenant = await tenantWithOld();
     const empty = await mkdtemp(join(inject('scratch'), 'refused-'));
     expect(await refused(tenant, [empty])).toBe(
-      `${empty} is not named memories and does not contain a folder memories. Give the destination with --into, for example --into /memories.`,
+      `${empty} is not named memories and contains no folder memories, and no destination directory is given. Choose one with --into, for example --into /memories.`,
     );
     expect(await refused(tenant, [empty, '--strip', '1', '--into', '/memories'])).toBe(
       '--strip works only with archives. Name the folder itself, and use --into.',
@@ -165,14 +165,14 @@ describeService('transfer rejects', (service) => {
     );
     const stdin = archiveOf({ 'memories/a': 'a' });
     expect(await refused(tenant, ['-', '--strip', '2', '--into', '/memories'], { stdin })).toBe(
-      'Cannot import memories/a: --strip 2 leaves nothing of its path.',
+      'Cannot import memories/a: removing 2 leading segments leaves nothing of its path. Use a smaller number for --strip.',
     );
     expect(await refused(tenant, ['-', '--into', '/elsewhere'], { stdin })).toBe(
       "error: option '--into <path>' argument '/elsewhere' is invalid. Path must start with /memories, got: /elsewhere",
     );
     const absolute = archiveOf({ '/memories/a': 'a' });
     expect(await refused(tenant, ['-', '--into', '/memories'], { stdin: absolute })).toBe(
-      'Cannot import /memories/a: its path is absolute. With --into, paths must be relative.',
+      'Cannot import /memories/a: its path is absolute; below a destination directory, paths must be relative.',
     );
     expect(await refused(tenant, ['-'], { stdin: Object.assign(new PassThrough(), { isTTY: true }) })).toBe(
       'Standard input is a terminal. Name an archive, or pipe one into the command.',
@@ -185,7 +185,7 @@ describeService('transfer rejects', (service) => {
       ['import', nobody, empty],
     ]) {
       expect((await runCli(service(), args)).error).toBe(
-        `There is no tenant ${nobody}. Create it with: memory-service tenants create ${nobody}`,
+        `Tenant ${nobody} does not exist. See: memory-service tenants list`,
       );
     }
   });
@@ -211,7 +211,7 @@ describeService('transfer rejects', (service) => {
     await new Tenants(service().database).set(tenant, { redact: 'reject' });
     const message = await refused(tenant, ['-'], { stdin });
     expect(message).toBe(
-      'Cannot import memories/key: it contains what looks like a secret (github_token). Take that out of it.',
+      'Cannot import memories/key: it contains what looks like a secret (github_token). Remove the secret.',
     );
     await new Tenants(service().database).set(tenant, { redact: 'mask' });
     const masked = await runCli(service(), ['import', tenant, '-'], { stdin });

@@ -109,8 +109,8 @@ describeService('transfer', (service, kind) => {
     expect((await runCli(service(), ['cat', tenant, '/memories//a.md'])).stdout.toString()).toBe('Grüße\r\n');
     expect((await runCli(service(), ['cat', tenant, '/memories/a/b'])).stdout.toString()).toBe('');
     for (const [args, message] of [
-      [['ls', tenant, '/memories/A'], `There is nothing at /memories/A. See: memory-service ls ${tenant}`],
-      [['cat', tenant, '/memories/A'], `There is nothing at /memories/A. See: memory-service ls ${tenant}`],
+      [['ls', tenant, '/memories/A'], `/memories/A does not exist. See: memory-service ls ${tenant}`],
+      [['cat', tenant, '/memories/A'], `/memories/A does not exist. See: memory-service ls ${tenant}`],
       [
         ['cat', tenant, '/memories/a'],
         `/memories/a is a directory. List it with: memory-service ls ${tenant} /memories/a`,

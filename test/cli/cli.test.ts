@@ -41,7 +41,7 @@ describeServiceOnOwnDatabase(
       });
       expect(await run('tenants', 'create', 'acme')).toStrictEqual({
         ...{ code: 1, stdout: '' },
-        stderr: 'memory-service: Tenant acme already exists.\n',
+        stderr: 'memory-service: Tenant acme already exists. Choose another ID.\n',
       });
 
       const { id, key } = await json(
@@ -56,7 +56,7 @@ describeServiceOnOwnDatabase(
       );
       expect(key).toMatch(/^mem_/);
       expect((await run('keys', 'create', '--tenant', 'nobody')).stderr).toBe(
-        'memory-service: There is no tenant nobody. Create it with: memory-service tenants create nobody\n',
+        'memory-service: Tenant nobody does not exist. See: memory-service tenants list\n',
       );
       const headers = { authorization: `Bearer ${key}` };
       const created = await service().execute(cmd.create('/memories/a', 'xyz'), { headers });
@@ -85,7 +85,7 @@ describeServiceOnOwnDatabase(
       expect((await json('tenants', 'show', 'acme')).suspended_at).toMatch(/^\d{4}-/);
       expect((await run('tenants', 'resume', 'acme')).code).toBe(0);
       expect((await run('tenants', 'suspend', 'nobody')).stderr).toBe(
-        'memory-service: There is no tenant nobody. See: memory-service tenants list\n',
+        'memory-service: Tenant nobody does not exist. See: memory-service tenants list\n',
       );
       expect((await run('keys', 'revoke', id)).code).toBe(0);
       expect((await run('keys', 'revoke', id)).code).toBe(1);
@@ -273,11 +273,9 @@ describeServiceOnOwnDatabase(
       });
       expect(await put('two', '/memories/d/a')).toMatchObject({
         code: 1,
-        stderr: 'memory-service: File /memories/d/a already exists. Add --force to replace it.\n',
+        stderr: 'memory-service: /memories/d/a already exists. Add --force to replace it.\n',
       });
-      expect((await put('two', '/memories/d')).stderr).toBe(
-        'memory-service: File /memories/d already exists\n',
-      );
+      expect((await put('two', '/memories/d')).stderr).toBe('memory-service: /memories/d already exists.\n');
       expect((await put('two', '/memories/d/a', '--force', '--json')).stdout).toContain(
         '"action": "replaced"',
       );
@@ -304,7 +302,7 @@ describeServiceOnOwnDatabase(
       expect((await run('put', 'changed', '/memories/x', '/nowhere/x')).stderr).toContain('ENOENT');
       await run('tenants', 'set', 'changed', '--max-file-bytes', 'default', '--max-bytes', '5');
       expect((await put('x'.repeat(9), '/memories/d/a', '--force')).stderr).toBe(
-        'memory-service: There is no room: changed has 6 of 5 bytes, and the new content needs 6. Raise the limit with: memory-service tenants set changed --max-bytes 12\n',
+        'memory-service: Tenant changed uses 6 of 5 bytes, and the change needs 6 more. Raise the limit with: memory-service tenants set changed --max-bytes 12\n',
       );
       await run('tenants', 'set', 'changed', '--max-bytes', 'default');
       await put(`ghp_${'a1B2'.repeat(9)}`, '/memories/key');
@@ -342,7 +340,9 @@ describeServiceOnOwnDatabase(
       await runOn(service(), ['put', 'c-2', '/memories/b', '--force'], { stdin: 'changed' });
       await run('rm', 'c-2', '/memories/d', '-r');
       expect((await run('tenants', 'copy', 'c-1', 'c-2')).stderr).toContain('Tenant c-2 already exists.');
-      expect((await run('tenants', 'copy', 'nobody', 'c-3')).stderr).toContain('There is no tenant nobody.');
+      expect((await run('tenants', 'copy', 'nobody', 'c-3')).stderr).toContain(
+        'Tenant nobody does not exist.',
+      );
       expect((await run('tenants', 'copy', 'c-1', 'c-1')).code).toBe(1);
       await assertInvariants(service());
     });
@@ -449,7 +449,7 @@ describeServiceOnOwnDatabase(
       );
       expect(await run('redact', 'past', '00000000')).toMatchObject({
         code: 1,
-        stderr: 'memory-service: There is no version 00000000 of past. See: memory-service log past\n',
+        stderr: 'memory-service: Version 00000000 of past does not exist. See: memory-service log past\n',
       });
       const { history_bytes: bytes, history_versions: versions } = await json('usage', 'past');
       expect(versions).toBe(2);
@@ -465,7 +465,7 @@ describeServiceOnOwnDatabase(
         `Deleted 2 versions (${bytes} bytes of history).\n`,
       );
       expect((await run('history', 'prune', 'nobody')).stderr).toBe(
-        'memory-service: There is no tenant nobody. See: memory-service tenants list\n',
+        'memory-service: Tenant nobody does not exist. See: memory-service tenants list\n',
       );
       const { body } = await service().app.inject('/metrics');
       expect(body).toMatch(/^memory_history_versions_pruned_total [1-9]/m);
@@ -478,7 +478,8 @@ describeServiceOnOwnDatabase(
       const redact = (subject: string) => run('redact', 'gone', subject, '--yes');
       expect(await redact('/memories/d')).toMatchObject({
         code: 1,
-        stderr: 'memory-service: /memories/d is there. Delete or rename it first, then redact its name.\n',
+        stderr:
+          'memory-service: /memories/d still exists. Delete or rename it first, then redact its name.\n',
       });
       for (const { id } of await historyOf('gone')) expect(await redact(id)).toMatchObject({ code: 0 });
       await run('rm', 'gone', '/memories/d', '--recursive');
@@ -492,7 +493,7 @@ describeServiceOnOwnDatabase(
       expect((await redact('/memories/d')).stdout).toBe('Redacted directories: 1, stored answers: 0.\n');
       expect(await redact('/memories/d')).toMatchObject({
         code: 1,
-        stderr: 'memory-service: The tenant gone has had no directory /memories/d.\n',
+        stderr: 'memory-service: Tenant gone never had a directory /memories/d.\n',
       });
       expect(await redact('/etc')).toMatchObject({ code: 2 });
     });
@@ -531,7 +532,10 @@ describeServiceOnOwnDatabase(
         ['put', 'acme', '/etc/passwd'],
         "error: <path> cannot be '/etc/passwd'. Path must start with /memories, got: /etc/passwd\n",
       ],
-      [['ls', 'acme', '--at', 'noon'], `error: --at cannot be 'noon'. "noon" is not a time. Give ISO 8601`],
+      [
+        ['ls', 'acme', '--at', 'noon'],
+        `error: --at cannot be 'noon'. "noon" is not a valid time. Use ISO 8601`,
+      ],
       [['log', 'acme', '-p', '--limit', '0'], "--limit cannot be '0'. Give a whole number of at least 1.\n"],
       [['log', 'acme', '--content'], 'error: --content works only with --json\n'],
       [['export', 'acme', '--json'], 'error: --json works only with --output <file>\n'],
@@ -599,7 +603,7 @@ These stay, and may hold the same text or path. Redact each that does:
         'This version is redacted already.\n',
       );
       expect((await run('redact', 'secret', all[4]?.id ?? '', '--dry-run')).stderr).toContain(
-        'is the live file. Edit or delete the file first',
+        'is live. Edit or delete the file first',
       );
     });
 
@@ -611,13 +615,13 @@ These stay, and may hold the same text or path. Redact each that does:
         return stderr;
       };
       expect(await failed('log', 'typo', '/memories/never')).toBe(
-        'memory-service: No version of typo is at /memories/never or below it. See: memory-service log typo\n',
+        'memory-service: typo has no version at /memories/never or below it. See: memory-service log typo\n',
       );
       expect(await failed('log', 'typo', '--by', 'nobody')).toBe(
-        'memory-service: No version of typo is by "nobody". See who has changed it: memory-service log typo\n',
+        'memory-service: "nobody" has changed nothing in typo. See who has: memory-service log typo\n',
       );
       expect(await failed('keys', 'list', '--tenant', 'nope')).toBe(
-        'memory-service: There is no tenant nope. See: memory-service tenants list\n',
+        'memory-service: Tenant nope does not exist. See: memory-service tenants list\n',
       );
       for (const args of [
         ['--until', '1h'],
@@ -642,7 +646,7 @@ These stay, and may hold the same text or path. Redact each that does:
         'Would restore short: nothing to change.\n',
       );
       expect((await run('show', 'short', '00000000-0')).stderr).toBe(
-        'memory-service: There is no version 00000000-0 of short. See: memory-service log short\n',
+        'memory-service: Version 00000000-0 of short does not exist. See: memory-service log short\n',
       );
       // As if both files had been created under IDs that start alike.
       await service().query(

@@ -255,7 +255,7 @@ redacted   T.......................... by operator ada
     const at = String(created?.created_at);
     for (const command of ['cat', 'ls']) {
       expect(await failing(service(), command, tenant, a, '--at', at)).toBe(
-        `There was nothing at ${a}, or it was redacted since, as 1 file of that time. See: memory-service ls ${tenant} --at ${at}`,
+        `${a} did not exist at that time, unless it is the file redacted since. See: memory-service ls ${tenant} --at ${at}`,
       );
     }
     const listed = await runCli(service(), ['ls', tenant, '--at', at]);
@@ -272,7 +272,7 @@ redacted   T.......................... by operator ada
   it('refuses what it does not understand', async () => {
     const tenant = await story(service());
     expect(await failing(service(), 'log', tenant, '--since', 'yesterday')).toBe(
-      `error: option '--since <time>' argument 'yesterday' is invalid. "yesterday" is not a time. Give ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z, 2026-11-22T09:30:00.123456+01:00; without an offset, it is UTC) or how long ago (30s, 90m, 2h, 3d, 1w).`,
+      `error: option '--since <time>' argument 'yesterday' is invalid. "yesterday" is not a valid time. Use ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z, 2026-11-22T09:30:00.123456+01:00; UTC without an offset) or a duration back from now (30s, 90m, 2h, 3d, 1w).`,
     );
     expect(await failing(service(), 'log', tenant, '--limit', '0')).toContain(
       'Give a whole number of at least 1.',
@@ -281,7 +281,7 @@ redacted   T.......................... by operator ada
       'Allowed choices are created, modified, renamed, deleted.',
     );
     expect(await failing(service(), 'log', 'nobody')).toBe(
-      'There is no tenant nobody. Create it with: memory-service tenants create nobody',
+      'Tenant nobody does not exist. See: memory-service tenants list',
     );
   });
 });
@@ -313,11 +313,11 @@ three
     });
     const none = '00000000-0000-0000-0000-000000000000';
     expect(await failing(service(), 'show', tenant, none)).toBe(
-      `There is no version ${none} of ${tenant}. See: memory-service log ${tenant}`,
+      `Version ${none} of ${tenant} does not exist. See: memory-service log ${tenant}`,
     );
     expect(await failing(service(), 'show', tenant, 'x')).toContain('Give the ID of a version');
     expect(await failing(service(), 'show', freshTenant(), String(moved?.id))).toContain(
-      'There is no tenant',
+      'does not exist. See: memory-service tenants list',
     );
   });
 });
@@ -391,7 +391,7 @@ rename to memories/b.md
       { old_path: null, path: '/memories/d/x', old_version: null, version: x?.id },
     ]);
     expect(await failing(service(), 'diff', tenant, '/memories/none', ...at(x))).toBe(
-      'There is nothing at /memories/none at either time.',
+      '/memories/none did not exist at either time.',
     );
   });
 
@@ -469,18 +469,18 @@ new file mode 100644
     }
     expect(await out(service(), ['diff', tenant, '/memories', '--at', '2h', '--to', '1h'])).toBe('');
     expect(await failing(service(), 'diff', tenant, b, '--at', '2h', '--to', '1h')).toBe(
-      'There is nothing at /memories/b.md at either time.',
+      '/memories/b.md did not exist at either time.',
     );
-    expect(await failing(service(), 'cat', tenant, b, '--at', '1h')).toContain('There was nothing at');
+    expect(await failing(service(), 'cat', tenant, b, '--at', '1h')).toContain('did not exist at that time.');
     expect(await failing(service(), 'restore', tenant, '--at', '1h')).toMatch(
-      /^The history of \S+ is complete since \S+Z only\. Ask for a later time\.$/,
+      /^The history of \S+ is complete only since \S+Z\. Choose a later time\.$/,
     );
     // What is missing is said as before.
     await service().query('UPDATE tenants SET history_since = now() WHERE id = $1', [tenant]);
     const [version] = await json(service(), 'log', tenant);
     expect(
       await failing(service(), 'diff', tenant, '/memories', '--at', String(version?.created_at)),
-    ).toContain(`The history of ${tenant} is complete since `);
+    ).toContain(`The history of ${tenant} is complete only since `);
   });
 });
 
@@ -511,15 +511,15 @@ describeServiceOnOwnDatabase('the past', (service) => {
     for (const [args, message] of [
       [
         ['cat', tenant, b, ...at(deleted)],
-        `There was nothing at ${b}. See: memory-service ls ${tenant} --at ${deleted?.created_at}`,
+        `${b} did not exist at that time. See: memory-service ls ${tenant} --at ${deleted?.created_at}`,
       ],
       [
         ['cat', tenant, '/memories/d', ...at(deleted)],
-        `/memories/d was a directory. List it with: memory-service ls ${tenant} /memories/d --at ${deleted?.created_at}`,
+        `/memories/d was a directory at that time. List it with: memory-service ls ${tenant} /memories/d --at ${deleted?.created_at}`,
       ],
       [
         ['ls', tenant, '/memories/none', ...at(deleted)],
-        `There was nothing at /memories/none. See: memory-service ls ${tenant} --at ${deleted?.created_at}`,
+        `/memories/none did not exist at that time. See: memory-service ls ${tenant} --at ${deleted?.created_at}`,
       ],
     ] as const) {
       expect(await failing(service(), ...args)).toBe(message);

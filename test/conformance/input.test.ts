@@ -215,7 +215,7 @@ describeService('request and response', (service) => {
       'invalid UTF-8',
       Buffer.from([0x22, 0xff, 0x22]),
       {},
-      problem(400, 'invalid_utf8', 'The body is not valid UTF-8, which JSON requires.'),
+      problem(400, 'invalid_utf8', 'The body is not valid UTF-8.'),
     ],
     [
       'an array',
@@ -277,7 +277,7 @@ describeService('request and response', (service) => {
       'an unsupported charset',
       '{}',
       { 'content-type': 'application/json; charset=latin1' },
-      problem(415, 'unsupported_charset', 'Send JSON as UTF-8, with charset=utf-8 or without charset.'),
+      problem(415, 'unsupported_charset', 'Send the body as UTF-8, with charset=utf-8 or without a charset.'),
     ],
     [
       'a compressed body',

@@ -310,17 +310,17 @@ describeService('a redacted version', (service) => {
     const [created, head] = await versionsOf(service(), tenant);
     const redact = (version: string) => eraseVersion(service().database, tenant, version, origin);
     await expect(redact(String(head?.id))).rejects.toThrow(
-      `The version ${head?.id} is the live file. Edit or delete the file first, then redact this version.`,
+      `Version ${head?.id} is live. Edit or delete the file first, then redact this version.`,
     );
     await expect(redact(String(created?.id))).rejects.toThrow(
-      `The version ${created?.id} has the content of a live file, whose version is ${head?.id}.`,
+      `Version ${created?.id} has the same content as a live file (version ${head?.id}).`,
     );
     for (const unknown of [randomUUID(), 'x', '']) {
-      await expect(redact(unknown)).rejects.toThrow(`There is no version ${unknown} of ${tenant}.`);
+      await expect(redact(unknown)).rejects.toThrow(`Version ${unknown} of ${tenant} does not exist.`);
     }
     await expect(
       eraseVersion(service().database, freshTenant('other'), String(created?.id), origin),
-    ).rejects.toThrow('There is no version');
+    ).rejects.toThrow('does not exist.');
     await run(service(), tenant, cmd.delete('/memories/g'));
     expect(await redact(String(created?.id))).toMatchObject({ versions: 2 });
     expect(await redact(String(head?.id))).toMatchObject({ versions: 0 });

@@ -5,7 +5,7 @@ import { newApiKey } from '../../src/auth/api-key.ts';
 import { Keys } from '../../src/auth/api-keys.ts';
 import { expireFiles } from '../../src/expiration/expiration.ts';
 import { History, type VersionFilter } from '../../src/history/history.ts';
-import { treeAt as entriesAt, findAt, HistoryIncomplete } from '../../src/history/past.ts';
+import { treeAt as entriesAt, findAt } from '../../src/history/past.ts';
 import type { Version } from '../../src/history/version.ts';
 import { type MemoryPath, ROOT } from '../../src/memory/path.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
@@ -254,7 +254,7 @@ describeService('a change is recorded', (service) => {
     );
     expect(await log(service(), tenant)).toStrictEqual(['renamed /memories/e/f 1']);
     expect((await versionsOf(service(), tenant))[0]?.memoryId).toBe(first?.memoryId);
-    await expect(treeAt(service(), tenant, created)).rejects.toThrow(HistoryIncomplete);
+    await expect(treeAt(service(), tenant, created)).rejects.toMatchObject({ code: 'history_incomplete' });
     await run(service(), tenant, cmd.delete('/memories/e'));
     expect(await log(service(), tenant)).toStrictEqual([]);
     expect(await new Tenants(service().database).find(tenant)).toMatchObject({

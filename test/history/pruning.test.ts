@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { changesBetween } from '../../src/history/diff.ts';
 import { History } from '../../src/history/history.ts';
-import { checkComplete, HistoryIncomplete, treeAt, treePageAt } from '../../src/history/past.ts';
+import { checkComplete, treeAt, treePageAt } from '../../src/history/past.ts';
 import { prunedSinceStart, pruneHistory } from '../../src/history/pruning.ts';
 import { ROOT } from '../../src/memory/path.ts';
 import { DatabaseError } from '../../src/postgres/errors.ts';
@@ -74,7 +74,9 @@ describeServiceOnOwnDatabase('the history is pruned', (service) => {
     await checkComplete(service().database.query, tenant, then);
     const created = `SELECT ${time('created_at')} AS at FROM tenants WHERE id = $1`;
     const earlier = String((await service().query(created, [tenant]))[0]?.at);
-    await expect(treeAt(history, tenant, ROOT, earlier).next()).rejects.toThrow(HistoryIncomplete);
+    await expect(treeAt(history, tenant, ROOT, earlier).next()).rejects.toMatchObject({
+      code: 'history_incomplete',
+    });
     expect(await pruneHistory(service().database, { ...DEFAULTS, tenant, now: inDays(31) })).toMatchObject({
       versions: 0,
     });
@@ -185,7 +187,7 @@ describeServiceOnOwnDatabase('the history is pruned', (service) => {
         read === 'tree'
           ? treePageAt(history, tenant, ROOT, at, { after: '', limit: 10 })
           : changesBetween(history, tenant, ROOT, { from: at }).next();
-      await expect(reading).rejects.toThrow(HistoryIncomplete);
+      await expect(reading).rejects.toMatchObject({ code: 'history_incomplete' });
     }
   });
 

@@ -1,7 +1,7 @@
 /** `restore`: what comes back, what goes, and what stands in the way. */
 import { expect, it } from 'vitest';
 import { History } from '../../src/history/history.ts';
-import { findAt, HistoryIncomplete } from '../../src/history/past.ts';
+import { findAt } from '../../src/history/past.ts';
 import { restoreAt, restoreVersion } from '../../src/history/restore.ts';
 import type { Version } from '../../src/history/version.ts';
 import { type MemoryPath, ROOT } from '../../src/memory/path.ts';
@@ -149,7 +149,7 @@ describeService('restore', (service) => {
       ...['D /memories/x/y/f', '- /memories/x', '- /memories/x/y', '- /memories/x/y/e'],
     ]);
     await expect(restore(service(), tenant, before.at, '/memories/x')).rejects.toThrow(
-      'There is nothing at /memories/x, and there was nothing then.',
+      '/memories/x does not exist, now or at that time.',
     );
     expect(await restore(service(), tenant, between.at, '/memories/x/y/e')).toStrictEqual([
       ...['+ /memories/x', '+ /memories/x/y', '+ /memories/x/y/e'],
@@ -159,7 +159,7 @@ describeService('restore', (service) => {
     ]);
     expect(await restore(service(), tenant, between.at)).toStrictEqual([]);
     await expect(restore(service(), tenant, between.at, '/memories/none')).rejects.toThrow(
-      'There is nothing at /memories/none, and there was nothing then.',
+      '/memories/none does not exist, now or at that time.',
     );
     await assertInvariants(service());
   });
@@ -192,14 +192,14 @@ describeService('restore', (service) => {
     );
     const now = await moment(service(), tenant);
     await expect(restore(service(), tenant, before.at, '/memories/n')).rejects.toThrow(
-      /^\/memories\/d\/f cannot come back: something else is at \/memories\/d\/f now\. Restore a directory/,
+      'Cannot restore /memories/d/f: /memories/d/f is occupied.',
     );
     await run(service(), tenant, cmd.delete('/memories/d'), cmd.create('/memories/d', 'a file'));
     await expect(restore(service(), tenant, before.at, '/memories/n')).rejects.toThrow(
-      'something else is at /memories/d now',
+      '/memories/d is occupied.',
     );
     await expect(restore(service(), tenant, now.at, '/memories/d/g')).rejects.toThrow(
-      'something else is at /memories/d now',
+      '/memories/d is occupied.',
     );
     expect((await readTree(service(), tenant)).get('/memories/n/f')).toBe('1');
     await assertInvariants(service());
@@ -219,11 +219,11 @@ describeService('restore', (service) => {
     const tenants = new Tenants(service().database);
     await tenants.set(tenant, { maxBytes: 40 });
     await expect(restore(service(), tenant, large.at)).rejects.toThrow(
-      `There is no room: ${tenant} has 2 of 40 bytes, and the restore needs 49. Raise the limit with: memory-service tenants set ${tenant} --max-bytes 51`,
+      `Tenant ${tenant} uses 2 of 40 bytes, and the restore needs 49 more.`,
     );
     await tenants.set(tenant, { maxBytes: null, maxFiles: 1 });
     await expect(restore(service(), tenant, large.at)).rejects.toThrow(
-      'has 1 of 1 directories, and the restore needs 1',
+      'uses 1 of 1 directories, and the restore needs 1 more.',
     );
     expect(await moment(service(), tenant)).toEqual(small);
     await tenants.set(tenant, { maxFiles: 2 });
@@ -253,7 +253,7 @@ describeService('restore', (service) => {
     ]);
     for (const path of [ROOT, '/memories/d', '/memories/d/f']) {
       await expect(restore(service(), tenant, then.at, path)).rejects.toThrow(
-        `The version ${secret?.id} is needed, and was redacted.`,
+        `Version ${secret?.id} is needed but was redacted.`,
       );
     }
     await expect(
@@ -262,7 +262,9 @@ describeService('restore', (service) => {
     expect(await restore(service(), tenant, then.at, '/memories/e')).toStrictEqual(['M /memories/e/g']);
 
     await service().query('UPDATE tenants SET history_since = last_change_at WHERE id = $1', [tenant]);
-    await expect(restore(service(), tenant, then.at, '/memories/e')).rejects.toThrow(HistoryIncomplete);
+    await expect(restore(service(), tenant, then.at, '/memories/e')).rejects.toMatchObject({
+      code: 'history_incomplete',
+    });
     // A file whose version is kept can be restored nevertheless.
     await run(service(), tenant, cmd.replace('/memories/e/g', '1', '3'));
     expect(await restore(service(), tenant, then.at, '/memories/e/g')).toStrictEqual(['M /memories/e/g']);
@@ -283,12 +285,10 @@ describeService('restore', (service) => {
           OPERATOR,
         ),
       );
-    await expect(to(first)).rejects.toThrow(
-      `/memories/d/f cannot come back: something else is at /memories/d/f now. Give another path: memory-service restore ${tenant} PATH --version ${first?.id}`,
-    );
-    await expect(to(deleted)).rejects.toThrow(`The version ${deleted?.id} is a deletion`);
+    await expect(to(first)).rejects.toThrow(`Cannot restore /memories/d/f: /memories/d/f is occupied.`);
+    await expect(to(deleted)).rejects.toThrow(`Version ${deleted?.id} is a deletion`);
     await expect(restoreVersion(service().database, tenant, { version: 'x' }, OPERATOR)).rejects.toThrow(
-      `There is no version x of ${tenant}.`,
+      `Version x of ${tenant} does not exist.`,
     );
     expect(await to(first, '/memories/n/f')).toStrictEqual(['A /memories/n/f', '+ /memories/n']);
     expect((await moment(service(), tenant)).ids.get('/memories/n/f')).toBe(first?.memoryId);
@@ -333,9 +333,7 @@ describeService('restore', (service) => {
       ['/memories/a', '/memories/a'],
       ['/memories/a/f', '/memories/a'],
     ] as const) {
-      await expect(to(path)).rejects.toThrow(
-        `${path} cannot come back: something else is at ${at} now. Give another path: memory-service restore ${tenant} PATH --version ${version}`,
-      );
+      await expect(to(path)).rejects.toThrow(`Cannot restore ${path}: ${at} is occupied.`);
     }
     await new Tenants(service().database).set(tenant, { maxFiles: 3 });
     await expect(to('/memories/e')).rejects.toThrow('and the restore needs 1');
@@ -359,17 +357,19 @@ describeService('restore', (service) => {
     expect(await readTree(service(), tenant)).toEqual(then.tree);
     // The heads of three files became those of two.
     expect(await versionsOf(service(), tenant)).toHaveLength(before - 1);
-    await expect(restore(service(), tenant, then.at)).rejects.toThrow(HistoryIncomplete);
+    await expect(restore(service(), tenant, then.at)).rejects.toMatchObject({ code: 'history_incomplete' });
     await assertInvariants(service());
   });
 
   it('of an unknown tenant, or a time before there was one, is refused', async () => {
     await expect(restore(service(), 'no-such-tenant', '2026-01-01T00:00:00Z')).rejects.toThrow(
-      'There is no tenant',
+      /^Tenant .* does not exist\.$/,
     );
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create(a, '1'));
-    await expect(restore(service(), tenant, '2020-01-01T00:00:00Z')).rejects.toThrow(HistoryIncomplete);
+    await expect(restore(service(), tenant, '2020-01-01T00:00:00Z')).rejects.toMatchObject({
+      code: 'history_incomplete',
+    });
   });
 
   it('prints a line a file and a summary, and a dry run the same without a change', async () => {

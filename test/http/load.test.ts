@@ -123,7 +123,7 @@ describe('overload', () => {
     expect([tooMany.status, tooMany.body.code, tooMany.body.detail, tooMany.headers['retry-after']]).toEqual([
       429,
       'too_many_at_once',
-      'The tenant has too many requests in flight. Wait for their responses.',
+      'Too many requests are in flight. Wait for their responses.',
       '1',
     ]);
     accepted.push(write('b', '/memories/1'));

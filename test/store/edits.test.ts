@@ -161,7 +161,7 @@ describe.skipIf(isCitus())('an edit that three others came before', () => {
     const origin = { actor: { type: 'anonymous' }, requestId: 'late' } as const;
     const store = memory.forTenant(tenant, { autoCreate: false, origin, request: key });
     let attempts = 0;
-    const change = async (content: string): Promise<Edit> => {
+    const change = async (content: string): Promise<Edit<never>> => {
       attempts += 1;
       if (attempts <= 3) await other.execute(cmd.insert(FILE, 0, `${attempts}`), { tenant });
       else await locked(attempts - 3);

@@ -1,11 +1,12 @@
 import { Readable } from 'node:stream';
 import { Command, CommanderError } from 'commander';
+import { explain } from '../../src/cli/hints.ts';
 import { registerHistoryCommands } from '../../src/cli/history-commands.ts';
 import { registerMemoryCommands } from '../../src/cli/memory-commands.ts';
 import { registerRestoreCommand } from '../../src/cli/restore-command.ts';
 import { registerRevertCommand } from '../../src/cli/revert-command.ts';
 import { type Config, loadConfig } from '../../src/config.ts';
-import { OperatorError } from '../../src/errors.ts';
+import { OperatorError, ServiceError } from '../../src/errors.ts';
 import { CollectedOutput } from './collected-output.ts';
 import type { Service } from './service.ts';
 
@@ -40,6 +41,9 @@ export async function runCli(
     await program.parseAsync(args, { from: 'user' });
     return { exitCode: 0, stdout: stdout.bytes, stderr: stderr.text };
   } catch (error) {
+    if (error instanceof ServiceError) {
+      return { error: explain(error), exitCode: 1, stdout: stdout.bytes, stderr: stderr.text };
+    }
     if (!(error instanceof OperatorError || error instanceof CommanderError)) throw error;
     const { message, exitCode } = error;
     return { error: message, exitCode, stdout: stdout.bytes, stderr: stderr.text };

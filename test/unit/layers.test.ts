@@ -8,6 +8,7 @@ const src = fileURLToPath(new URL('../../src', import.meta.url));
 /** The modules (folders and files) of `src`. Each imports only packages, itself, and the modules above it. */
 const LAYERS = [
   'version.ts',
+  'error-catalog',
   'error-catalog.ts',
   'errors.ts',
   'tenants/settings.ts',
@@ -87,6 +88,20 @@ describe('packages', () => {
     expect(own.length).toBeGreaterThan(0);
     expect(own.filter(({ from }) => forbidden.test(from))).toStrictEqual([]);
   });
+});
+
+it('only what starts the process and the command line throw errors for the terminal', () => {
+  const throwers = new Set(
+    imports
+      .filter(({ file, from }) => {
+        if (from !== 'errors.ts') return false;
+        return /import \{[^}]*\bOperatorError\b[^}]*\} from/.test(readFileSync(join(src, file), 'utf8'));
+      })
+      .map(({ file }) => file.split('/', 1)[0]),
+  );
+  expect([...throwers].sort()).toStrictEqual([
+    ...['citus', 'cli', 'embedded', 'open-database.ts', 'postgres', 'server.ts'],
+  ]);
 });
 
 it('only src/tracing imports OpenTelemetry, but for a type', () => {

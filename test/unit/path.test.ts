@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { executeCommand } from '../../src/memory/commands/index.ts';
-import { MAX_QUOTED_CHARS, quoted } from '../../src/memory/messages.ts';
+import { invalidPath, MAX_QUOTED_CHARS, quoted } from '../../src/memory/messages.ts';
 import { MAX_RAW_PATH_BYTES, parsePath } from '../../src/memory/path.ts';
 
 const refusal = (given: string) => {
   const parsed = parsePath(given);
-  return parsed.ok ? undefined : parsed.refusal;
+  return parsed.ok ? undefined : invalidPath(parsed.problem);
 };
 
 describe('an overlong path', () => {

@@ -6,14 +6,13 @@ import { conflictText, revert } from '../../history/revert.ts';
 import type { Conflict } from '../../history/revert-files.ts';
 import { ROOT } from '../../memory/path.ts';
 import { tenantDefaults } from '../../tenants/effective-settings.ts';
-import { existingTenant, Tenants } from '../../tenants/tenants.ts';
 import { noteAudit } from '../audit.ts';
 import { originOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
 import { departureOf } from '../departure.ts';
 import { actor, givenTime, memoryPath, tenantParams, text, time, versionId } from '../fields.ts';
 import { incomplete } from '../file-schemas.ts';
-import { errorResponses, json, noSuchTenant } from '../responses.ts';
+import { errorResponses, json, noSuchTenant, overQuota } from '../responses.ts';
 import { readTimes } from '../time-parameters.ts';
 import { Turns } from '../turns.ts';
 
@@ -74,21 +73,13 @@ const restoreBody = z
     dry_run: dryRun,
   })
   .refine(({ at, version }) => (at === undefined) !== (version === undefined), {
-    error: 'give at or version, one of them',
+    error: 'requires `at` or `version`, not both.',
   });
 
-const cannot = new ServiceError(
-  'refused',
-  'The content that /memories/notes.md had is not kept any more: it was pruned.',
-);
-const tooMuch = new ServiceError(
-  'over_quota',
-  'There is no room: acme has 99 of 100 bytes, and the restore needs 20. Raise the limit with: memory-service tenants set acme --max-bytes 119',
-);
+const cannot = new ServiceError('cannot_restore', 'acme', null, '/memories/notes.md', '/memories/notes.md');
 
 /** Restore and revert. */
 export const changeRoutes = adminRoutes((app, { config, database }) => {
-  const tenants = new Tenants(database);
   const turns = new Turns();
   const optionsOf = (request: Parameters<typeof originOf>[0], isDryRun: boolean): ChangeOptions => ({
     origin: originOf(request),
@@ -109,14 +100,13 @@ export const changeRoutes = adminRoutes((app, { config, database }) => {
         body: restoreBody,
         response: {
           200: json('What changed, or would.', restoredSchema),
-          ...errorResponses('takes JSON', [noSuchTenant, incomplete, cannot, tooMuch]),
+          ...errorResponses('takes JSON', [noSuchTenant, incomplete, cannot, overQuota('restore')]),
         },
       },
     },
     async (request, reply) => {
       const { tenant } = request.params;
       const { path: where, version, dry_run } = request.body;
-      await existingTenant(tenants, tenant);
       const options = optionsOf(request, dry_run);
       const { at, now } = await readTimes(database, { at: request.body.at });
       const changes = await turns.run(tenant, departureOf(request, reply), () =>
@@ -149,14 +139,13 @@ export const changeRoutes = adminRoutes((app, { config, database }) => {
         }),
         response: {
           200: json('What changed, or would.', revertedSchema),
-          ...errorResponses('takes JSON', [noSuchTenant, incomplete, tooMuch]),
+          ...errorResponses('takes JSON', [noSuchTenant, incomplete, overQuota('revert')]),
         },
       },
     },
     async (request, reply) => {
       const { tenant } = request.params;
       const { by, dry_run } = request.body;
-      await existingTenant(tenants, tenant);
       const { since, now } = await readTimes(database, { since: request.body.since });
       const options = optionsOf(request, dry_run);
       const reverted = await turns.run(tenant, departureOf(request, reply), () =>

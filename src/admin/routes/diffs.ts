@@ -4,7 +4,6 @@ import { History } from '../../history/history.ts';
 import { withContents } from '../../history/log.ts';
 import { type Compare, type Difference, differenceOf, MAX_WORK } from '../../history/patch.ts';
 import { PatchThreads } from '../../history/patch-threads.ts';
-import { existingTenant, Tenants } from '../../tenants/tenants.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
 import { departureOf } from '../departure.ts';
@@ -38,7 +37,6 @@ const PATCH_CHARACTERS = 4 * 1024 * 1024;
 
 /** What changes are made of: by a version, or between two times. */
 export const diffRoutes = adminRoutes((app, { database }) => {
-  const tenants = new Tenants(database);
   const history = new History(database);
   const threads = new PatchThreads();
   app.addHook('onClose', () => threads.close());
@@ -93,7 +91,6 @@ export const diffRoutes = adminRoutes((app, { database }) => {
       const { tenant, version } = request.params;
       const { against } = request.query;
       const signal = departureOf(request, reply);
-      await existingTenant(tenants, tenant);
       const [first, second] = against === undefined ? [version, undefined] : [against, version];
       const changes = betweenVersions(history, tenant, first, second);
       const found = await page(tenant, changes, { skip: 0, limit: 1, signal });
@@ -129,7 +126,6 @@ export const diffRoutes = adminRoutes((app, { database }) => {
       const { tenant } = request.params;
       const { path, limit, ...query } = request.query;
       const signal = departureOf(request, reply);
-      await existingTenant(tenants, tenant);
       const position = readCursor(diffPosition, query.after);
       const times = await readTimes(database, { at: query.at, to: query.to });
       const { at = times.now } = times;

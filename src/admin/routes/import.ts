@@ -6,14 +6,14 @@ import { readTar } from '../../archive/tar.ts';
 import { Transfer } from '../../archive/transfer.ts';
 import { ServiceError } from '../../errors.ts';
 import { tenantDefaults } from '../../tenants/effective-settings.ts';
-import { existingTenant, Tenants } from '../../tenants/tenants.ts';
 import { noteAudit } from '../audit.ts';
 import { originOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
 import { departureOf } from '../departure.ts';
 import { count, flag, memoryPath, tenantParams } from '../fields.ts';
 import { answerInLines, JSON_LINES, type WriteLine } from '../json-lines.ts';
-import { errorResponses, noSuchTenant } from '../responses.ts';
+import { tenantOf } from '../required-tenant.ts';
+import { errorResponses, noSuchTenant, overQuota } from '../responses.ts';
 import { Turns } from '../turns.ts';
 
 const ARCHIVE = 'application/x-tar';
@@ -41,7 +41,6 @@ const lines = z.any().meta({
 
 /** `POST …/import`: an archive into a tenant's memory. */
 export const importRoutes = adminRoutes((app, { config, database }) => {
-  const tenants = new Tenants(database);
   const transfer = new Transfer(database, tenantDefaults(config));
   const turns = new Turns();
   app.removeAllContentTypeParsers();
@@ -78,20 +77,14 @@ export const importRoutes = adminRoutes((app, { config, database }) => {
           },
           ...errorResponses('takes an archive', [
             noSuchTenant,
-            new ServiceError(
-              'refused',
-              '1 path is already in use:\n  /memories/notes.md\nDelete or rename what is there, or import into another directory with --into.',
-            ),
-            new ServiceError(
-              'over_quota',
-              'There is no room: acme has 99 of 100 bytes, and the import needs 20. Raise the limit with: memory-service tenants set acme --max-bytes 119',
-            ),
+            new ServiceError('paths_in_use', ['/memories/notes.md'], 1),
+            overQuota('import'),
           ]),
         },
       },
     },
     async (request, reply) => {
-      const tenant = await existingTenant(tenants, request.params.tenant);
+      const tenant = tenantOf(request);
       const { into, strip, dry_run: dryRun } = request.query;
       const signal = departureOf(request, reply);
       const inTurn = <T>(write: () => Promise<T>) => turns.run(tenant.id, signal, write);

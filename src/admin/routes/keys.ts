@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { KeyRow } from '../../auth/api-key-queries.ts';
 import { Keys, kindOfKey } from '../../auth/api-keys.ts';
 import { ServiceError } from '../../errors.ts';
-import { existingTenant, Tenants } from '../../tenants/tenants.ts';
+import { requireTenant } from '../../tenants/tenants.ts';
 import { noteAudit } from '../audit.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
@@ -46,7 +46,7 @@ const newKey = z
     expires_at: z.iso.datetime({ offset: true }).nullable().default(null),
   })
   .refine(({ kind: given, tenant }) => (given === 'tenant') === (tenant !== undefined), {
-    error: 'a key of the kind tenant needs a tenant, and no other has one',
+    error: 'is required for, and only for, tenant keys.',
     path: ['tenant'],
   })
   .refine(
@@ -55,7 +55,7 @@ const newKey = z
     { error: 'only a service key that may write manages stores', path: ['manages_stores'] },
   )
   .refine(({ expires_at: at }) => at === null || Date.parse(at) > Date.now(), {
-    error: 'the time is past',
+    error: 'must be in the future.',
     path: ['expires_at'],
   });
 
@@ -64,7 +64,6 @@ const position = z.strictObject({ time: z.iso.datetime(), id: text(255) });
 /** The keys of tenants, services and administrators. */
 export const keyRoutes = adminRoutes((app, { database }) => {
   const keys = new Keys(database);
-  const tenants = new Tenants(database);
 
   app.get(
     '/keys',
@@ -84,7 +83,7 @@ export const keyRoutes = adminRoutes((app, { database }) => {
       },
     },
     async ({ query: { tenant, limit, after } }) => {
-      if (tenant !== undefined) await existingTenant(tenants, tenant);
+      if (tenant !== undefined) await requireTenant(database, tenant);
       const page = await keys.page(tenant ?? null, readCursor(position, after), limit);
       return { keys: page.keys.map(keyRecord), next: writeCursor(page.next) };
     },
@@ -110,7 +109,7 @@ export const keyRoutes = adminRoutes((app, { database }) => {
         tenant: tenant ?? undefined,
         details: { kind: given, access: allowed, manages_stores, label, expires_at },
       });
-      if (tenant !== null) await existingTenant(tenants, tenant);
+      if (tenant !== null) await requireTenant(database, tenant);
       const expiresAt = instant(expires_at);
       const isAdmin = given === 'admin';
       const { id, key } = await keys.issue({
@@ -134,12 +133,7 @@ export const keyRoutes = adminRoutes((app, { database }) => {
         params: z.strictObject({ id: text(255) }),
         response: {
           204: z.null().meta({ description: 'It is revoked.' }),
-          ...errorResponses('changes', [
-            new ServiceError(
-              'not_found',
-              'There is no key key_0123456789ab, or it is already revoked. See: memory-service keys list',
-            ),
-          ]),
+          ...errorResponses('changes', [new ServiceError('no_such_key', 'key_0123456789ab')]),
         },
       },
     },

@@ -6,7 +6,6 @@ import { contentAt, contentOf, type ListedEntry, listPage } from '../../files/li
 import { History } from '../../history/history.ts';
 import { redactedAt } from '../../history/past.ts';
 import { tenantDefaults } from '../../tenants/effective-settings.ts';
-import { existingTenant, Tenants } from '../../tenants/tenants.ts';
 import { noteAudit } from '../audit.ts';
 import { originOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
@@ -32,7 +31,8 @@ import {
   isDirectory,
   nothingThere,
 } from '../file-schemas.ts';
-import { entityTag, isKnown, readPrecondition } from '../preconditions.ts';
+import { entityTag, isNotModified, readPrecondition } from '../preconditions.ts';
+import { tenantOf } from '../required-tenant.ts';
 import { errorResponses, json, noSuchTenant } from '../responses.ts';
 import { readTimes } from '../time-parameters.ts';
 
@@ -62,7 +62,6 @@ const treeSchema = z
 
 /** The files of a tenant. */
 export const memoryRoutes = adminRoutes((app, { config, database }) => {
-  const tenants = new Tenants(database);
   const history = new History(database);
   const transfer = new Transfer(database, tenantDefaults(config));
 
@@ -88,7 +87,6 @@ export const memoryRoutes = adminRoutes((app, { config, database }) => {
       },
     },
     async ({ params: { tenant }, query: { path, limit, ...query } }) => {
-      await existingTenant(tenants, tenant);
       const position = readCursor(text(5000), query.after) ?? '';
       const { at } = await readTimes(database, { at: query.at });
       const page = { after: position, limit: limit + 1 };
@@ -127,7 +125,6 @@ export const memoryRoutes = adminRoutes((app, { config, database }) => {
       },
     },
     async ({ params: { tenant }, query: { path, at: given }, headers }, reply) => {
-      await existingTenant(tenants, tenant);
       const { at } = await readTimes(database, { at: given });
       const content =
         at === undefined
@@ -135,7 +132,7 @@ export const memoryRoutes = adminRoutes((app, { config, database }) => {
           : await contentAt(history, tenant, path, at);
       const sha256 = contentHash(content);
       reply.header('ETag', entityTag(sha256));
-      if (isKnown(sha256, headers)) return reply.code(304).send(null);
+      if (isNotModified(sha256, headers)) return reply.code(304).send(null);
       return reply.type('text/plain; charset=utf-8').send(content);
     },
   );
@@ -167,8 +164,7 @@ export const memoryRoutes = adminRoutes((app, { config, database }) => {
       const { path, recursive } = request.query;
       const expected = readPrecondition({ 'if-match': request.headers['if-match'] });
       if (expected === 'absent') throw new ServiceError('precondition_required');
-      const tenant = await existingTenant(tenants, request.params.tenant);
-      const session = { config, database, tenant, transfer, origin: originOf(request) };
+      const session = { config, database, tenant: tenantOf(request), transfer, origin: originOf(request) };
       const message = await deleteAt(session, path, { recursive, expected });
       noteAudit(request, { details: { recursive } });
       return { path, action: 'deleted', message };

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { ServiceError } from '../../errors.ts';
 import { eraseDirectories, eraseVersion } from '../../history/erase.ts';
-import { existingTenant, Tenants } from '../../tenants/tenants.ts';
 import { noteAudit } from '../audit.ts';
 import { originOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
@@ -21,10 +20,10 @@ const redactedDirectoriesSchema = z.object({
   answers: counted.meta({ description: 'Stored answers of idempotent requests.' }),
 });
 
+const LIVE = '0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52';
+
 /** `POST …/redact`: a version without its path and content, and directories without their names. */
 export const redactRoutes = adminRoutes((app, { database }) => {
-  const tenants = new Tenants(database);
-
   app.post(
     '/tenants/:tenant/versions/:version/redact',
     {
@@ -39,17 +38,13 @@ export const redactRoutes = adminRoutes((app, { database }) => {
           200: json('What was redacted.', redactedSchema),
           ...errorResponses('changes', [
             ...[noSuchTenant, noSuchVersion],
-            new ServiceError(
-              'refused',
-              'The version 0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52 is the live file. Edit or delete the file first, then redact this version.',
-            ),
+            new ServiceError('version_is_live', LIVE, LIVE),
           ]),
         },
       },
     },
     async (request) => {
       const { tenant, version } = request.params;
-      await existingTenant(tenants, tenant);
       const redacted = await eraseVersion(database, tenant, version, originOf(request));
       noteAudit(request, { details: { version, versions: redacted.versions } });
       return { versions: redacted.versions, same_path: redacted.samePath, answers: redacted.answers };
@@ -71,18 +66,14 @@ export const redactRoutes = adminRoutes((app, { database }) => {
           200: json('What was redacted.', redactedDirectoriesSchema),
           ...errorResponses('takes JSON', [
             noSuchTenant,
-            new ServiceError('not_found', 'The tenant acme has had no directory /memories/old.'),
-            new ServiceError(
-              'refused',
-              '/memories/old is there. Delete or rename it first, then redact its name.',
-            ),
+            new ServiceError('no_such_directory', 'acme', '/memories/old'),
+            new ServiceError('directory_exists', '/memories/old'),
           ]),
         },
       },
     },
     async (request) => {
       const { tenant } = request.params;
-      await existingTenant(tenants, tenant);
       const redacted = await eraseDirectories(database, tenant, request.body.path);
       noteAudit(request, { details: { directories: redacted.directories } });
       return redacted;

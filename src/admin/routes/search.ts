@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { OperatorError } from '../../errors.ts';
+import { ServiceError } from '../../errors.ts';
 import { searchFiles } from '../../files/search.ts';
 import { activity } from '../../history/activity.ts';
-import { existingTenant, Tenants } from '../../tenants/tenants.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
 import { actor, count, givenTime, next, pageFields, tenantParams, text, time } from '../fields.ts';
@@ -44,8 +43,6 @@ const DEFAULT_SINCE = '30d';
 
 /** Search in the files of a tenant, and how its changes are spread over time. */
 export const searchRoutes = adminRoutes((app, { database }) => {
-  const tenants = new Tenants(database);
-
   app.get(
     '/tenants/:tenant/search',
     {
@@ -67,7 +64,6 @@ export const searchRoutes = adminRoutes((app, { database }) => {
       },
     },
     async ({ params: { tenant }, query: { query, in: where, limit, ...page } }) => {
-      await existingTenant(tenants, tenant);
       const after = readCursor(text(5000), page.after) ?? '';
       const found = await searchFiles(database, tenant, { text: query, where }, { after, limit: limit + 1 });
       const matches = found.slice(0, limit);
@@ -101,12 +97,9 @@ export const searchRoutes = adminRoutes((app, { database }) => {
       },
     },
     async ({ params: { tenant }, query: { buckets, ...query } }) => {
-      await existingTenant(tenants, tenant);
       const times = await readTimes(database, { since: query.since, until: query.until });
       const { since = times.now, until = times.now } = times;
-      if (since >= until) {
-        throw new OperatorError('since has to be before until.', { code: 'invalid_parameter' });
-      }
+      if (since >= until) throw new ServiceError('since_after_until');
       const { actors, buckets: parts } = await activity(database, tenant, { since, until }, buckets);
       const seconds = (Date.parse(until) - Date.parse(since)) / 1000 / buckets;
       return { since, until, bucket_seconds: seconds, actors, buckets: parts };

@@ -1,5 +1,6 @@
+import { ServiceError } from '../../errors.ts';
 import { findListedTenant } from '../../tenants/listing.ts';
-import { noTenant, Tenants } from '../../tenants/tenants.ts';
+import { Tenants } from '../../tenants/tenants.ts';
 import { noteAudit } from '../audit.ts';
 import { adminRoutes } from '../context.ts';
 import { tenantParams } from '../fields.ts';
@@ -29,7 +30,7 @@ export const suspensionRoutes = adminRoutes((app, { config, database }) => {
       async (request) => {
         const { tenant } = request.params;
         const before = await tenants.find(tenant);
-        if (!(await tenants.suspend(tenant, suspended))) throw noTenant(tenant);
+        if (!(await tenants.suspend(tenant, suspended))) throw new ServiceError('no_such_tenant', tenant);
         noteAudit(request, { details: { suspended: { old: before?.suspendedAt != null, new: suspended } } });
         return tenantRecord(await findListedTenant(database, tenant), config);
       },

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { changedValues } from '../../audit/audit.ts';
 import { ServiceError } from '../../errors.ts';
 import { findListedTenant, listTenants } from '../../tenants/listing.ts';
-import { noTenant, Tenants } from '../../tenants/tenants.ts';
+import { Tenants } from '../../tenants/tenants.ts';
 import { noteAudit } from '../audit.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
@@ -26,7 +26,7 @@ const listQuery = z.strictObject({
 const newTenant = z.strictObject({
   id: tenantId.refine(
     (id) => !/^(-|\.\.?$)/.test(id),
-    'a new tenant id does not begin with "-", and is not . or ..',
+    'of a new tenant must not start with "-", and must not be . or ..',
   ),
   settings: settingsChangeSchema.default({}),
 });
@@ -126,7 +126,8 @@ export const tenantRoutes = adminRoutes((app, { config, database }) => {
       const { tenant } = request.params;
       const { settings } = request.body;
       const before = await tenants.find(tenant);
-      if (before === undefined || !(await tenants.set(tenant, settingsOf(settings)))) throw noTenant(tenant);
+      if (before === undefined || !(await tenants.set(tenant, settingsOf(settings))))
+        throw new ServiceError('no_such_tenant', tenant);
       noteAudit(request, { details: changedValues(settingsRecord(before), settings) });
       return answer(tenant);
     },
@@ -150,7 +151,7 @@ export const tenantRoutes = adminRoutes((app, { config, database }) => {
     async (request) => {
       const { tenant } = request.params;
       const erased = await tenants.delete(tenant);
-      if (erased === undefined) throw noTenant(tenant);
+      if (erased === undefined) throw new ServiceError('no_such_tenant', tenant);
       noteAudit(request, { details: { ...erased } });
       return { id: tenant, erased };
     },

@@ -3,6 +3,7 @@ import { Tenants } from '../../tenants/tenants.ts';
 import { tenantUsage } from '../../tenants/usage.ts';
 import { adminRoutes } from '../context.ts';
 import { tenantId, tenantParams, time } from '../fields.ts';
+import { tenantOf } from '../required-tenant.ts';
 import { errorResponses, json, noSuchTenant } from '../responses.ts';
 import { instant } from '../tenant-record.ts';
 
@@ -39,10 +40,11 @@ export const usageRoutes = adminRoutes((app, { config, database }) => {
         response: { 200: json('The usage.', usageSchema), ...errorResponses('reads', [noSuchTenant]) },
       },
     },
-    async ({ params: { tenant } }) => {
+    async (request) => {
+      const tenant = tenantOf(request);
       const { files, bytes, historyBytes, ...usage } = await tenantUsage(tenants, config, tenant);
       return {
-        ...{ id: tenant, files, bytes, history_bytes: historyBytes },
+        ...{ id: tenant.id, files, bytes, history_bytes: historyBytes },
         history_versions: usage.historyVersions,
         stored_answers: usage.storedAnswers,
         last_activity_at: instant(usage.lastActivityAt),

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { History } from '../../history/history.ts';
 import { type LogEntry, logPage, withChanges } from '../../history/log.ts';
 import { versionRecord } from '../../history/version.ts';
-import { existingTenant, Tenants } from '../../tenants/tenants.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
 import { givenTime, memoryPath, next, pageFields, tenantParams, text } from '../fields.ts';
@@ -20,7 +19,6 @@ const versionPosition = z.strictObject({ id });
 
 /** The versions of a tenant's files. */
 export const versionRoutes = adminRoutes((app, { database }) => {
-  const tenants = new Tenants(database);
   const history = new History(database);
 
   app.get(
@@ -51,7 +49,6 @@ export const versionRoutes = adminRoutes((app, { database }) => {
       },
     },
     async ({ params: { tenant }, query: { path, by, operation, limit, ...query } }) => {
-      await existingTenant(tenants, tenant);
       const before = readCursor(versionPosition, query.after);
       const { since, until } = await readTimes(database, { since: query.since, until: query.until });
       const filter = {
@@ -87,7 +84,6 @@ export const versionRoutes = adminRoutes((app, { database }) => {
       },
     },
     async ({ params: { tenant, version: given } }) => {
-      await existingTenant(tenants, tenant);
       const { version, content } = await history.existing(tenant, given);
       const [entry] = await withChanges(history, tenant, [version]);
       if (entry === undefined) throw new Error('A version has no change.');

@@ -1,22 +1,21 @@
 import { z } from 'zod';
 import { Transfer } from '../../archive/transfer.ts';
-import { OperatorError, ServiceError } from '../../errors.ts';
+import { ServiceError } from '../../errors.ts';
 import { createAt, replaceAt } from '../../files/changes.ts';
 import { tenantDefaults } from '../../tenants/effective-settings.ts';
-import { existingTenant, Tenants } from '../../tenants/tenants.ts';
 import { noteAudit } from '../audit.ts';
 import { originOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
 import { memoryPath, tenantParams } from '../fields.ts';
 import { changedSchema, changedSince, etagHeader, ifMatch, ifNoneMatch } from '../file-schemas.ts';
 import { entityTag, readPrecondition } from '../preconditions.ts';
-import { errorResponses, json, noSuchTenant } from '../responses.ts';
+import { tenantOf } from '../required-tenant.ts';
+import { errorResponses, json, noSuchTenant, overQuota } from '../responses.ts';
 import { textBody } from '../text-body.ts';
 
 /** `PUT …/file`: its body is the content. */
 export const writeFileRoutes = adminRoutes((app, { config, database }) => {
   app.register(textBody);
-  const tenants = new Tenants(database);
   const transfer = new Transfer(database, tenantDefaults(config));
 
   app.put(
@@ -39,14 +38,8 @@ export const writeFileRoutes = adminRoutes((app, { config, database }) => {
           201: { ...json('It is created.', changedSchema), headers: etagHeader },
           ...errorResponses('takes text', [
             ...[noSuchTenant, changedSince, new ServiceError('precondition_required')],
-            new ServiceError(
-              'refused',
-              'File /memories/notes.md exceeds the maximum memory file size of 1048576 bytes',
-            ),
-            new ServiceError(
-              'over_quota',
-              'There is no room: acme has 99 of 100 bytes, and the new content needs 20. Raise the limit with: memory-service tenants set acme --max-bytes 119',
-            ),
+            new ServiceError('file_too_large', '/memories/notes.md', 1048576),
+            overQuota('change'),
           ]),
         },
       },
@@ -54,17 +47,12 @@ export const writeFileRoutes = adminRoutes((app, { config, database }) => {
     async (request, reply) => {
       const { path } = request.query;
       const expected = readPrecondition(request.headers);
-      const tenant = await existingTenant(tenants, request.params.tenant);
-      const session = { config, database, tenant, transfer, origin: originOf(request) };
+      const session = { config, database, tenant: tenantOf(request), transfer, origin: originOf(request) };
       const isNew = expected === 'absent';
       const written = isNew
         ? await createAt(session, path, request.body)
         : await replaceAt(session, path, request.body, expected);
-      if (written === undefined) {
-        throw new OperatorError(`There is no file at ${path}. To create it, send If-None-Match: *.`, {
-          code: 'precondition_failed',
-        });
-      }
+      if (written === undefined) throw new ServiceError('no_file_to_replace', path);
       noteAudit(request, { details: { file: written.action } });
       reply.code(isNew ? 201 : 200).header('ETag', entityTag(written.sha256));
       return { path, action: written.action, message: written.message };

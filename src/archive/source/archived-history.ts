@@ -28,10 +28,7 @@ export function isHistory({ name }: SourceEntry, { into, strip }: Placement): bo
   const inside = nameInHistory(name);
   if (into === undefined && strip === undefined) return inside !== undefined;
   if (inside !== MANIFEST) return false;
-  throw cannotImport(
-    name,
-    'an archive with a history cannot be placed with --into or --strip. Unpack it, and import its folder memories.',
-  );
+  throw cannotImport(name, 'entry_history_not_placeable');
 }
 
 /** What the policy on secrets says of the parts of a history. */
@@ -78,7 +75,7 @@ export class ArchivedHistory implements HistorySource {
   /**
    * Takes the next entry of the archive, with its content.
    *
-   * @throws OperatorError when it is not what an export writes
+   * @throws ServiceError when it is not what an export writes
    */
   async add({ name, kind }: SourceEntry, content: Buffer): Promise<void> {
     const inside = nameInHistory(name) ?? '';
@@ -86,7 +83,7 @@ export class ArchivedHistory implements HistorySource {
     if (inside === MANIFEST) this.#manifest = this.#parse(name, manifestSchema, content.toString());
     else if (/^versions\/\d+\.ndjson$/.test(inside)) await this.#addVersions(name, content);
     else if (/^directories\/\d+\.ndjson$/.test(inside)) await this.#addDirectories(name, content);
-    else throw damagedHistory(`${printable(name)} is nothing that belongs to it`);
+    else throw damagedHistory(`${printable(name)} does not belong to it`);
   }
 
   /** To be called after the last entry. @param files how many files the memory has */
@@ -95,10 +92,10 @@ export class ArchivedHistory implements HistorySource {
     if (manifest === undefined) throw damagedHistory(`${FOLDER}/${MANIFEST} is missing`);
     for (const kind of ['versions', 'directories'] as const) {
       if (this.#found[kind] === manifest[kind]) continue;
-      throw damagedHistory(`it has ${this.#found[kind]} ${kind}, and should have ${manifest[kind]}`);
+      throw damagedHistory(`it has ${this.#found[kind]} ${kind} instead of ${manifest[kind]}`);
     }
     if (this.#found.heads === files) return;
-    throw damagedHistory(`it knows ${this.#found.heads} live files, and the memory has ${files}`);
+    throw damagedHistory(`it has ${this.#found.heads} live files, and the memory has ${files}`);
   }
 
   get manifest(): Manifest {
@@ -153,16 +150,13 @@ export class ArchivedHistory implements HistorySource {
   async #checkPaths(name: string, paths: string[]): Promise<void> {
     const found = await this.#policy.findSecret([...new Set(paths)]);
     if (found === undefined) return;
-    throw cannotImport(
-      name,
-      `a path in it, ${printable(found.masked)}, contains what looks like a secret (${found.kinds.join(', ')}). Redact the versions with that path and export again, or unpack the archive and import its folder memories, without the history.`,
-    );
+    throw cannotImport(name, 'entry_lists_secret_path', printable(found.masked), found.kinds);
   }
 
   #rows<T>(name: string, schema: z.ZodType<T>, content: Buffer): T[] {
     const lines = content.toString().split('\n');
     if (lines.pop() !== '' || lines.length > PAGE_ROWS) {
-      throw damagedHistory(`${printable(name)} is no page of at most ${PAGE_ROWS} lines`);
+      throw damagedHistory(`${printable(name)} is not a page of at most ${PAGE_ROWS} lines`);
     }
     return lines.map((line, i) => this.#parse(`${name}, line ${i + 1}`, schema, line));
   }
@@ -173,7 +167,7 @@ export class ArchivedHistory implements HistorySource {
     if (parsed.success) return parsed.data;
     const [issue] = parsed.error.issues;
     throw damagedHistory(
-      `${printable(place)}: ${issue?.path.join('.') || 'it'} is not as an export writes it`,
+      `${printable(place)}: ${issue?.path.join('.') || 'the line'} is not what an export writes`,
     );
   }
 }

@@ -1,4 +1,6 @@
-import { OperatorError } from '../../errors.ts';
+import type { ARCHIVE_ERRORS } from '../../error-catalog/archives.ts';
+import type { ErrorValues } from '../../error-catalog.ts';
+import { ServiceError } from '../../errors.ts';
 
 /** An entry of an archive or a folder. */
 export interface SourceEntry {
@@ -38,14 +40,18 @@ export function spelledOut(text: string): string {
   return printable(text, /[ -~]/);
 }
 
-/** An error that says why an entry cannot be imported and what to do about it. */
-export function cannotImport(name: string, why: string): OperatorError {
-  return new OperatorError(`Cannot import ${printable(name)}: ${why}`);
-}
+/** Why an entry cannot be imported. The first value of each is the name of the entry. */
+export type EntryFault = Extract<keyof typeof ARCHIVE_ERRORS, `entry_${string}`>;
+type FaultValues<F extends EntryFault> =
+  Parameters<(typeof ARCHIVE_ERRORS)[F]['problem']> extends [string, ...infer Others] ? Others : never;
 
-/** @param shown the name in a printable form */
-export function notUtf8Name(shown: string): OperatorError {
-  return cannotImport(shown, 'its name is not UTF-8. Rename it, for example with: convmv -f latin1 -t utf-8');
+/** The error for an entry that cannot be imported. */
+export function cannotImport<F extends EntryFault>(
+  name: string,
+  fault: F,
+  ...values: FaultValues<F>
+): ServiceError {
+  return new ServiceError(fault, ...([printable(name), ...values] as unknown as ErrorValues[F]));
 }
 
 /** Shows a character up to U+00FF as the byte that it represents. */

@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { constants, type Dirent } from 'node:fs';
 import { lstat, open, readdir, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { OperatorError } from '../../errors.ts';
-import { asByte, cannotImport, notUtf8Name, type SourceEntry } from './entry.ts';
+import { ServiceError } from '../../errors.ts';
+import { asByte, cannotImport, type SourceEntry } from './entry.ts';
 
 /**
  * Reads the files and directories in a folder, in the order of their names, without following links.
@@ -17,8 +17,8 @@ export async function* readFolder(folder: string, bare: boolean): AsyncGenerator
     yield* walk(Buffer.from(await memoriesFolder(folder)), 'memories');
   } catch (error) {
     const { code, path } = error as NodeJS.ErrnoException;
-    if (code === undefined || error instanceof OperatorError) throw error;
-    throw new OperatorError(`Cannot read ${path ?? folder} (${code}).`);
+    if (code === undefined || error instanceof ServiceError) throw error;
+    throw new ServiceError('folder_unreadable', path ?? folder, code);
   }
 }
 
@@ -26,9 +26,7 @@ async function memoriesFolder(folder: string): Promise<string> {
   if (basename(resolve(folder)) === 'memories') return folder;
   const inside = join(folder, 'memories');
   if ((await stat(inside).catch(() => undefined))?.isDirectory()) return inside;
-  throw new OperatorError(
-    `${folder} is not named memories and does not contain a folder memories. Give the destination with --into, for example --into /memories.`,
-  );
+  throw new ServiceError('folder_without_memories', folder);
 }
 
 /** Works on paths as bytes, because they may not be UTF-8. */
@@ -39,7 +37,8 @@ async function* walk(folder: Buffer, name: string): AsyncGenerator<SourceEntry> 
   for (const entry of entries.sort((a, b) => Buffer.compare(a.name, b.name))) {
     const path = Buffer.concat([folder, Buffer.from('/'), entry.name]);
     if (!isUtf8(entry.name)) {
-      throw notUtf8Name(`${name}/${entry.name.toString('latin1').replace(/[^ -~]/g, asByte)}`);
+      const shown = `${name}/${entry.name.toString('latin1').replace(/[^ -~]/g, asByte)}`;
+      throw cannotImport(shown, 'entry_name_not_utf8');
     }
     const below = name === '' ? entry.name.toString() : `${name}/${entry.name}`;
     if (entry.isDirectory()) {
@@ -48,7 +47,7 @@ async function* walk(folder: Buffer, name: string): AsyncGenerator<SourceEntry> 
       const { size, mtime: modified } = await lstat(path);
       yield { name: below, kind: 'file', bytes: size, modified, content: contentOf(path) };
     } else {
-      throw cannotImport(below, `it is ${typeOf(entry)}, and a memory holds files and directories only.`);
+      throw cannotImport(below, faultOf(entry));
     }
   }
 }
@@ -65,9 +64,8 @@ async function* contentOf(path: Buffer): AsyncGenerator<Uint8Array> {
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
-function typeOf(entry: Dirent<Buffer>): string {
-  if (entry.isSymbolicLink()) return 'a symbolic link';
-  if (entry.isFIFO()) return 'a named pipe';
-  if (entry.isSocket()) return 'a socket';
-  return 'a device';
+function faultOf(entry: Dirent<Buffer>) {
+  if (entry.isSymbolicLink()) return 'entry_symlink';
+  if (entry.isFIFO()) return 'entry_fifo';
+  return entry.isSocket() ? 'entry_socket' : 'entry_device';
 }

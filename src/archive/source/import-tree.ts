@@ -1,5 +1,12 @@
-import { pathTooLong, pathWouldEscape } from '../../memory/messages.ts';
-import { ancestorsOf, MAX_PATH_BYTES, type MemoryPath, parsePath, ROOT } from '../../memory/path.ts';
+import { pathProblemText } from '../../memory/messages.ts';
+import {
+  ancestorsOf,
+  MAX_PATH_BYTES,
+  type MemoryPath,
+  type PathProblem,
+  parsePath,
+  ROOT,
+} from '../../memory/path.ts';
 import { cannotImport, printable, type SourceEntry, spelledOut } from './entry.ts';
 
 /** The destination of an import's entries. */
@@ -38,20 +45,20 @@ export class ImportTree {
 
   /**
    * @returns the path of the entry, or undefined for a directory that `strip` removes
-   * @throws OperatorError when the entry cannot be imported
+   * @throws ServiceError when the entry cannot be imported
    */
   add({ name, kind, modified }: Pick<SourceEntry, 'name' | 'kind' | 'modified'>): MemoryPath | undefined {
     const spelled = this.#place(name, kind);
     if (spelled === undefined) return undefined;
     const parsed = parsePath(spelled);
-    if (!parsed.ok) throw cannotImport(name, printable(withoutPrefix(parsed.refusal)));
+    if (!parsed.ok) throw invalidPath(name, parsed.problem);
     const { path } = parsed;
 
     const known = this.#nodes.get(path);
     if (known !== undefined) {
       if (known.spelled !== spelled) throw sameName(spelled, known.spelled);
-      if (known.kind !== kind) throw cannotImport(name, `${path} would be both a file and a directory.`);
-      if (known.given) throw cannotImport(name, `${path} is in the archive twice.`);
+      if (known.kind !== kind) throw cannotImport(name, 'entry_file_and_directory', path);
+      if (known.given) throw cannotImport(name, 'entry_twice', path);
     }
     this.#addDirectoriesAbove(path, spelled, name);
     this.#nodes.set(path, { kind, modified, given: true, spelled });
@@ -64,30 +71,22 @@ export class ImportTree {
     // Longer names are refused anyway. The early limit bounds the work on hostile names.
     const bytes = Buffer.byteLength(name);
     if (bytes > 8 * MAX_PATH_BYTES) {
-      throw cannotImport(name, withoutPrefix(pathTooLong(`${bytes} bytes`, MAX_PATH_BYTES)));
+      throw invalidPath(name, { kind: 'too_long', of: 'path', length: bytes, limit: MAX_PATH_BYTES });
     }
     const names = name.split('/').filter((each) => each !== '' && each !== '.');
-    if (names.includes('..')) {
-      throw cannotImport(name, printable(withoutPrefix(pathWouldEscape(name))));
-    }
+    if (names.includes('..')) throw invalidPath(name, { kind: 'escape', given: name });
     const kept = names.slice(strip);
     if (kept.length === 0) {
       if (kind === 'dir') return undefined;
-      throw cannotImport(
-        name,
-        strip > 0 ? `--strip ${strip} leaves nothing of its path.` : 'it has no name.',
-      );
+      throw strip > 0
+        ? cannotImport(name, 'entry_stripped_away', strip)
+        : cannotImport(name, 'entry_without_name');
     }
     if (into !== undefined) {
       if (!name.startsWith('/')) return `${into}/${kept.join('/')}`;
-      throw cannotImport(name, 'its path is absolute. With --into, paths must be relative.');
+      throw cannotImport(name, 'entry_path_absolute');
     }
-    if (!name.startsWith('/') && kept[0] !== 'memories') {
-      throw cannotImport(
-        name,
-        'it is not below memories/. Give the destination with --into, for example --into /memories.',
-      );
-    }
+    if (!name.startsWith('/') && kept[0] !== 'memories') throw cannotImport(name, 'entry_outside_memories');
     return `/${kept.join('/')}`;
   }
 
@@ -101,9 +100,7 @@ export class ImportTree {
         continue;
       }
       if (known.spelled !== above) throw sameName(above, known.spelled);
-      if (known.kind === 'file') {
-        throw cannotImport(name, `${directory} would be both a file and a directory.`);
-      }
+      if (known.kind === 'file') throw cannotImport(name, 'entry_file_and_directory', directory);
       // The directories above it were checked when it was added.
       return;
     }
@@ -111,12 +108,9 @@ export class ImportTree {
 }
 
 function sameName(spelled: string, other: string) {
-  return cannotImport(
-    spelled,
-    `its path equals that of another entry after normalization to Unicode NFC: ${spelledOut(spelled)} and ${spelledOut(other)}. Rename one of them.`,
-  );
+  return cannotImport(spelled, 'entry_same_name', spelledOut(spelled), spelledOut(other));
 }
 
-function withoutPrefix(message: string): string {
-  return message.replace(/^Error: /, '');
+function invalidPath(name: string, problem: PathProblem) {
+  return cannotImport(name, 'entry_path_invalid', printable(pathProblemText(problem)));
 }

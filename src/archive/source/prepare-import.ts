@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { OperatorError } from '../../errors.ts';
-import { containsNul } from '../../memory/messages.ts';
+import { ServiceError } from '../../errors.ts';
 import type { MemoryPath } from '../../memory/path.ts';
 import type { HistorySource } from '../history-import.ts';
 import type { ImportSource } from '../import-transaction.ts';
@@ -40,7 +39,7 @@ const LARGEST_PAGE = 256 * 1024 * 1024;
  * Reads a whole source and checks everything that does not need the database.
  *
  * @returns the entries to import. The caller closes it.
- * @throws OperatorError that names the first entry that cannot be imported and says why
+ * @throws ServiceError that names the first entry that cannot be imported and says why
  */
 export async function prepareImport(
   source: AsyncIterable<SourceEntry>,
@@ -80,7 +79,7 @@ export async function prepareImport(
       checkTotals(spool, rules);
       rules.onProgress?.(spool.files, spool.bytes);
     }
-    if (found === 0) throw new OperatorError('There is nothing to import: the archive is empty.');
+    if (found === 0) throw new ServiceError('archive_empty');
     history?.check(spool.files);
     return {
       history,
@@ -123,7 +122,7 @@ async function checkedContent(entry: SourceEntry, rules: ImportRules): Promise<C
 /** The same policy for the content of a version. */
 function versionInspector(rules: ImportRules): HistorySource['inspect'] {
   const { inspect } = rules;
-  return inspect && ((version, content) => inspected(`the version ${version}`, content, rules, inspect));
+  return inspect && ((version, content) => inspected(`version ${version}`, content, rules, inspect));
 }
 
 /** Returns the text to keep. */
@@ -134,12 +133,7 @@ async function inspected(
   inspect: (text: string) => Promise<Inspected>,
 ): Promise<string> {
   const { isRefused, kinds, masked } = await inspect(text);
-  if (isRefused) {
-    throw cannotImport(
-      name,
-      `it contains what looks like a secret (${kinds.join(', ')}). Take that out of it.`,
-    );
-  }
+  if (isRefused) throw cannotImport(name, 'entry_has_secret', kinds);
   if (masked !== text) onChanged?.(name, kinds);
   return masked;
 }
@@ -147,11 +141,7 @@ async function inspected(
 /** Like requests, refuses a path with a secret also where secrets are masked: masked, it would be another path. */
 async function checkPath(path: MemoryPath, rules: ImportRules): Promise<void> {
   const found = await secretIn([path], rules);
-  if (found === undefined) return;
-  throw cannotImport(
-    found.masked,
-    `its path contains what looks like a secret (${found.kinds.join(', ')}). Rename it, or leave it out.`,
-  );
+  if (found !== undefined) throw cannotImport(found.masked, 'entry_path_has_secret', found.kinds);
 }
 
 /** Returns the first of some paths in which there is a secret, masked. */
@@ -182,7 +172,7 @@ async function read(
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of content) {
-    if (chunk.includes(0)) throw cannotImport(name, `its content ${containsNul}. Leave it out.`);
+    if (chunk.includes(0)) throw cannotImport(name, 'entry_has_nul');
     bytes += chunk.length;
     // The file may have grown since its size was read.
     check(bytes);
@@ -190,28 +180,19 @@ async function read(
   }
   const whole = Buffer.concat(chunks, bytes);
   if (isUtf8(whole)) return whole;
-  throw cannotImport(name, 'its content is not UTF-8 text, and a memory holds text only. Leave it out.');
+  throw cannotImport(name, 'entry_not_utf8');
 }
 
 /** A page of a history may hold one version with the largest content, which JSON makes up to six times as long. */
 function checkPageSize(name: string, bytes: number): void {
-  if (bytes > LARGEST_PAGE)
-    throw cannotImport(
-      name,
-      `it has ${bytes} bytes, and a page of a history can have at most ${LARGEST_PAGE}.`,
-    );
+  if (bytes > LARGEST_PAGE) throw cannotImport(name, 'entry_larger_than_any', bytes, LARGEST_PAGE);
 }
 
 function checkSize(name: string, bytes: number, { tenant, maxFileBytes }: ImportRules): void {
   if (maxFileBytes > 0 && bytes > maxFileBytes) {
-    throw cannotImport(
-      name,
-      `it has ${bytes} bytes, and a file of ${tenant} may have ${maxFileBytes}. Leave it out, or raise the limit with: memory-service tenants set ${tenant} --max-file-bytes ${bytes}`,
-    );
+    throw cannotImport(name, 'entry_too_large', bytes, tenant, maxFileBytes);
   }
-  if (bytes > LARGEST_FILE) {
-    throw cannotImport(name, `it has ${bytes} bytes, and a file can have at most ${LARGEST_FILE}.`);
-  }
+  if (bytes > LARGEST_FILE) throw cannotImport(name, 'entry_larger_than_any', bytes, LARGEST_FILE);
 }
 
 /** Rejects early what would not fit even into an empty memory. The database decides about the rest. */
@@ -220,13 +201,9 @@ function checkTotals(
   { tenant, maxFiles, maxBytes }: ImportRules,
 ): void {
   if (maxFiles > 0 && total.files > maxFiles) {
-    throw new OperatorError(
-      `The import has more than the ${maxFiles} files that ${tenant} may have. Raise the limit with: memory-service tenants set ${tenant} --max-files <n>`,
-    );
+    throw new ServiceError('import_too_large', tenant, 'files', maxFiles);
   }
   if (maxBytes > 0 && total.bytes > maxBytes) {
-    throw new OperatorError(
-      `The import has more than the ${maxBytes} bytes that ${tenant} may have. Raise the limit with: memory-service tenants set ${tenant} --max-bytes <n>`,
-    );
+    throw new ServiceError('import_too_large', tenant, 'bytes', maxBytes);
   }
 }

@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { alreadyExists, created, notADirectory } from '../messages.ts';
+import { created, invalidPath, refused } from '../messages.ts';
 import { type MemoryPath, parsePath, ROOT } from '../path.ts';
 import { failure, type MemoryResult } from '../result.ts';
-import type { Created } from '../store.ts';
+import type { Created, Refusal } from '../store.ts';
 import { defineCommand, type MemoryContext, pathField, textField } from './command.ts';
 import { applyWritePolicy } from './edit.ts';
-import { overQuota } from './quota.ts';
 import { refuseSecretPath } from './secrets.ts';
 
 export const create = defineCommand({
@@ -23,35 +22,31 @@ export const create = defineCommand({
   }),
   async execute({ path: given, file_text: text }, context) {
     const parsed = parsePath(given);
-    if (!parsed.ok) return failure(parsed.refusal);
-    return (await createFile(parsed.path, text, context)).result;
+    if (!parsed.ok) return failure(invalidPath(parsed.problem));
+    const file = await createFile(parsed.path, text, context);
+    return file.kind === 'created' ? file.result : failure(refused(file));
   },
 });
 
-/** What came of a new file: its content as it was written, whether something was there already, and what the model reads. */
-export type NewFile = { result: MemoryResult } & (
-  | { kind: 'created'; content: string }
-  | { kind: 'exists' | 'refused' }
-);
+/** What came of a new file: its content as it was written and what the model reads, or why there is none. */
+export type NewFile = { kind: 'created'; content: string; result: MemoryResult } | Refusal;
 
 export async function createFile(path: MemoryPath, text: string, context: MemoryContext): Promise<NewFile> {
   const refusal = await refuseSecretPath(path, context);
-  if (refusal) return { kind: 'refused', result: refusal };
+  if (refusal) return refusal;
   const change = { content: text, start: 0, end: text.length };
-  const { content, result } = await applyWritePolicy(path, undefined, change, () => created(path), context);
-  if (content === undefined) return { kind: 'refused', result };
-  const exists = { kind: 'exists', result: failure(alreadyExists(path)) } as const;
-  if (path === ROOT) return exists;
+  const edit = await applyWritePolicy(path, undefined, change, () => created(path), context);
+  if ('refusal' in edit) return edit.refusal;
+  if (path === ROOT) return { kind: 'exists', path };
+  const { content, result } = edit;
   const outcome = await write(path, content, result, context);
   switch (outcome.kind) {
     case 'created':
       return { kind: 'created', content, result };
     case 'exists':
-      return exists;
-    case 'not_a_directory':
-      return { kind: 'refused', result: failure(notADirectory(outcome.path)) };
-    case 'over_quota':
-      return { kind: 'refused', result: overQuota(outcome) };
+      return { kind: 'exists', path };
+    default:
+      return outcome;
   }
 }
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { cannotDeleteRoot, deleted, missing } from '../messages.ts';
-import { parsePath, ROOT } from '../path.ts';
-import { failure, success } from '../result.ts';
-import { defineCommand, pathField } from './command.ts';
+import { cannotDeleteRoot, deleted, invalidPath, missing } from '../messages.ts';
+import { type MemoryPath, parsePath, ROOT } from '../path.ts';
+import { failure, type MemoryResult, success } from '../result.ts';
+import { defineCommand, type MemoryContext, pathField } from './command.ts';
 import { maskAnswer } from './secrets.ts';
 
 export const deleteCommand = defineCommand({
@@ -15,11 +15,27 @@ export const deleteCommand = defineCommand({
   }),
   async execute({ path: given }, context) {
     const parsed = parsePath(given);
-    if (!parsed.ok) return failure(parsed.refusal);
+    if (!parsed.ok) return failure(invalidPath(parsed.problem));
     const { path } = parsed;
-    if (path === ROOT) return failure(cannotDeleteRoot);
-    const answer = await maskAnswer(success(deleted(path)), context);
-    const outcome = await context.store.delete(path, answer);
-    return outcome.kind === 'deleted' ? answer : failure(missing(path));
+    const outcome = await deletePath(path, context);
+    switch (outcome.kind) {
+      case 'deleted':
+        return outcome.result;
+      case 'root':
+        return failure(cannotDeleteRoot);
+      case 'missing':
+        return failure(missing(path));
+    }
   },
 });
+
+/** Deletes a file, or a directory with everything in it; never the root. */
+export async function deletePath(
+  path: MemoryPath,
+  context: MemoryContext,
+): Promise<{ kind: 'deleted'; result: MemoryResult } | { kind: 'root' | 'missing' }> {
+  if (path === ROOT) return { kind: 'root' };
+  const result = await maskAnswer(success(deleted(path)), context);
+  const { kind } = await context.store.delete(path, result);
+  return kind === 'deleted' ? { kind, result } : { kind };
+}

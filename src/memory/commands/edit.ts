@@ -1,11 +1,44 @@
-import { fileTooLarge, secretsMasked, secretsRejected } from '../messages.ts';
+import { refused, secretsMasked } from '../messages.ts';
 import type { MemoryPath } from '../path.ts';
 import { failure, type MemoryResult, success } from '../result.ts';
 import { mask, type Secret } from '../secrets.ts';
-import type { Edit } from '../store.ts';
+import type { Edit, PolicyRefusal } from '../store.ts';
 import type { Change } from '../text.ts';
 import type { MemoryContext } from './command.ts';
 import { kindsOf, maskAnswer } from './secrets.ts';
+
+/**
+ * Edits a file, and words the outcome for the model.
+ *
+ * @param edit.change returns the changed content, or the error that the model reads
+ * @param edit.describe returns the success message for the change as written
+ * @param edit.missing what the model reads when there is no file
+ */
+export async function editFile(
+  path: MemoryPath,
+  edit: {
+    change: (content: string) => Change | string;
+    describe: (written: Change) => string;
+    missing: string;
+  },
+  context: MemoryContext,
+): Promise<MemoryResult> {
+  const outcome = await context.store.edit<string | PolicyRefusal>(path, async (content) => {
+    const change = edit.change(content);
+    if (typeof change === 'string') return { refusal: change };
+    return applyWritePolicy(path, content, change, edit.describe, context);
+  });
+  switch (outcome.kind) {
+    case 'edited':
+      return outcome.result;
+    case 'refused':
+      return failure(typeof outcome.refusal === 'string' ? outcome.refusal : refused(outcome.refusal));
+    case 'missing':
+      return failure(edit.missing);
+    case 'over_quota':
+      return failure(refused(outcome));
+  }
+}
 
 /**
  * Decides whether a change is written as is, written with its secrets masked, or refused for its secrets or its size. A file that is
@@ -20,11 +53,11 @@ export async function applyWritePolicy(
   change: Change,
   describe: (written: Change) => string,
   { limits: { maxFileBytes }, redaction }: Pick<MemoryContext, 'limits' | 'redaction'>,
-): Promise<Edit> {
+): Promise<Edit<PolicyRefusal>> {
   const secrets =
     redaction === undefined ? [] : touching(change, await redaction.scanner.scan(change.content));
   if (secrets.length > 0 && redaction?.mode === 'reject')
-    return { result: failure(secretsRejected(kindsOf(secrets))) };
+    return { refusal: { kind: 'secrets_in_content', kinds: kindsOf(secrets) } };
 
   const written = secrets.length > 0 ? masked(change, secrets) : change;
   const bytes = Buffer.byteLength(written.content);
@@ -33,7 +66,7 @@ export async function applyWritePolicy(
     bytes > maxFileBytes &&
     (before === undefined || bytes > Buffer.byteLength(before))
   ) {
-    return { result: failure(fileTooLarge(path, maxFileBytes)) };
+    return { refusal: { kind: 'file_too_large', path, maxBytes: maxFileBytes } };
   }
   const answer = await maskAnswer(success(describe(written)), { redaction });
   return { ...written, result: successWith(answer.content, secrets) };

@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { inserted, invalidInsertLine, missing } from '../messages.ts';
+import { inserted, invalidInsertLine, invalidPath, missing } from '../messages.ts';
 import { parsePath } from '../path.ts';
 import { failure } from '../result.ts';
 import { countLines, insertLines } from '../text.ts';
 import { defineCommand, integerField, pathField, textField } from './command.ts';
-import { applyWritePolicy } from './edit.ts';
-import { overQuota } from './quota.ts';
+import { editFile } from './edit.ts';
 
 export const insert = defineCommand({
   name: 'insert',
@@ -22,17 +21,14 @@ export const insert = defineCommand({
   }),
   async execute({ path: given, insert_line: line, insert_text: text }, context) {
     const parsed = parsePath(given);
-    if (!parsed.ok) return failure(parsed.refusal);
+    if (!parsed.ok) return failure(invalidPath(parsed.problem));
     const { path } = parsed;
     const lines = text.replace(/\n$/, '');
-    const change = async (content: string) => {
+    const change = (content: string) => {
       const lineCount = countLines(content);
-      if (line < 0 || line > lineCount) return { result: failure(invalidInsertLine(line, lineCount)) };
-      const insertion = insertLines(content, line, lines);
-      return applyWritePolicy(path, content, insertion, () => inserted(path), context);
+      if (line < 0 || line > lineCount) return invalidInsertLine(line, lineCount);
+      return insertLines(content, line, lines);
     };
-    const outcome = await context.store.edit(path, change);
-    if (outcome.kind === 'missing') return failure(missing(path));
-    return outcome.kind === 'over_quota' ? overQuota(outcome) : outcome.result;
+    return editFile(path, { change, describe: () => inserted(path), missing: missing(path) }, context);
   },
 });

@@ -3,14 +3,14 @@ import {
   cannotRenameRoot,
   destinationExists,
   destinationInsideSource,
+  invalidPath,
   missing,
-  notADirectory,
+  refused,
   renamed,
 } from '../messages.ts';
 import { lengthProblem, parsePath, ROOT } from '../path.ts';
 import { failure, success } from '../result.ts';
 import { defineCommand, pathField } from './command.ts';
-import { overQuota } from './quota.ts';
 import { maskAnswer, refuseSecretPath } from './secrets.ts';
 
 export const rename = defineCommand({
@@ -27,16 +27,16 @@ export const rename = defineCommand({
   }),
   async execute({ old_path: givenOld, new_path: givenNew }, context) {
     const source = parsePath(givenOld);
-    if (!source.ok) return failure(source.refusal);
+    if (!source.ok) return failure(invalidPath(source.problem));
     const destination = parsePath(givenNew);
-    if (!destination.ok) return failure(destination.refusal);
+    if (!destination.ok) return failure(invalidPath(destination.problem));
     const from = source.path;
     const to = destination.path;
     if (from === ROOT) return failure(cannotRenameRoot);
     if (to === ROOT) return failure(destinationExists(to));
 
     const refusal = await refuseSecretPath(to, context);
-    if (refusal) return refusal;
+    if (refusal) return failure(refused(refusal));
     const answer = await maskAnswer(success(renamed(from, to)), context);
     const outcome = await context.store.rename(from, to, answer);
     switch (outcome.kind) {
@@ -49,11 +49,13 @@ export const rename = defineCommand({
       case 'inside_itself':
         return failure(destinationInsideSource(from, to));
       case 'not_a_directory':
-        return failure(notADirectory(outcome.path));
       case 'over_quota':
-        return overQuota(outcome);
-      case 'too_long':
-        return failure(lengthProblem(outcome.path) ?? '');
+        return failure(refused(outcome));
+      case 'too_long': {
+        const problem = lengthProblem(outcome.path);
+        if (problem === undefined) throw new Error('A path that is too long exceeds no limit.');
+        return failure(invalidPath(problem));
+      }
     }
   },
 });

@@ -1,7 +1,7 @@
-import { secretInPath } from '../messages.ts';
 import type { MemoryPath } from '../path.ts';
-import { failure, type MemoryResult } from '../result.ts';
+import type { MemoryResult } from '../result.ts';
 import { mask, type Secret } from '../secrets.ts';
+import type { PolicyRefusal } from '../store.ts';
 import type { MemoryContext } from './command.ts';
 
 /**
@@ -20,9 +20,9 @@ export async function maskAnswer(
 export async function refuseSecretPath(
   path: MemoryPath,
   { redaction }: Pick<MemoryContext, 'redaction'>,
-): Promise<MemoryResult | undefined> {
+): Promise<PolicyRefusal | undefined> {
   const secrets = redaction === undefined ? [] : await redaction.scanner.scan(path);
-  return secrets.length === 0 ? undefined : failure(secretInPath(kindsOf(secrets)));
+  return secrets.length === 0 ? undefined : { kind: 'secret_in_path', kinds: kindsOf(secrets) };
 }
 
 /** Returns each kind once. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   emptyOldStr,
+  invalidPath,
   noOccurrence,
   occurrencesTruncated,
   replaced,
@@ -15,8 +16,7 @@ import { failure } from '../result.ts';
 import { occurrencesOf } from '../search.ts';
 import { type Change, linesOfOffsets, snippetOf, splice } from '../text.ts';
 import { defineCommand, pathField, textField } from './command.ts';
-import { applyWritePolicy } from './edit.ts';
-import { overQuota } from './quota.ts';
+import { editFile } from './edit.ts';
 
 export const strReplace = defineCommand({
   name: 'str_replace',
@@ -33,29 +33,19 @@ export const strReplace = defineCommand({
   }),
   async execute({ path: given, old_str: oldStr, new_str: newStr }, context) {
     const parsed = parsePath(given);
-    if (!parsed.ok) return failure(parsed.refusal);
+    if (!parsed.ok) return failure(invalidPath(parsed.problem));
     if (oldStr === '') return failure(emptyOldStr);
     const { path } = parsed;
     const { maxViewChars: maxChars } = context.limits;
-    const change = async (content: string) => {
+    const change = (content: string) => {
       const offsets = occurrencesOf(oldStr, content, maxOccurrencesShown(maxChars) + 1);
       const offset = offsets[0];
-      if (offset === undefined) return { result: failure(noOccurrence(oldStr, path)) };
-      if (offsets.length > 1) {
-        return { result: failure(listOccurrences(oldStr, linesOfOffsets(content, offsets), maxChars)) };
-      }
-      const replacement = splice(content, offset, oldStr.length, newStr ?? '');
-      return applyWritePolicy(
-        path,
-        content,
-        replacement,
-        (written) => showChange(written, maxChars),
-        context,
-      );
+      if (offset === undefined) return noOccurrence(oldStr, path);
+      if (offsets.length > 1) return listOccurrences(oldStr, linesOfOffsets(content, offsets), maxChars);
+      return splice(content, offset, oldStr.length, newStr ?? '');
     };
-    const outcome = await context.store.edit(path, change);
-    if (outcome.kind === 'missing') return failure(replaceMissing(path));
-    return outcome.kind === 'over_quota' ? overQuota(outcome) : outcome.result;
+    const describe = (written: Change) => showChange(written, maxChars);
+    return editFile(path, { change, describe, missing: replaceMissing(path) }, context);
   },
 });
 

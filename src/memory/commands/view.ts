@@ -3,6 +3,7 @@ import {
   directoryHeader,
   entriesTruncated,
   fileHeader,
+  invalidPath,
   invalidViewRange,
   lineCut,
   linesTruncated,
@@ -41,7 +42,7 @@ export const view = defineCommand({
   }),
   async execute({ path: given, view_range: range }, { store, limits: { maxViewChars }, language }) {
     const parsed = parsePath(given);
-    if (!parsed.ok) return failure(parsed.refusal);
+    if (!parsed.ok) return failure(invalidPath(parsed.problem));
     const { path } = parsed;
     const found = await store.lookup(path, maxEntriesShown(path, maxViewChars));
     switch (found.kind) {

@@ -1,0 +1,75 @@
+import type { FastifySchemaCompiler } from 'fastify';
+import type { z } from 'zod';
+import { ServiceError } from '../errors.ts';
+
+/** Fastify's `validatorCompiler` for zod schemas. An error names the first field that is wrong, in the words of the API. */
+export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =
+  ({ schema, httpPart }) =>
+  (data: unknown) => {
+    const parsed = schema.safeParse(data, { reportInput: true });
+    if (parsed.success) return { value: parsed.data };
+    const [issue] = parsed.error.issues;
+    return { error: new ServiceError('invalid_parameter', describe(httpPart ?? '', issue)) };
+  };
+
+const PARTS: Partial<Record<string, { whole: string; member: string }>> = {
+  body: { whole: 'body', member: 'field' },
+  querystring: { whole: 'query', member: 'query parameter' },
+  params: { whole: 'URL', member: 'parameter' },
+  headers: { whole: 'request', member: 'header' },
+};
+
+function describe(part: string, issue: z.core.$ZodIssue | undefined): string {
+  const { whole, member } = PARTS[part] ?? { whole: 'request', member: 'parameter' };
+  const name = issue?.path.join('.') ?? '';
+  const subject = `The ${name === '' ? whole : `${member} ${name}`}`;
+  if (issue === undefined) return `${subject} is not valid.`;
+  if (issue.code !== 'unrecognized_keys') return `${subject} ${predicate(issue)}`;
+  return `${subject} has an unknown ${part === 'body' ? 'field' : 'parameter'}: ${issue.keys.join(', ')}.`;
+}
+
+const TYPES: Partial<Record<string, string>> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'an array',
+};
+
+/** The messages of the schemas' own checks are predicates as well: `must be in the future.` */
+function predicate(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case 'custom':
+      return issue.message;
+    case 'invalid_type':
+      if (issue.input === undefined) return 'is missing.';
+      return `must be ${TYPES[issue.expected] ?? 'valid'}.`;
+    case 'invalid_value':
+      return `must be ${oneOf(issue.values.map(String))}.`;
+    case 'too_big':
+      return `must ${issue.origin === 'string' ? 'have' : 'be'} at most ${amount(issue.origin, issue.maximum)}.`;
+    case 'too_small':
+      if (issue.origin === 'string' && issue.minimum === 1) return 'must not be empty.';
+      return `must ${issue.origin === 'string' ? 'have' : 'be'} at least ${amount(issue.origin, issue.minimum)}.`;
+    case 'invalid_format':
+      return FORMATS[issue.format] ?? issue.message;
+    default:
+      return 'is not valid.';
+  }
+}
+
+/** Without an entry for regular expressions: the schema says in words what they require. */
+const FORMATS: Partial<Record<string, string>> = {
+  guid: 'must be a UUID.',
+  uuid: 'must be a UUID.',
+  datetime: 'must be an ISO 8601 time with an offset, such as 2026-11-22T09:30:00Z.',
+};
+
+function amount(origin: string, limit: number | bigint): string {
+  return origin === 'string' ? `${limit} characters` : String(limit);
+}
+
+function oneOf(values: string[]): string {
+  return values.length === 1 ? values.join() : `one of ${values.join(', ')}`;
+}

@@ -1,0 +1,38 @@
+import type { ErrorValues } from '../error-catalog.ts';
+import type { ErrorReason, ServiceError } from '../errors.ts';
+
+/** What to do about an error on the command line. The messages themselves name no command, as HTTP clients get them too. */
+const HINTS: { readonly [R in ErrorReason]?: (...values: ErrorValues[R]) => string } = {
+  no_such_tenant: () => 'See: memory-service tenants list',
+  tenant_exists: () => 'Choose another ID.',
+  no_such_key: () => 'See: memory-service keys list',
+  quota_exceeded: (tenant, _what, { of, used, needed }) =>
+    `Raise the limit with: memory-service tenants set ${tenant} --max-${of === 'bytes' ? 'bytes' : 'files'} ${used + needed}`,
+  nothing_at: (tenant) => `See: memory-service ls ${tenant}`,
+  nothing_at_time: (tenant, _path, at) => `See: memory-service ls ${tenant} --at ${at}`,
+  is_directory: (tenant, path) => `List it with: memory-service ls ${tenant} ${path}`,
+  was_directory: (tenant, path, at) => `List it with: memory-service ls ${tenant} ${path} --at ${at}`,
+  directory_not_recursive: () => 'Add --recursive.',
+  no_such_version: (tenant) => `See: memory-service log ${tenant}`,
+  cannot_restore: (tenant, version) =>
+    version === null
+      ? 'Restore a directory that contains both paths, or move what is there out of the way.'
+      : `Choose another path: memory-service restore ${tenant} PATH --version ${version}`,
+  entry_outside_memories: () => 'Choose one with --into, for example --into /memories.',
+  folder_without_memories: () => 'Choose one with --into, for example --into /memories.',
+  entry_stripped_away: () => 'Use a smaller number for --strip.',
+  entry_history_not_placeable: () => 'Or omit --into and --strip.',
+  entry_too_large: (_name, bytes, tenant) =>
+    `Leave it out, or raise the limit with: memory-service tenants set ${tenant} --max-file-bytes ${bytes}`,
+  import_too_large: (tenant, of) =>
+    `Raise the limit with: memory-service tenants set ${tenant} --max-${of} <n>`,
+  paths_in_use: () => 'Choose that directory with --into.',
+  not_an_archive: () => 'For example: gunzip -c archive.tar.gz | memory-service import <tenant> -',
+  database_not_migrated: () => 'Run: memory-service migrate',
+};
+
+/** The message of an error, with its hint. */
+export function explain(error: ServiceError): string {
+  const hint = (HINTS[error.reason] as ((...values: unknown[]) => string) | undefined)?.(...error.values);
+  return hint === undefined ? error.message : `${error.message} ${hint}`;
+}

@@ -1,0 +1,49 @@
+/** What the service answers for an error. */
+export interface Problem {
+  /** The HTTP status code. */
+  status: number;
+  /** What went wrong and what to do, for people. Nothing secret may be in it. */
+  message: string;
+  /** Seconds after which to try again (the `Retry-After` header). */
+  retryAfter?: number;
+  /** For the log only. */
+  cause?: unknown;
+}
+
+export interface ErrorDefinition<Values extends unknown[], Code extends string = string> {
+  /** The code that programs see, where it is not the name of the entry. */
+  code?: Code;
+  /** What the code means, in the API's description. */
+  description: string;
+  problem: (...values: Values) => Problem;
+}
+
+/** The codes that several reasons share: programs act on the code, people read the message. */
+const SHARED = {
+  invalid_parameter: {
+    status: 400,
+    description: 'A parameter or a field of the body is missing, unknown or not valid.',
+  },
+  not_found: { status: 404, description: 'What the request names does not exist.' },
+  refused: {
+    status: 409,
+    description: 'The operation is not possible; `detail` says why. Nothing was changed.',
+  },
+  history_incomplete: { status: 409, description: 'The history does not reach back that far.' },
+  over_quota: { status: 409, description: "The result would exceed the tenant's quota." },
+  precondition_failed: { status: 412, description: 'The file does not match `If-Match` or `If-None-Match`.' },
+} as const;
+
+export type SharedCode = keyof typeof SHARED;
+
+/** Returns a function that defines a reason with this code by its message. */
+export function reasonFor<Code extends SharedCode>(code: Code) {
+  const { status, description } = SHARED[code];
+  return <Values extends unknown[]>(
+    message: (...values: Values) => string,
+  ): ErrorDefinition<Values, Code> & { code: Code } => ({
+    code,
+    description,
+    problem: (...values) => ({ status, message: message(...values) }),
+  });
+}

@@ -1,0 +1,117 @@
+import { reasonFor } from './definition.ts';
+
+const invalid = reasonFor('invalid_parameter');
+const notFound = reasonFor('not_found');
+const refused = reasonFor('refused');
+const incomplete = reasonFor('history_incomplete');
+const overQuota = reasonFor('over_quota');
+const precondition = reasonFor('precondition_failed');
+
+/** Why a parameter of the admin API is not valid, where its schema cannot say. */
+export const PARAMETER_ERRORS = {
+  /** `what` names the parameter and says what is wrong: `The field limit must be at most 200.` */
+  invalid_parameter: invalid((what: string) => what),
+  invalid_cursor: invalid(
+    () =>
+      'The query parameter `after` is not valid: use the `next` of the previous page, with the same other parameters.',
+  ),
+  both_preconditions: invalid(() => 'Send If-Match or If-None-Match, not both.'),
+  invalid_if_none_match: invalid(() => 'The header If-None-Match must be * here.'),
+};
+
+/** Why an operation on tenants, keys, files or the history is not possible. */
+export const OPERATION_ERRORS = {
+  // Tenants and keys
+
+  no_such_tenant: notFound((tenant: string) => `Tenant ${tenant} does not exist.`),
+  no_such_key: notFound((id: string) => `Key ${id} does not exist or is already revoked.`),
+  quota_exceeded: overQuota(
+    (
+      tenant: string,
+      what: 'change' | 'import' | 'restore' | 'revert',
+      { of, used, limit, needed }: { of: string; used: number; limit: number; needed: number },
+    ) => `Tenant ${tenant} uses ${used} of ${limit} ${of}, and the ${what} needs ${needed} more.`,
+  ),
+
+  // Files
+
+  nothing_at: notFound((_tenant: string, path: string) => `${path} does not exist.`),
+  nothing_at_time: notFound((_tenant: string, path: string, _at: string, redacted: number) =>
+    redacted === 0
+      ? `${path} did not exist at that time.`
+      : `${path} did not exist at that time, unless it is ${redacted === 1 ? 'the file' : `one of the ${redacted} files`} redacted since.`,
+  ),
+  nothing_at_either_time: notFound((path: string) => `${path} did not exist at either time.`),
+  is_directory: refused((_tenant: string, path: string) => `${path} is a directory.`),
+  directory_not_recursive: refused(
+    (path: string) => `${path} is a directory. It is deleted only recursively, with everything below it.`,
+  ),
+  was_directory: refused(
+    (_tenant: string, path: string, _at: string) => `${path} was a directory at that time.`,
+  ),
+  not_a_directory: refused((path: string) => `${path} is a file, so nothing can be below it.`),
+  cannot_delete_root: refused(() => 'The directory /memories itself cannot be deleted.'),
+  path_exists: precondition((_tenant: string, path: string) => `${path} already exists.`),
+  no_file_to_replace: precondition(
+    (path: string) => `File ${path} does not exist. To create it, send If-None-Match: *.`,
+  ),
+  changed_since_read: precondition((path: string) => `${path} has changed since it was read. Read it again.`),
+  file_too_large: refused(
+    (path: string, maxBytes: number) => `${path} would exceed the maximum file size of ${maxBytes} bytes.`,
+  ),
+  content_has_nul: refused(
+    (path: string) => `The content of ${path} contains a NUL character, which cannot be stored.`,
+  ),
+  secrets_in_content: refused(
+    (kinds: readonly string[]) =>
+      `The content contains what looks like a secret (${kinds.join(', ')}). Remove it and try again.`,
+  ),
+  secret_in_path: refused(
+    (kinds: readonly string[]) =>
+      `The path contains what looks like a secret (${kinds.join(', ')}). Choose another path.`,
+  ),
+
+  // History
+
+  invalid_time: invalid(
+    (text: string) =>
+      `${JSON.stringify(text)} is not a valid time. Use ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z, 2026-11-22T09:30:00.123456+01:00; UTC without an offset) or a duration back from now (30s, 90m, 2h, 3d, 1w).`,
+  ),
+  since_after_until: invalid(() => '`since` must be before `until`.'),
+  history_incomplete: incomplete(
+    (tenant: string, since: string) =>
+      `The history of ${tenant} is complete only since ${since}. Choose a later time.`,
+  ),
+  no_such_version: notFound((tenant: string, id: string) => `Version ${id} of ${tenant} does not exist.`),
+  ambiguous_version: refused(
+    (tenant: string, start: string, ids: readonly string[], hasMore: boolean) =>
+      `Several versions of ${tenant} have an ID that starts with ${start}:${ids.map((id) => `\n  ${id}`).join('')}${hasMore ? '\n  …' : ''}`,
+  ),
+  nothing_to_restore: notFound((path: string) => `${path} does not exist, now or at that time.`),
+  /** `version`: the one that is restored; null for a time. */
+  cannot_restore: refused(
+    (_tenant: string, _version: string | null, path: string, blockedBy: string) =>
+      `Cannot restore ${path}: ${blockedBy} is occupied.`,
+  ),
+  version_is_deletion: refused(
+    (id: string) => `Version ${id} is a deletion and has no content. Restore an earlier version.`,
+  ),
+  version_redacted: refused(
+    (id: string) => `Version ${id} is needed but was redacted. Restore another time, or a path without it.`,
+  ),
+  version_is_live: refused((id: string, head: string | null) =>
+    head === id
+      ? `Version ${id} is live. Edit or delete the file first, then redact this version.`
+      : `Version ${id} has the same content as a live file (version ${head}). Edit or delete that file first, then redact this version.`,
+  ),
+  directory_exists: refused(
+    (path: string) => `${path} still exists. Delete or rename it first, then redact its name.`,
+  ),
+  directory_has_versions: refused(
+    (path: string, version: string | null) =>
+      `Version ${version} was at ${path} or below it. Redact the versions of the files there first.`,
+  ),
+  no_such_directory: notFound(
+    (tenant: string, path: string) => `Tenant ${tenant} never had a directory ${path}.`,
+  ),
+};
