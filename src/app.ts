@@ -20,10 +20,12 @@ import { executeRoute } from './http/routes/execute.ts';
 import { healthRoutes } from './http/routes/health.ts';
 import { indexRoute } from './http/routes/index-page.ts';
 import { metricsRoute } from './http/routes/metrics.ts';
+import { searchRoute } from './http/routes/search.ts';
 import { createHttpServer } from './http/server.ts';
 import { requestTracing } from './http/tracing.ts';
 import { createLogger } from './logger.ts';
 import type { Database } from './postgres/database.ts';
+import { MemorySearch } from './search/search.ts';
 import { createSecretScanner } from './secrets/scanner.ts';
 import { PostgresMemory } from './store/memory-store.ts';
 import { isForStores, STORES_PREFIX, sendStoreError } from './stores-api/errors.ts';
@@ -75,8 +77,10 @@ export async function buildApp(options: {
     maxAnswers: config.MAX_TENANT_ANSWERS,
     defaults: tenantDefaults(config),
   });
+  const search = new MemorySearch();
+  app.decorate('memorySearch', search);
   app.addHook('onClose', async () => {
-    await Promise.all([memory.close(), authenticator.close()]);
+    await Promise.all([memory.close(), search.close(), authenticator.close()]);
   });
   // Takes nothing of the service's capacity before the caller is known.
   await app.register(async (protectedRoutes) => {
@@ -87,9 +91,11 @@ export async function buildApp(options: {
       inFlight,
       transferTimeoutMs: config.TRANSFER_TIMEOUT_MS,
     });
-    const work = { memory, scanner: createSecretScanner(), timeoutMs: config.HANDLER_TIMEOUT_MS };
-    await protectedRoutes.register(executeRoute, { ...work, metrics });
-    await protectedRoutes.register(memoryStoreRoutes, { ...work, database, prefix: STORES_PREFIX });
+    const work = { memory, database, scanner: createSecretScanner(), timeoutMs: config.HANDLER_TIMEOUT_MS };
+    const searching = { ...work, search, metrics };
+    await protectedRoutes.register(executeRoute, searching);
+    await protectedRoutes.register(searchRoute, searching);
+    await protectedRoutes.register(memoryStoreRoutes, { ...work, prefix: STORES_PREFIX });
   });
   await app.register(healthRoutes, { database });
   await app.register(metricsRoute, { metrics });

@@ -121,7 +121,7 @@ async function buildListeners(options: Parameters<typeof buildApp>[0]): Promise<
     ...{ host: HOST, port: PORT, variables: '' },
   };
   if (ADMIN_PORT === undefined) return [service];
-  const app = await buildAdminApp({ ...options, metrics: agents.metrics });
+  const app = await buildAdminApp({ ...options, metrics: agents.metrics, search: agents.memorySearch });
   const purpose = `for administrators: the console and the admin API (${AUTH === 'none' ? 'AUTH=none' : 'admin keys'})`;
   return [service, { app, purpose, host: ADMIN_HOST, port: ADMIN_PORT, variables: 'ADMIN_' }];
 }

@@ -16,6 +16,7 @@ import { createHttpServer } from '../http/server.ts';
 import { requestTracing } from '../http/tracing.ts';
 import { createLogger } from '../logger.ts';
 import type { Database } from '../postgres/database.ts';
+import { MemorySearch } from '../search/search.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { ADMIN_API } from './api-description.ts';
 import { audit } from './audit.ts';
@@ -68,10 +69,13 @@ export async function buildAdminApp(options: {
   log?: Logger;
   /** Those of the process, which count the answers. */
   metrics?: Metrics | undefined;
+  /** That of the process: by default one of its own. */
+  search?: MemorySearch | undefined;
   /** By default nothing is traced. */
   tracing?: Tracing | undefined;
 }): Promise<FastifyInstance> {
   const { config, database, log = createLogger(config.LOG_LEVEL), metrics, tracing } = options;
+  const search = options.search ?? new MemorySearch();
   // An archive may take long to arrive: `transfers` limits the time for each part of a body.
   const app = createHttpServer(config, { log, requestTimeoutMs: 0, onError: handleError });
   app.setValidatorCompiler(validatorCompiler);
@@ -90,7 +94,9 @@ export async function buildAdminApp(options: {
   await app.register(openapi, { config, api: ADMIN_API });
 
   const authenticator = createAdminAuthenticator(config, database);
-  app.addHook('onClose', () => authenticator.close());
+  app.addHook('onClose', async () => {
+    await Promise.all([authenticator.close(), search.close()]);
+  });
   await app.register(
     async (api) => {
       if (tracing) await api.register(requestTracing, { tracing });
@@ -100,10 +106,10 @@ export async function buildAdminApp(options: {
         transferTimeoutMs: config.TRANSFER_TIMEOUT_MS,
       });
       await api.register(audit, { database });
-      for (const routes of ROUTES) await api.register(routes, { config, database });
+      for (const routes of ROUTES) await api.register(routes, { config, database, search });
       await api.register(async (ofTenant) => {
         await ofTenant.register(requiredTenant, { database });
-        for (const routes of TENANT_ROUTES) await ofTenant.register(routes, { config, database });
+        for (const routes of TENANT_ROUTES) await ofTenant.register(routes, { config, database, search });
       });
     },
     { prefix: '/v1' },

@@ -2,11 +2,13 @@ import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Config } from '../config.ts';
 import type { Database } from '../postgres/database.ts';
+import type { MemorySearch } from '../search/search.ts';
 
 /** What the routes of the admin API work with. */
 export interface AdminContext {
   config: Config;
   database: Database;
+  search: MemorySearch;
 }
 
 const typed = (app: FastifyInstance) => app.withTypeProvider<ZodTypeProvider>();

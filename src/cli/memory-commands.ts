@@ -12,13 +12,15 @@ import { TIME_HELP, timeArgument, timesOf } from './history-arguments.ts';
 import { registerImportCommand } from './import-command.ts';
 import { type Io, jsonArray, print } from './io.ts';
 import { shown, time } from './output.ts';
+import { registerSearchCommand } from './search-command.ts';
 import type { Open } from './session.ts';
 import { withTenant } from './tenant-session.ts';
 
-/** `ls`, `cat`, `put`, `rm`, `export`, and `import`: an operator's access to the memory of one tenant. */
+/** `ls`, `cat`, `search`, `put`, `rm`, `export`, and `import`: an operator's access to the memory of one tenant. */
 export function registerMemoryCommands(program: Command, open: Open, io: Io = process): void {
   registerLs(program, open, io);
   registerCat(program, open, io);
+  registerSearchCommand(program, open, io);
   registerChangeCommands(program, open, io);
   registerExportCommand(program, open, io);
   registerImportCommand(program, open, io);

@@ -17,6 +17,7 @@ export const PARAMETER_ERRORS = {
   ),
   both_preconditions: invalid(() => 'Send If-Match or If-None-Match, not both.'),
   invalid_if_none_match: invalid(() => 'The header If-None-Match must be * here.'),
+  invalid_search: invalid((why: string) => why),
 };
 
 /** Why an operation on tenants, keys, files or the history is not possible. */
@@ -35,6 +36,9 @@ export const OPERATION_ERRORS = {
 
   // Files
 
+  search_too_expensive: refused(
+    () => 'The search takes too much time. Search a directory, or use a simpler query.',
+  ),
   nothing_at: notFound((_tenant: string, path: string) => `${path} does not exist.`),
   nothing_at_time: notFound((_tenant: string, path: string, _at: string, redacted: number) =>
     redacted === 0

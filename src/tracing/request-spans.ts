@@ -23,6 +23,7 @@ const STORE_ID = 'gen_ai.memory.store.id';
 /** The commands as operations of the GenAI conventions, which have no other one that reads, and none that moves. */
 const OPERATIONS = new Map([
   ['view', 'search_memory'],
+  ['memory_search', 'search_memory'],
   ['create', 'create_memory'],
   ['str_replace', 'update_memory'],
   ['insert', 'update_memory'],
@@ -65,13 +66,13 @@ export function startRequest(source: SpanSource, request: RequestDetails, caller
  * They hold no record's id: that would be the path.
  */
 function startCommand({ tracer, contexts }: SpanSource, call: CommandDetails, parent: Context): CommandTrace {
-  const { command, createExisting, tenant, toolUseId } = call;
+  const { tool: toolName, command, createExisting, tenant, toolUseId } = call;
   const tool = tracer.startSpan(
-    'execute_tool memory',
+    `execute_tool ${toolName}`,
     {
       attributes: {
         'gen_ai.operation.name': 'execute_tool',
-        'gen_ai.tool.name': 'memory',
+        'gen_ai.tool.name': toolName,
         'gen_ai.tool.type': 'function',
         [STORE_ID]: tenant,
         'memory_service.command': command,

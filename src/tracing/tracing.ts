@@ -28,6 +28,8 @@ export interface RequestTrace {
 }
 
 export interface CommandDetails {
+  /** Whose call it is: `memory` or `memory_search`. */
+  tool: string;
   command: string;
   createExisting: 'error' | 'overwrite';
   tenant: string;

@@ -212,23 +212,43 @@ describeService(
       await put('/memories/quick.md', '100% _other_', NEW);
       await put('/memories/z.md', 'nothing', NEW);
       const found = async (query: string) => (await get(`/search?${query}`)).body;
-      const match = (path: string, size: number, rest: object) => ({
-        ...{ path, size_bytes: size, modified_at: TIME, in: 'content', line: 1 },
-        ...rest,
+      const score = expect.any(Number);
+      const inContent = { path: '/memories/a.md', line: 2, text: 'The Quick brown fox', score };
+      const inPath = { path: '/memories/quick.md', line: null, text: null, score };
+      expect(await found('query=QUICK')).toStrictEqual({ matches: [inPath, inContent], more: 0 });
+      expect(await found('query=quick&in=path')).toStrictEqual({ matches: [inPath], more: 0 });
+      expect(await found('query=quick&in=content')).toStrictEqual({ matches: [inContent], more: 0 });
+      expect(await found('query=quick&path=/memories/a.md')).toStrictEqual({ matches: [inContent], more: 0 });
+      expect(await found('query=%25&mode=literal')).toStrictEqual({
+        matches: [{ path: '/memories/quick.md', line: 1, text: '100% _other_', score: null }],
+        more: 0,
       });
-      const inContent = match('/memories/a.md', 30, { line: 2, excerpt: 'The Quick brown fox' });
-      const inPath = match('/memories/quick.md', 12, { in: 'path', line: null, excerpt: null });
-      expect(await found('query=QUICK')).toStrictEqual({ matches: [inContent, inPath], next: null });
-      expect(await found('query=quick&in=path')).toStrictEqual({ matches: [inPath], next: null });
-      expect(await found('query=quick&in=content')).toStrictEqual({ matches: [inContent], next: null });
-      expect(await found('query=%25')).toMatchObject({ matches: [{ path: '/memories/quick.md' }] });
-      expect(await found('query=_t')).toStrictEqual({ matches: [], next: null });
-      const page = await found('query=e&limit=1');
-      expect(page).toMatchObject({ matches: [{ path: '/memories/a.md' }], next: expect.any(String) });
-      expect(await found(`query=e&limit=1&after=${page.next}`)).toMatchObject({
-        matches: [{ path: '/memories/quick.md' }],
+      expect(await found('query=t$&mode=regex')).toMatchObject({
+        matches: [
+          { path: '/memories/a.md', line: 1 },
+          { path: '/memories/a.md', line: 3 },
+        ],
       });
-      for (const query of ['', 'query=', `query=${'x'.repeat(201)}`, 'query=%00', 'query=a&in=all']) {
+      expect(await found('query=_t')).toStrictEqual({ matches: [], more: 0 });
+      expect(await found('query=t&mode=literal&limit=1')).toMatchObject({
+        matches: [{ path: '/memories/a.md', line: 1 }],
+        more: 3,
+      });
+      expect(await found('query=quick&at=2020-01-01')).toStrictEqual({ matches: [], more: 0 });
+      expect(problem(await get('/search?query=(a&mode=regex'))).toStrictEqual([
+        400,
+        'invalid_parameter',
+        'Invalid `query` parameter: it is not a regular expression in RE2 syntax: missing closing ): `(a`',
+      ]);
+      expect(problem(await get('/search?query=a&path=/memories/none'))).toStrictEqual([
+        404,
+        'not_found',
+        'The path /memories/none does not exist. Please provide a valid path.',
+      ]);
+      for (const query of [
+        ...['', 'query=', `query=${'x'.repeat(1001)}`, 'query=%00', 'query=a&in=all', 'query=a&mode=x'],
+        ...['query=a&limit=0', 'query=a&limit=101', 'query=a&path=/etc', 'query=%3F', 'query=a&at=yesterday'],
+      ]) {
         expect([query, (await get(`/search?${query}`)).status]).toStrictEqual([query, 400]);
       }
     });

@@ -216,6 +216,39 @@ new file mode 100644
     );
   });
 
+  it('search finds what there is now, and what there was', async () => {
+    const tenant = await story(service());
+    expect(await out(service(), ['search', tenant, 'new'])).toBe(
+      `Found 1 file in /memories, the best first:\n${a}:1: new\n`,
+    );
+    const at = String((await json(service(), 'log', tenant, '--operation', 'renamed'))[0]?.created_at);
+    expect(await out(service(), ['search', tenant, 'three', '--at', at])).toBe(
+      `Found 1 file in /memories, the best first:\n${b}:2: three\n`,
+    );
+    const pattern = [
+      '--mode',
+      'regex',
+      '^(one|x)$',
+      '--path',
+      '/memories',
+      '--limit',
+      '1',
+      '--at',
+      at,
+      '--json',
+    ];
+    expect(JSON.parse(await out(service(), ['search', tenant, ...pattern]))).toStrictEqual({
+      matches: [{ path: b, line: 1, text: 'one', score: null }],
+      more: 1,
+    });
+    expect(await failing(service(), 'search', tenant, '(', '--mode', 'regex')).toContain(
+      'Invalid `query` parameter: it is not a regular expression in RE2 syntax: missing closing ): `(`',
+    );
+    expect(await failing(service(), 'search', tenant, 'x', '--at', '2000-01-01', '--path', b)).toContain(
+      `The path ${b} does not exist.`,
+    );
+  });
+
   it('of redacted versions, and those whose predecessor is no longer kept', async () => {
     const tenant = await story(service());
     const [, , , edited, , created] = await json(service(), 'log', tenant);

@@ -6,7 +6,7 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { MemoryClient } from 'memory-service-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readSettings, UsageError } from '../../clients/mcp/src/settings.ts';
-import { MEMORY_TOOL } from '../../clients/mcp/src/tool.ts';
+import { MEMORY_TOOL, SEARCH_TOOL } from '../../clients/mcp/src/tool.ts';
 import { commands } from '../../src/memory/commands/index.ts';
 import { useAgentFixture } from './agent-fixture.ts';
 import { connectHttp, connectStdio, runMcp, startHttp } from './mcp-connection.ts';
@@ -52,7 +52,7 @@ function describeTransport(transport: 'stdio' | 'http') {
     });
     expect(client.getInstructions()).toMatch(/^IMPORTANT: ALWAYS VIEW YOUR MEMORY DIRECTORY/);
     const { tools } = await client.listTools();
-    expect(tools).toStrictEqual([MEMORY_TOOL]);
+    expect(tools).toStrictEqual([MEMORY_TOOL, SEARCH_TOOL]);
     expect(tools[0]?.annotations).toMatchObject({ readOnlyHint: false, destructiveHint: true });
     const { messages } = await client.getPrompt({ name: 'memory-protocol' });
     expect(messages).toHaveLength(1);

@@ -104,7 +104,7 @@ it('tells the problems of the service with status, code and request id, and the 
       'The memory service answered 403 tenant_mismatch: The key is not for this `tenant`. Leave `tenant` out, or use a key of that tenant.',
       'The memory service answered 401 unauthorized: The service needs a key. Set `apiKey`.',
       `The memory service answered 404 route_not_found: There is no ${fixture.url}/team/execute. Check \`url\`.`,
-      'The memory service answered 400 not_a_memory_input: The body is not a memory tool input: the tool_use block is for another tool: its `name` is not "memory". Send {"command": "view", "path": "/memories"} or a whole tool_use block.',
+      'The memory service answered 400 not_a_memory_input: The body is not a memory tool input: the tool_use block is for another tool: its `name` is neither "memory" nor "memory_search". Send {"command": "view", "path": "/memories"} or a whole tool_use block.',
     ].map((message, i) => `${message} (request ${problems[i]?.requestId})`),
   );
 });

@@ -264,7 +264,7 @@ describeService('request and response', (service) => {
       problem(
         400,
         'not_a_memory_input',
-        'The body is not a memory tool input: the tool_use block is for another tool: its `name` is not "memory". Send {"command": "view", "path": "/memories"} or a whole tool_use block.',
+        'The body is not a memory tool input: the tool_use block is for another tool: its `name` is neither "memory" nor "memory_search". Send {"command": "view", "path": "/memories"} or a whole tool_use block.',
       ),
     ],
     [

@@ -43,7 +43,7 @@ describeConsole('the memory in the console', (fixture) => {
     const search = page.getByPlaceholder('Search names and contents');
     await search.fill('okaf');
     await page.getByRole('button', { name: 'customers/okafor.md' }).first().waitFor();
-    await search.fill('original payment');
+    await search.fill('xylophone');
     await page.getByText('Nothing found').waitFor();
     await search.fill('900 eur');
     await page.getByRole('button', { name: /customers\/lee\.md/ }).click();

@@ -147,6 +147,7 @@ describe('what spans hold', { tags: 'long' }, () => {
       cmd.delete('/memories/private-moved'),
       { command: 'private-command' },
       cmd.create('/memories/private\0', 'private-nul'),
+      { ...toolUse('toolu_search', { query: 'private-word' }), name: 'memory_search' },
     ];
     for (const input of inputs) await send(JSON.stringify(input));
     await send('{"command": private-broken', '?key=private-query');
@@ -166,6 +167,17 @@ describe('what spans hold', { tags: 'long' }, () => {
       'tool_error',
       'tool_error',
     ]);
+    expect(named(spans, 'execute_tool memory_search').map(({ attributes }) => attributes)).toStrictEqual([
+      {
+        'gen_ai.operation.name': 'execute_tool',
+        'gen_ai.tool.name': 'memory_search',
+        'gen_ai.tool.type': 'function',
+        'gen_ai.tool.call.id': 'toolu_search',
+        'gen_ai.memory.store.id': 'default',
+        'memory_service.command': 'memory_search',
+      },
+    ]);
+    expect(log).toContain('"command":"memory_search"');
     const operations = spans.map(({ name }) => name).filter((name) => name.endsWith('_memory'));
     expect(operations).toStrictEqual([
       'create_memory',

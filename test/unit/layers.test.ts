@@ -27,6 +27,7 @@ const LAYERS = [
   'expiration',
   'archive',
   'files',
+  'search',
   'tracing',
   'http',
   'stores-api',

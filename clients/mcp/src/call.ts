@@ -8,6 +8,8 @@ const TOOL_USE_ID = 'claudecode/toolUseId';
 const MAX_ID_LENGTH = 255;
 
 export interface Call {
+  /** The tool. */
+  name: string;
   input: unknown;
   meta: Record<string, unknown> | undefined;
   signal: AbortSignal;
@@ -19,10 +21,10 @@ export interface Call {
  */
 export async function callMemory(
   client: MemoryClient,
-  { input = {}, meta, signal }: Call,
+  { name, input = {}, meta, signal }: Call,
 ): Promise<CallToolResult> {
   try {
-    const block = { type: 'tool_use', id: callId(meta), name: 'memory', input } as const;
+    const block = { type: 'tool_use', id: callId(meta), name, input } as const;
     const { content, is_error } = await client.execute(block, { signal });
     return textResult(content, is_error);
   } catch (error) {

@@ -10,7 +10,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import { callMemory } from './call.ts';
 import { MEMORY_PROTOCOL, TIDINESS } from './instructions.ts';
 import { listFiles, readFile } from './resources.ts';
-import { MEMORY_TOOL } from './tool.ts';
+import { TOOLS } from './tool.ts';
 
 /** An MCP server for the memory of one client, not yet connected. */
 export function createMemoryServer(client: MemoryClient): McpServer {
@@ -18,7 +18,7 @@ export function createMemoryServer(client: MemoryClient): McpServer {
     { name: packageJson.name, title: 'Memory', version: packageJson.version },
     { capabilities: { tools: {} }, instructions: MEMORY_PROTOCOL },
   );
-  registerTool(server, client);
+  registerTools(server, client);
   server.registerPrompt(
     'memory-protocol',
     { title: 'Memory protocol', description: 'Asks the model to use its memory, and to keep it tidy.' },
@@ -40,14 +40,16 @@ export function createMemoryServer(client: MemoryClient): McpServer {
 }
 
 /** Not `registerTool`, whose own check of the input would answer in the place of the service. */
-function registerTool({ server }: McpServer, client: MemoryClient): void {
+function registerTools({ server }: McpServer, client: MemoryClient): void {
   // Hosts start the calls of one turn at once, and a later one may view what an earlier one creates.
   const enqueue = inOrder();
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [MEMORY_TOOL] }));
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...TOOLS] }));
   server.setRequestHandler(CallToolRequestSchema, ({ params }, { signal }) => {
-    if (params.name !== MEMORY_TOOL.name) {
-      throw new McpError(ErrorCode.InvalidParams, `There is no tool ${params.name}. The tool is memory.`);
+    const { name, arguments: input, _meta: meta } = params;
+    if (!TOOLS.some((tool) => tool.name === name)) {
+      const names = TOOLS.map((tool) => tool.name).join(' and ');
+      throw new McpError(ErrorCode.InvalidParams, `There is no tool ${name}. The tools are ${names}.`);
     }
-    return enqueue(() => callMemory(client, { input: params.arguments, meta: params._meta, signal }));
+    return enqueue(() => callMemory(client, { name, input, meta, signal }));
   });
 }

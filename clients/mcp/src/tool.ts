@@ -1,4 +1,5 @@
 import type { Tool } from '@modelcontextprotocol/sdk/types.js';
+import { MEMORY_SEARCH_TOOL } from 'memory-service-client';
 
 const DESCRIPTION = `Stores information across conversations in text files under /memories, and reads it back. All paths start with /memories.
 
@@ -61,3 +62,17 @@ export const MEMORY_TOOL: Tool = {
   // Claude Code would leave the tool out of the prompt until the model searches for it.
   _meta: { 'anthropic/alwaysLoad': true },
 };
+
+const { name, description, input_schema: inputSchema } = MEMORY_SEARCH_TOOL;
+
+/** The search in the memory, next to the memory tool. */
+export const SEARCH_TOOL: Tool = {
+  name,
+  title: 'Search memory',
+  description,
+  inputSchema,
+  annotations: { title: 'Search memory', readOnlyHint: true, openWorldHint: false },
+  _meta: { 'anthropic/alwaysLoad': true },
+};
+
+export const TOOLS: readonly Tool[] = [MEMORY_TOOL, SEARCH_TOOL];

@@ -54,7 +54,7 @@ export type MemoryInput = ViewInput | CreateInput | StrReplaceInput | InsertInpu
 export interface ToolUseBlock {
   readonly type: 'tool_use';
   readonly id: string;
-  /** `memory`: the service refuses calls of other tools. */
+  /** `memory` or `memory_search`: the service refuses calls of other tools. */
   readonly name: string;
   readonly input: unknown;
 }

@@ -8,9 +8,13 @@ const PAGE = 1000;
 export const readTree = (tenant: string, at: string | null, after: string | null, signal: AbortSignal) =>
   sendJson<TreePage>(tenantPath(tenant, '/tree'), { query: { at, after, limit: PAGE }, signal });
 
-export const search = (tenant: string, query: string, after: string | null, signal: AbortSignal) =>
-  sendJson<{ matches: SearchMatch[]; next: string | null }>(tenantPath(tenant, '/search'), {
-    query: { query, after },
+/** The most matches that the service shows at once. */
+const MAX_MATCHES = 100;
+
+/** Finds files by words in their paths and contents, the best first; `at` is a time, or null for now. */
+export const search = (tenant: string, query: string, at: string | null, signal: AbortSignal) =>
+  sendJson<{ matches: SearchMatch[]; more: number }>(tenantPath(tenant, '/search'), {
+    query: { query, at, limit: MAX_MATCHES },
     signal,
   });
 

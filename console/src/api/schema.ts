@@ -203,17 +203,6 @@ export interface components {
             /** @description To five minutes. */
             last_used_at: components["schemas"]["Time"] | null;
         };
-        Match: {
-            path: string;
-            size_bytes: number;
-            modified_at: components["schemas"]["Time"];
-            /** @enum {string} */
-            in: "path" | "content";
-            /** @description Of the first match in the content, from 1; null when only the path matches. */
-            line: number | null;
-            /** @description A part of that line. */
-            excerpt: string | null;
-        };
         /** @description A tenant's own settings; null: the service's default. */
         OwnSettings: {
             max_file_bytes: number | null;
@@ -270,6 +259,15 @@ export interface components {
             summary: string;
             /** @description Where something of what the actor did stays, and why. */
             conflicts: components["schemas"]["Conflict"][];
+        };
+        SearchMatch: {
+            path: string;
+            /** @description From 1; null when only the path matches. */
+            line: number | null;
+            /** @description The line, or a part of a long one. */
+            text: string | null;
+            /** @description Of the file, the higher the better; null for `literal` and `regex`, which go by path. */
+            score: number | null;
         };
         Session: {
             actor: components["schemas"]["Actor"];
@@ -413,11 +411,11 @@ export type FileChange = components['schemas']['FileChange'];
 export type Health = components['schemas']['Health'];
 export type Imported = components['schemas']['Imported'];
 export type Key = components['schemas']['Key'];
-export type Match = components['schemas']['Match'];
 export type OwnSettings = components['schemas']['OwnSettings'];
 export type Problem = components['schemas']['Problem'];
 export type Restored = components['schemas']['Restored'];
 export type Reverted = components['schemas']['Reverted'];
+export type SearchMatch = components['schemas']['SearchMatch'];
 export type Session = components['schemas']['Session'];
 export type SettingsChangeInput = components['schemas']['SettingsChangeInput'];
 export type Tenant = components['schemas']['Tenant'];

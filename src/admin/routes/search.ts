@@ -1,26 +1,18 @@
 import { z } from 'zod';
 import { ServiceError } from '../../errors.ts';
-import { searchFiles } from '../../files/search.ts';
 import { activity } from '../../history/activity.ts';
+import { foundSchema } from '../../http/routes/search-schema.ts';
+import { searchForOperator } from '../../search/operator-search.ts';
+import { DEFAULT_RESULTS, MAX_QUERY_LENGTH, MAX_RESULTS, modes } from '../../search/query.ts';
 import { adminRoutes } from '../context.ts';
-import { readCursor, writeCursor } from '../cursor.ts';
-import { actor, count, givenTime, next, pageFields, tenantParams, text, time } from '../fields.ts';
+import { actor, count, givenTime, pathOrRoot, tenantParams, text, time } from '../fields.ts';
+import { incomplete } from '../file-schemas.ts';
 import { errorResponses, json, noSuchTenant } from '../responses.ts';
 import { readTimes } from '../time-parameters.ts';
 
-const matchSchema = z
-  .object({
-    path: z.string(),
-    size_bytes: z.int(),
-    modified_at: time,
-    in: z.enum(['path', 'content']),
-    line: z
-      .int()
-      .nullable()
-      .meta({ description: 'Of the first match in the content, from 1; null when only the path matches.' }),
-    excerpt: z.string().nullable().meta({ description: 'A part of that line.' }),
-  })
-  .meta({ id: 'Match' });
+const more = z.int().min(0).meta({
+  description: 'How many more files there are, or matches with `literal` and `regex`.',
+});
 
 const counted = z.int().min(0);
 const activitySchema = z
@@ -42,38 +34,36 @@ const activitySchema = z
 const DEFAULT_SINCE = '30d';
 
 /** Search in the files of a tenant, and how its changes are spread over time. */
-export const searchRoutes = adminRoutes((app, { database }) => {
+export const searchRoutes = adminRoutes((app, { database, search }) => {
   app.get(
     '/tenants/:tenant/search',
     {
       schema: {
         operationId: 'searchFiles',
-        summary: 'Search the paths and contents of the live files, a page at a time',
-        description: 'In upper or lower case, in the order of the paths.',
+        summary: 'Search the paths and contents of the files, of now or of a time',
+        description:
+          'As the tool `memory_search` does (docs/contract.md, section 6): by words, the best files come first.',
         tags: ['memory'],
         params: tenantParams,
         querystring: z.strictObject({
-          query: text(200).min(1),
+          query: text(MAX_QUERY_LENGTH).min(1),
+          mode: z.enum(modes).default('words'),
           in: z.enum(['path', 'content', 'both']).default('both'),
-          ...pageFields(100, 50),
+          path: pathOrRoot,
+          at: givenTime.optional().meta({ description: 'By default now.' }),
+          limit: count(1, MAX_RESULTS).default(DEFAULT_RESULTS),
         }),
         response: {
-          200: json('A page.', z.object({ matches: z.array(matchSchema), next })),
-          ...errorResponses('reads', [noSuchTenant]),
+          200: json('The matches.', z.object({ matches: z.array(foundSchema), more })),
+          ...errorResponses('reads', [noSuchTenant, incomplete]),
         },
       },
     },
-    async ({ params: { tenant }, query: { query, in: where, limit, ...page } }) => {
-      const after = readCursor(text(5000), page.after) ?? '';
-      const found = await searchFiles(database, tenant, { text: query, where }, { after, limit: limit + 1 });
-      const matches = found.slice(0, limit);
-      return {
-        matches: matches.map(({ path, bytes, modified, line, excerpt }) => ({
-          ...{ path, size_bytes: bytes, modified_at: new Date(modified * 1000).toISOString() },
-          ...{ in: line === null ? 'path' : 'content', line, excerpt },
-        })),
-        next: found.length > limit ? writeCursor(matches.at(-1)?.path ?? null) : null,
-      };
+    async ({ params: { tenant }, query: { in: where, limit, at: given, ...query } }) => {
+      const { at } = given === undefined ? { at: undefined } : await readTimes(database, { at: given });
+      const input = { ...query, max_results: limit };
+      const { matches, more: left } = await searchForOperator(search, database, { tenant, input, where, at });
+      return { matches, more: left };
     },
   );
 

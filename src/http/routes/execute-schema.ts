@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { invalidTenant, TENANT_HEADER } from '../../auth/principal.ts';
 import { ServiceError } from '../../errors.ts';
 import { commands } from '../../memory/commands/index.ts';
+import { SEARCH_TOOL, searchSchema } from '../../search/input.ts';
 import { TENANT_ID } from '../../tenants/tenant-id.ts';
 import { MAX_HEADERS, MAX_PIPELINED } from '../connections.ts';
 import { tooComplex } from '../json-limits.ts';
@@ -22,25 +23,40 @@ const commandSchema = z
   .discriminatedUnion('command', [first, ...rest])
   .meta({ id: 'MemoryCommand', description: 'An input of the memory tool, as the model wrote it.' });
 
+const toolUseId = z
+  .string()
+  .min(1)
+  .max(MAX_ID_LENGTH)
+  .meta({ examples: ['toolu_01C4D5E6F7G8H9I0J1K2L3M4'] });
+
 const toolUseSchema = z
   .object({
     type: z.literal('tool_use'),
-    id: z
-      .string()
-      .min(1)
-      .max(MAX_ID_LENGTH)
-      .meta({ examples: ['toolu_01C4D5E6F7G8H9I0J1K2L3M4'] }),
+    id: toolUseId,
     name: z.literal('memory'),
     input: commandSchema,
   })
   .meta({ id: 'ToolUse', description: 'A whole `tool_use` block of an assistant message.' });
 
-const toolUsesSchema = z.array(toolUseSchema).min(1).max(MAX_CALLS).meta({
-  id: 'ToolUses',
-  description: 'The blocks of one turn: run in this order, each answered, none stops the others.',
-});
+const searchUseSchema = z
+  .object({
+    type: z.literal('tool_use'),
+    id: toolUseId,
+    name: z.literal(SEARCH_TOOL),
+    input: searchSchema,
+  })
+  .meta({ id: 'SearchUse', description: 'A whole `tool_use` block of the tool `memory_search`.' });
 
-const resultFields = {
+const toolUsesSchema = z
+  .array(z.union([toolUseSchema, searchUseSchema]))
+  .min(1)
+  .max(MAX_CALLS)
+  .meta({
+    id: 'ToolUses',
+    description: 'The blocks of one turn: run in this order, each answered, none stops the others.',
+  });
+
+export const resultFields = {
   content: z.string().meta({ description: 'What the model should read.' }),
   is_error: z.boolean().meta({ description: 'Whether the result reports a failure.' }),
 };
@@ -54,6 +70,15 @@ const toolResultSchema = z
 /** Printable ASCII without spaces. */
 export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
+const tenantHeader = {
+  [TENANT_HEADER.toLowerCase()]: z.string().regex(TENANT_ID).optional().meta({
+    description:
+      'Whose memory it is: required with a service key, not needed with a credential of one tenant, `default` without authentication.',
+  }),
+};
+
+export const tenantHeaders = z.object(tenantHeader);
+
 const headers = z.object({
   'idempotency-key': z.string().regex(IDEMPOTENCY_KEY).optional().meta({
     description:
@@ -63,20 +88,15 @@ const headers = z.object({
     .string()
     .optional()
     .meta({ description: 'The language of the two headers of `view`: en, es, it or fr.' }),
-  [TENANT_HEADER.toLowerCase()]: z.string().regex(TENANT_ID).optional().meta({
-    description:
-      'Whose memory it is: required with a service key, not needed with a credential of one tenant, `default` without authentication.',
-  }),
+  ...tenantHeader,
 });
 
-/** What `POST /execute` can answer instead of a result, as examples. */
-const errors = [
+/** What the routes that agents call can answer instead of a result, as examples. */
+export const callErrors = [
   new ServiceError('invalid_json', 'malformed'),
   new ServiceError('invalid_utf8'),
   new ServiceError('invalid_body'),
   tooComplex('values'),
-  notAMemoryInput('it has no `command`'),
-  new ServiceError('invalid_idempotency_key'),
   new ServiceError('tenant_required'),
   invalidTenant(),
   new ServiceError('invalid_request', 400),
@@ -93,7 +113,6 @@ const errors = [
   new ServiceError('unsupported_charset'),
   new ServiceError('unsupported_content_encoding'),
   new ServiceError('expectation_failed'),
-  new ServiceError('idempotency_key_reused'),
   new ServiceError('rate_limited', 6000, 7),
   new ServiceError('too_many_at_once'),
   new ServiceError('too_many_failed_attempts', 60),
@@ -108,6 +127,13 @@ const errors = [
   new ServiceError('issuer_unavailable'),
 ];
 
+const errors = [
+  ...callErrors,
+  notAMemoryInput('it has no `command`'),
+  new ServiceError('invalid_idempotency_key'),
+  new ServiceError('idempotency_key_reused'),
+];
+
 /** The results of an array are always JSON. */
 const textExamples = Object.fromEntries(
   Object.entries(examples).flatMap(([name, { summary, response }]) =>
@@ -120,13 +146,13 @@ export const executeSchema: FastifySchema = {
   operationId: 'execute',
   summary: 'Execute a memory tool call',
   description: [
-    'Takes an input of the memory tool (`memory_20250818`), or the whole `tool_use` block, and answers the `tool_result` string.',
+    'Takes an input of the memory tool (`memory_20250818`), or the whole `tool_use` block, and answers the `tool_result` string. Blocks of `memory_search` are answered, too.',
     'Errors that the model can correct come back with status 200 and `is_error: true`. Those that the caller or operator must correct are problems.',
     'With `Accept: text/plain` the body is the content alone, and the header `X-Memory-Is-Error` carries the flag.',
   ].join('\n\n'),
   tags: ['memory'],
   headers,
-  body: z.union([commandSchema, toolUseSchema, toolUsesSchema]).meta({
+  body: z.union([commandSchema, toolUseSchema, searchUseSchema, toolUsesSchema]).meta({
     'x-examples': mapExamples(examples, ({ summary, request }) => ({ summary, value: request })),
   }),
   response: {

@@ -1,7 +1,6 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ServiceError } from '../../errors.ts';
 import { requestKey } from '../../idempotency/idempotency.ts';
-import type { MemoryContext } from '../../memory/commands/command.ts';
 import { type Executed, executeCommand, findCommand } from '../../memory/commands/index.ts';
 import { type Language, languages, readOnly } from '../../memory/messages.ts';
 import { failure } from '../../memory/result.ts';
@@ -9,13 +8,13 @@ import type { SecretScanner } from '../../memory/secrets.ts';
 import type { MemoryStores } from '../../memory/store.ts';
 import { contextOf } from '../authentication.ts';
 import { inFlightOf } from '../capacity.ts';
-import type { Metrics } from '../metrics.ts';
 import { executeSchema, IDEMPOTENCY_KEY } from './execute-schema.ts';
+import { type SearchOptions, searchMemory } from './search.ts';
 import { readToolCalls, type ToolCall } from './tool-call.ts';
+import { measured, sendJson, sendText, wantsText } from './tool-run.ts';
 
-interface ExecuteOptions {
+interface ExecuteOptions extends SearchOptions {
   memory: MemoryStores;
-  metrics: Metrics;
   scanner: SecretScanner;
   /** How long a request may be worked on, in milliseconds. */
   timeoutMs: number;
@@ -85,23 +84,22 @@ function notRun({ logEntry }: FastifyRequest, why: string): Executed {
   return { content: why, isError: true };
 }
 
-async function execute(
+function execute(request: FastifyRequest, call: ToolCall, options: ExecuteOptions): Promise<Executed> {
+  return call.tool === 'memory'
+    ? executeMemory(request, call, options)
+    : searchMemory(request, call, options);
+}
+
+function executeMemory(
   request: FastifyRequest,
-  { input, toolUseId }: ToolCall,
+  { tool, input, toolUseId }: ToolCall,
   { memory, metrics, scanner }: ExecuteOptions,
 ): Promise<Executed> {
   const { principal, policy } = contextOf(request);
   const found = findCommand(input.command);
-  const command = found?.name ?? 'unknown';
-  noteCommand(request, command);
-
   const key = toolUseId ?? idempotencyKey(request);
-  const { createExisting } = policy;
-  const trace = request.trace?.startCommand({ command, createExisting, tenant: principal.tenant, toolUseId });
-  const started = performance.now();
-  let outcome: 'ok' | 'error' | 'fault' = 'fault';
-  try {
-    const context: MemoryContext = {
+  return measured(request, metrics, { tool, command: found?.name ?? 'unknown', toolUseId }, () =>
+    executeCommand(input, {
       store: memory.forTenant(principal.tenant, {
         autoCreate: principal.autoCreate,
         origin: { actor: principal.actor, requestId: request.id, toolUseId },
@@ -109,19 +107,11 @@ async function execute(
       }),
       limits: policy.limits,
       access: principal.access,
-      createExisting,
+      createExisting: policy.createExisting,
       redaction: policy.redact === 'off' ? undefined : { mode: policy.redact, scanner },
       language: languageOf(request),
-    };
-    const run = () => executeCommand(input, context).catch(refusedByArchive);
-    const result = await (trace === undefined ? run() : trace.run(run));
-    outcome = result.isError ? 'error' : 'ok';
-    // Of several calls in one request the log's line names a failure, if there was one.
-    if (request.logEntry.outcome !== 'error') request.logEntry.outcome = outcome;
-    return result;
-  } finally {
-    metrics.observeCommand(command, outcome, (performance.now() - started) / 1000, trace?.exemplar);
-  }
+    }).catch(refusedByArchive),
+  );
 }
 
 /** To the model, an archived memory is one that it cannot write. */
@@ -130,27 +120,9 @@ function refusedByArchive(error: unknown): Executed {
   throw error;
 }
 
-/** For the log's line; several calls of one request are named one after the other. */
-function noteCommand({ logEntry }: FastifyRequest, command: string): void {
-  logEntry.command = logEntry.command === undefined ? command : `${logEntry.command},${command}`;
-}
-
 function answerOf({ content, isError }: Executed, { toolUseId }: ToolCall): object {
   const block = toolUseId === undefined ? {} : { type: 'tool_result', tool_use_id: toolUseId };
   return { ...block, content, is_error: isError };
-}
-
-function sendText(reply: FastifyReply, { content, isError }: Executed): FastifyReply {
-  return reply.header('X-Memory-Is-Error', String(isError)).type('text/plain; charset=utf-8').send(content);
-}
-
-function sendJson(reply: FastifyReply, body: object): FastifyReply {
-  return reply.type('application/json; charset=utf-8').send(JSON.stringify(body));
-}
-
-function wantsText(request: FastifyRequest): boolean {
-  if (request.headers.accept === undefined) return false;
-  return request.accepts().type(['json', 'text/plain']) === 'text/plain';
 }
 
 function languageOf(request: FastifyRequest): Language {

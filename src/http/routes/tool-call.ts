@@ -1,7 +1,12 @@
 import { ServiceError } from '../../errors.ts';
+import { SEARCH_TOOL } from '../../search/input.ts';
 
-/** A memory tool input, and the id of the `tool_use` block when it came in one. */
+/** The tools of the service, by the names that `tool_use` blocks have. */
+export const tools = ['memory', SEARCH_TOOL] as const;
+
+/** An input of a tool, and the id of the `tool_use` block when it came in one. */
 export interface ToolCall {
+  tool: (typeof tools)[number];
   input: Record<string, unknown>;
   toolUseId?: string;
 }
@@ -36,7 +41,7 @@ function readToolCall(body: unknown): ToolCall {
   if (!isObject(body)) throw notAMemoryInput('it is not a JSON object');
   if (body.type === 'tool_use') return readToolUse(body);
   if (!('command' in body)) throw notAMemoryInput('it has no `command`');
-  return { input: body };
+  return { tool: 'memory', input: body };
 }
 
 function readToolUse({ id, name, input }: Record<string, unknown>): ToolCall {
@@ -44,17 +49,20 @@ function readToolUse({ id, name, input }: Record<string, unknown>): ToolCall {
   if (id.length > MAX_ID_LENGTH) {
     throw notAMemoryInput(`the tool_use block's \`id\` is longer than ${MAX_ID_LENGTH} characters`);
   }
-  if (name !== 'memory') {
-    throw notAMemoryInput('the tool_use block is for another tool: its `name` is not "memory"');
+  const tool = tools.find((each) => each === name);
+  if (tool === undefined) {
+    throw notAMemoryInput(
+      'the tool_use block is for another tool: its `name` is neither "memory" nor "memory_search"',
+    );
   }
   if (!isObject(input)) throw notAMemoryInput("the tool_use block's `input` is not an object");
-  return { input, toolUseId: id };
+  return { tool, input, toolUseId: id };
 }
 
 export function notAMemoryInput(why: string): ServiceError {
   return new ServiceError('not_a_memory_input', why);
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

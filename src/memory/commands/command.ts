@@ -60,7 +60,7 @@ export function defineCommand<Schema extends z.ZodObject>(definition: {
 }
 
 /** Returns the first problem in field order. Missing or mistyped fields come before texts that cannot be stored. */
-function describeProblem(command: string, issues: z.core.$ZodIssue[]): string {
+export function describeProblem(command: string, issues: z.core.$ZodIssue[]): string {
   const issue = issues.find(({ code }) => code !== 'custom') ?? issues[0];
   return invalidField(command, String(issue?.path[0] ?? 'input'), issue?.message ?? 'is not valid');
 }

@@ -3,15 +3,19 @@
 from ._version import __version__
 from .client import AsyncMemoryClient, MemoryClient
 from .errors import MemoryServiceError
+from .search import MEMORY_SEARCH_TOOL, AsyncMemorySearchTool, MemorySearchTool
 from .tools import AsyncMemoryServiceTool, MemoryServiceTool
 from .types import MemoryInput, MemoryResult, ToolUse
 
 __all__ = [
+    "MEMORY_SEARCH_TOOL",
     "AsyncMemoryClient",
+    "AsyncMemorySearchTool",
     "AsyncMemoryServiceTool",
     "MemoryClient",
     "MemoryInput",
     "MemoryResult",
+    "MemorySearchTool",
     "MemoryServiceError",
     "MemoryServiceTool",
     "ToolUse",

@@ -1,6 +1,7 @@
 /** For the Vercel AI SDK (`ai` with `@ai-sdk/anthropic`): `memory-service-client/ai-sdk`. */
 import type { MemoryClient } from '../client.ts';
 import { MemoryServiceError } from '../errors.ts';
+import { MEMORY_SEARCH_TOOL } from '../search-tool.ts';
 import type { MemoryInput } from '../types.ts';
 import { inOrder } from './in-order.ts';
 
@@ -29,13 +30,56 @@ export class MemoryToolError extends Error {
  * It throws a `MemoryToolError` for a failure that the model can correct, and when the service gives no result: then its `cause` is the
  * `MemoryServiceError`.
  */
-export function memoryExecute(
+export function memoryExecute(client: Pick<MemoryClient, 'execute'>): Execute<MemoryInput> {
+  return executeIn(inOrder(), client, 'memory');
+}
+
+type Execute<Input> = (input: Input, options: ToolExecutionOptions) => Promise<string>;
+
+// biome-ignore lint/suspicious/noExplicitAny: these types differ between the versions of the AI SDK.
+type Any = any;
+
+/** What `memoryTools` needs of the AI SDK: the provider of `@ai-sdk/anthropic`, and `jsonSchema` of `ai`. */
+export interface AiSdk {
+  anthropic: { tools: { memory_20250818: (options: Any) => Any } };
+  jsonSchema: (schema: Any) => Any;
+}
+
+/**
+ * The memory tool and `memory_search`: `tools: { ...memoryTools(memory, { anthropic, jsonSchema }) }`. The calls of both run one after the
+ * other, so make them for each conversation.
+ */
+export function memoryTools<Sdk extends AiSdk>(
   client: Pick<MemoryClient, 'execute'>,
-): (input: MemoryInput, options: ToolExecutionOptions) => Promise<string> {
+  { anthropic, jsonSchema }: Sdk,
+): {
+  memory: ReturnType<Sdk['anthropic']['tools']['memory_20250818']>;
+  memory_search: {
+    description: string;
+    inputSchema: ReturnType<Sdk['jsonSchema']>;
+    execute: Execute<unknown>;
+  };
+} {
   const enqueue = inOrder();
+  const { name, description, input_schema } = MEMORY_SEARCH_TOOL;
+  return {
+    memory: anthropic.tools.memory_20250818({ execute: executeIn(enqueue, client, 'memory') }),
+    memory_search: {
+      description,
+      inputSchema: jsonSchema(input_schema),
+      execute: executeIn(enqueue, client, name),
+    },
+  };
+}
+
+function executeIn<Input>(
+  enqueue: ReturnType<typeof inOrder>,
+  client: Pick<MemoryClient, 'execute'>,
+  name: string,
+): Execute<Input> {
   return (input, { toolCallId: id, abortSignal: signal }) =>
     enqueue(async () => {
-      const block = { type: 'tool_use', id, name: 'memory', input } as const;
+      const block = { type: 'tool_use', id, name, input } as const;
       const { content, is_error } = await client.execute(block, { signal }).catch((cause: unknown) => {
         throw cause instanceof MemoryServiceError ? new MemoryToolError(cause.message, { cause }) : cause;
       });

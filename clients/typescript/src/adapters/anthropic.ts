@@ -4,7 +4,8 @@ import type { BetaRunnableTool } from '@anthropic-ai/sdk/lib/tools/BetaRunnableT
 import { ToolError } from '@anthropic-ai/sdk/lib/tools/ToolError';
 import type { BetaMemoryTool20250818 } from '@anthropic-ai/sdk/resources/beta/messages';
 import type { MemoryClient } from '../client.ts';
-import type { MemoryInput } from '../types.ts';
+import { MEMORY_SEARCH_TOOL, type MemorySearchInput } from '../search-tool.ts';
+import type { MemoryInput, MemoryResult } from '../types.ts';
 import { inOrder } from './in-order.ts';
 
 /**
@@ -20,7 +21,35 @@ export function memoryTool(
   client: Pick<MemoryClient, 'execute'>,
   definition: Omit<BetaMemoryTool20250818, 'type' | 'name'> = {},
 ): BetaRunnableTool<MemoryInput> {
+  return memoryToolIn(inOrder(), client, definition);
+}
+
+/**
+ * The memory tool and `memory_search`: `tools: [...memoryTools(memory), …]`. The calls of both run one after the other, so make them for each
+ * conversation.
+ */
+export function memoryTools(
+  client: Pick<MemoryClient, 'execute'>,
+): [memory: BetaRunnableTool<MemoryInput>, search: BetaRunnableTool<MemorySearchInput>] {
   const enqueue = inOrder();
+  const search: BetaRunnableTool<MemorySearchInput> = {
+    ...MEMORY_SEARCH_TOOL,
+    parse: (input) => input as MemorySearchInput,
+    run: (input, context) =>
+      enqueue(async () => {
+        const id = context?.toolUse.id ?? crypto.randomUUID();
+        const block = { type: 'tool_use', id, name: MEMORY_SEARCH_TOOL.name, input } as const;
+        return contentOf(await client.execute(block, { signal: context?.signal }));
+      }),
+  };
+  return [memoryToolIn(enqueue, client, {}), search];
+}
+
+function memoryToolIn(
+  enqueue: ReturnType<typeof inOrder>,
+  client: Pick<MemoryClient, 'execute'>,
+  definition: Omit<BetaMemoryTool20250818, 'type' | 'name'>,
+): BetaRunnableTool<MemoryInput> {
   return {
     ...definition,
     type: 'memory_20250818',
@@ -31,12 +60,16 @@ export function memoryTool(
       enqueue(async () => {
         const id = context?.toolUse.id;
         const options = { signal: context?.signal };
-        const { content, is_error } =
+        return contentOf(
           id === undefined
             ? await client.execute(input, options)
-            : await client.execute({ type: 'tool_use', id, name: 'memory', input }, options);
-        if (is_error) throw new ToolError(content);
-        return content;
+            : await client.execute({ type: 'tool_use', id, name: 'memory', input }, options),
+        );
       }),
   };
+}
+
+function contentOf({ content, is_error }: MemoryResult): string {
+  if (is_error) throw new ToolError(content);
+  return content;
 }

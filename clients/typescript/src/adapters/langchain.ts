@@ -2,11 +2,14 @@
 import { ToolMessage } from '@langchain/core/messages';
 import { type StructuredToolInterface, type ToolRunnableConfig, tool } from '@langchain/core/tools';
 import type { MemoryClient } from '../client.ts';
+import { MEMORY_SEARCH_TOOL, type MemorySearchInput } from '../search-tool.ts';
 import type { MemoryInput } from '../types.ts';
 import { inOrder } from './in-order.ts';
 
 /** Any object. LangChain's own schema of the tool drops `view_range` and refuses inputs that the service takes. */
 const SCHEMA = { type: 'object', properties: {} } as const;
+
+type LangChainTool<Input> = StructuredToolInterface<typeof SCHEMA, Input, string | ToolMessage>;
 
 /**
  * The memory tool for `bindTools` and for LangChain's agents, in the place of `tools.memory_20250818(…)`. Its calls run one after the
@@ -16,22 +19,51 @@ const SCHEMA = { type: 'object', properties: {} } as const;
  * LangChain sends the string but not the flag: it has no `is_error` (as of `@langchain/anthropic` 1.5). When the service
  * gives no result, it throws a `MemoryServiceError`.
  */
-export function memoryTool(
+export function memoryTool(client: Pick<MemoryClient, 'execute'>): LangChainTool<MemoryInput> {
+  return memoryToolIn(inOrder(), client);
+}
+
+/**
+ * The memory tool and `memory_search`. The calls of both run one after the other, so make them for each conversation.
+ */
+export function memoryTools(
   client: Pick<MemoryClient, 'execute'>,
-): StructuredToolInterface<typeof SCHEMA, MemoryInput, string | ToolMessage> {
+): LangChainTool<MemoryInput | MemorySearchInput>[] {
   const enqueue = inOrder();
+  const { name, description } = MEMORY_SEARCH_TOOL;
+  const run = (input: unknown, { toolCall, signal }: ToolRunnableConfig) =>
+    runBlock(client, { id: toolCall?.id ?? crypto.randomUUID(), name, input }, signal);
+  const search = tool((input, config: ToolRunnableConfig) => enqueue(() => run(input, config)), {
+    name,
+    description,
+    schema: SCHEMA,
+    extras: { providerToolDefinition: MEMORY_SEARCH_TOOL },
+  });
+  return [memoryToolIn(enqueue, client), search];
+}
+
+function memoryToolIn(
+  enqueue: ReturnType<typeof inOrder>,
+  client: Pick<MemoryClient, 'execute'>,
+): LangChainTool<MemoryInput> {
   const run = async (input: MemoryInput, { toolCall, signal }: ToolRunnableConfig) => {
     const id = toolCall?.id;
     if (id === undefined) return (await client.execute(input, { signal })).content;
-    const block = { type: 'tool_use', id, name: 'memory', input } as const;
-    const { content, is_error } = await client.execute(block, { signal });
-    return is_error
-      ? new ToolMessage({ content, tool_call_id: id, name: 'memory', status: 'error' })
-      : content;
+    return runBlock(client, { id, name: 'memory', input }, signal);
   };
   return tool((input, config: ToolRunnableConfig) => enqueue(() => run(input as MemoryInput, config)), {
     name: 'memory',
     schema: SCHEMA,
     extras: { providerToolDefinition: { type: 'memory_20250818', name: 'memory' } },
   });
+}
+
+async function runBlock(
+  client: Pick<MemoryClient, 'execute'>,
+  call: { id: string; name: string; input: unknown },
+  signal: AbortSignal | undefined,
+): Promise<string | ToolMessage> {
+  const { content, is_error } = await client.execute({ type: 'tool_use', ...call }, { signal });
+  if (!is_error) return content;
+  return new ToolMessage({ content, tool_call_id: call.id, name: call.name, status: 'error' });
 }

@@ -1,5 +1,6 @@
 /** For a tool loop of your own on the Messages API. */
 import type { MemoryClient } from '../client.ts';
+import { MEMORY_SEARCH_TOOL } from '../search-tool.ts';
 import type { ToolResultBlock, ToolUseBlock } from '../types.ts';
 
 /** An assistant message, as far as it matters here: any of the SDK's, or the JSON of the API. */
@@ -8,7 +9,7 @@ export interface AssistantMessage {
 }
 
 /**
- * Executes every memory call of an assistant message, one after the other in the order in which the model wrote them.
+ * Executes every call of the tools `memory` and `memory_search` in an assistant message, one after the other in the order in which the model wrote them.
  * Blocks of other tools are left to the caller.
  *
  * @returns a `tool_result` block for each, in the same order; empty when there are none
@@ -28,6 +29,8 @@ export async function runMemoryTools(
   return results;
 }
 
+const NAMES: ReadonlySet<unknown> = new Set(['memory', MEMORY_SEARCH_TOOL.name]);
+
 function isMemoryCall(block: { readonly type: string }): block is ToolUseBlock {
-  return block.type === 'tool_use' && 'name' in block && block.name === 'memory';
+  return block.type === 'tool_use' && 'name' in block && NAMES.has(block.name);
 }

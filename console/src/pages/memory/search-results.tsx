@@ -14,15 +14,15 @@ interface Props {
   onOpen: (path: string, line: number | null) => void;
 }
 
-/** What the search finds, in the names and contents of the present. */
+/** What the search finds, in the names and contents of now or of a time. */
 export function SearchResults({ tenant, at, query, onOpen }: Props) {
   const settled = useDebounced(query, 250);
   const pages = usePages(
-    async (after, signal) => {
-      const { matches, next } = await search(tenant, settled, after, signal);
-      return { items: matches, next };
+    async (_after, signal) => {
+      const { matches } = await search(tenant, settled, at, signal);
+      return { items: matches, next: null };
     },
-    [tenant, settled],
+    [tenant, settled, at],
   );
   const matches = pages.items;
   if (pages.error !== undefined) return <LoadError error={pages.error} onRetry={pages.reload} />;
@@ -30,7 +30,6 @@ export function SearchResults({ tenant, at, query, onOpen }: Props) {
   if (matches.length === 0) return <Empty title="Nothing found" />;
   return (
     <>
-      {at !== null && <p class="muted small pad">The search looks at the memory as it is now.</p>}
       <VirtualList
         class="results"
         kind="list"
@@ -53,10 +52,10 @@ function Match({ match, query, onOpen }: { match: SearchMatch; query: string; on
     <div>
       <button type="button" class="result" onClick={() => onOpen(match.path, match.line)}>
         <bdi class="result-path">{marked(match.path.replace('/memories/', ''), query)}</bdi>
-        {match.excerpt !== null && (
+        {match.text !== null && (
           <span class="result-excerpt">
             {match.line !== null && <span class="muted">{match.line}: </span>}
-            {marked(match.excerpt, query)}
+            {marked(match.text, query)}
           </span>
         )}
       </button>
@@ -64,16 +63,11 @@ function Match({ match, query, onOpen }: { match: SearchMatch; query: string; on
   );
 }
 
-/** A text with what was searched for marked in it. */
+/** A text with the words that were searched for marked in it. */
 function marked(text: string, query: string): ComponentChildren {
-  const start = text.toLowerCase().indexOf(query.toLowerCase());
-  if (start === -1) return visible(text);
-  const end = start + query.length;
-  return (
-    <>
-      {visible(text.slice(0, start))}
-      <mark>{visible(text.slice(start, end))}</mark>
-      {visible(text.slice(end))}
-    </>
-  );
+  const words = query.split(/[^\p{L}\p{N}]+/u).filter((word) => word !== '');
+  if (words.length === 0) return visible(text);
+  // Every second part is a word.
+  const parts = text.split(new RegExp(`(${words.join('|')})`, 'iu'));
+  return <>{parts.map((part, i) => (i % 2 === 1 ? <mark>{visible(part)}</mark> : visible(part)))}</>;
 }

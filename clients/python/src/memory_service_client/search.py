@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import uuid
+from typing import cast
+
+from anthropic.lib.tools import BetaAsyncBuiltinFunctionTool, BetaBuiltinFunctionTool, ToolError
+from anthropic.types.beta import (
+    BetaCacheControlEphemeralParam,
+    BetaToolParam,
+    BetaToolResultBlockParam,
+    BetaToolUseBlockParam,
+)
+from typing_extensions import override
+
+from .client import AsyncMemoryClient, MemoryClient
+from .errors import MemoryServiceError
+
+_DESCRIPTION = (
+    "Searches the files of your memory, all of /memories, and shows where something is: each result is "
+    "path:line: text. Use it to find what was written down before, and view or edit the file that it "
+    "names. A memory directory shows only two levels; this finds files at any depth.\n"
+    "\n"
+    "- Start with mode words (the default) and the few words that the file must contain: names, topics, "
+    "error codes. Not a whole question. The best files come first; case, accents and simple endings do "
+    "not matter.\n"
+    "- Use mode literal for an exact text, and mode regex (RE2 syntax, line by line) for a pattern. Both "
+    "are case-sensitive.\n"
+    "- When nothing is found, try other words for the same thing before you conclude that it is not "
+    "there."
+)
+
+MEMORY_SEARCH_TOOL: BetaToolParam = {
+    "name": "memory_search",
+    "description": _DESCRIPTION,
+    "input_schema": {
+        "type": "object",
+        "properties": {
+            "query": {"type": "string", "description": "What to look for."},
+            "mode": {
+                "type": "string",
+                "enum": ["words", "literal", "regex"],
+                "description": "How to look for it: words by default.",
+            },
+            "path": {
+                "type": "string",
+                "description": "The directory or file to search, like /memories/projects. All of /memories by default.",
+            },
+            "max_results": {
+                "type": "integer",
+                "description": "The most lines to show, from 1 to 100: 20 by default.",
+            },
+        },
+        "required": ["query"],
+    },
+}
+"""The tool `memory_search`, for the `tools` of a request to the Messages API."""
+
+
+class MemorySearchTool(BetaBuiltinFunctionTool):
+    """The search in a memory: `tools=[MemoryServiceTool(memory), MemorySearchTool(memory)]`.
+
+    `call` raises `ToolError` with what the model reads, as `MemoryServiceTool` does.
+    """
+
+    def __init__(self, client: MemoryClient, *, cache_control: BetaCacheControlEphemeralParam | None = None) -> None:
+        self.client = client
+        self._cache_control = cache_control
+
+    @override
+    def to_dict(self) -> BetaToolParam:
+        return _definition(self._cache_control)
+
+    @override
+    def call(self, input: object) -> str:
+        try:
+            return _text(self.client.execute(_block(input)))
+        except MemoryServiceError as error:
+            raise ToolError(f"Error: {error}") from error
+
+
+class AsyncMemorySearchTool(BetaAsyncBuiltinFunctionTool):
+    """`MemorySearchTool` for `AsyncAnthropic`."""
+
+    def __init__(
+        self, client: AsyncMemoryClient, *, cache_control: BetaCacheControlEphemeralParam | None = None
+    ) -> None:
+        self.client = client
+        self._cache_control = cache_control
+
+    @override
+    def to_dict(self) -> BetaToolParam:
+        return _definition(self._cache_control)
+
+    @override
+    async def call(self, input: object) -> str:
+        try:
+            return _text(await self.client.execute(_block(input)))
+        except MemoryServiceError as error:
+            raise ToolError(f"Error: {error}") from error
+
+
+def _definition(cache_control: BetaCacheControlEphemeralParam | None) -> BetaToolParam:
+    return MEMORY_SEARCH_TOOL if cache_control is None else {**MEMORY_SEARCH_TOOL, "cache_control": cache_control}
+
+
+def _block(value: object) -> BetaToolUseBlockParam:
+    # Whatever the model wrote: the service says what is wrong with it. A search changes nothing, so any id will do.
+    return {
+        "type": "tool_use",
+        "id": str(uuid.uuid4()),
+        "name": "memory_search",
+        "input": cast("dict[str, object]", value),
+    }
+
+
+def _text(result: BetaToolResultBlockParam) -> str:
+    content = cast(str, result.get("content"))
+    if result.get("is_error"):
+        raise ToolError(content)
+    return content

@@ -1,0 +1,61 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Database } from '../../postgres/database.ts';
+import { filesNow } from '../../search/files.ts';
+import { SEARCH_TOOL } from '../../search/input.ts';
+import type { MemorySearch } from '../../search/search.ts';
+import { runSearch, type SearchResult } from '../../search/tool.ts';
+import { contextOf } from '../authentication.ts';
+import { inFlightOf } from '../capacity.ts';
+import type { Metrics } from '../metrics.ts';
+import { notAnObject, searchRouteSchema } from './search-schema.ts';
+import { isObject } from './tool-call.ts';
+import { measured, sendJson, sendText, wantsText } from './tool-run.ts';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** That of the process. */
+    memorySearch: MemorySearch;
+  }
+}
+
+export interface SearchOptions {
+  search: MemorySearch;
+  database: Database;
+  metrics: Metrics;
+}
+
+/** `POST /search`: searches the memory of the request's tenant. */
+export async function searchRoute(
+  app: FastifyInstance,
+  options: SearchOptions & { timeoutMs: number },
+): Promise<void> {
+  app.post('/search', { schema: searchRouteSchema }, async (request, reply) => {
+    const inFlight = inFlightOf(request);
+    await inFlight.takeSlot();
+    const { body: input } = request;
+    if (!isObject(input)) throw notAnObject();
+    const work = () => searchMemory(request, { input }, options);
+    const result = await inFlight.workWithin(options.timeoutMs, work);
+    if (wantsText(request)) return sendText(reply, result);
+    const { content, isError, matches } = result;
+    return sendJson(reply, { content, is_error: isError, matches });
+  });
+}
+
+/** Runs one call of `memory_search` for the request's tenant. */
+export function searchMemory(
+  request: FastifyRequest,
+  { input, toolUseId }: { input: unknown; toolUseId?: string | undefined },
+  { search, database, metrics }: SearchOptions,
+): Promise<SearchResult> {
+  const { principal, policy } = contextOf(request);
+  const { tenant } = principal;
+  return measured(request, metrics, { tool: SEARCH_TOOL, command: SEARCH_TOOL, toolUseId }, () =>
+    runSearch(search, {
+      tenant,
+      files: filesNow(database, tenant),
+      input,
+      maxChars: policy.limits.maxViewChars,
+    }),
+  );
+}

@@ -1,0 +1,21 @@
+/** A line up to this length is shown whole. */
+const MAX_LENGTH = 300;
+/** What is shown of a longer line before the match. */
+const BEFORE = 60;
+const ELLIPSIS = '…';
+
+/**
+ * Returns a line of a file (from 1) as a result shows it: whole, or the part around a match.
+ *
+ * @param columnOf where the match is in the line
+ */
+export function excerptOf(content: string, line: number, columnOf: (line: string) => number): string {
+  let start = 0;
+  for (let number = 1; number < line; number++) start = content.indexOf('\n', start) + 1;
+  const newline = content.indexOf('\n', start);
+  const text = content.slice(start, newline === -1 ? content.length : newline);
+  if (text.length <= MAX_LENGTH) return text;
+  const from = Math.max(0, Math.min(columnOf(text) - BEFORE, text.length - MAX_LENGTH));
+  const part = text.slice(from, from + MAX_LENGTH).toWellFormed();
+  return `${from > 0 ? ELLIPSIS : ''}${part}${from + MAX_LENGTH < text.length ? ELLIPSIS : ''}`;
+}

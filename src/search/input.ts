@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import {
+  describeProblem,
+  integerField,
+  pathField,
+  textField,
+  wrongType,
+} from '../memory/commands/command.ts';
+import { invalidPath } from '../memory/messages.ts';
+import { type MemoryPath, parsePath, ROOT } from '../memory/path.ts';
+import { problemOf } from './match-lines.ts';
+import {
+  emptyQuery,
+  invalidExpression,
+  invalidMaxResults,
+  queryTooLong,
+  queryWithoutWords,
+  unknownMode,
+} from './messages.ts';
+import { DEFAULT_RESULTS, MAX_QUERY_LENGTH, MAX_RESULTS, modes, type Query, type Where } from './query.ts';
+import { wordsOf } from './words.ts';
+
+/** The name of the tool, whose calls come as `tool_use` blocks. */
+export const SEARCH_TOOL = 'memory_search';
+
+/** The input of `memory_search`. OpenAPI shows it too. */
+export const searchSchema = z.object({
+  query: textField('What to look for.', 'staging database password'),
+  mode: z
+    .enum(modes, { error: wrongType(unknownMode) })
+    .nullish()
+    .meta({
+      description:
+        '`words` (the default): the files with most of the words, the best first. `literal`: this very text. `regex`: a regular expression in RE2 syntax, for each line.',
+    }),
+  path: pathField(
+    'The directory or file to search: all of /memories by default.',
+    '/memories/projects',
+  ).nullish(),
+  max_results: integerField(
+    `The most lines to show, from 1 to ${MAX_RESULTS}: ${DEFAULT_RESULTS} by default.`,
+    DEFAULT_RESULTS,
+  ).nullish(),
+});
+
+/** A search, once its input is checked. */
+export interface SearchRequest {
+  query: Query;
+  path: MemoryPath;
+  maxResults: number;
+}
+
+export type ReadInput = { ok: true; request: SearchRequest } | { ok: false; refusal: string };
+
+/** Checks an input as a model wrote it. A refusal is in words for the model. */
+export function readSearchInput(input: unknown, where: Where = 'both'): ReadInput {
+  const parsed = searchSchema.safeParse(input);
+  if (!parsed.success) return refuse(describeProblem(SEARCH_TOOL, parsed.error.issues));
+  const { query: text, mode, path: given, max_results: maxResults } = parsed.data;
+  if (text.trim() === '') return refuse(emptyQuery);
+  if (text.length > MAX_QUERY_LENGTH) return refuse(queryTooLong(text.length, MAX_QUERY_LENGTH));
+  const found = parsePath(given ?? ROOT);
+  if (!found.ok) return refuse(invalidPath(found.problem));
+  const most = maxResults ?? DEFAULT_RESULTS;
+  if (most < 1 || most > MAX_RESULTS) return refuse(invalidMaxResults(most, MAX_RESULTS));
+  const query = queryOf(text, mode ?? 'words', where);
+  if (typeof query === 'string') return refuse(query);
+  return { ok: true, request: { query, path: found.path, maxResults: most } };
+}
+
+/** Returns the query, or what is wrong with its text. */
+function queryOf(text: string, mode: (typeof modes)[number], where: Where): Query | string {
+  if (mode === 'words') {
+    const words = wordsOf(text);
+    return words.length === 0 ? queryWithoutWords : { mode, where, words };
+  }
+  const problem = mode === 'regex' ? problemOf(text) : undefined;
+  return problem === undefined ? { mode, where, text } : invalidExpression(problem);
+}
+
+function refuse(refusal: string): ReadInput {
+  return { ok: false, refusal };
+}

@@ -1,0 +1,29 @@
+import { ServiceError } from '../errors.ts';
+import type { Database } from '../postgres/database.ts';
+import { filesAt, filesNow } from './files.ts';
+import type { Where } from './query.ts';
+import type { MemorySearch } from './search.ts';
+import { runSearch, type SearchResult } from './tool.ts';
+
+/**
+ * Searches for an operator: the files of now, or of a time (ISO 8601).
+ *
+ * @throws ServiceError for what is an error result of the tool, DatabaseError
+ */
+export async function searchForOperator(
+  search: MemorySearch,
+  database: Database,
+  { tenant, at, ...rest }: { tenant: string; input: unknown; where?: Where; at: string | undefined },
+): Promise<SearchResult> {
+  const files = at === undefined ? filesNow(database, tenant) : filesAt(database, tenant, at);
+  const result = await runSearch(search, { tenant, files, maxChars: 0, ...rest });
+  if (result.failed === undefined) return result;
+  switch (result.failed) {
+    case 'input':
+      throw new ServiceError('invalid_search', result.content.replace(/^Error: /, ''));
+    case 'path':
+      throw new ServiceError('nothing_at', tenant, String((rest.input as { path?: unknown }).path));
+    case 'work':
+      throw new ServiceError('search_too_expensive');
+  }
+}

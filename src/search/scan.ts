@@ -1,0 +1,47 @@
+import { LineMatcher, type LinesFile } from './match-lines.ts';
+import { WordMatcher, type WordsFile } from './match-words.ts';
+import type { Query, SearchedFile } from './query.ts';
+
+/** A page of the files of a tenant, and what is to be found in it. */
+export interface Task {
+  query: Query;
+  page: SearchedFile[];
+  /** How many lines are still to be shown. Of those beyond, only the number is told. */
+  maxLines: number;
+}
+
+export interface Scanned {
+  /** The bytes of all files of the page. */
+  bytes: number;
+  /** Files with words of the query. */
+  words: WordsFile[];
+  /** Files with lines to be shown. */
+  lines: LinesFile[];
+  /** The lines, and files whose path matches, that are not shown. */
+  furtherLines: number;
+  /** The files with these that are not in `lines`. */
+  furtherFiles: number;
+}
+
+/** Searches the files of a page. This is what the threads run. */
+export default function scan({ query, page, maxLines }: Task): Scanned {
+  const scanned: Scanned = { bytes: 0, words: [], lines: [], furtherLines: 0, furtherFiles: 0 };
+  for (const { content } of page) scanned.bytes += Buffer.byteLength(content);
+  if (query.mode === 'words') {
+    const matcher = new WordMatcher(query.words, query.where);
+    scanned.words = page.flatMap((file) => matcher.match(file) ?? []);
+    return scanned;
+  }
+  const matcher = new LineMatcher(query.mode, query.text, query.where);
+  let left = maxLines;
+  for (const file of page) {
+    const found = matcher.match(file, left);
+    if (found === undefined) continue;
+    const shown = Math.min(left, found.count);
+    left -= shown;
+    scanned.furtherLines += found.count - shown;
+    if (shown > 0) scanned.lines.push(found);
+    else scanned.furtherFiles++;
+  }
+  return scanned;
+}

@@ -1,0 +1,153 @@
+import type { MemoryPath } from '../memory/path.ts';
+import { ConcurrencyLimiter } from '../util/concurrency-limiter.ts';
+import { WorkerThreads } from '../util/worker-threads.ts';
+import type { FileSource } from './files.ts';
+import type { SearchRequest } from './input.ts';
+import type { LinesFile } from './match-lines.ts';
+import type { WordsFile } from './match-words.ts';
+import { type Corpus, type RankedFile, rank } from './rank.ts';
+import type { Scanned, Task } from './scan.ts';
+
+/** Searches that run at once, each with a page or two in memory; one of a tenant. */
+const AT_ONCE = 4;
+const MAX_WAITING = 1000;
+const DEADLINE_MS = 10_000;
+/** Far more than pages take. Only files of many megabytes come near it. */
+const MAX_HEAP_MIB = 512;
+/** Of the files with words, only so many of the best are kept, however many there are. */
+const MAX_KEPT = 1000;
+
+/** What a search found. */
+export type Found =
+  | { kind: 'words'; files: RankedFile[]; withAll: number; withSome: number; searched: number }
+  | { kind: 'lines'; files: LinesFile[]; furtherLines: number; furtherFiles: number; searched: number }
+  | { kind: 'missing' }
+  | { kind: 'too_much_work' };
+
+/** Searches the files of a tenant: the one engine of the tool, the admin API and the command line. */
+export class MemorySearch {
+  /** Not more: a second one would take from requests what the database does not. */
+  readonly #threads = new WorkerThreads<Task, Scanned>({
+    module: new URL('scan', import.meta.url),
+    threads: 1,
+    idleMs: 10 * 60_000,
+    maxHeapMiB: MAX_HEAP_MIB,
+  });
+  readonly #turns = new ConcurrencyLimiter({
+    total: AT_ONCE,
+    perTenant: 1,
+    maxWaiting: MAX_WAITING,
+    maxWaitMs: DEADLINE_MS,
+  });
+
+  /**
+   * @throws ServiceError 429 or 503 when the tenant or the service searches too much already, DatabaseError
+   */
+  async find(tenant: string, files: FileSource, request: SearchRequest): Promise<Found> {
+    return this.#turns.run(tenant, async () => {
+      const deadline = AbortSignal.timeout(DEADLINE_MS);
+      try {
+        return await this.#find(files, request, deadline);
+      } catch (error) {
+        if (deadline.aborted) return { kind: 'too_much_work' };
+        throw error;
+      }
+    });
+  }
+
+  async #find(files: FileSource, request: SearchRequest, deadline: AbortSignal): Promise<Found> {
+    const { path, query } = request;
+    const results =
+      query.mode === 'words' ? new WordResults(query.words.length) : new LineResults(request.maxResults);
+    let searched = 0;
+    for await (const page of pagesAhead(files, path)) {
+      deadline.throwIfAborted();
+      searched += page.length;
+      const scanned = await this.#threads.run({ query, page, maxLines: results.maxLines }, deadline);
+      if (scanned === 'out_of_memory') return { kind: 'too_much_work' };
+      results.add(scanned, page.length);
+    }
+    if (searched === 0 && !(await files.has(path))) return { kind: 'missing' };
+    return results.found(searched);
+  }
+
+  close(): Promise<void> {
+    return this.#threads.close();
+  }
+}
+
+/** Reads each page while the one before it is searched. */
+async function* pagesAhead(files: FileSource, path: MemoryPath) {
+  let next = files.page(path, '');
+  for (;;) {
+    const page = await next;
+    const last = page.at(-1);
+    if (last === undefined) return;
+    next = files.page(path, last.path);
+    // It is awaited only when the search goes on.
+    next.catch(() => {});
+    yield page;
+  }
+}
+
+/** Keeps the best files, and counts all of them. */
+class WordResults {
+  readonly maxLines = 0;
+  readonly #frequencies: number[];
+  #files: WordsFile[] = [];
+  #bytes = 0;
+  #searched = 0;
+  #withAll = 0;
+  #withSome = 0;
+
+  constructor(words: number) {
+    this.#frequencies = new Array<number>(words).fill(0);
+  }
+
+  add({ words, bytes }: Scanned, searched: number): void {
+    this.#bytes += bytes;
+    this.#searched += searched;
+    for (const file of words) {
+      for (const [word, best] of file.best.entries())
+        this.#frequencies[word] = (this.#frequencies[word] ?? 0) + best;
+      if (file.best.every((best) => best > 0)) this.#withAll++;
+      else this.#withSome++;
+    }
+    this.#files.push(...words);
+    if (this.#files.length > 2 * MAX_KEPT) this.#files = this.#ranked().slice(0, MAX_KEPT);
+  }
+
+  found(searched: number): Found {
+    const counts = { withAll: this.#withAll, withSome: this.#withSome, searched };
+    return { kind: 'words', files: this.#ranked(), ...counts };
+  }
+
+  #ranked(): RankedFile[] {
+    const corpus: Corpus = { files: this.#searched, bytes: this.#bytes, frequencies: this.#frequencies };
+    return rank(this.#files, corpus, Date.now() / 1000);
+  }
+}
+
+/** Keeps the first lines, and counts the others. */
+class LineResults {
+  maxLines: number;
+  readonly #files: LinesFile[] = [];
+  #furtherLines = 0;
+  #furtherFiles = 0;
+
+  constructor(maxLines: number) {
+    this.maxLines = maxLines;
+  }
+
+  add({ lines, furtherLines, furtherFiles }: Scanned): void {
+    this.#files.push(...lines);
+    this.#furtherLines += furtherLines;
+    this.#furtherFiles += furtherFiles;
+    for (const { lines: shown } of lines) this.maxLines -= Math.max(1, shown.length);
+  }
+
+  found(searched: number): Found {
+    const further = { furtherLines: this.#furtherLines, furtherFiles: this.#furtherFiles };
+    return { kind: 'lines', files: this.#files, ...further, searched };
+  }
+}

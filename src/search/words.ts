@@ -1,0 +1,84 @@
+import { fold } from './fold.ts';
+import { stem } from './stem.ts';
+import { STOP_WORDS } from './stop-words.ts';
+
+/** More words of a query than these do not count. */
+const MAX_WORDS = 32;
+/** Longer words are cut: what follows does not tell them apart. */
+const MAX_WORD_LENGTH = 32;
+
+const NO_WORD = /[^\p{L}\p{N}\p{M}]+/u;
+/** Scripts that are written without spaces, or whose words carry particles. Two characters stand for a word there. */
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー]+/gu;
+const ONLY_HIRAGANA = /^\p{Script=Hiragana}+$/u;
+
+/** A word of a query. */
+export interface Word {
+  /** Folded. */
+  text: string;
+  stem: string;
+  /** What each word that matches contains, most at its start. */
+  scan: string;
+  /** Whether the word is found anywhere, and not only by words of the text. */
+  isUnspaced: boolean;
+}
+
+/** The words of a query, each once. Those that say nothing are left out, unless there are no others. */
+export function wordsOf(query: string): Word[] {
+  const parts = [...new Set(fold(query).split(NO_WORD).flatMap(partsOf))].filter((part) => part !== '');
+  const telling = parts.filter((part) => !STOP_WORDS.has(part) && !/^\p{Script=Latin}$/u.test(part));
+  return (telling.length > 0 ? telling : parts).slice(0, MAX_WORDS).map(wordOf);
+}
+
+/** Splits a word where a script without spaces begins or ends, and such a part into pairs of characters. */
+function partsOf(word: string): string[] {
+  const unspaced = word.match(UNSPACED) ?? [];
+  const pairs = unspaced.flatMap(pairsOf);
+  // Pairs of hiragana are mostly grammar.
+  const telling = pairs.filter((pair) => !ONLY_HIRAGANA.test(pair));
+  return [...word.split(UNSPACED), ...(telling.length > 0 ? telling : pairs)];
+}
+
+function pairsOf(text: string): string[] {
+  const characters = Array.from(text);
+  if (characters.length < 3) return [text];
+  return characters.slice(1).map((character, i) => `${characters[i]}${character}`);
+}
+
+function wordOf(part: string): Word {
+  const text = part.slice(0, MAX_WORD_LENGTH);
+  const isUnspaced = new RegExp(UNSPACED.source, 'u').test(text);
+  const shortest = stem(text);
+  const isFixed = isUnspaced || text.length < 4 || /\d/.test(text);
+  const length = Math.max(
+    3,
+    Math.min(shortest.length - (shortest.endsWith('i') ? 1 : 0), commonLength(text)),
+  );
+  return { text, stem: shortest, scan: isFixed ? text : text.slice(0, length), isUnspaced };
+}
+
+/** How many characters two words have to begin with, so that they may be forms of one word. */
+function commonLength(word: string): number {
+  return Math.max(4, Math.ceil(word.length * 0.7));
+}
+
+/** How well a folded word of a text matches: 1 is the word itself, 0 not at all. */
+export function similarity(token: string, { text, stem: stemmed }: Word): number {
+  if (token === text) return 1;
+  if (text.length < 3) return 0;
+  if (stem(token) === stemmed) return 0.9;
+  if (/\d/.test(text)) return 0;
+  if (text.length < 4) return token.startsWith(text) ? 0.3 : 0;
+  if (token.startsWith(text) || token.startsWith(stemmed)) return 0.6;
+  if (areForms(token, text)) return 0.5;
+  return token.includes(text) ? 0.4 : 0;
+}
+
+/** Whether two words differ in their endings only, in any language: up to three letters after a long common start. */
+function areForms(one: string, other: string): boolean {
+  const longest = Math.max(one.length, other.length);
+  let common = 0;
+  while (common < longest && one[common] === other[common]) common++;
+  return common >= Math.max(commonLength(one), commonLength(other)) && longest - common <= 3;
+}
