@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { BATCH, type ImportSource } from '../../src/archive/import-into.ts';
+import { BATCH, type ImportSource } from '../../src/archive/import-transaction.ts';
 import { Transfer } from '../../src/archive/transfer.ts';
 import { loadConfig } from '../../src/config.ts';
 import { History } from '../../src/history/history.ts';

@@ -1,9 +1,7 @@
 import { createWriteStream } from 'node:fs';
-import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { ServiceError } from '../errors.ts';
+import { openTemporaryFile } from './spool.ts';
 import { writeTar } from './tar.ts';
 import type { Exported, Transfer } from './transfer.ts';
 
@@ -83,7 +81,7 @@ export async function spoolArchive(
   tenant: string,
   { history, signal }: { history: boolean; signal: AbortSignal },
 ): Promise<SpooledArchive> {
-  const handle = await openTemporary();
+  const handle = await openTemporaryFile('export');
   try {
     // By its number, because a stream of the handle that stays open keeps the handle open too.
     const output = createWriteStream('', { fd: handle.fd, autoClose: false });
@@ -93,18 +91,5 @@ export async function spoolArchive(
   } catch (error) {
     await handle.close();
     throw error;
-  }
-}
-
-/** A file without a name, readable by this user only. */
-async function openTemporary(): Promise<FileHandle> {
-  try {
-    const folder = await mkdtemp(join(tmpdir(), 'memory-service-'));
-    const handle = await open(join(folder, 'export'), 'wx+', 0o600);
-    await rm(folder, { recursive: true, force: true });
-    return handle;
-  } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    throw new ServiceError('no_temporary_file', tmpdir(), code, 'export');
   }
 }

@@ -1,19 +1,101 @@
 import { ServiceError } from '../errors.ts';
 import { History } from '../history/history.ts';
-import { LAST_ID, type VersionRow, versionOf } from '../history/version.ts';
+import { COLUMNS, LAST_ID, type VersionRow, versionOf } from '../history/version.ts';
 import { ROOT } from '../memory/path.ts';
-import type { QueryExecutor } from '../postgres/query.ts';
+import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
+import { time } from '../postgres/time-column.ts';
 import { batches } from '../util/batches.ts';
 import { readPages } from '../util/pages.ts';
-import { archivedVersion, FOLDER, MANIFEST, PAGE_BYTES, PAGE_ROWS } from './history-format.ts';
-import {
-  exportHeadsQuery,
-  exportPastDirectoriesQuery,
-  exportPresentDirectoriesQuery,
-  exportVersionsQuery,
-  readManifestQuery,
-} from './history-queries.ts';
-import { BATCH } from './import-into.ts';
+import { archivedVersion, FOLDER, MANIFEST, type Manifest, PAGE_BYTES, PAGE_ROWS } from './history-format.ts';
+import { BATCH } from './import-transaction.ts';
+
+/** What an archive says about a whole history. */
+export const readManifestQuery = defineQuery<{ tenant: string }, Omit<Manifest, 'format'>>(
+  'read_manifest',
+  ['tenant'],
+  `
+SELECT ${time('created_at')} AS created_at, ${time('history_since')} AS complete_since,
+  (SELECT count(*) FROM memory_versions AS v WHERE v.tenant_id = $1)::float8 AS versions,
+  (SELECT count(*) FROM memory_directories AS d WHERE d.tenant_id = $1)::float8 AS directories
+FROM tenants WHERE id = $1
+`,
+);
+
+/** What the table keeps of a version's content: src/postgres/schema.ts. */
+export interface KeptContent {
+  spliceStart: number | null;
+  spliceLength: number | null;
+  keptContent: string | null;
+}
+
+/** A page of the versions of live files, in the order of their paths. Their contents are the files of the archive. */
+export const exportHeadsQuery = defineQuery<{ tenant: string; after: string; limit: number }, VersionRow>(
+  'export_heads',
+  ['tenant', 'after', 'limit'],
+  `
+SELECT ${COLUMNS} FROM (
+  SELECT * FROM memory_heads WHERE tenant_id = $1 AND path > $2 ORDER BY path LIMIT $3
+) AS v
+ORDER BY v.path
+`,
+);
+
+/**
+ * A page of superseded versions, the newest first: no more once they have `bytes` together, but at least one if there is one. `needsWhole`:
+ * the content is to be made from the live file, which an archive may hold in another form.
+ */
+export const exportVersionsQuery = defineQuery<
+  { tenant: string; before: string; limit: number; bytes: number },
+  VersionRow & KeptContent & { needsWhole: boolean }
+>(
+  'export_versions',
+  ['tenant', 'before', 'limit', 'bytes'],
+  `
+SELECT ${COLUMNS}, v.splice_start AS "spliceStart", v.splice_length AS "spliceLength", v.content AS "keptContent",
+  v.splice_start IS NOT NULL AND NOT EXISTS (
+    SELECT FROM versions AS newer WHERE newer.tenant_id = $1 AND newer.memory_id = v.memory_id AND newer.id > v.id
+  ) AS "needsWhole"
+FROM (
+  SELECT page.*, NULL::text AS live_content,
+    sum(COALESCE(octet_length(content), 0)) OVER (ORDER BY id DESC) - COALESCE(octet_length(content), 0) AS before
+  FROM (SELECT * FROM versions WHERE tenant_id = $1 AND id < $2::text::uuid ORDER BY id DESC LIMIT $3) AS page
+) AS v
+WHERE v.before < $4::bigint ORDER BY v.id DESC
+`,
+);
+
+export interface DirectoryRow {
+  path: string;
+  made_at: string;
+  /** Null for one that is there. */
+  removed_at: string | null;
+}
+
+/** A page of the directories that are there, without the root, in the order of their paths. */
+export const exportPresentDirectoriesQuery = defineQuery<
+  { tenant: string; after: string; limit: number },
+  DirectoryRow
+>(
+  'export_present_directories',
+  ['tenant', 'after', 'limit'],
+  `
+SELECT dir_path AS path, ${time('changed_at')} AS made_at, NULL AS removed_at FROM entries
+WHERE tenant_id = $1 AND dir_path > $2 ORDER BY dir_path LIMIT $3
+`,
+);
+
+/** A page of past directories, in the order of their paths and times. The first page comes after ''. */
+export const exportPastDirectoriesQuery = defineQuery<
+  { tenant: string; after: string; afterTime: string; limit: number },
+  DirectoryRow
+>(
+  'export_past_directories',
+  ['tenant', 'after', 'afterTime', 'limit'],
+  `
+SELECT path, ${time('made_at')} AS made_at, ${time('removed_at')} AS removed_at FROM past_directories
+WHERE tenant_id = $1 AND (path, removed_at) > ($2, $3::text::timestamptz) ORDER BY past_directories.path, past_directories.removed_at LIMIT $4
+`,
+);
 
 const PAGE = { items: PAGE_ROWS, weight: PAGE_BYTES, weightOf: (line: string) => Buffer.byteLength(line) };
 

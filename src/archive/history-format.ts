@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { ServiceError } from '../errors.ts';
 import { type Version, versionRecord } from '../history/version.ts';
+import { storedActor, storedOrigin } from '../memory/origin.ts';
 import { parsePath } from '../memory/path.ts';
-import { storedActor, storedOrigin } from '../store/origin.ts';
-import type { KeptContent } from './history-queries.ts';
+import type { KeptContent } from './history-export.ts';
 
 /*
  * How an archive holds a history: docs/history.md, Archives. Beside `memories/` there is a folder with a manifest and pages of JSON lines.
@@ -118,7 +118,8 @@ export function storedVersion(archived: ArchivedVersion) {
   const origin = { actor, requestId: request_id ?? undefined, toolUseId: tool_use_id ?? undefined };
   return {
     ...others,
-    ...{ sha256, size_bytes },
+    sha256,
+    size_bytes,
     origin: JSON.parse(storedOrigin(origin)),
     redacted_by: redacted_by === null ? null : JSON.parse(storedActor(redacted_by)),
   };

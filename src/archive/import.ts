@@ -7,9 +7,9 @@ import { loadSecretScanner } from '../secrets/load-scanner.ts';
 import { effectiveSettings } from '../tenants/effective-settings.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 import { quotaExceeded } from '../tenants/tenants.ts';
-import type { ImportContext, Imported } from './import-into.ts';
+import type { ImportContext, Imported } from './import-transaction.ts';
 import type { SourceEntry } from './source/entry.ts';
-import { type ImportRules, type Inspected, prepareImport } from './source/prepare.ts';
+import { type ImportRules, type Inspected, prepareImport } from './source/prepare-import.ts';
 import type { Transfer } from './transfer.ts';
 
 export interface ImportOptions extends Pick<ImportRules, 'into' | 'strip' | 'onChanged' | 'onProgress'> {
@@ -54,7 +54,11 @@ export async function importEntries(
 ): Promise<ImportedArchive> {
   const { maxFileBytes, maxFiles, maxBytes, redact, historyDays } = effectiveSettings(tenant, config);
   const prepared = await prepareImport(source, {
-    ...{ ...rules, tenant: tenant.id, maxFileBytes, maxFiles, maxBytes },
+    ...rules,
+    tenant: tenant.id,
+    maxFileBytes,
+    maxFiles,
+    maxBytes,
     inspect: await inspectorFor(redact),
   });
   try {

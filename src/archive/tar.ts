@@ -5,8 +5,52 @@ import { pipeline } from 'node:stream/promises';
 import { type Extract, extract, type Header, type Pack, pack } from 'tar-stream';
 import { ServiceError } from '../errors.ts';
 import { asByte, cannotImport, type SourceEntry } from './source/entry.ts';
-import { Unclaimed } from './source/unclaimed.ts';
 import type { Exported } from './transfer.ts';
+
+/** More than all headers of an entry have, and more zeros than any tar program writes at the end. */
+const MOST = 16 * 1024 * 1024;
+
+/**
+ * The bytes of an archive that are not content of an entry: the headers before the next entry and, after the last one, the end. Needed
+ * because tar-stream decodes headers, some of them irreversibly.
+ */
+class HeaderBytes {
+  #held: Uint8Array[] = [];
+  #length = 0;
+  /** The offset of `held` in the archive. */
+  #start = 0;
+  #passed = 0;
+
+  /** @throws ServiceError when there are more bytes than an archive can have */
+  push(chunk: Uint8Array): void {
+    const wanted = chunk.subarray(Math.max(0, this.#start - this.#passed));
+    this.#passed += chunk.length;
+    if (wanted.length > 0) this.#held.push(wanted);
+    this.#length += wanted.length;
+    if (this.#length > MOST) {
+      throw new ServiceError('not_an_archive');
+    }
+  }
+
+  /** Returns the bytes before an entry, whose content starts at `from` and ends before `to`. */
+  before(from: number, to: number): Buffer {
+    const held = this.rest();
+    const left = held.subarray(to - this.#start);
+    const headers = held.subarray(0, from - this.#start);
+    this.#held = [left];
+    this.#length = left.length;
+    this.#start = to;
+    return headers;
+  }
+
+  /** Returns the bytes after the last entry. */
+  rest(): Buffer {
+    const [first] = this.#held;
+    return this.#held.length === 1 && first
+      ? Buffer.from(first.buffer, first.byteOffset, first.length)
+      : Buffer.concat(this.#held);
+  }
+}
 
 // Why tar-stream, and not node-tar: docs/decisions/0007-tar-stream.md.
 
@@ -80,7 +124,7 @@ const EXTRACT_OPTIONS = { highWaterMark: 64 * 1024, filenameEncoding: 'latin1' }
  */
 export async function* readTar(archive: Readable): AsyncGenerator<SourceEntry> {
   const unpack = extract(EXTRACT_OPTIONS);
-  const unclaimed = new Unclaimed();
+  const headerBytes = new HeaderBytes();
   let found = 0;
   let failure: unknown;
   const closed = new Promise<void>((resolve) => {
@@ -103,14 +147,14 @@ export async function* readTar(archive: Readable): AsyncGenerator<SourceEntry> {
     }
   }
 
-  const fed = feed(archive, unpack, unclaimed);
+  const fed = feed(archive, unpack, headerBytes);
   try {
     for await (const entry of unpack) {
       found++;
       const header = entry.header as ReadHeader;
       const bytes = header.type === 'directory' ? 0 : header.size;
       const end = header.byteOffset + Math.ceil(bytes / BLOCK) * BLOCK;
-      const headers = unclaimed.before(header.byteOffset, end);
+      const headers = headerBytes.before(header.byteOffset, end);
       yield { ...describe(header, headers), content: contentOf(entry) };
       entry.resume();
     }
@@ -121,17 +165,17 @@ export async function* readTar(archive: Readable): AsyncGenerator<SourceEntry> {
     archive.destroy();
     await fed;
   }
-  if (!isEnd(unclaimed.rest())) throw explained(undefined, found > 0);
+  if (!isEnd(headerBytes.rest())) throw explained(undefined, found > 0);
 }
 
 /** Feeds the archive to tar-stream with backpressure. A failure surfaces where the entries are read. */
-async function feed(archive: Readable, unpack: Extract, unclaimed: Unclaimed): Promise<void> {
+async function feed(archive: Readable, unpack: Extract, headerBytes: HeaderBytes): Promise<void> {
   let resume = () => {};
   unpack.on('drain', () => resume());
   unpack.on('close', () => resume());
   try {
     for await (const chunk of archive) {
-      unclaimed.push(chunk);
+      headerBytes.push(chunk);
       if (unpack.write(chunk) || unpack.destroyed) continue;
       await new Promise<void>((resolve) => {
         resume = resolve;

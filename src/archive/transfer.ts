@@ -3,21 +3,101 @@ import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { Quotas } from '../memory/store.ts';
 import type { Database } from '../postgres/database.ts';
 import { changeOrTry } from '../postgres/dry-run.ts';
-import type { QueryExecutor } from '../postgres/query.ts';
+import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { findTenantQuery } from '../tenants/queries.ts';
 import { readPages } from '../util/pages.ts';
 import { type ExportedHistory, exportHistory } from './history-export.ts';
-import { BATCH, type ImportContext, type Imported, type ImportSource, importInto } from './import-into.ts';
 import {
-  type ExportedDirectoryRow,
-  type ExportedFileRow,
-  exportDirectoriesQuery,
-  exportFilesQuery,
-  findEntryQuery,
-  type ListedRow,
-  listTreeQuery,
-  waitForReaderQuery,
-} from './queries.ts';
+  BATCH,
+  type ImportContext,
+  type Imported,
+  type ImportSource,
+  importInto,
+} from './import-transaction.ts';
+
+// As a number, because the drivers parse timestamps differently.
+const SECONDS = 'extract(epoch FROM updated_at)::float8 AS modified';
+
+/** An entry of a listing; `modified` in seconds since 1970. That of a directory is when it came to its path, as in a past tree. */
+export interface ListedRow {
+  path: string;
+  kind: 'file' | 'dir';
+  /** Null for a directory. */
+  bytes: number | null;
+  modified: number;
+}
+
+/** A page of the entries at a path and below it, in path order. The first page follows ''. */
+export const listTreeQuery = defineQuery<
+  { tenant: string; path: string; after: string; limit: number },
+  ListedRow
+>(
+  'list_tree',
+  ['tenant', 'path', 'after', 'limit'],
+  `
+SELECT path, kind, size_bytes AS bytes,
+  extract(epoch FROM CASE kind WHEN 'dir' THEN changed_at ELSE updated_at END)::float8 AS modified
+FROM entries WHERE tenant_id = $1 AND path > $3 AND memory_in_subtree(path, $2)
+ORDER BY path LIMIT $4
+`,
+);
+
+/** The entry at a path, with its content if it is a file. */
+export const findEntryQuery = defineQuery<
+  { tenant: string; path: string },
+  { kind: 'file'; content: string } | { kind: 'dir'; content: null }
+>('find_entry', ['tenant', 'path'], 'SELECT kind, content FROM entries WHERE tenant_id = $1 AND path = $2');
+
+export interface ExportedFileRow {
+  path: string;
+  content: string;
+  modified: number;
+}
+
+/**
+ * A page of files in path order: at most `limit`, stopping once they exceed `bytes`, but at least one if there is one.
+ */
+export const exportFilesQuery = defineQuery<
+  { tenant: string; after: string; limit: number; bytes: number },
+  ExportedFileRow
+>(
+  'export_files',
+  ['tenant', 'after', 'limit', 'bytes'],
+  `
+SELECT path, content, modified FROM (
+  SELECT path, content, ${SECONDS}, sum(size_bytes) OVER (ORDER BY path) - size_bytes AS before FROM entries
+  WHERE tenant_id = $1 AND kind = 'file' AND path > $2 ORDER BY path LIMIT $3
+) AS page
+WHERE before < $4::bigint ORDER BY path
+`,
+);
+
+export interface ExportedDirectoryRow {
+  path: string;
+  modified: number;
+}
+
+/** A page of directories in reverse path order, so that a directory comes after its subdirectories. */
+export const exportDirectoriesQuery = defineQuery<
+  { tenant: string; before: string; limit: number },
+  ExportedDirectoryRow
+>(
+  'export_directories',
+  ['tenant', 'before', 'limit'],
+  `
+SELECT dir_path AS path, ${SECONDS} FROM entries
+WHERE tenant_id = $1 AND dir_path < $2 ORDER BY dir_path DESC LIMIT $3
+`,
+);
+
+/**
+ * Disables the timeout of an idle transaction, for a transaction whose rows go to a reader that may be slow.
+ */
+export const waitForReaderQuery = defineQuery<Record<string, never>>(
+  'wait_for_reader',
+  [],
+  "SELECT set_config('idle_in_transaction_session_timeout', '0', true)",
+);
 
 /** Sorts after every path: '0' follows '/', and all paths start with `/memories`. */
 const PAST_THE_END = `${ROOT}0`;

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Actor } from '../memory/origin.ts';
+import { type Actor, storedActor } from '../memory/origin.ts';
 import { databaseTime } from '../postgres/clock.ts';
 import type { Database } from '../postgres/database.ts';
 import { defineQuery } from '../postgres/query.ts';
-import { time } from '../postgres/time.ts';
-import { storedActor } from '../store/origin.ts';
+import { time } from '../postgres/time-column.ts';
 import { snakeCase } from '../util/snake-case.ts';
 
 /** How a change came in. `console` is the page, which calls the admin API. */

@@ -1,5 +1,5 @@
 import { defineQuery } from '../postgres/query.ts';
-import { time } from '../postgres/time.ts';
+import { time } from '../postgres/time-column.ts';
 
 /** An API key as stored; never the key itself. `tenant` is null for a service key and an admin key. */
 export interface KeyRow {
@@ -95,13 +95,6 @@ export const revokeKeyQuery = defineQuery<{ id: string }>(
   'revoke_key',
   ['id'],
   'UPDATE api_keys SET revoked_at = now() WHERE id = $1 AND revoked_at IS NULL',
-);
-
-/** Gives a tenant's keys to another tenant. */
-export const moveKeysQuery = defineQuery<{ tenant: string; to: string }>(
-  'move_keys',
-  ['tenant', 'to'],
-  'UPDATE api_keys SET tenant_id = $2 WHERE tenant_id = $1',
 );
 
 export const noteKeyUseQuery = defineQuery<{ hashes: string[] }>(

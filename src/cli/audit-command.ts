@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { type AuditEvent, listAudit } from '../audit/audit.ts';
-import { shownTime } from '../history/time.ts';
+import { shownTime } from '../history/time-text.ts';
 import { actorText } from '../memory/origin.ts';
 import type { Database } from '../postgres/database.ts';
 import { readPages } from '../util/pages.ts';

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { ServiceError } from '../errors.ts';
-import { parseTime } from '../history/time.ts';
+import { parseTime } from '../history/time-text.ts';
 import { isVersionId } from '../history/version.ts';
 import { databaseTime } from '../postgres/clock.ts';
 import type { Database } from '../postgres/database.ts';

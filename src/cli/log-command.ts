@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import type { History } from '../history/history.ts';
 import { type LogEntry, type LogOptions, log, withContents } from '../history/log.ts';
 import { compare, reasonOf } from '../history/patch.ts';
-import { shownTime } from '../history/time.ts';
+import { shownTime } from '../history/time-text.ts';
 import { versionRecord } from '../history/version.ts';
 import { actorText } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';

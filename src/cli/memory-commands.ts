@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { ListedRow } from '../archive/queries.ts';
+import type { ListedRow } from '../archive/transfer.ts';
 import { contentAt, contentOf, listed, listedAt } from '../files/listing.ts';
 import type { History } from '../history/history.ts';
 import { redactedAt } from '../history/past.ts';

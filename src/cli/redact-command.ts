@@ -8,7 +8,7 @@ import {
   type RemainingVersion,
 } from '../history/erase.ts';
 import { History } from '../history/history.ts';
-import { shownTime } from '../history/time.ts';
+import { shownTime } from '../history/time-text.ts';
 import { fullVersionId, type Version } from '../history/version.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';

@@ -3,7 +3,7 @@ import { OperatorError } from '../errors.ts';
 import { countsOf, summary } from '../history/apply.ts';
 import { History } from '../history/history.ts';
 import { conflictText, revert } from '../history/revert.ts';
-import { shownTime } from '../history/time.ts';
+import { shownTime } from '../history/time-text.ts';
 import { amount } from '../util/amount.ts';
 import { tenantId } from './arguments.ts';
 import { CHANGE_LINES, changeLines, changeOptions, DRY_RUN } from './changes-output.ts';

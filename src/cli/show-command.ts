@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { shownTime } from '../history/time.ts';
+import { shownTime } from '../history/time-text.ts';
 import { fullVersionId, type Version, versionRecord } from '../history/version.ts';
 import { actorText } from '../memory/origin.ts';
 import { tenantId } from './arguments.ts';

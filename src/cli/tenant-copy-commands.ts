@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { type Copied, copyTenant, renameTenant } from '../archive/copy.ts';
 import { ServiceError } from '../errors.ts';
 import type { Database } from '../postgres/database.ts';
+import { type Copied, copyTenant, renameTenant } from '../tenants/copy.ts';
 import { amount } from '../util/amount.ts';
 import { newTenantId, tenantId } from './arguments.ts';
 import type { Io } from './io.ts';

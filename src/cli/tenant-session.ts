@@ -28,7 +28,9 @@ export function withTenant<T>(
   return withDatabase(open, async ({ config, database }) => {
     const tenant = await requireTenant(database, id);
     return work({
-      ...{ config, database, tenant },
+      config,
+      database,
+      tenant,
       transfer: new Transfer(database, tenantDefaults(config)),
       history: new History(database),
     });

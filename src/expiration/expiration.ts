@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { storedOrigin } from '../memory/origin.ts';
 import type { Database } from '../postgres/database.ts';
 import { defineQuery } from '../postgres/query.ts';
 import { runTenantJob } from '../postgres/tenant-job.ts';
-import { storedOrigin } from '../store/origin.ts';
 
 interface TenantWithTtl {
   id: string;

@@ -1,5 +1,4 @@
-import type { ListedRow } from '../archive/queries.ts';
-import type { Transfer } from '../archive/transfer.ts';
+import type { ListedRow, Transfer } from '../archive/transfer.ts';
 import { ServiceError } from '../errors.ts';
 import type { History } from '../history/history.ts';
 import { findAt, redactedAt, type TreeRow, treeAt, treePageAt } from '../history/past.ts';

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { ServiceError } from '../errors.ts';
-import type { Origin } from '../memory/origin.ts';
+import { type Origin, storedOrigin } from '../memory/origin.ts';
 import { ancestorsOf, type MemoryPath } from '../memory/path.ts';
 import type { OverQuota, TenantDefaults } from '../memory/store.ts';
 import type { Database } from '../postgres/database.ts';
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
-import { time } from '../postgres/time.ts';
-import { storedOrigin } from '../store/origin.ts';
+import { time } from '../postgres/time-column.ts';
 import { findTenantQuery, lockTenantQuery } from '../tenants/queries.ts';
 import { refuseArchived } from '../tenants/stores.ts';
 import { quotaExceeded } from '../tenants/tenants.ts';

@@ -1,11 +1,10 @@
 import { ServiceError } from '../errors.ts';
 import { answerRedacted } from '../memory/messages.ts';
-import type { Origin } from '../memory/origin.ts';
+import { type Origin, storedActor } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
 import { defineQuery } from '../postgres/query.ts';
-import { time } from '../postgres/time.ts';
-import { storedActor } from '../store/origin.ts';
+import { time } from '../postgres/time-column.ts';
 import { batches } from '../util/batches.ts';
 import type { History } from './history.ts';
 import { isFullVersionId, type Version } from './version.ts';

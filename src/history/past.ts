@@ -1,10 +1,10 @@
 import { ServiceError } from '../errors.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
-import { time } from '../postgres/time.ts';
+import { time } from '../postgres/time-column.ts';
 import { readPages } from '../util/pages.ts';
 import type { History } from './history.ts';
-import { shownTime } from './time.ts';
+import { shownTime } from './time-text.ts';
 import { AFTER, COLUMNS, COVERS, type Version, type VersionRow, versionOf } from './version.ts';
 
 /* A memory as it was at a time. What was changed at that very time counts. */

@@ -1,7 +1,7 @@
 import type { Database } from '../postgres/database.ts';
 import { defineQuery } from '../postgres/query.ts';
 import { runTenantJob } from '../postgres/tenant-job.ts';
-import { time } from '../postgres/time.ts';
+import { time } from '../postgres/time-column.ts';
 
 /** What a tenant keeps of its history, by limits of its own or the given ones, and how much it has. */
 export interface Retention {

@@ -4,7 +4,7 @@ import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
 
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
-import { time } from '../postgres/time.ts';
+import { time } from '../postgres/time-column.ts';
 
 import {
   apply,

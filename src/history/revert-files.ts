@@ -1,8 +1,7 @@
-import type { Actor, Origin } from '../memory/origin.ts';
+import { type Actor, actorOf, type Origin } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
-import { time } from '../postgres/time.ts';
-import { actorOf } from '../store/origin.ts';
+import { time } from '../postgres/time-column.ts';
 import { readPages } from '../util/pages.ts';
 import type { PlannedFile, Target } from './plan.ts';
 import { FIRST_ID, isBy, type Operation } from './version.ts';

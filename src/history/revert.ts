@@ -2,7 +2,7 @@ import { actorText } from '../memory/origin.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
-import { time } from '../postgres/time.ts';
+import { time } from '../postgres/time-column.ts';
 import { readPages } from '../util/pages.ts';
 import {
   apply,
@@ -25,7 +25,7 @@ import {
   type Touched,
   type Undo,
 } from './revert-files.ts';
-import { shownTime } from './time.ts';
+import { shownTime } from './time-text.ts';
 import { isBy } from './version.ts';
 
 export interface Reverted extends Changes {

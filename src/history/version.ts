@@ -1,9 +1,8 @@
 import { ServiceError } from '../errors.ts';
-import type { Actor, Origin } from '../memory/origin.ts';
+import { type Actor, actorOf, type Origin } from '../memory/origin.ts';
 import type { Database } from '../postgres/database.ts';
 import { defineQuery } from '../postgres/query.ts';
-import { time } from '../postgres/time.ts';
-import { actorOf } from '../store/origin.ts';
+import { time } from '../postgres/time-column.ts';
 
 /** `renamed`: only the path changed. */
 export type Operation = 'created' | 'modified' | 'renamed' | 'deleted';

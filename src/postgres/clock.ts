@@ -1,6 +1,6 @@
 import type { Database } from './database.ts';
 import { defineQuery } from './query.ts';
-import { time } from './time.ts';
+import { time } from './time-column.ts';
 
 const databaseTimeQuery = defineQuery<Record<string, never>, { now: string }>(
   'database_time',

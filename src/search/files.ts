@@ -1,4 +1,4 @@
-import { findPathsQuery } from '../archive/queries.ts';
+import { findPathsQuery } from '../archive/import-transaction.ts';
 import { History } from '../history/history.ts';
 import { findAt, treePageAt } from '../history/past.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';

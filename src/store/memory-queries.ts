@@ -1,5 +1,5 @@
 import { defineQuery } from '../postgres/query.ts';
-import { time } from '../postgres/time.ts';
+import { time } from '../postgres/time-column.ts';
 import { STALE } from './access-times.ts';
 import type { StoredMemory } from './write-functions.ts';
 

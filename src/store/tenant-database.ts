@@ -1,6 +1,7 @@
 import { ServiceError } from '../errors.ts';
 import type { AnswerLimit } from '../idempotency/answer-limit.ts';
 import { storedAnswer } from '../idempotency/idempotency.ts';
+import { storedOrigin } from '../memory/origin.ts';
 import type { MemoryResult } from '../memory/result.ts';
 import { IdempotentReplay, type StoreOptions, type TenantDefaults } from '../memory/store.ts';
 import type { Database } from '../postgres/database.ts';
@@ -8,7 +9,6 @@ import type { Query, QueryExecutor, QueryResult, Value } from '../postgres/query
 import { retrying } from '../postgres/retry.ts';
 import { lockTenantQuery } from '../tenants/queries.ts';
 import type { AccessTimes } from './access-times.ts';
-import { storedOrigin } from './origin.ts';
 import type { PendingFiles } from './pending-files.ts';
 import {
   type CommonOutcome,

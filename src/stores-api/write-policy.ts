@@ -1,7 +1,6 @@
 import { applyWritePolicy } from '../memory/commands/edit.ts';
 import { refuseSecretPath } from '../memory/commands/secrets.ts';
-import type { MemoryPath } from '../memory/path.ts';
-import { ROOT } from '../memory/path.ts';
+import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { SecretScanner } from '../memory/secrets.ts';
 import type { OverQuota, PolicyRefusal } from '../memory/store.ts';
 import type { TenantPolicy } from '../tenants/policy-cache.ts';

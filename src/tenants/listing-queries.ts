@@ -1,5 +1,5 @@
 import { defineQuery } from '../postgres/query.ts';
-import { time } from '../postgres/time.ts';
+import { time } from '../postgres/time-column.ts';
 import { TENANT_COLUMNS, type TenantRow } from './queries.ts';
 
 /** A tenant with times in ISO 8601; `lastChangeAt` is null for never. */

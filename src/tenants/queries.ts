@@ -1,7 +1,8 @@
+import type { OverQuota, Quotas } from '../memory/store.ts';
 import { defineBatchQuery } from '../postgres/batch-query.ts';
 import { defineQuery } from '../postgres/query.ts';
+import { time } from '../postgres/time-column.ts';
 
-import { time } from '../postgres/time.ts';
 import { snakeCase } from '../util/snake-case.ts';
 import { ALL_SETTINGS, type TenantSettings } from './settings.ts';
 
@@ -124,4 +125,27 @@ export const lastKeyUseQuery = defineQuery<{ tenant: string }, { at: string | nu
   'last_key_use',
   ['tenant'],
   'SELECT max(last_used_at) AS at FROM api_keys WHERE tenant_id = $1',
+);
+
+/** Adds to the usage of a tenant, or returns the quota that this would exceed. */
+export const reserveQuery = defineQuery<
+  { tenant: string; files: number; directories: number; bytes: number } & Quotas,
+  { exceeded: Omit<OverQuota, 'kind'> | null }
+>(
+  'reserve',
+  ['tenant', 'files', 'directories', 'bytes', 'maxFiles', 'maxBytes'],
+  'SELECT memory_reserve($1, $2::bigint, $3::bigint, $4::bigint, $5::bigint, $6::bigint) AS exceeded',
+);
+
+/** Assigns to the counters of a tenant's history what its rows are. */
+export const COUNTED_HISTORY = `
+  history_versions = (SELECT count(*) FROM versions AS v WHERE v.tenant_id = $1),
+  history_bytes = (SELECT COALESCE(sum(v.bytes), 0) FROM versions AS v WHERE v.tenant_id = $1)
+    + (SELECT COALESCE(sum(memory_directory_bytes(d.tenant_id, d.path)), 0) FROM past_directories AS d WHERE d.tenant_id = $1)`;
+
+/** Gives a tenant's keys to another tenant. */
+export const moveKeysQuery = defineQuery<{ tenant: string; to: string }>(
+  'move_keys',
+  ['tenant', 'to'],
+  'UPDATE api_keys SET tenant_id = $2 WHERE tenant_id = $1',
 );

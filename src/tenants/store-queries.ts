@@ -1,5 +1,5 @@
 import { defineQuery } from '../postgres/query.ts';
-import { time } from '../postgres/time.ts';
+import { time } from '../postgres/time-column.ts';
 
 /** What the Memory Stores API says of a tenant; times in ISO 8601. */
 export interface StoreRow {

@@ -6,7 +6,7 @@ import { checkComplete, treeAt, treePageAt } from '../../src/history/past.ts';
 import { prunedSinceStart, pruneHistory } from '../../src/history/pruning.ts';
 import { ROOT } from '../../src/memory/path.ts';
 import { DatabaseError } from '../../src/postgres/errors.ts';
-import { time } from '../../src/postgres/time.ts';
+import { time } from '../../src/postgres/time-column.ts';
 import type { TenantSettings } from '../../src/tenants/settings.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { assertInvariants } from '../support/invariants.ts';

@@ -4,8 +4,7 @@ import type { Worker } from 'node:worker_threads';
 import { expect, it } from 'vitest';
 import { ServiceError } from '../../src/errors.ts';
 import type { LoadedState } from '../../src/history/log.ts';
-import { compare, MAX_WORK } from '../../src/history/patch.ts';
-import { PatchThreads } from '../../src/history/patch-threads.ts';
+import { compare, MAX_WORK, PatchThreads } from '../../src/history/patch.ts';
 import { hardToCompare } from '../support/hard-diff.ts';
 
 const file = (content: string): LoadedState => ({ kind: 'file', path: '/memories/a', content });

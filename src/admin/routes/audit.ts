@@ -3,8 +3,8 @@ import { type AuditEvent, listAudit } from '../../audit/audit.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
 import { actor, givenTime, next, pageFields, tenantId, text, time } from '../fields.ts';
-import { readTimes } from '../instants.ts';
 import { errorResponses, json } from '../responses.ts';
+import { readTimes } from '../time-parameters.ts';
 
 const eventSchema = z
   .object({

@@ -12,8 +12,8 @@ import { adminRoutes } from '../context.ts';
 import { departureOf } from '../departure.ts';
 import { actor, givenTime, memoryPath, tenantParams, text, time, versionId } from '../fields.ts';
 import { incomplete } from '../file-schemas.ts';
-import { readTimes } from '../instants.ts';
 import { archived, errorResponses, json, noSuchTenant, overQuota } from '../responses.ts';
+import { readTimes } from '../time-parameters.ts';
 import { Turns } from '../turns.ts';
 
 const path = z.string();

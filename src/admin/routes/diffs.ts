@@ -2,15 +2,14 @@ import { z } from 'zod';
 import { betweenVersions, changesBetween, type FileDiff } from '../../history/diff.ts';
 import { History } from '../../history/history.ts';
 import { withContents } from '../../history/log.ts';
-import { type Compare, type Difference, differenceOf, MAX_WORK } from '../../history/patch.ts';
-import { PatchThreads } from '../../history/patch-threads.ts';
+import { type Compare, type Difference, differenceOf, MAX_WORK, PatchThreads } from '../../history/patch.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
 import { departureOf } from '../departure.ts';
 import { givenTime, next, pageFields, pathOrRoot, tenantParams, time, versionId } from '../fields.ts';
 import { incomplete } from '../file-schemas.ts';
-import { readTimes } from '../instants.ts';
 import { errorResponses, json, noSuchTenant } from '../responses.ts';
+import { readTimes } from '../time-parameters.ts';
 import { id, noSuchVersion, versionParams } from '../version-schemas.ts';
 
 const differenceSchema = z

@@ -31,10 +31,10 @@ import {
   isDirectory,
   nothingThere,
 } from '../file-schemas.ts';
-import { readTimes } from '../instants.ts';
 import { entityTag, isNotModified, readPrecondition } from '../preconditions.ts';
 import { tenantOf } from '../required-tenant.ts';
 import { errorResponses, json, noSuchTenant } from '../responses.ts';
+import { readTimes } from '../time-parameters.ts';
 
 const entrySchema = z
   .object({

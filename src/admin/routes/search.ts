@@ -7,8 +7,8 @@ import { DEFAULT_RESULTS, MAX_QUERY_LENGTH, MAX_RESULTS, modes } from '../../sea
 import { adminRoutes } from '../context.ts';
 import { actor, count, givenTime, pathOrRoot, tenantParams, text, time } from '../fields.ts';
 import { incomplete } from '../file-schemas.ts';
-import { readTimes } from '../instants.ts';
 import { errorResponses, json, noSuchTenant } from '../responses.ts';
+import { readTimes } from '../time-parameters.ts';
 
 const more = z.int().min(0).meta({
   description: 'How many more files there are, or matches with `literal` and `regex`.',

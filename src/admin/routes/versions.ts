@@ -5,8 +5,8 @@ import { versionRecord } from '../../history/version.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
 import { givenTime, memoryPath, next, pageFields, tenantParams, text } from '../fields.ts';
-import { readTimes } from '../instants.ts';
 import { errorResponses, json, noSuchTenant } from '../responses.ts';
+import { readTimes } from '../time-parameters.ts';
 import {
   id,
   noSuchVersion,

@@ -1,15 +1,76 @@
 import { randomUUID } from 'node:crypto';
 import { ServiceError } from '../errors.ts';
-import type { Origin } from '../memory/origin.ts';
+import { type Origin, storedOrigin } from '../memory/origin.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { OverQuota, Quotas } from '../memory/store.ts';
-import type { QueryExecutor } from '../postgres/query.ts';
-import { storedOrigin } from '../store/origin.ts';
-import { beginChangeQuery } from '../tenants/queries.ts';
+import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
+import { beginChangeQuery, reserveQuery } from '../tenants/queries.ts';
 import { refuseArchived } from '../tenants/stores.ts';
 import { type HistorySource, importHistory } from './history-import.ts';
-import { isUntouchedQuery } from './history-queries.ts';
-import { findPathsQuery, importDirectoriesQuery, importFilesQuery, reserveQuery } from './queries.ts';
+
+/** Which of `paths` exist. */
+export const findPathsQuery = defineQuery<
+  { tenant: string; paths: string[] },
+  { path: string; kind: 'file' | 'dir' }
+>(
+  'find_paths',
+  ['tenant', 'paths'],
+  'SELECT path, kind FROM entries WHERE tenant_id = $1 AND path = ANY ($2::text[])',
+);
+
+// The following belong to one change (`beginChangeQuery`) at the time `at`, which has checked that nothing conflicts.
+
+/** Creates the missing directories and returns their paths. The parent of each exists or is among them. */
+export const importDirectoriesQuery = defineQuery<
+  { tenant: string; paths: string[]; modified: string[]; at: string },
+  { path: string }
+>(
+  'import_directories',
+  ['tenant', 'paths', 'modified', 'at'],
+  `
+INSERT INTO entries AS e (tenant_id, path, parent_path, kind, updated_at, changed_at)
+SELECT $1, d.path, memory_parent(d.path), 'dir', d.modified::timestamptz, $4::timestamptz
+FROM unnest($2::text[], $3::text[]) AS d (path, modified)
+ON CONFLICT (tenant_id, path) DO NOTHING
+RETURNING e.path
+`,
+);
+
+/** Creates files in existing directories. */
+export const importFilesQuery = defineQuery<{
+  tenant: string;
+  paths: string[];
+  contents: string[];
+  versions: string[];
+  modified: string[];
+  at: string;
+  origin: string;
+}>(
+  'import_files',
+  ['tenant', 'paths', 'contents', 'versions', 'modified', 'at', 'origin'],
+  `
+INSERT INTO entries AS e (
+  tenant_id, path, parent_path, kind, content, version, memory_id, operation, updated_at, changed_at, origin
+)
+SELECT $1, f.path, memory_parent(f.path), 'file', f.content, f.id, f.id, 'created', f.modified::timestamptz, $6::timestamptz,
+  $7::text::jsonb
+FROM (
+  SELECT *, memory_version_id(memory_id_prefix($6::timestamptz), version::uuid) AS id
+  FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) AS given (path, content, version, modified)
+) AS f
+`,
+);
+
+/** Whether a tenant has neither files nor a history. */
+export const isUntouchedQuery = defineQuery<{ tenant: string }, { isUntouched: boolean }>(
+  'is_untouched',
+  ['tenant'],
+  `
+SELECT NOT EXISTS (SELECT FROM entries WHERE tenant_id = $1 AND path > '/memories')
+  AND NOT EXISTS (SELECT FROM versions WHERE tenant_id = $1)
+  AND NOT EXISTS (SELECT FROM past_directories WHERE tenant_id = $1) AS "isUntouched"
+`,
+);
 
 /** Maximum size of a batch or page. A single file may have more bytes. */
 export const BATCH = { rows: 500, bytes: 4 * 1024 * 1024 } as const;
@@ -86,7 +147,9 @@ export async function importInto(
   let bytes = 0;
   for await (const batch of source.batches()) {
     await query(importFilesQuery, {
-      ...{ tenant, at, origin: storedOrigin(origin) },
+      tenant,
+      at,
+      origin: storedOrigin(origin),
       paths: batch.map(({ path }) => path),
       contents: batch.map(({ content }) => content),
       versions: batch.map(() => randomUUID()),

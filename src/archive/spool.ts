@@ -1,8 +1,27 @@
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ServiceError } from '../../errors.ts';
-import { BATCH } from '../import-into.ts';
+import { ServiceError } from '../errors.ts';
+import { BATCH } from './import-transaction.ts';
+
+/** What an archive is made or read for. */
+type Purpose = 'import' | 'export';
+
+/**
+ * Opens a temporary file that only this user can read. It has no name, so it disappears when it is closed, or with the process.
+ *
+ * @throws ServiceError when it cannot be written
+ */
+export async function openTemporaryFile(purpose: Purpose): Promise<FileHandle> {
+  try {
+    const folder = await mkdtemp(join(tmpdir(), 'memory-service-'));
+    const handle = await open(join(folder, purpose), 'wx+', 0o600);
+    await rm(folder, { recursive: true, force: true });
+    return handle;
+  } catch (error) {
+    throw cannotWrite(error, purpose);
+  }
+}
 
 /**
  * Keeps the checked contents of an import in a temporary file until the whole source is checked. So the database does not wait for a
@@ -10,25 +29,15 @@ import { BATCH } from '../import-into.ts';
  */
 export class Spool<Label extends object> {
   readonly #handle: FileHandle;
-  readonly #folder: string;
   readonly #files: { label: Label; bytes: number }[] = [];
   bytes = 0;
 
-  private constructor(handle: FileHandle, folder: string) {
+  private constructor(handle: FileHandle) {
     this.#handle = handle;
-    this.#folder = folder;
   }
 
   static async open<Label extends object>(): Promise<Spool<Label>> {
-    try {
-      const folder = await mkdtemp(join(tmpdir(), 'memory-service-'));
-      const handle = await open(join(folder, 'import'), 'wx+', 0o600);
-      // An unlinked file disappears with the process. Where unlinking an open file is not possible, `close` removes it.
-      await rm(folder, { recursive: true, force: true }).catch(() => {});
-      return new Spool(handle, folder);
-    } catch (error) {
-      throw cannotSpool(error);
-    }
+    return new Spool(await openTemporaryFile('import'));
   }
 
   get files(): number {
@@ -39,7 +48,7 @@ export class Spool<Label extends object> {
     try {
       await this.#handle.writeFile(content);
     } catch (error) {
-      throw cannotSpool(error);
+      throw cannotWrite(error, 'import');
     }
     this.#files.push({ label, bytes: content.length });
     this.bytes += content.length;
@@ -70,7 +79,6 @@ export class Spool<Label extends object> {
 
   async close(): Promise<void> {
     await this.#handle.close();
-    await rm(this.#folder, { recursive: true, force: true });
   }
 
   async #read(position: number, length: number): Promise<Buffer> {
@@ -84,7 +92,7 @@ export class Spool<Label extends object> {
   }
 }
 
-function cannotSpool(error: unknown): ServiceError {
+function cannotWrite(error: unknown, purpose: Purpose): ServiceError {
   const { code = '' } = error as NodeJS.ErrnoException;
-  return new ServiceError('no_temporary_file', tmpdir(), code, 'import');
+  return new ServiceError('no_temporary_file', tmpdir(), code, purpose);
 }

@@ -1,4 +1,4 @@
-import { parseTime } from '../history/time.ts';
+import { parseTime } from '../history/time-text.ts';
 import { databaseInstant } from '../postgres/clock.ts';
 import type { Database } from '../postgres/database.ts';
 

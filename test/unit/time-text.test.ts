@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseTime, shownTime } from '../../src/history/time.ts';
+import { parseTime, shownTime } from '../../src/history/time-text.ts';
 
 const NOW = new Date('2026-11-22T10:00:00.123Z');
 

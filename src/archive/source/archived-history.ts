@@ -13,9 +13,9 @@ import {
   versionSchema,
 } from '../history-format.ts';
 import type { HistorySource } from '../history-import.ts';
+import { Spool } from '../spool.ts';
 import { cannotImport, printable, type SourceEntry } from './entry.ts';
-import { Spool } from './spool.ts';
-import type { Placement } from './tree.ts';
+import type { Placement } from './import-tree.ts';
 
 /** The part of a name below the folder of the history; undefined for a name that is not in it. */
 function nameInHistory(name: string): string | undefined {

@@ -2,11 +2,11 @@ import { isUtf8 } from 'node:buffer';
 import { ServiceError } from '../../errors.ts';
 import type { MemoryPath } from '../../memory/path.ts';
 import type { HistorySource } from '../history-import.ts';
-import type { ImportSource } from '../import-into.ts';
+import type { ImportSource } from '../import-transaction.ts';
+import { Spool } from '../spool.ts';
+import { ArchivedHistory, isHistory } from './archived-history.ts';
 import { cannotImport, type SourceEntry } from './entry.ts';
-import { ArchivedHistory, isHistory } from './history.ts';
-import { Spool } from './spool.ts';
-import { ImportTree, type Placement } from './tree.ts';
+import { ImportTree, type Placement } from './import-tree.ts';
 
 /** What a policy on secrets says of a text: `kinds` names those that were found, and `masked` is the text without them. */
 export interface Inspected {
