@@ -1,6 +1,6 @@
 import { findPathsQuery } from '../archive/import-transaction.ts';
 import { History } from '../history/history.ts';
-import { findAt, treePageAt } from '../history/past.ts';
+import { findAt, type TreeRow, treePageAt } from '../history/past.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
 import { defineQuery } from '../postgres/query.ts';
@@ -59,24 +59,40 @@ export function filesAt(database: Database, tenant: string, at: string): FileSou
   const history = new History(database);
   return {
     page: async (path, after) => {
-      const files: SearchedFile[] = [];
-      let last = after;
-      while (files.length === 0) {
+      for (let last = after; ; ) {
         const rows = await treePageAt(history, tenant, path, at, { after: last, limit: PAGE.files });
-        if (rows.length === 0) break;
-        last = rows.at(-1)?.path ?? last;
-        const versions = rows.flatMap(({ versionId, memoryId, ...row }) =>
-          versionId === null || memoryId === null ? [] : [{ versionId, memoryId, ...row }],
-        );
-        const contents = await history.contents(tenant, versions);
-        for (const { path: found, versionId, createdAt } of versions) {
-          const content = contents.get(versionId);
-          if (content !== undefined)
-            files.push({ path: found, content, modified: Date.parse(createdAt) / 1000 });
-        }
+        const taken = upTo(PAGE.bytes, rows);
+        last = taken.at(-1)?.path ?? last;
+        const files = await withContents(history, tenant, taken);
+        // A page of directories has none.
+        if (files.length > 0 || taken.length === 0) return files;
       }
-      return files;
     },
     has: async (path) => (await findAt(history, tenant, path, at)).kind !== 'missing',
   };
+}
+
+/** The first entries, up to so many bytes but at least one. */
+function upTo(bytes: number, rows: readonly TreeRow[]): TreeRow[] {
+  let sum = 0;
+  return rows.filter(({ sizeBytes }, i) => {
+    sum += sizeBytes ?? 0;
+    return i === 0 || sum <= bytes;
+  });
+}
+
+/** The files among the entries, but for those whose versions have gone meanwhile. */
+async function withContents(
+  history: History,
+  tenant: string,
+  rows: readonly TreeRow[],
+): Promise<SearchedFile[]> {
+  const versions = rows.flatMap(({ versionId, memoryId, path, createdAt }) =>
+    versionId === null || memoryId === null ? [] : [{ versionId, memoryId, path, createdAt }],
+  );
+  const contents = await history.contents(tenant, versions);
+  return versions.flatMap(({ versionId, path, createdAt }) => {
+    const content = contents.get(versionId);
+    return content === undefined ? [] : [{ path, content, modified: Date.parse(createdAt) / 1000 }];
+  });
 }

@@ -40,12 +40,18 @@ export class MemorySearch {
     maxWaitMs: DEADLINE_MS,
   });
 
+  readonly #deadlineMs: number;
+
+  constructor({ deadlineMs = DEADLINE_MS }: { deadlineMs?: number } = {}) {
+    this.#deadlineMs = deadlineMs;
+  }
+
   /**
    * @throws ServiceError 429 or 503 when the tenant or the service searches too much already, DatabaseError
    */
   async find(tenant: string, files: FileSource, request: SearchRequest): Promise<Found> {
     return this.#turns.run(tenant, async () => {
-      const deadline = AbortSignal.timeout(DEADLINE_MS);
+      const deadline = AbortSignal.timeout(this.#deadlineMs);
       try {
         return await this.#find(files, request, deadline);
       } catch (error) {

@@ -21,11 +21,17 @@ describeServiceOnOwnDatabase('operations', (service) => {
   it('counts commands by name and outcome in the metrics, without tenants', async () => {
     await service().execute({ command: 'view', path: '/memories' }, { tenant: 'metrics-tenant' });
     await service().execute({ command: 'no-such-command' }, { tenant: 'metrics-tenant' });
+    for (const query of ['no-such-word', '']) {
+      const headers = { 'x-tenant-id': 'metrics-tenant' };
+      await service().app.inject({ method: 'POST', url: '/search', headers, payload: { query } });
+    }
     const { body } = await service().app.inject('/metrics');
     expect(body).toContain('memory_commands_total{command="view",outcome="ok"} 1');
     expect(body).toContain('memory_commands_total{command="unknown",outcome="error"} 1');
+    expect(body).toContain('memory_commands_total{command="memory_search",outcome="ok"} 1');
+    expect(body).toContain('memory_commands_total{command="memory_search",outcome="error"} 1');
     expect(body).toContain('memory_command_duration_seconds_count{command="view"} 1');
     expect(body).toContain('memory_database_connections{state="waiting"} 0');
-    expect(body).not.toMatch(/metrics-tenant|no-such-command/);
+    expect(body).not.toMatch(/metrics-tenant|no-such/);
   });
 });
