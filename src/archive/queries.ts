@@ -41,18 +41,18 @@ export interface ExportedFileRow {
 }
 
 /**
- * A page of files in path order: at most `limit`, stopping once they exceed `bytes`, but at least one if there is one.
+ * A page of the files at a path and below it, in path order: at most `limit`, stopping once they exceed `bytes`, but at least one if there is one.
  */
 export const exportFilesQuery = defineQuery<
-  { tenant: string; after: string; limit: number; bytes: number },
+  { tenant: string; after: string; limit: number; bytes: number; path: string },
   ExportedFileRow
 >(
   'export_files',
-  ['tenant', 'after', 'limit', 'bytes'],
+  ['tenant', 'after', 'limit', 'bytes', 'path'],
   `
 SELECT path, content, modified FROM (
   SELECT path, content, ${SECONDS}, sum(size_bytes) OVER (ORDER BY path) - size_bytes AS before FROM entries
-  WHERE tenant_id = $1 AND kind = 'file' AND path > $2 ORDER BY path LIMIT $3
+  WHERE tenant_id = $1 AND kind = 'file' AND path > $2 AND memory_in_subtree(path, $5) ORDER BY path LIMIT $3
 ) AS page
 WHERE before < $4::bigint ORDER BY path
 `,
@@ -63,16 +63,16 @@ export interface ExportedDirectoryRow {
   modified: number;
 }
 
-/** A page of directories in reverse path order, so that a directory comes after its subdirectories. */
+/** A page of the directories at a path and below it, in reverse path order, so that a directory comes after its subdirectories. */
 export const exportDirectoriesQuery = defineQuery<
-  { tenant: string; before: string; limit: number },
+  { tenant: string; before: string; limit: number; path: string },
   ExportedDirectoryRow
 >(
   'export_directories',
-  ['tenant', 'before', 'limit'],
+  ['tenant', 'before', 'limit', 'path'],
   `
 SELECT dir_path AS path, ${SECONDS} FROM entries
-WHERE tenant_id = $1 AND dir_path < $2 ORDER BY dir_path DESC LIMIT $3
+WHERE tenant_id = $1 AND dir_path < $2 AND memory_in_subtree(dir_path, $4) ORDER BY dir_path DESC LIMIT $3
 `,
 );
 

@@ -55,16 +55,21 @@ export class Transfer {
   }
 
   /**
-   * Exports a tenant's whole memory, as of one moment, entry by entry: the files, then the directories, each after its subdirectories.
+   * Exports what is at a path and below it, by default the whole memory, as of one moment, entry by entry: the files, then the directories, each after its subdirectories.
    * Unpacking in this order does not touch a directory after its time is set. The history comes last, if asked for. Waits for `write` before it reads on.
    *
+   * @param options.history goes with the whole memory only
    * @param options.signal ends the export before its next statement; its reason is thrown
    * @returns how many versions were exported; null without the history
    */
   async exportTo(
     tenant: string,
     write: (entry: Exported) => Promise<void>,
-    { history = false, signal }: { history?: boolean; signal?: AbortSignal | undefined } = {},
+    {
+      path = ROOT,
+      history = false,
+      signal,
+    }: { path?: MemoryPath | undefined; history?: boolean; signal?: AbortSignal | undefined } = {},
   ): Promise<number | null> {
     return this.#database.transaction(
       async (execute) => {
@@ -75,14 +80,14 @@ export class Transfer {
         await query(waitForReaderQuery, {});
         const row = (await query(findTenantQuery, { tenant })).rows[0];
         if (row === undefined) throw new ServiceError('no_such_tenant', tenant);
-        for await (const file of filesOf(query, tenant)) await write({ kind: 'file', ...file });
+        for await (const file of filesOf(query, tenant, path)) await write({ kind: 'file', ...file });
         let last: string | undefined;
-        for await (const directory of directoriesOf(query, tenant)) {
+        for await (const directory of directoriesOf(query, tenant, path)) {
           await write({ kind: 'dir', ...directory });
           last = directory.path;
         }
         const created = new Date(row.createdAt).getTime() / 1000;
-        if (last !== ROOT) await write({ kind: 'dir', path: ROOT, modified: created });
+        if (path === ROOT && last !== ROOT) await write({ kind: 'dir', path: ROOT, modified: created });
         return history ? exportHistory(query, tenant, write) : null;
       },
       { snapshot: true },
@@ -105,16 +110,16 @@ export class Transfer {
   }
 }
 
-function filesOf(query: QueryExecutor, tenant: string) {
+function filesOf(query: QueryExecutor, tenant: string, path: MemoryPath) {
   return readPages<ExportedFileRow>(async (last) => {
-    const page = { tenant, after: last?.path ?? '', limit: BATCH.rows, bytes: BATCH.bytes };
+    const page = { tenant, after: last?.path ?? '', limit: BATCH.rows, bytes: BATCH.bytes, path };
     return (await query(exportFilesQuery, page)).rows;
   });
 }
 
-function directoriesOf(query: QueryExecutor, tenant: string) {
+function directoriesOf(query: QueryExecutor, tenant: string, path: MemoryPath) {
   return readPages<ExportedDirectoryRow>(async (last) => {
-    const page = { tenant, before: last?.path ?? PAST_THE_END, limit: BATCH.rows };
+    const page = { tenant, before: last?.path ?? PAST_THE_END, limit: BATCH.rows, path };
     return (await query(exportDirectoriesQuery, page)).rows;
   }, BATCH.rows);
 }

@@ -28,28 +28,32 @@ const position: z.ZodType<Position> = z.strictObject({
   from: text(MAX_PATH),
 });
 
-const listingSchema = z.object({
-  path: z.string(),
-  at: time.nullable(),
-  entries: z.array(entrySchema),
-  next,
-});
+const listingSchema = z
+  .object({
+    path: z.string(),
+    at: time.nullable(),
+    entries: z.array(entrySchema),
+    next,
+  })
+  .meta({ id: 'DirectoryPage' });
 
 const counted = z.int().min(0);
-const sizesSchema = z.object({
-  path: z.string(),
-  at: time.nullable(),
-  files: counted.meta({ description: 'Of this part, the files in the directory itself among them.' }),
-  size_bytes: counted,
-  directories: z
-    .array(z.object({ path: z.string(), files: counted, size_bytes: counted }))
-    .meta({ description: 'Of this part, for each directory that has any files in it.' }),
-  next,
-  redacted: counted.nullable().meta({
-    description:
-      'Of the past of the whole memory, with the first part: how many files are left out because they were redacted since.',
-  }),
-});
+const sizesSchema = z
+  .object({
+    path: z.string(),
+    at: time.nullable(),
+    files: counted.meta({ description: 'Of this part, the files in the directory itself among them.' }),
+    size_bytes: counted,
+    directories: z
+      .array(z.object({ path: z.string(), files: counted, size_bytes: counted }))
+      .meta({ description: 'Of this part, for each directory that has any files in it.' }),
+    next,
+    redacted: counted.nullable().meta({
+      description:
+        'Of the past of the whole memory, with the first part: how many files are left out because they were redacted since.',
+    }),
+  })
+  .meta({ id: 'DirectorySizes' });
 
 /** One directory of a tenant's memory: fast, however much there is in the others. */
 export const directoryRoutes = adminRoutes((app, { database }) => {
