@@ -78,7 +78,7 @@ function TopBar() {
   if (info === null) return null;
   return (
     <header class="topbar">
-      <a class="brand" href="#/">
+      <a class="brand" href="#/" aria-label="Memory console">
         <img src="./icon.svg" alt="" width="22" height="22" />
         <span>Memory console</span>
       </a>
