@@ -8,9 +8,13 @@ import { SignInPage } from './pages/sign-in-page.tsx';
 import { TenantPage } from './pages/tenant-page.tsx';
 import { TenantsPage } from './pages/tenants-page.tsx';
 import { hrefOf, route } from './router.ts';
+import { titleOf } from './title.ts';
+import { Questions } from './ui/confirm.tsx';
 import { Badge } from './ui/inline.tsx';
 import { LoadError, Loading, Toasts } from './ui/messages.tsx';
+import { Name } from './ui/name.tsx';
 import { NavLink } from './ui/nav-link.tsx';
+import { mayDiscard } from './ui/unsaved.ts';
 
 /** The page: sign-in until there is a session, then what the address names. */
 export function App() {
@@ -28,6 +32,10 @@ export function App() {
     setIsStarting(false);
   };
   useEffect(() => void start(), []);
+  const title = session.value === null ? titleOf(null) : titleOf(route.value);
+  useEffect(() => {
+    document.title = title;
+  }, [title]);
 
   if (isStarting) return <Loading what="the console" />;
   if (error !== undefined) {
@@ -43,6 +51,7 @@ export function App() {
       <TopBar />
       <Page />
       <Toasts />
+      <Questions />
     </>
   );
 }
@@ -69,7 +78,7 @@ function TopBar() {
   if (info === null) return null;
   return (
     <header class="topbar">
-      <a class="brand" href="#/">
+      <a class="brand" href="#/" aria-label="Memory console">
         <img src="./icon.svg" alt="" width="22" height="22" />
         <span>Memory console</span>
       </a>
@@ -83,9 +92,11 @@ function TopBar() {
       </nav>
       <span class="spacer" />
       {info.read_only && <Badge kind="neutral">read only</Badge>}
-      <bdi class="muted small signed-in-as">{actorText(info.actor)}</bdi>
+      <span class="muted small signed-in-as">
+        <Name text={actorText(info.actor)} />
+      </span>
       {storedKey() !== null && (
-        <button type="button" class="quiet" onClick={() => endSession(null)}>
+        <button type="button" class="quiet" onClick={async () => (await mayDiscard()) && endSession(null)}>
           Sign out
         </button>
       )}

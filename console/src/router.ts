@@ -7,11 +7,48 @@ export interface Route {
 }
 
 const hash = signal(location.hash);
-addEventListener('hashchange', () => {
-  hash.value = location.hash;
-});
 
 export const route = computed(() => parseRoute(hash.value));
+
+/** Asks before the page goes elsewhere, and says whether it may; null while there is nothing to ask about. */
+let mayLeave: (() => Promise<boolean>) | null = null;
+
+export function askBeforeLeaving(ask: (() => Promise<boolean>) | null): void {
+  mayLeave = ask;
+}
+
+/** Where the current entry is in the session's history, so that a step that is not wanted can be taken back. */
+let position = readPosition() ?? 0;
+history.replaceState({ position }, '');
+/** A step back to where the page still is, which asks nothing. */
+let isTakingBack = false;
+
+addEventListener('popstate', async () => {
+  // A new entry, from a link or typed by hand.
+  if (readPosition() === null) history.replaceState({ position: position + 1 }, '');
+  const steps = (readPosition() ?? 0) - position;
+  if (isTakingBack || mayLeave === null || location.hash === hash.value) {
+    isTakingBack = false;
+    arrive();
+    return;
+  }
+  isTakingBack = true;
+  history.go(-steps);
+  if (await mayLeave()) {
+    mayLeave = null;
+    history.go(steps);
+  }
+});
+
+function arrive(): void {
+  position = readPosition() ?? 0;
+  hash.value = location.hash;
+}
+
+function readPosition(): number | null {
+  const state: unknown = history.state;
+  return typeof state === 'object' && state !== null && 'position' in state ? Number(state.position) : null;
+}
 
 function parseRoute(fragment: string): Route {
   const [path = '', query = ''] = fragment.replace(/^#\/?/, '').split(/\?(.*)/s);
@@ -40,13 +77,31 @@ export function hrefOf(segments: string[], query: QueryValues = {}): string {
 }
 
 export function goTo(href: string): void {
-  location.hash = href;
+  void go(href, 'push');
+}
+
+/** Changes the query of the current place as a step of its own, which Back takes back. */
+export function pushQuery(changes: QueryValues): void {
+  void go(withQuery(changes), 'push');
 }
 
 /** Changes the query of the current place, without a step to go back to. */
 export function replaceQuery(changes: QueryValues): void {
+  void go(withQuery(changes), 'replace');
+}
+
+function withQuery(changes: QueryValues): string {
   const { segments, query } = route.value;
-  const href = hrefOf(segments, { ...Object.fromEntries(query), ...changes });
-  history.replaceState(null, '', href);
-  hash.value = href;
+  return hrefOf(segments, { ...Object.fromEntries(query), ...changes });
+}
+
+async function go(href: string, how: 'push' | 'replace'): Promise<void> {
+  if (href === hash.value) return;
+  if (mayLeave !== null) {
+    if (!(await mayLeave())) return;
+    mayLeave = null;
+  }
+  if (how === 'push') history.pushState({ position: position + 1 }, '', href);
+  else history.replaceState({ position }, '', href);
+  arrive();
 }

@@ -26,10 +26,12 @@ import { auditRoutes } from './routes/audit.ts';
 import { changeRoutes } from './routes/changes.ts';
 import { consoleRoutes } from './routes/console.ts';
 import { diffRoutes } from './routes/diffs.ts';
+import { directoryRoutes } from './routes/directory.ts';
 import { exportRoutes } from './routes/export.ts';
 import { importRoutes } from './routes/import.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { memoryRoutes } from './routes/memory.ts';
+import { moveRoutes } from './routes/move.ts';
 import { redactRoutes } from './routes/redact.ts';
 import { searchRoutes } from './routes/search.ts';
 import { sessionRoutes } from './routes/session.ts';
@@ -48,7 +50,9 @@ const ROUTES = [sessionRoutes, tenantRoutes, suspensionRoutes, keyRoutes, auditR
 /** Those of one tenant, which must exist: `/tenants/:tenant/…`. */
 const TENANT_ROUTES = [
   usageRoutes,
+  directoryRoutes,
   memoryRoutes,
+  moveRoutes,
   writeFileRoutes,
   searchRoutes,
   exportRoutes,

@@ -1,6 +1,17 @@
 import { z } from 'zod';
 import { ServiceError } from '../errors.ts';
-import { text } from './fields.ts';
+import { text, time } from './fields.ts';
+
+export const entrySchema = z
+  .object({
+    path: z.string(),
+    kind: z.enum(['file', 'directory']),
+    size_bytes: z.int().nullable().meta({ description: 'Null for a directory.' }),
+    modified_at: time,
+    version: z.guid().nullable().meta({ description: 'Of a file of the past; null otherwise.' }),
+    memory_id: z.guid().nullable().meta({ description: 'Of a file of the past; null otherwise.' }),
+  })
+  .meta({ id: 'Entry' });
 
 export const changedSchema = z
   .object({

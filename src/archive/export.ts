@@ -1,6 +1,7 @@
 import { createWriteStream } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { ServiceError } from '../errors.ts';
+import type { MemoryPath } from '../memory/path.ts';
 import { openTemporaryFile } from './spool.ts';
 import { writeTar } from './tar.ts';
 import type { Exported, Transfer } from './transfer.ts';
@@ -18,9 +19,10 @@ export interface Total {
 const ACTED_UPON = /\/\.(?:git|hg)(?:\/|$)/i;
 
 /**
- * Writes a tenant's whole memory, as it is at one moment, as a tar archive.
+ * Writes a tenant's memory, as it is at one moment, as a tar archive.
  *
  * @param end whether the archive is all that `output` gets
+ * @param path a directory or file of it; by default everything
  * @param history whether to take the history along
  * @param onFile called after each file
  * @param signal ends the export; its reason is thrown
@@ -32,11 +34,13 @@ export async function exportArchive(
   output: Writable,
   {
     end,
+    path,
     history,
     onFile = () => {},
     signal,
   }: {
     end: boolean;
+    path?: MemoryPath | undefined;
     history: boolean;
     onFile?: (total: Total) => void;
     signal?: AbortSignal;
@@ -53,7 +57,7 @@ export async function exportArchive(
         if (ACTED_UPON.test(entry.path)) total.actedUpon ??= entry.path;
         onFile(total);
       };
-      total.versions = await transfer.exportTo(tenant, write, { history, signal });
+      total.versions = await transfer.exportTo(tenant, write, { path, history, signal });
     });
     return total;
   } catch (error) {
@@ -73,19 +77,20 @@ export interface SpooledArchive {
  * Exports to a temporary file first: a slow reader holds no transaction open, its size is known, and a failed export is not mistaken for
  * one.
  *
+ * @param path a directory or file; by default everything
  * @param history whether to take the history along
  * @param signal ends the export; its reason is thrown
  */
 export async function spoolArchive(
   transfer: Transfer,
   tenant: string,
-  { history, signal }: { history: boolean; signal: AbortSignal },
+  { path, history, signal }: { path?: MemoryPath | undefined; history: boolean; signal: AbortSignal },
 ): Promise<SpooledArchive> {
   const handle = await openTemporaryFile('export');
   try {
     // By its number, because a stream of the handle that stays open keeps the handle open too.
     const output = createWriteStream('', { fd: handle.fd, autoClose: false });
-    await exportArchive(transfer, tenant, output, { end: true, history, signal });
+    await exportArchive(transfer, tenant, output, { end: true, path, history, signal });
     const { size } = await handle.stat();
     return { bytes: size, content: handle.createReadStream({ start: 0 }) };
   } catch (error) {

@@ -55,18 +55,18 @@ export interface ExportedFileRow {
 }
 
 /**
- * A page of files in path order: at most `limit`, stopping once they exceed `bytes`, but at least one if there is one.
+ * A page of the files at a path and below it, in path order: at most `limit`, stopping once they exceed `bytes`, but at least one if there is one.
  */
 export const exportFilesQuery = defineQuery<
-  { tenant: string; after: string; limit: number; bytes: number },
+  { tenant: string; after: string; limit: number; bytes: number; path: string },
   ExportedFileRow
 >(
   'export_files',
-  ['tenant', 'after', 'limit', 'bytes'],
+  ['tenant', 'after', 'limit', 'bytes', 'path'],
   `
 SELECT path, content, modified FROM (
   SELECT path, content, ${SECONDS}, sum(size_bytes) OVER (ORDER BY path) - size_bytes AS before FROM entries
-  WHERE tenant_id = $1 AND kind = 'file' AND path > $2 ORDER BY path LIMIT $3
+  WHERE tenant_id = $1 AND kind = 'file' AND path > $2 AND memory_in_subtree(path, $5) ORDER BY path LIMIT $3
 ) AS page
 WHERE before < $4::bigint ORDER BY path
 `,
@@ -77,16 +77,16 @@ export interface ExportedDirectoryRow {
   modified: number;
 }
 
-/** A page of directories in reverse path order, so that a directory comes after its subdirectories. */
+/** A page of the directories at a path and below it, in reverse path order, so that a directory comes after its subdirectories. */
 export const exportDirectoriesQuery = defineQuery<
-  { tenant: string; before: string; limit: number },
+  { tenant: string; before: string; limit: number; path: string },
   ExportedDirectoryRow
 >(
   'export_directories',
-  ['tenant', 'before', 'limit'],
+  ['tenant', 'before', 'limit', 'path'],
   `
 SELECT dir_path AS path, ${SECONDS} FROM entries
-WHERE tenant_id = $1 AND dir_path < $2 ORDER BY dir_path DESC LIMIT $3
+WHERE tenant_id = $1 AND dir_path < $2 AND memory_in_subtree(dir_path, $4) ORDER BY dir_path DESC LIMIT $3
 `,
 );
 
@@ -135,16 +135,21 @@ export class Transfer {
   }
 
   /**
-   * Exports a tenant's whole memory, as of one moment, entry by entry: the files, then the directories, each after its subdirectories.
+   * Exports what is at a path and below it, by default the whole memory, as of one moment, entry by entry: the files, then the directories, each after its subdirectories.
    * Unpacking in this order does not touch a directory after its time is set. The history comes last, if asked for. Waits for `write` before it reads on.
    *
+   * @param options.history goes with the whole memory only
    * @param options.signal ends the export before its next statement; its reason is thrown
    * @returns how many versions were exported; null without the history
    */
   async exportTo(
     tenant: string,
     write: (entry: Exported) => Promise<void>,
-    { history = false, signal }: { history?: boolean; signal?: AbortSignal | undefined } = {},
+    {
+      path = ROOT,
+      history = false,
+      signal,
+    }: { path?: MemoryPath | undefined; history?: boolean; signal?: AbortSignal | undefined } = {},
   ): Promise<number | null> {
     return this.#database.transaction(
       async (execute) => {
@@ -155,14 +160,14 @@ export class Transfer {
         await query(waitForReaderQuery, {});
         const row = (await query(findTenantQuery, { tenant })).rows[0];
         if (row === undefined) throw new ServiceError('no_such_tenant', tenant);
-        for await (const file of filesOf(query, tenant)) await write({ kind: 'file', ...file });
+        for await (const file of filesOf(query, tenant, path)) await write({ kind: 'file', ...file });
         let last: string | undefined;
-        for await (const directory of directoriesOf(query, tenant)) {
+        for await (const directory of directoriesOf(query, tenant, path)) {
           await write({ kind: 'dir', ...directory });
           last = directory.path;
         }
         const created = new Date(row.createdAt).getTime() / 1000;
-        if (last !== ROOT) await write({ kind: 'dir', path: ROOT, modified: created });
+        if (path === ROOT && last !== ROOT) await write({ kind: 'dir', path: ROOT, modified: created });
         return history ? exportHistory(query, tenant, write) : null;
       },
       { snapshot: true },
@@ -185,16 +190,16 @@ export class Transfer {
   }
 }
 
-function filesOf(query: QueryExecutor, tenant: string) {
+function filesOf(query: QueryExecutor, tenant: string, path: MemoryPath) {
   return readPages<ExportedFileRow>(async (last) => {
-    const page = { tenant, after: last?.path ?? '', limit: BATCH.rows, bytes: BATCH.bytes };
+    const page = { tenant, after: last?.path ?? '', limit: BATCH.rows, bytes: BATCH.bytes, path };
     return (await query(exportFilesQuery, page)).rows;
   });
 }
 
-function directoriesOf(query: QueryExecutor, tenant: string) {
+function directoriesOf(query: QueryExecutor, tenant: string, path: MemoryPath) {
   return readPages<ExportedDirectoryRow>(async (last) => {
-    const page = { tenant, before: last?.path ?? PAST_THE_END, limit: BATCH.rows };
+    const page = { tenant, before: last?.path ?? PAST_THE_END, limit: BATCH.rows, path };
     return (await query(exportDirectoriesQuery, page)).rows;
   }, BATCH.rows);
 }

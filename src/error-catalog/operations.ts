@@ -55,6 +55,12 @@ export const OPERATION_ERRORS = {
   ),
   not_a_directory: refused((path: string) => `${path} is a file, so nothing can be below it.`),
   cannot_delete_root: refused(() => 'The directory /memories itself cannot be deleted.'),
+  cannot_move_root: refused(() => 'The directory /memories itself cannot be moved.'),
+  destination_exists: refused((path: string) => `${path} already exists, and nothing is overwritten.`),
+  move_inside_itself: refused(
+    (from: string, to: string) => `${from} cannot move to ${to}, which is inside it.`,
+  ),
+  path_too_long: refused((path: string) => `The path would be too long or too deep: ${path}`),
   path_exists: precondition((_tenant: string, path: string) => `${path} already exists.`),
   no_file_to_replace: precondition(
     (path: string) => `File ${path} does not exist. To create it, send If-None-Match: *.`,

@@ -6,6 +6,7 @@ import type { MemoryContext } from '../memory/commands/command.ts';
 import { createFile } from '../memory/commands/create.ts';
 import { deletePath } from '../memory/commands/delete.ts';
 import { applyWritePolicy } from '../memory/commands/edit.ts';
+import { renamePath } from '../memory/commands/rename.ts';
 import { deleted } from '../memory/messages.ts';
 import type { Origin } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
@@ -130,6 +131,35 @@ export function deleteAt(
     if (kind === 'missing') throw new ServiceError('nothing_at', tenant, path);
     if (kind === 'changed') throw new ServiceError('changed_since_read', path);
     return answer.content;
+  });
+}
+
+/**
+ * Moves a file, or a directory with everything below it, to a path at which nothing is yet.
+ *
+ * @returns the message
+ * @throws ServiceError when there is nothing, or it cannot be moved there.
+ */
+export function moveAt(session: FileSession, from: MemoryPath, to: MemoryPath): Promise<string> {
+  const tenant = session.tenant.id;
+  return changing(session, async (context) => {
+    const outcome = await renamePath(from, to, context);
+    switch (outcome.kind) {
+      case 'renamed':
+        return outcome.result.content;
+      case 'source_missing':
+        throw new ServiceError('nothing_at', tenant, from);
+      case 'root':
+        throw new ServiceError('cannot_move_root');
+      case 'destination_exists':
+        throw new ServiceError('destination_exists', to);
+      case 'inside_itself':
+        throw new ServiceError('move_inside_itself', from, to);
+      case 'too_long':
+        throw new ServiceError('path_too_long', outcome.path);
+      default:
+        throw refusalOf(tenant, outcome);
+    }
   });
 }
 

@@ -110,7 +110,7 @@ export async function contentAt(
 }
 
 /** The error for a path at which nothing is known to have been. A redacted file has no path, so it may have been there. */
-async function nothingThen(
+export async function nothingThen(
   history: History,
   tenant: string,
   path: MemoryPath,

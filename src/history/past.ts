@@ -58,6 +58,16 @@ WHERE d.tenant_id = $1 AND d.path = $2 AND ${COVERS('d.made_at', 'd.removed_at',
 `,
 );
 
+/** Whether there was a directory at a path at a time. The root is none: it is always there. */
+export async function hadDirectory(
+  history: History,
+  tenant: string,
+  path: MemoryPath,
+  at: string,
+): Promise<boolean> {
+  return (await history.query(findDirectoryAtQuery, { tenant, path, at })).rows.length > 0;
+}
+
 export type FoundAt =
   | { kind: 'file'; version: Version; content: string }
   | { kind: 'dir' }

@@ -206,6 +206,120 @@ describeService(
       );
     });
 
+    it('lists one directory, its directories first, now and at a time', async () => {
+      const { put, get, remove, id } = await newTenant();
+      const paths = ['a/deep/er/x', 'a/y', 'a-b/z', 'a0', 'm', 'z'];
+      for (const path of paths) await put(`/memories/${path}`, 'four', NEW);
+      const versions = (await get('/versions?limit=1')).body.versions as { created_at: string }[];
+      const at = String(versions[0]?.created_at);
+      await remove('path=/memories/a&recursive=true', ANY);
+      await remove('path=/memories/m', ANY);
+      await put('/memories/n', 'later', NEW);
+      const ID = expect.stringMatching(/^[0-9a-f-]{36}$/);
+      const entry = (name: string, size: number | null, isPast = false) => ({
+        ...{ path: `/memories/${name}`, kind: size === null ? 'directory' : 'file', size_bytes: size },
+        ...{ modified_at: TIME, version: isPast ? ID : null, memory_id: isPast ? ID : null },
+      });
+      expect((await get('/directory')).body).toStrictEqual({
+        ...{ path: '/memories', at: null, next: null },
+        entries: [entry('a-b', null), entry('a0', 4), entry('n', 5), entry('z', 4)],
+      });
+      expect((await get(`/directory?at=${at}`)).body).toStrictEqual({
+        ...{ path: '/memories', at, next: null },
+        entries: [
+          ...[entry('a', null), entry('a-b', null)],
+          ...[entry('a0', 4, true), entry('m', 4, true), entry('z', 4, true)],
+        ],
+      });
+      const below = (await get(`/directory?at=${at}&path=/memories/a`)).body;
+      expect(below.entries).toStrictEqual([entry('a/deep', null), entry('a/y', 4, true)]);
+
+      const pages = async (query: string) => {
+        const found: string[] = [];
+        for (let after = ''; ; ) {
+          const { body } = await get(`/directory?limit=1${query}${after}`);
+          found.push(...(body.entries as { path: string }[]).map(({ path }) => path.slice(10)));
+          if (body.next === null) return found;
+          after = `&after=${body.next}`;
+        }
+      };
+      expect(await pages('')).toStrictEqual(['a-b', 'a0', 'n', 'z']);
+      expect(await pages(`&at=${at}`)).toStrictEqual(['a', 'a-b', 'a0', 'm', 'z']);
+      expect(await pages(`&at=${at}&from=/memories/m`)).toStrictEqual(['m', 'z']);
+      // A path elsewhere begins no page with what is elsewhere.
+      expect(await pages(`&at=${at}&path=/memories/a-b&from=/memories/a/y`)).toStrictEqual(['a-b/z']);
+
+      const gone = [404, 'not_found', `There is nothing at /memories/a. See: memory-service ls ${id}`];
+      expect(problem(await get('/directory?path=/memories/a'))).toStrictEqual(gone);
+      expect((await get('/directory?path=/memories/z')).status).toBe(404);
+      expect((await get(`/directory?path=/memories/n&at=${at}`)).status).toBe(404);
+      expect((await get('/directory?at=2020-01-01')).body.entries).toStrictEqual([]);
+      for (const query of ['at=yesterday', 'limit=0', 'limit=1001', 'after=e30', 'from=/etc', 'depth=1']) {
+        expect([query, (await get(`/directory?${query}`)).status]).toStrictEqual([query, 400]);
+      }
+    });
+
+    it('counts what is below each directory, now and at a time', async () => {
+      const { put, get, remove } = await newTenant();
+      for (const path of ['a/deep/er/x', 'a/y', 'a-b/z', 'm']) await put(`/memories/${path}`, 'four', NEW);
+      const versions = (await get('/versions?limit=1')).body.versions as { created_at: string }[];
+      const at = String(versions[0]?.created_at);
+      await remove('path=/memories/a/y', ANY);
+      const size = (name: string, files: number, bytes: number) => ({
+        ...{ path: `/memories/${name}`, files, size_bytes: bytes },
+      });
+      expect((await get('/directory/sizes')).body).toStrictEqual({
+        ...{ path: '/memories', at: null, files: 3, size_bytes: 12, next: null, redacted: null },
+        directories: [size('a', 1, 4), size('a-b', 1, 4)],
+      });
+      expect((await get(`/directory/sizes?at=${at}`)).body).toStrictEqual({
+        ...{ path: '/memories', at, files: 4, size_bytes: 16, next: null, redacted: 0 },
+        directories: [size('a', 2, 8), size('a-b', 1, 4)],
+      });
+      expect((await get(`/directory/sizes?at=${at}&path=/memories/a`)).body).toMatchObject({
+        ...{ files: 2, size_bytes: 8, directories: [size('a/deep', 1, 4)] },
+      });
+      let files = 0;
+      for (let next: unknown = '', parts = 0; next !== null; parts++) {
+        const { body } = await get(`/directory/sizes?limit=1&at=${at}${next && `&after=${next}`}`);
+        files += Number(body.files);
+        next = body.next;
+        expect(parts).toBeLessThan(10);
+      }
+      expect(files).toBe(4);
+      expect((await get('/directory/sizes?path=/memories/none')).status).toBe(404);
+      expect((await get('/directory/sizes?after=e30')).status).toBe(400);
+    });
+
+    it('moves a file and a directory, and moves them back', async () => {
+      const { put, get, post, id } = await newTenant();
+      await put('/memories/a/b', 'one', NEW);
+      await put('/memories/c', 'two', NEW);
+      const move = (from: string, to: string) => post('/move', { from, to });
+      expect((await move('/memories/a', '/memories/d/e')).body).toStrictEqual({
+        ...{ from: '/memories/a', path: '/memories/d/e' },
+        message: 'Successfully renamed /memories/a to /memories/d/e',
+      });
+      expect((await get('/file?path=/memories/d/e/b')).text).toBe('one');
+      expect((await get('/versions?limit=1')).body.versions).toMatchObject([
+        { operation: 'renamed', path: '/memories/d/e/b', actor: { label: 'control plane' } },
+      ]);
+      expect((await move('/memories/d/e', '/memories/a')).status).toBe(200);
+      expect((await get('/file?path=/memories/a/b')).text).toBe('one');
+
+      expect(problem(await move('/memories/a', '/memories/c'))).toStrictEqual([
+        ...[409, 'refused', 'The destination /memories/c already exists'],
+      ]);
+      expect(problem(await move('/memories/none', '/memories/x'))).toStrictEqual([
+        ...[404, 'not_found', `There is nothing at /memories/none. See: memory-service ls ${id}`],
+      ]);
+      expect((await move('/memories/a', '/memories/a/x')).status).toBe(409);
+      expect((await move('/memories', '/memories/x')).status).toBe(409);
+      expect((await move('/etc', '/memories/x')).status).toBe(400);
+      expect((await post('/move', { from: '/memories/a' })).status).toBe(400);
+      expect((await get('/file?path=/memories/c')).text).toBe('two');
+    });
+
     it('searches paths and contents', async () => {
       const { put, get } = await newTenant();
       await put('/memories/a.md', 'first\nThe Quick brown fox\nlast', NEW);

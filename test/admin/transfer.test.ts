@@ -17,9 +17,9 @@ describeService(
       }
       return id;
     };
-    const download = (id: string) =>
+    const download = (id: string, query = '') =>
       admin().app.inject({
-        url: `/v1/tenants/${id}/export`,
+        url: `/v1/tenants/${id}/export${query}`,
         headers: { authorization: `Bearer ${admin().key.key}` },
       });
     const upload = (id: string, body: Buffer, query = '', headers = {}) =>
@@ -56,6 +56,30 @@ describeService(
       ]);
       const moved = await upload(to, archive.rawPayload, '?into=/memories/copy&strip=1');
       expect(moved.body).toMatchObject({ directories: ['/memories/copy', '/memories/copy/d'] });
+    });
+
+    it('hold one directory, or one file', async () => {
+      const files = {
+        '/memories/d/a': 'one',
+        '/memories/d/e/b': 'two',
+        '/memories/d-c': 'three',
+        '/memories/f': '4',
+      };
+      const from = await newTenant(files);
+      const importedFrom = async (query: string) => {
+        const to = await newTenant();
+        await upload(to, (await download(from, query)).rawPayload);
+        const { entries } = (await admin().call('GET', `/tenants/${to}/tree`)).body;
+        return (entries as { path: string }[]).map(({ path }) => path);
+      };
+      expect(await importedFrom('?path=/memories/d')).toStrictEqual([
+        ...['/memories/d', '/memories/d/a', '/memories/d/e', '/memories/d/e/b'],
+      ]);
+      expect(await importedFrom('?path=/memories/f')).toStrictEqual(['/memories/f']);
+      expect((await download(from, '?path=/memories/none')).statusCode).toBe(404);
+      expect((await download(from, '?path=/memories/d&history=true')).json().detail).toBe(
+        'The query parameter history is not valid: the history goes with the whole memory only',
+      );
     });
 
     it('tell how an import goes in lines', async () => {

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { createAgent } from '../support/console.ts';
-import { describeConsole } from '../support/console-suite.ts';
+import { describeConsole, signIn } from '../support/console-suite.ts';
 
 const openFile = async (page: Page, name: string) => {
   await page.getByRole('treeitem', { name }).click();
@@ -36,6 +36,39 @@ describeConsole('the memory in the console', (fixture) => {
     await page.getByRole('button', { name: 'Markdown' }).click();
     await page.getByRole('heading', { name: 'Approvals' }).waitFor();
     expect(await page.getByRole('cell', { name: 'team lead' }).count()).toBe(1);
+  });
+
+  it('shows the items of a task list as done and not done', async () => {
+    const tenant = await fixture().poisonedTenant();
+    const { service } = fixture();
+    const agent = await createAgent(service.app, service.database, tenant, 'planner');
+    await agent({ command: 'create', path: '/memories/tasks.md', file_text: '- [x] ship\n- [ ] rest\n' });
+    const page = await fixture().openSignedIn(`#/tenants/${tenant}?path=/memories/tasks.md`);
+    await page.getByRole('button', { name: 'Markdown' }).click();
+    await expect
+      .poll(() => page.getByRole('article').getByRole('listitem').allTextContents())
+      .toStrictEqual(['☑ ship', '☐ rest']);
+  });
+
+  it('names what a page shows in its title', async () => {
+    const tenant = await fixture().poisonedTenant();
+    const page = await fixture().open(await fixture().newContext());
+    await expect.poll(() => page.title()).toBe('Sign in · Memory console');
+    await signIn(page, (await fixture().createKey()).key);
+    const titles: [string, string][] = [
+      ['', 'Tenants · Memory console'],
+      ['keys', 'Keys · Memory console'],
+      [`tenants/${tenant}`, `Memory · ${tenant} · Memory console`],
+      [`tenants/${tenant}?path=/memories/billing/taxes.md`, `taxes.md · ${tenant} · Memory console`],
+      [`tenants/${tenant}/history`, `History · ${tenant} · Memory console`],
+      [`tenants/${tenant}/compare`, `Compare · ${tenant} · Memory console`],
+      [`tenants/${tenant}/settings`, `Settings · ${tenant} · Memory console`],
+      ['nowhere', 'Not found · Memory console'],
+    ];
+    for (const [place, title] of titles) {
+      await page.goto(`${fixture().url}/#/${place}`);
+      await expect.poll(() => page.title()).toBe(title);
+    }
   });
 
   it('finds names and contents, and opens the line', async () => {

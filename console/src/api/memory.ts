@@ -1,12 +1,27 @@
 import { send, sendJson } from './client.ts';
 import { tenantPath } from './tenants.ts';
-import type { SearchMatch, TreePage } from './types.ts';
+import type { DirectoryPage, SearchMatch, SizesPart } from './types.ts';
 
-const PAGE = 1000;
+/** Where a page begins: after the page before, or at a file. By default at the start. */
+export type PageStart = { after?: string; from?: string };
 
-/** A page of everything in a memory, in the order of the paths; `at` is a time, or null for now. */
-export const readTree = (tenant: string, at: string | null, after: string | null, signal: AbortSignal) =>
-  sendJson<TreePage>(tenantPath(tenant, '/tree'), { query: { at, after, limit: PAGE }, signal });
+/** A page of what is in a directory, its directories first; `at` is a time, or null for now. */
+export const listDirectory = (
+  tenant: string,
+  path: string,
+  at: string | null,
+  start: PageStart,
+  signal: AbortSignal,
+) => sendJson<DirectoryPage>(tenantPath(tenant, '/directory'), { query: { path, at, ...start }, signal });
+
+/** Counts a part of the files below a directory. */
+export const readSizes = (
+  tenant: string,
+  path: string,
+  at: string | null,
+  after: string | null,
+  signal: AbortSignal,
+) => sendJson<SizesPart>(tenantPath(tenant, '/directory/sizes'), { query: { path, at, after }, signal });
 
 /** The most matches that the service shows at once. */
 const MAX_MATCHES = 100;
@@ -60,6 +75,17 @@ export async function writeFile(
   });
   return response.headers.get('etag') ?? '';
 }
+
+/** Deletes a directory and everything below it. */
+export const deleteDirectory = (tenant: string, path: string) =>
+  send(tenantPath(tenant, '/file'), {
+    method: 'DELETE',
+    query: { path, recursive: true },
+    headers: { 'if-match': '*' },
+  });
+
+export const move = (tenant: string, from: string, to: string) =>
+  send(tenantPath(tenant, '/move'), { method: 'POST', json: { from, to } });
 
 /** @throws ApiError with status 412 when the file changed since */
 export const deleteFile = (tenant: string, path: string, etag: string) =>

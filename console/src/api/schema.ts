@@ -109,6 +109,30 @@ export interface components {
             /** @description Why there is no patch: a version was redacted, is not kept any more, or is too large to compare. */
             no_patch_reason: string | null;
         };
+        DirectoryPage: {
+            path: string;
+            at: components["schemas"]["Time"] | null;
+            entries: components["schemas"]["Entry"][];
+            /** @description Give it back as `after` for the next page, with the same other parameters; null on the last page. */
+            next: string | null;
+        };
+        DirectorySizes: {
+            path: string;
+            at: components["schemas"]["Time"] | null;
+            /** @description Of this part, the files in the directory itself among them. */
+            files: number;
+            size_bytes: number;
+            /** @description Of this part, for each directory that has any files in it. */
+            directories: {
+                path: string;
+                files: number;
+                size_bytes: number;
+            }[];
+            /** @description Give it back as `after` for the next page, with the same other parameters; null on the last page. */
+            next: string | null;
+            /** @description Of the past of the whole memory, with the first part: how many files are left out because they were redacted since. */
+            redacted: number | null;
+        };
         /** @description Settings in effect for a tenant. */
         EffectiveSettings: {
             /** @description Largest file, in bytes. 0: no limit. */
@@ -202,6 +226,12 @@ export interface components {
             revoked_at: components["schemas"]["Time"] | null;
             /** @description To five minutes. */
             last_used_at: components["schemas"]["Time"] | null;
+        };
+        Moved: {
+            from: string;
+            path: string;
+            /** @description As an agent would read it. */
+            message: string;
         };
         /** @description A tenant's own settings; null: the service's default. */
         OwnSettings: {
@@ -405,12 +435,15 @@ export type AuditEvent = components['schemas']['AuditEvent'];
 export type Changed = components['schemas']['Changed'];
 export type Conflict = components['schemas']['Conflict'];
 export type Difference = components['schemas']['Difference'];
+export type DirectoryPage = components['schemas']['DirectoryPage'];
+export type DirectorySizes = components['schemas']['DirectorySizes'];
 export type EffectiveSettings = components['schemas']['EffectiveSettings'];
 export type Entry = components['schemas']['Entry'];
 export type FileChange = components['schemas']['FileChange'];
 export type Health = components['schemas']['Health'];
 export type Imported = components['schemas']['Imported'];
 export type Key = components['schemas']['Key'];
+export type Moved = components['schemas']['Moved'];
 export type OwnSettings = components['schemas']['OwnSettings'];
 export type Problem = components['schemas']['Problem'];
 export type Restored = components['schemas']['Restored'];

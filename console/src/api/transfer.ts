@@ -4,16 +4,18 @@ import { tenantPath } from './tenants.ts';
 import type { ImportResult } from './types.ts';
 
 /**
- * Downloads a whole memory as a tar archive.
+ * Downloads a whole memory, or a directory of it, as a tar archive.
  *
+ * @param what `history` goes with a whole memory only
  * @param onProgress called with bytes of the archive
  */
 export async function exportArchive(
   tenant: string,
+  what: { path?: string; history?: boolean },
   onProgress: (done: number, of: number) => void,
   signal: AbortSignal,
 ): Promise<Blob> {
-  const response = await send(tenantPath(tenant, '/export'), { signal });
+  const response = await send(tenantPath(tenant, '/export'), { query: what, signal });
   const total = Number(response.headers.get('content-length'));
   let received = 0;
   const counter = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({

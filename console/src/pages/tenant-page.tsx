@@ -4,6 +4,7 @@ import type { Tenant } from '../api/types.ts';
 import { hrefOf, route } from '../router.ts';
 import { count, formatBytes } from '../text/format.ts';
 import { LoadError, Loading } from '../ui/messages.tsx';
+import { Name } from '../ui/name.tsx';
 import { NavLink } from '../ui/nav-link.tsx';
 import { useLoad } from '../ui/use-load.ts';
 import { ComparePage } from './history/compare-page.tsx';
@@ -26,7 +27,8 @@ export function TenantPage({ tenant }: { tenant: string }) {
     <main class={current === '' ? 'tenant fills' : 'tenant'}>
       <div class="tenant-head">
         <h1>
-          <a href="#/">Tenants</a> <span aria-hidden="true">/</span> <bdi>{tenant}</bdi>
+          <a href="#/">Tenants</a> <span aria-hidden="true">/</span>
+          <Name text={tenant} copies="the ID of the tenant" />
         </h1>
         {data && <TenantSummary tenant={data} />}
         <nav class="tabs" aria-label="Tenant">

@@ -8,6 +8,7 @@ import { FormDialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { Badge, Time } from '../ui/inline.tsx';
 import { Empty, LoadError, Loading } from '../ui/messages.tsx';
+import { Name } from '../ui/name.tsx';
 import { Options } from '../ui/options.tsx';
 import { UsageBar } from '../ui/usage-bar.tsx';
 import { useDebounced } from '../ui/use-debounced.ts';
@@ -102,8 +103,8 @@ function TenantTable({ tenants, isFiltered }: { tenants: Tenant[]; isFiltered: b
           {tenants.map((tenant) => (
             <tr key={tenant.id}>
               <th scope="row">
-                <a href={hrefOf(['tenants', tenant.id])}>
-                  <bdi>{tenant.id}</bdi>
+                <a class="name-link" href={hrefOf(['tenants', tenant.id])}>
+                  <Name text={tenant.id} />
                 </a>
               </th>
               <td>
@@ -149,7 +150,13 @@ function NewTenantDialog({ onClose }: { onClose: () => void }) {
       goTo(hrefOf(['tenants', id, 'settings']));
     });
   return (
-    <FormDialog title="New tenant" verb="Create" {...{ onClose, action }} onSubmit={create}>
+    <FormDialog
+      title="New tenant"
+      verb="Create"
+      hasInput={id !== ''}
+      {...{ onClose, action }}
+      onSubmit={create}
+    >
       <label>
         Id
         <input required autofocus value={id} onInput={(event) => setId(event.currentTarget.value)} />

@@ -17,7 +17,12 @@ const OPTIONS = {
 /** HTML and images are shown as they are written: nothing that a model reads is hidden, and nothing is loaded. */
 const markdown = new Marked({
   gfm: true,
-  renderer: { html: ({ text }) => escaped(text), image: ({ raw }) => escaped(raw) },
+  renderer: {
+    html: ({ text }) => escaped(text),
+    image: ({ raw }) => escaped(raw),
+    // Of a task list. A real one would be a form's.
+    checkbox: ({ checked }) => (checked ? '☑ ' : '☐ '),
+  },
 });
 
 /** Renders Markdown. The content is hostile: only harmless elements are left of it. */

@@ -1,42 +1,17 @@
-import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { confirmDiscard } from './confirm.tsx';
 import { ErrorText } from './messages.tsx';
+import { Modal, type ModalProps } from './modal.tsx';
+import { useUnsaved } from './unsaved.ts';
 import type { Action } from './use-load.ts';
 import { WorkProgress } from './work-progress.tsx';
 
-interface Props {
-  title: string;
-  children: ComponentChildren;
-  onClose: () => void;
-  isWide?: boolean;
-}
-
-/** A modal dialog: the browser keeps the focus inside, and Escape closes it. */
-export function Dialog({ title, children, onClose, isWide = false }: Props) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const titleId = useId();
-  useEffect(() => {
-    const opener = document.activeElement;
-    dialog.current?.showModal();
-    return () => {
-      if (opener instanceof HTMLElement) opener.focus();
-    };
-  }, []);
-  return (
-    <dialog ref={dialog} class={isWide ? 'wide' : ''} aria-labelledby={titleId} onClose={onClose}>
-      <header>
-        <h2 id={titleId}>{title}</h2>
-      </header>
-      {children}
-    </dialog>
-  );
-}
-
-interface FormProps extends Props {
+interface Props extends ModalProps {
   /** What the button says that does it. */
   verb: string;
   isDangerous?: boolean;
   isReady?: boolean;
+  /** Whether something was typed that closing the dialog loses. */
+  hasInput?: boolean;
   /** Says what goes on meanwhile, where it may take long. */
   doing?: string;
   action: Action;
@@ -48,13 +23,18 @@ export function FormDialog({
   verb,
   isDangerous,
   isReady = true,
+  hasInput = false,
   doing,
   action,
   onSubmit,
   ...props
-}: FormProps) {
+}: Props) {
+  useUnsaved(hasInput && !action.isRunning);
+  const close = async () => {
+    if (!hasInput || (await confirmDiscard())) props.onClose();
+  };
   return (
-    <Dialog {...props}>
+    <Modal {...props} onClose={close}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -67,7 +47,7 @@ export function FormDialog({
           {action.isRunning && <WorkProgress what={doing ?? `${verb}: in progress`} fraction={null} />}
         </div>
         <footer>
-          <button type="button" onClick={props.onClose}>
+          <button type="button" onClick={close}>
             Cancel
           </button>
           <button
@@ -79,6 +59,6 @@ export function FormDialog({
           </button>
         </footer>
       </form>
-    </Dialog>
+    </Modal>
   );
 }

@@ -2,10 +2,11 @@ import { useState } from 'preact/hooks';
 import { canWrite } from '../api/session.ts';
 import { revokeKey } from '../api/tenants.ts';
 import type { Key } from '../api/types.ts';
-import { visible } from '../text/visible.tsx';
+import { hrefOf } from '../router.ts';
 import { FormDialog } from './dialog.tsx';
 import { Badge, Time } from './inline.tsx';
 import { toast } from './messages.tsx';
+import { Name } from './name.tsx';
 import { useAction } from './use-load.ts';
 
 interface Props {
@@ -19,7 +20,7 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
   const [revoking, setRevoking] = useState<Key | null>(null);
   return (
     <div class="table-scroll">
-      <table>
+      <table class={hasTenants ? 'cards keys with-tenants' : 'cards keys'}>
         <thead>
           <tr>
             <th scope="col">Key</th>
@@ -37,18 +38,22 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
           {keys.map((key) => (
             <tr key={key.id}>
               <th scope="row">
-                {key.label !== '' && <bdi class="block">{visible(key.label)}</bdi>}
-                <code class="muted">{key.id}</code>
+                {key.label !== '' && <Name text={key.label} />}
+                <code class="muted block">{key.id}</code>
               </th>
-              {hasTenants && <td>{key.tenant === null ? <em>{key.kind}</em> : <bdi>{key.tenant}</bdi>}</td>}
-              <td>{key.access === 'read_only' ? 'read only' : 'read, write'}</td>
-              <td>
+              {hasTenants && (
+                <td class="key-tenant" data-title="For">
+                  {key.tenant === null ? <em>{key.kind}</em> : <TenantLink id={key.tenant} />}
+                </td>
+              )}
+              <td data-title="Access">{key.access === 'read_only' ? 'read only' : 'read, write'}</td>
+              <td data-title="Status">
                 <KeyStatus {...key} />
               </td>
-              <td class="muted">
+              <td class="muted" data-title="Last used">
                 {key.last_used_at === null ? 'never' : <Time value={key.last_used_at} isAge />}
               </td>
-              <td class="muted">
+              <td class="muted" data-title="Created">
                 <Time value={key.created_at} isAge />
               </td>
               <td class="actions">
@@ -73,6 +78,14 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
         />
       )}
     </div>
+  );
+}
+
+function TenantLink({ id }: { id: string }) {
+  return (
+    <a class="name-link" href={hrefOf(['tenants', id, 'settings'])}>
+      <Name text={id} />
+    </a>
   );
 }
 
@@ -101,6 +114,7 @@ function RevokeDialog(props: { apiKey: Key; onClose: () => void; onRevoked: () =
     });
   return (
     <FormDialog title="Revoke the key?" verb="Revoke" isDangerous {...{ action, onClose }} onSubmit={revoke}>
+      {apiKey.label !== '' && <Name text={apiKey.label} />}
       <p>
         <code>{apiKey.id}</code> stops working everywhere within a minute. This cannot be undone.
       </p>

@@ -2,6 +2,7 @@ import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { ApiError, messageOf } from '../api/client.ts';
 import { Icon } from './icon.tsx';
+import { useAction } from './use-load.ts';
 
 export function ErrorText({ message }: { message: string | null }) {
   return message === null ? null : (
@@ -48,14 +49,26 @@ export function Loading({ what }: { what: string }) {
 }
 
 const SHOWN_MS = 8000;
-const toasts = signal<{ id: number; text: string }[]>([]);
+/** Long enough to read what was done, and to think again. */
+const UNDO_SHOWN_MS = 60_000;
+
+interface Toast {
+  id: number;
+  text: string;
+  undo: (() => Promise<void>) | undefined;
+}
+const toasts = signal<Toast[]>([]);
 let lastToast = 0;
 
-/** Says what was done, for a while. */
-export function toast(text: string): void {
+/**
+ * Says what was done, for a while.
+ *
+ * @param undo offered as a button; throws what the person should read
+ */
+export function toast(text: string, undo?: () => Promise<void>): void {
   const id = ++lastToast;
-  toasts.value = [...toasts.value, { id, text }];
-  setTimeout(() => dismiss(id), SHOWN_MS);
+  toasts.value = [...toasts.value, { id, text, undo }];
+  setTimeout(() => dismiss(id), undo ? UNDO_SHOWN_MS : SHOWN_MS);
 }
 
 function dismiss(id: number): void {
@@ -65,15 +78,34 @@ function dismiss(id: number): void {
 export function Toasts() {
   return (
     <div class="toasts" role="status">
-      {toasts.value.map(({ id, text }) => (
-        <p key={id} class="toast">
-          <Icon name="check" />
-          <span>{text}</span>
-          <button type="button" class="icon-button" aria-label="Dismiss" onClick={() => dismiss(id)}>
-            <Icon name="close" />
-          </button>
-        </p>
+      {toasts.value.map(({ id, text, undo }) => (
+        <ToastRow key={id} {...{ text, undo }} onDone={() => dismiss(id)} />
       ))}
+    </div>
+  );
+}
+
+function ToastRow({ text, undo, onDone }: Pick<Toast, 'text' | 'undo'> & { onDone: () => void }) {
+  const action = useAction();
+  const run = () =>
+    action.run(async () => {
+      await undo?.();
+      onDone();
+    });
+  return (
+    <div class="toast">
+      <Icon name={action.error === null ? 'check' : 'warning'} />
+      <span class="toast-text" title={text}>
+        {action.error ?? text}
+      </span>
+      {undo && (
+        <button type="button" disabled={action.isRunning} onClick={run}>
+          Undo
+        </button>
+      )}
+      <button type="button" class="icon-button" aria-label="Dismiss" onClick={onDone}>
+        <Icon name="close" />
+      </button>
     </div>
   );
 }

@@ -1,7 +1,9 @@
 import { useState } from 'preact/hooks';
 import { createKey } from '../api/tenants.ts';
 import type { Access, KeyKind } from '../api/types.ts';
-import { Dialog, FormDialog } from './dialog.tsx';
+import { CopyButton } from './copy.tsx';
+import { FormDialog } from './dialog.tsx';
+import { Modal } from './modal.tsx';
 import { Options } from './options.tsx';
 import { useAction } from './use-load.ts';
 
@@ -76,23 +78,36 @@ export function NewKeyDialog({ tenant, onClose, onCreated }: Props) {
 }
 
 function SecretDialog({ secret, onClose }: { secret: string; onClose: () => void }) {
+  const [isCopied, setIsCopied] = useState(false);
+  const [isReminded, setIsReminded] = useState(false);
+  const close = () => (isCopied ? onClose() : setIsReminded(true));
   return (
-    <Dialog title="The new key" onClose={onClose}>
+    <Modal title="The new key" onClose={close}>
       <div class="dialog-body">
         <p>Copy it now: it is shown only once.</p>
-        <input
-          class="code"
-          readOnly
-          aria-label="The key"
-          value={secret}
-          onFocus={(event) => event.currentTarget.select()}
-        />
+        <div class="secret">
+          <input
+            class="code"
+            readOnly
+            autofocus
+            aria-label="The key"
+            value={secret}
+            onFocus={(event) => event.currentTarget.select()}
+            onCopy={() => setIsCopied(true)}
+          />
+          <CopyButton text={secret} what="the key" isLarge onCopied={() => setIsCopied(true)} />
+        </div>
+        {isReminded && !isCopied && (
+          <p class="notice warning" role="alert">
+            You have not copied the key. To close without it, choose Done.
+          </p>
+        )}
       </div>
       <footer>
         <button type="button" class="primary" onClick={onClose}>
           Done
         </button>
       </footer>
-    </Dialog>
+    </Modal>
   );
 }

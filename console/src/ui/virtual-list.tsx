@@ -14,7 +14,8 @@ export interface VirtualListHandle {
 
 /** The rows of a tree have roles of their own. */
 const ELEMENTS = {
-  list: { role: 'region', List: 'ul', Item: 'li' },
+  // Not a region: a page has enough landmarks, and this one is often all of one.
+  list: { role: 'group', List: 'ul', Item: 'li' },
   tree: { role: 'tree', List: 'div', Item: 'div' },
 } as const;
 

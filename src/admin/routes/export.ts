@@ -1,10 +1,15 @@
 import { z } from 'zod';
 import { spoolArchive } from '../../archive/export.ts';
+import { findPathsQuery } from '../../archive/queries.ts';
 import { Transfer } from '../../archive/transfer.ts';
+import { ServiceError } from '../../errors.ts';
+import { type MemoryPath, ROOT } from '../../memory/path.ts';
+import type { Database } from '../../postgres/database.ts';
 import { tenantDefaults } from '../../tenants/effective-settings.ts';
 import { adminRoutes } from '../context.ts';
 import { departureOf } from '../departure.ts';
-import { flag, tenantParams } from '../fields.ts';
+import { flag, pathOrRoot, tenantParams } from '../fields.ts';
+import { nothingThere } from '../file-schemas.ts';
 import { errorResponses, noSuchTenant } from '../responses.ts';
 import { Turns } from '../turns.ts';
 
@@ -20,14 +25,20 @@ export const exportRoutes = adminRoutes((app, { config, database }) => {
       exposeHeadRoute: false,
       schema: {
         operationId: 'exportMemory',
-        summary: 'Download a whole memory, as it is at one moment',
+        summary: 'Download a memory, or a directory of it, as it is at one moment',
         description:
           'A tar archive with a folder `memories/`. It is made before its first byte is sent, so an answer of 200 with all of its `Content-Length` is a whole archive. It holds what agents wrote, under the names they chose: a `.git` among them can name commands that `git` runs in the unpacked folder.',
         tags: ['memory'],
         params: tenantParams,
-        querystring: z.strictObject({
-          history: flag.default(false).meta({ description: 'Whether to take the history along.' }),
-        }),
+        querystring: z
+          .strictObject({
+            path: pathOrRoot,
+            history: flag.default(false).meta({ description: 'Whether to take the history along.' }),
+          })
+          .refine(({ path, history }) => path === ROOT || !history, {
+            error: 'goes with the whole memory only.',
+            path: ['history'],
+          }),
         response: {
           200: {
             description: 'The archive.',
@@ -38,21 +49,30 @@ export const exportRoutes = adminRoutes((app, { config, database }) => {
               'application/x-tar': { schema: z.any().meta({ type: 'string', format: 'binary' }) },
             },
           },
-          ...errorResponses('reads', [noSuchTenant]),
+          ...errorResponses('reads', [noSuchTenant, nothingThere]),
         },
       },
     },
     async (request, reply) => {
       const { tenant: id } = request.params;
-      const { history } = request.query;
+      const { path, history } = request.query;
       const signal = departureOf(request, reply);
-      const archive = await turns.run(id, signal, () => spoolArchive(transfer, id, { history, signal }));
+      await checkExists(database, id, path);
+      const archive = await turns.run(id, signal, () =>
+        spoolArchive(transfer, id, { path, history, signal }),
+      );
       reply.headers({
         'Content-Length': archive.bytes,
-        // An id is safe in a quoted string: it has neither quotes nor backslashes.
+        // An id is safe in a quoted string: it has neither quotes nor backslashes. A path may have them.
         'Content-Disposition': `attachment; filename="${id}.tar"`,
       });
       return reply.type('application/x-tar').send(archive.content);
     },
   );
 });
+
+async function checkExists(database: Database, tenant: string, path: MemoryPath): Promise<void> {
+  if (path === ROOT) return;
+  const { rows } = await database.query(findPathsQuery, { tenant, paths: [path] });
+  if (rows.length === 0) throw new ServiceError('nothing_at', tenant, path);
+}

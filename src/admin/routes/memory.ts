@@ -24,6 +24,7 @@ import {
 import {
   changedSchema,
   changedSince,
+  entrySchema,
   etagHeader,
   ifMatch,
   ifNoneMatch,
@@ -35,17 +36,6 @@ import { entityTag, isNotModified, readPrecondition } from '../preconditions.ts'
 import { tenantOf } from '../required-tenant.ts';
 import { errorResponses, json, noSuchTenant } from '../responses.ts';
 import { readTimes } from '../time-parameters.ts';
-
-const entrySchema = z
-  .object({
-    path: z.string(),
-    kind: z.enum(['file', 'directory']),
-    size_bytes: z.int().nullable().meta({ description: 'Null for a directory.' }),
-    modified_at: time,
-    version: z.guid().nullable().meta({ description: 'Of a file of the past; null otherwise.' }),
-    memory_id: z.guid().nullable().meta({ description: 'Of a file of the past; null otherwise.' }),
-  })
-  .meta({ id: 'Entry' });
 
 const treeSchema = z
   .object({

@@ -8,9 +8,10 @@ import {
   refused,
   renamed,
 } from '../messages.ts';
-import { lengthProblem, parsePath, ROOT } from '../path.ts';
-import { failure, success } from '../result.ts';
-import { defineCommand, pathField } from './command.ts';
+import { lengthProblem, type MemoryPath, parsePath, ROOT } from '../path.ts';
+import { failure, type MemoryResult, success } from '../result.ts';
+import type { PolicyRefusal, Renamed } from '../store.ts';
+import { defineCommand, type MemoryContext, pathField } from './command.ts';
 import { maskAnswer, refuseSecretPath } from './secrets.ts';
 
 export const rename = defineCommand({
@@ -32,30 +33,43 @@ export const rename = defineCommand({
     if (!destination.ok) return failure(invalidPath(destination.problem));
     const from = source.path;
     const to = destination.path;
-    if (from === ROOT) return failure(cannotRenameRoot);
-    if (to === ROOT) return failure(destinationExists(to));
-
-    const refusal = await refuseSecretPath(to, context);
-    if (refusal) return failure(refused(refusal));
-    const answer = await maskAnswer(success(renamed(from, to)), context);
-    const outcome = await context.store.rename(from, to, answer);
+    const outcome = await renamePath(from, to, context);
     switch (outcome.kind) {
       case 'renamed':
-        return answer;
+        return outcome.result;
+      case 'root':
+        return failure(cannotRenameRoot);
       case 'destination_exists':
         return failure(destinationExists(to));
       case 'source_missing':
         return failure(missing(from));
       case 'inside_itself':
         return failure(destinationInsideSource(from, to));
-      case 'not_a_directory':
-      case 'over_quota':
-        return failure(refused(outcome));
       case 'too_long': {
         const problem = lengthProblem(outcome.path);
         if (problem === undefined) throw new Error('A path that is too long exceeds no limit.');
         return failure(invalidPath(problem));
       }
+      default:
+        return failure(refused(outcome));
     }
   },
 });
+
+/** Why something is not renamed. */
+type NotRenamed = Exclude<Renamed, { kind: 'renamed' }> | PolicyRefusal | { kind: 'root' };
+
+/** Renames a file, or a directory with everything in it; never the root. */
+export async function renamePath(
+  from: MemoryPath,
+  to: MemoryPath,
+  context: MemoryContext,
+): Promise<{ kind: 'renamed'; result: MemoryResult } | NotRenamed> {
+  if (from === ROOT) return { kind: 'root' };
+  if (to === ROOT) return { kind: 'destination_exists' };
+  const refusal = await refuseSecretPath(to, context);
+  if (refusal) return refusal;
+  const result = await maskAnswer(success(renamed(from, to)), context);
+  const outcome = await context.store.rename(from, to, result);
+  return outcome.kind === 'renamed' ? { ...outcome, result } : outcome;
+}

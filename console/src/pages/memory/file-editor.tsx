@@ -3,7 +3,9 @@ import { changed } from '../../api/changes.ts';
 import { ApiError } from '../../api/client.ts';
 import { type LoadedFile, readFile, writeFile } from '../../api/memory.ts';
 import { ErrorText, toast } from '../../ui/messages.tsx';
+import { mayDiscard } from '../../ui/unsaved.ts';
 import { useAction } from '../../ui/use-load.ts';
+import { draftOf, keepDraft } from './draft.ts';
 import { EditConflict } from './edit-conflict.tsx';
 import { lineEndingOf, withLineEnding } from './line-endings.ts';
 
@@ -16,14 +18,19 @@ interface Props {
 
 /** Edits a file. A save replaces the content that was read and no other: when somebody else changed it, both are shown. */
 export function FileEditor({ tenant, path, file, onClose }: Props) {
-  const [base, setBase] = useState(file);
-  const [text, setText] = useState(() => withLineEnding(file.content, '\n'));
+  const draft = draftOf(tenant, path);
+  const [base, setBase] = useState(draft?.base ?? file);
+  const [text, setText] = useState(() => draft?.text ?? withLineEnding(file.content, '\n'));
   // Null: the file is gone.
   const [theirs, setTheirs] = useState<LoadedFile | null | undefined>();
   const action = useAction();
   const ending = lineEndingOf(file.content);
   const isChanged = text !== withLineEnding(base.content, '\n');
-  useWarningBeforeUnload(isChanged);
+  useEffect(() => keepDraft(isChanged ? { tenant, path, base, text } : null), [isChanged, base, text]);
+  const close = () => {
+    keepDraft(null);
+    onClose();
+  };
 
   const save = () =>
     action.run(async (signal) => {
@@ -41,7 +48,7 @@ export function FileEditor({ tenant, path, file, onClose }: Props) {
       }
       changed();
       toast(`Saved ${path}.`);
-      onClose();
+      close();
     });
   if (theirs !== undefined) {
     const keepEditing = (kept: string) => {
@@ -51,7 +58,7 @@ export function FileEditor({ tenant, path, file, onClose }: Props) {
     };
     const takeTheirs = () => {
       changed();
-      onClose();
+      close();
     };
     return (
       <EditConflict
@@ -91,7 +98,7 @@ export function FileEditor({ tenant, path, file, onClose }: Props) {
       <ErrorText message={action.error} />
       <footer class="editor-foot">
         <span class="muted small spacer">{isChanged ? 'Unsaved changes' : 'No changes'}</span>
-        <button type="button" onClick={onClose}>
+        <button type="button" onClick={async () => (await mayDiscard()) && close()}>
           Cancel
         </button>
         <button type="submit" class="primary" disabled={action.isRunning || !isChanged}>
@@ -109,13 +116,4 @@ async function readIfExists(tenant: string, path: string, signal: AbortSignal): 
     if (error instanceof ApiError && error.status === 404) return null;
     throw error;
   }
-}
-
-function useWarningBeforeUnload(isChanged: boolean): void {
-  useEffect(() => {
-    if (!isChanged) return;
-    const warn = (event: Event) => event.preventDefault();
-    addEventListener('beforeunload', warn);
-    return () => removeEventListener('beforeunload', warn);
-  }, [isChanged]);
 }

@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks';
 import { changesMade } from '../../api/changes.ts';
 import { ApiError } from '../../api/client.ts';
-import { type LoadedFile, readFile } from '../../api/memory.ts';
+import { deleteFile, type LoadedFile, readFile } from '../../api/memory.ts';
 import { canWrite } from '../../api/session.ts';
 import type { Entry } from '../../api/types.ts';
-import { hrefOf, replaceQuery } from '../../router.ts';
+import { hrefOf } from '../../router.ts';
 import { formatBytes } from '../../text/format.ts';
-import { hasHidden, visible } from '../../text/visible.tsx';
+import { hasHidden } from '../../text/visible.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Time } from '../../ui/inline.tsx';
 import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
@@ -14,10 +14,14 @@ import { save } from '../../ui/save.ts';
 import { Segmented } from '../../ui/segmented.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { RestoreDialog } from '../history/restore-dialog.tsx';
-import { DeleteFileDialog } from './delete-file-dialog.tsx';
+import { DeleteDialog } from './delete-dialog.tsx';
+import { draftOf } from './draft.ts';
 import { FileEditor } from './file-editor.tsx';
 import { Lines } from './lines.tsx';
 import { MarkdownView } from './markdown-view.tsx';
+import { MoveDialog } from './move-dialog.tsx';
+import { PaneHead } from './pane-head.tsx';
+import { nameOf } from './tree.ts';
 
 interface Props {
   tenant: string;
@@ -36,7 +40,7 @@ type Mode = 'text' | 'markdown' | 'edit';
 
 /** A file, now or at a time, and what can be done with it. */
 export function FilePane({ tenant, path, at, line, entry }: Props) {
-  const [mode, setMode] = useState<Mode>('text');
+  const [mode, setMode] = useState<Mode>(() => (draftOf(tenant, path) ? 'edit' : 'text'));
   const { data, error, reload } = useLoad(
     (signal) => readFile(tenant, path, at, signal),
     [tenant, path, at, mode === 'edit' ? null : changesMade.value],
@@ -44,23 +48,18 @@ export function FilePane({ tenant, path, at, line, entry }: Props) {
   const isEditing = mode === 'edit' && at === null;
   return (
     <>
-      <div class="pane-head file-head">
-        <button type="button" class="icon-button only-narrow" onClick={() => replaceQuery({ path: null })}>
-          <Icon name="back" />
-          <span class="visually-hidden">Back to the files</span>
-        </button>
-        <div class="file-title">
-          <h2>
-            <bdi>{visible(path.replace('/memories/', ''))}</bdi>
-          </h2>
-          {entry && (
-            <p class="muted small">
+      <PaneHead
+        path={path}
+        facts={
+          entry && (
+            <>
               {formatBytes(entry.size_bytes ?? 0)} · changed <Time value={entry.modified_at} isAge />
-            </p>
-          )}
-        </div>
+            </>
+          )
+        }
+      >
         {data && !isEditing && <FileActions {...{ tenant, path, at, mode, setMode }} file={data} />}
-      </div>
+      </PaneHead>
       {error !== undefined && <FileError {...{ error, at }} onRetry={reload} />}
       {data === undefined && error === undefined && <Loading what="the file" />}
       {data && isEditing && <FileEditor {...{ tenant, path }} file={data} onClose={() => setMode('text')} />}
@@ -84,7 +83,7 @@ interface ActionsProps {
 }
 
 function FileActions({ tenant, path, at, mode, setMode, file }: ActionsProps) {
-  const [dialog, setDialog] = useState<'delete' | 'restore' | null>(null);
+  const [dialog, setDialog] = useState<'delete' | 'move' | 'restore' | null>(null);
   const close = () => setDialog(null);
   return (
     <div class="toolbar" role="toolbar" aria-label="File">
@@ -101,16 +100,16 @@ function FileActions({ tenant, path, at, mode, setMode, file }: ActionsProps) {
       >
         <Icon name="clock" /> History
       </a>
-      <button
-        type="button"
-        onClick={() => save(new Blob([file.content]), path.slice(path.lastIndexOf('/') + 1))}
-      >
+      <button type="button" onClick={() => save(new Blob([file.content]), nameOf(path))}>
         <Icon name="download" /> Download
       </button>
       {canWrite.value && at === null && (
         <>
           <button type="button" onClick={() => setMode('edit')}>
             <Icon name="edit" /> Edit
+          </button>
+          <button type="button" onClick={() => setDialog('move')}>
+            <Icon name="move" /> Move…
           </button>
           <button
             type="button"
@@ -133,7 +132,15 @@ function FileActions({ tenant, path, at, mode, setMode, file }: ActionsProps) {
           <Icon name="restore" /> Restore…
         </button>
       )}
-      {dialog === 'delete' && <DeleteFileDialog {...{ tenant, path }} etag={file.etag} onClose={close} />}
+      {dialog === 'move' && <MoveDialog {...{ tenant, path }} onClose={close} />}
+      {dialog === 'delete' && (
+        <DeleteDialog
+          {...{ tenant, path }}
+          below={null}
+          remove={() => deleteFile(tenant, path, file.etag)}
+          onClose={close}
+        />
+      )}
       {dialog === 'restore' && at !== null && (
         <RestoreDialog tenant={tenant} target={{ at, path }} what={`${path} as it was`} onClose={close} />
       )}

@@ -1,18 +1,20 @@
 import { useState } from 'preact/hooks';
 import { canWrite } from '../../api/session.ts';
 import type { Tenant } from '../../api/types.ts';
-import { hrefOf, replaceQuery, route } from '../../router.ts';
+import { hrefOf, pushQuery, replaceQuery, route } from '../../router.ts';
 import { count, formatTime } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { RestoreDialog } from '../history/restore-dialog.tsx';
 import { Timeline } from '../history/timeline.tsx';
+import { DirectoryPane } from './directory-pane.tsx';
 import { FilePane } from './file-pane.tsx';
 import { NewFileDialog } from './new-file-dialog.tsx';
 import { SearchResults } from './search-results.tsx';
+import { entryAt, ROOT } from './tree.ts';
 import { TreeView } from './tree-view.tsx';
-import { type LoadedTree, useTree } from './use-tree.ts';
+import { type UsedTree, useTree } from './use-tree.ts';
 
 /** The files of a tenant, now or at a time. The address says which file, and which time. */
 export function MemoryPage({ tenant }: { tenant: Tenant }) {
@@ -21,32 +23,63 @@ export function MemoryPage({ tenant }: { tenant: Tenant }) {
   const at = query.get('at');
   // A slider passes many moments on its way.
   const settledAt = useDebounced(at, 120);
-  const loaded = useTree(tenant.id, settledAt);
+  if (at !== null && Number.isNaN(Date.parse(at))) return <WrongMoment />;
   return (
     <div class="memory">
       <Timeline tenant={tenant} at={at} onChange={(time) => replaceQuery({ at: time })} />
       {at !== null && <PastBanner tenant={tenant.id} at={at} />}
-      <div class={path === null ? 'panes' : 'panes has-file'}>
-        <section class="pane tree-pane" aria-label="Files of the tenant">
-          <TreePane tenant={tenant.id} at={at} path={path} loaded={loaded} />
-        </section>
-        <section class="pane file-pane" aria-label="File">
-          {path === null ? (
-            <Empty title="Select a file">
-              <p>Move the slider above to see the whole memory as it was.</p>
-            </Empty>
-          ) : (
-            <FilePane
-              key={path}
-              tenant={tenant.id}
-              path={path}
-              at={settledAt}
-              line={Number(query.get('line')) || null}
-              entry={loaded.tree?.nodes.get(path)?.entry}
-            />
-          )}
-        </section>
-      </div>
+      <Panes {...{ tenant, path }} at={settledAt} line={Number(query.get('line')) || null} />
+    </div>
+  );
+}
+
+/** The address was typed by hand, or cut on its way. */
+function WrongMoment() {
+  return (
+    <Empty title="The address names no valid moment">
+      <p>It needs a date and a time, such as 2026-11-22T09:30:00Z.</p>
+      <button type="button" class="primary" onClick={() => replaceQuery({ at: null })}>
+        Show the memory as it is now
+      </button>
+    </Empty>
+  );
+}
+
+interface PanesProps {
+  tenant: Tenant;
+  at: string | null;
+  path: string | null;
+  line: number | null;
+}
+
+function Panes({ tenant, at, path, line }: PanesProps) {
+  const { loader, state } = useTree(tenant, at, path);
+  const { tree, total } = state;
+  const entry = path === null || tree === undefined ? undefined : entryAt(tree, path);
+  const place = { tenant: tenant.id, at };
+  const all = at === null ? { files: tenant.files, bytes: tenant.bytes } : total;
+  return (
+    <div class={path === null ? 'panes' : 'panes has-file'}>
+      <section class="pane tree-pane" aria-label="Files of the tenant">
+        <TreePane {...{ tenant, at, path, loader, state }} />
+      </section>
+      <section class="pane file-pane" aria-label="File">
+        {path === null ? (
+          <Empty title="Select a file">
+            <p>Move the slider above to see the whole memory as it was.</p>
+          </Empty>
+        ) : tree === undefined && state.error === undefined ? (
+          <Loading what="the files" />
+        ) : path === ROOT || entry?.kind === 'directory' ? (
+          <DirectoryPane
+            key={path}
+            {...{ ...place, path }}
+            size={path === ROOT ? all : tree?.sizes.get(path)}
+          />
+        ) : (
+          <FilePane key={path} {...{ ...place, path, line, entry }} />
+        )}
+      </section>
     </div>
   );
 }
@@ -83,18 +116,15 @@ function PastBanner({ tenant, at }: { tenant: string; at: string }) {
   );
 }
 
-interface TreePaneProps {
-  tenant: string;
-  at: string | null;
-  path: string | null;
-  loaded: LoadedTree;
-}
+type TreePaneProps = Pick<PanesProps, 'tenant' | 'at' | 'path'> & UsedTree;
 
-function TreePane({ tenant, at, path, loaded }: TreePaneProps) {
-  const { tree, redacted, error, isLoading } = loaded;
+function TreePane({ tenant, at, path, loader, state }: TreePaneProps) {
+  const { tree, total, error, isLoading } = state;
   const [search, setSearch] = useState('');
   const [isCreating, setIsCreating] = useState(false);
-  const open = (file: string, line: number | null = null) => replaceQuery({ path: file, line });
+  const open = (file: string, line: number | null = null) => pushQuery({ path: file, line });
+  const files = at === null ? tenant.files : total?.files;
+  const isEmpty = tree?.directories.get(ROOT)?.every(({ entries }) => entries.length === 0) ?? true;
   return (
     <>
       <div class="pane-head">
@@ -113,24 +143,38 @@ function TreePane({ tenant, at, path, loaded }: TreePaneProps) {
             <Icon name="plus" /> New file
           </button>
         )}
+        <button
+          type="button"
+          class="icon-button"
+          title="All files: upload, and more"
+          aria-label="All files"
+          onClick={() => open(ROOT)}
+        >
+          <Icon name="more" />
+        </button>
       </div>
       {search.trim() !== '' ? (
-        <SearchResults {...{ tenant, at }} query={search.trim()} onOpen={open} />
+        <SearchResults {...{ at }} tenant={tenant.id} query={search.trim()} onOpen={open} />
       ) : error !== undefined ? (
-        <LoadError error={error} />
-      ) : tree === undefined ? (
+        <LoadError error={error} onRetry={() => loader.reload()} />
+      ) : tree === undefined || (isEmpty && isLoading) ? (
         <Loading what="files" />
-      ) : tree.nodes.size === 0 && !isLoading ? (
+      ) : isEmpty && !isLoading ? (
         <Empty title={at === null ? 'No files yet' : 'There were no files'} />
       ) : (
-        <TreeView tree={tree} selected={path} onSelect={open} isBusy={isLoading} />
+        <TreeView {...{ loader, state, tree }} selected={path} onSelect={open} />
       )}
       <p class="pane-foot muted small" role="status">
-        {tree && count(tree.files, 'file')}
+        {files === undefined ? '' : count(files, 'file')}
         {tree && isLoading ? ' · loading…' : ''}
-        {redacted > 0 && ` · ${count(redacted, 'redacted file')} not shown`}
+        {at !== null &&
+          total &&
+          total.redacted > 0 &&
+          ` · ${count(total.redacted, 'redacted file')} not shown`}
       </p>
-      {isCreating && <NewFileDialog {...{ tenant }} onCreated={open} onClose={() => setIsCreating(false)} />}
+      {isCreating && (
+        <NewFileDialog tenant={tenant.id} onCreated={open} onClose={() => setIsCreating(false)} />
+      )}
     </>
   );
 }

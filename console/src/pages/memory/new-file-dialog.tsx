@@ -8,12 +8,14 @@ import { ROOT } from './tree.ts';
 
 interface Props {
   tenant: string;
+  /** Where the file is suggested to be. */
+  directory?: string;
   onCreated: (path: string) => void;
   onClose: () => void;
 }
 
-export function NewFileDialog({ tenant, onCreated, onClose }: Props) {
-  const [path, setPath] = useState(`${ROOT}/`);
+export function NewFileDialog({ tenant, directory = ROOT, onCreated, onClose }: Props) {
+  const [path, setPath] = useState(`${directory}/`);
   const [content, setContent] = useState('');
   const action = useAction();
   const create = () =>
@@ -25,7 +27,14 @@ export function NewFileDialog({ tenant, onCreated, onClose }: Props) {
       onClose();
     });
   return (
-    <FormDialog title="New file" verb="Create" isWide {...{ action, onClose }} onSubmit={create}>
+    <FormDialog
+      title="New file"
+      verb="Create"
+      isWide
+      hasInput={content !== ''}
+      {...{ action, onClose }}
+      onSubmit={create}
+    >
       <label>
         Path
         <input required autofocus value={path} onInput={(event) => setPath(event.currentTarget.value)} />

@@ -6,6 +6,7 @@ import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { usePages } from '../../ui/use-pages.ts';
 import { VirtualList } from '../../ui/virtual-list.tsx';
+import { shortPath } from './tree.ts';
 
 interface Props {
   tenant: string;
@@ -51,7 +52,9 @@ function Match({ match, query, onOpen }: { match: SearchMatch; query: string; on
   return (
     <div>
       <button type="button" class="result" onClick={() => onOpen(match.path, match.line)}>
-        <bdi class="result-path">{marked(match.path.replace('/memories/', ''), query)}</bdi>
+        <bdi class="result-path" title={match.path}>
+          {marked(shortPath(match.path), query)}
+        </bdi>
         {match.text !== null && (
           <span class="result-excerpt">
             {match.line !== null && <span class="muted">{match.line}: </span>}

@@ -1,62 +1,61 @@
-import { useId, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { formatBytes } from '../../text/format.ts';
 import { visible } from '../../text/visible.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { Time } from '../../ui/inline.tsx';
 import { VirtualList, type VirtualListHandle } from '../../ui/virtual-list.tsx';
-import { ancestorsOf, type Node, rowsOf, type Tree } from './tree.ts';
+import { type Row, rowsOf, type Tree } from './tree.ts';
+import type { TreeLoader } from './tree-loader.ts';
+import type { UsedTree } from './use-tree.ts';
 
 const ROW_HEIGHT = 30;
-/** In a small memory, every directory is open at first. */
-const SMALL_TREE = 200;
 
-interface Props {
+interface Props extends UsedTree {
   tree: Tree;
   selected: string | null;
   onSelect: (path: string) => void;
-  isBusy: boolean;
 }
 
+type EntryRow = Exclude<Row, { kind: 'more' }>;
+
 /** The files and directories, as a tree for the keyboard (https://www.w3.org/WAI/ARIA/apg/patterns/treeview/). */
-export function TreeView({ tree, selected, onSelect, isBusy }: Props) {
+export function TreeView({ loader, state, tree, selected, onSelect }: Props) {
   const id = useId();
   const list = useRef<VirtualListHandle>(null);
-  // What a person opened or closed; everything else follows the default.
-  const [toggled, setToggled] = useState<ReadonlyMap<string, boolean>>(() => new Map());
   const [active, setActive] = useState<string | null>(selected);
-  const aboveSelected = useMemo(() => new Set(selected === null ? [] : ancestorsOf(selected)), [selected]);
-  const isOpen = (path: string) =>
-    toggled.get(path) ?? (tree.nodes.size <= SMALL_TREE || aboveSelected.has(path));
-  const rows = useMemo(() => rowsOf(tree, isOpen), [tree, toggled, aboveSelected]);
-  const activeIndex = rows.findIndex(({ entry }) => entry.path === active);
+  const rows = rowsOf(tree, loader.isOpen);
+  const activeIndex = active === null ? -1 : rows.findIndex((row) => keyOf(row) === active);
+  useShowing(selected, rows, (index) => {
+    setActive(selected);
+    list.current?.scrollTo(index);
+  });
 
-  const toggle = (path: string) => setToggled(new Map(toggled).set(path, !isOpen(path)));
   const activate = (index: number) => {
-    const row = rows[Math.max(0, Math.min(index, rows.length - 1))];
+    const row = rows[index];
     if (row === undefined) return;
-    setActive(row.entry.path);
-    list.current?.scrollTo(rows.indexOf(row));
+    setActive(keyOf(row));
+    list.current?.scrollTo(index);
   };
-  const choose = ({ entry }: Node) => {
-    setActive(entry.path);
-    if (entry.kind === 'directory') toggle(entry.path);
-    else onSelect(entry.path);
+  const choose = (row: Row) => {
+    setActive(keyOf(row));
+    if (row.kind === 'more') loader.more(row.path, row.part);
+    else if (row.kind === 'directory') loader.toggle(row.path);
+    else onSelect(row.path);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const row = rows[activeIndex];
-    const move = moveOf(event.key, rows, activeIndex, isOpen);
-    if (move === undefined && !(row && (event.key === 'Enter' || event.key === ' '))) return;
+    const move = moveOf(event.key, rows, activeIndex, loader.isOpen);
+    if (move === undefined) return;
     event.preventDefault();
     if (typeof move === 'number') activate(move);
-    else if (row && (move === 'toggle' || move === undefined)) {
-      if (move === 'toggle') toggle(row.entry.path);
-      else choose(row);
-    }
+    else if (row?.kind === 'directory' && move === 'open') onSelect(row.path);
+    else if (row) choose(row);
   };
   const onClick = ({ target }: Event) => {
-    const index = target instanceof Element && target.closest('[data-index]')?.getAttribute('data-index');
-    const row = index ? rows[Number(index)] : undefined;
-    if (row) choose(row);
+    if (!(target instanceof Element)) return;
+    const row = rows[Number(target.closest('[data-index]')?.getAttribute('data-index') ?? -1)];
+    if (row && row.kind !== 'more' && target.closest('.tree-open')) onSelect(row.path);
+    else if (row) choose(row);
   };
   return (
     <VirtualList
@@ -64,7 +63,7 @@ export function TreeView({ tree, selected, onSelect, isBusy }: Props) {
       class="tree"
       kind="tree"
       label="Files"
-      aria-busy={isBusy}
+      aria-busy={state.isLoading}
       aria-activedescendant={activeIndex === -1 ? undefined : `${id}-${activeIndex}`}
       onKeyDown={onKeyDown}
       onClick={onClick}
@@ -73,16 +72,18 @@ export function TreeView({ tree, selected, onSelect, isBusy }: Props) {
       rowHeight={ROW_HEIGHT}
     >
       {(index) => {
-        const node = rows[index];
-        if (node === undefined) return null;
-        const { path, kind } = node.entry;
+        const row = rows[index];
+        if (row === undefined) return null;
+        const place = { id: `${id}-${index}`, isActive: index === activeIndex };
+        if (row.kind === 'more') {
+          return <MoreRow {...{ row, loader, tree, ...place }} />;
+        }
         return (
-          <Row
-            node={node}
-            id={`${id}-${index}`}
-            isOpen={kind === 'directory' ? isOpen(path) : undefined}
-            isActive={index === activeIndex}
-            isSelected={path === selected}
+          <EntryRow
+            {...{ row, ...place }}
+            bytes={row.entry.size_bytes ?? tree.sizes.get(row.path)?.bytes}
+            isOpen={row.kind === 'directory' ? loader.isOpen(row.path) : undefined}
+            isSelected={row.path === selected}
           />
         );
       }}
@@ -90,16 +91,36 @@ export function TreeView({ tree, selected, onSelect, isBusy }: Props) {
   );
 }
 
+const keyOf = (row: Row) => (row.kind === 'more' ? `more:${row.part}:${row.path}` : row.path);
+
+/** Calls `show` once for each path, as soon as there is a row of it. */
+function useShowing(path: string | null, rows: readonly Row[], show: (index: number) => void): void {
+  const shown = useRef<string | null>(null);
+  useEffect(() => {
+    if (path === shown.current) return;
+    const index = path === null ? -1 : rows.findIndex((row) => keyOf(row) === path);
+    if (path !== null && index === -1) return;
+    shown.current = path;
+    if (index !== -1) show(index);
+  });
+}
+
 interface RowProps {
-  node: Node;
+  row: EntryRow;
   id: string;
+  /** Of a directory undefined until it is counted. */
+  bytes: number | undefined;
   isOpen: boolean | undefined;
   isActive: boolean;
   isSelected: boolean;
 }
 
-function Row({ node, id, isOpen, isActive, isSelected }: RowProps) {
-  const { entry, name, level, totalBytes } = node;
+/** Less in deep folders, where the name needs the room. */
+const indent = (level: number) => ({
+  paddingInlineStart: `${8 + Math.min(level - 1, 4) * 16 + Math.max(level - 5, 0) * 6}px`,
+});
+
+function EntryRow({ row: { entry, name, level }, id, bytes, isOpen, isActive, isSelected }: RowProps) {
   return (
     // The tree handles the keys: its rows are not focused themselves.
     <div
@@ -110,52 +131,97 @@ function Row({ node, id, isOpen, isActive, isSelected }: RowProps) {
       aria-selected={isSelected}
       tabIndex={-1}
       class={isActive ? 'tree-row active' : 'tree-row'}
-      style={{ paddingInlineStart: `${8 + (level - 1) * 16}px` }}
+      style={indent(level)}
       title={entry.path}
     >
       <span class={isOpen ? 'twist open' : 'twist'}>{isOpen !== undefined && <Icon name="chevron" />}</span>
       <Icon name={entry.kind === 'directory' ? 'folder' : 'file'} />
       <bdi class="tree-name">{visible(name)}</bdi>
-      <span class="tree-size">{formatBytes(totalBytes)}</span>
+      <span class="tree-size">{bytes !== undefined && formatBytes(bytes)}</span>
       <span class="tree-time">
         <Time value={entry.modified_at} isAge />
       </span>
+      {isOpen === undefined ? (
+        <span class="tree-open" />
+      ) : (
+        // For the mouse; the keyboard has Enter.
+        <span class="tree-open" title="What can be done with the folder" aria-hidden="true">
+          <Icon name="more" />
+        </span>
+      )}
     </div>
   );
 }
 
-/** The row that a key moves to, or `toggle` for a key that opens or closes the present one. */
+type More = Extract<Row, { kind: 'more' }>;
+
+interface MoreProps extends Pick<RowProps, 'id' | 'isActive'> {
+  row: More;
+  loader: TreeLoader;
+  tree: Tree;
+}
+
+/** Loads the next page when it comes into view; between two parts only when asked to, as the view would jump. */
+function MoreRow({ row, loader, tree, id, isActive }: MoreProps) {
+  const parts = tree.directories.get(row.path) ?? [];
+  const isLast = row.part === parts.length - 1;
+  const next = parts[row.part]?.next;
+  useEffect(() => {
+    if (isLast) loader.more(row.path, row.part);
+  }, [isLast, next]);
+  return (
+    <div
+      id={id}
+      role="treeitem"
+      aria-level={row.level}
+      aria-selected={false}
+      tabIndex={-1}
+      class={isActive ? 'tree-row muted active' : 'tree-row muted'}
+      style={indent(row.level)}
+    >
+      <span class="twist" />
+      {isLast ? 'Loading more…' : 'Show more before the next'}
+    </div>
+  );
+}
+
+/** The row that a key moves to, or what it does with the present one. */
 function moveOf(
   key: string,
-  rows: readonly Node[],
+  rows: readonly Row[],
   index: number,
   isOpen: (path: string) => boolean,
-): number | 'toggle' | undefined {
+): number | 'toggle' | 'open' | undefined {
   const row = rows[index];
-  const isOpenHere = row?.entry.kind === 'directory' && isOpen(row.entry.path);
+  const isOpenHere = row?.kind === 'directory' && isOpen(row.path);
+  const within = (target: number) => Math.max(0, Math.min(target, rows.length - 1));
   switch (key) {
     case 'ArrowDown':
-      return index + 1;
+      return within(index + 1);
     case 'ArrowUp':
-      return index - 1;
+      return within(index - 1);
     case 'PageDown':
-      return index + 10;
+      return within(index + 10);
     case 'PageUp':
-      return index - 10;
+      return within(index - 10);
     case 'Home':
       return 0;
     case 'End':
-      return rows.length - 1;
+      return within(rows.length);
     case 'ArrowRight':
-      return isOpenHere ? index + 1 : row?.entry.kind === 'directory' ? 'toggle' : index;
+      return isOpenHere ? within(index + 1) : row?.kind === 'directory' ? 'toggle' : index;
     case 'ArrowLeft':
       return isOpenHere ? 'toggle' : parentIndex(rows, index);
+    case 'Enter':
+      return 'open';
+    case ' ':
+      return row?.kind === 'directory' ? 'toggle' : 'open';
     default:
       return undefined;
   }
 }
 
-function parentIndex(rows: readonly Node[], index: number): number {
+function parentIndex(rows: readonly Row[], index: number): number {
   const level = rows[index]?.level ?? 1;
   return level === 1 ? index : rows.findLastIndex((row, i) => i < index && row.level < level);
 }

@@ -4,21 +4,32 @@ import { deleteTenant, setSuspended } from '../../api/tenants.ts';
 import type { Tenant } from '../../api/types.ts';
 import { goTo } from '../../router.ts';
 import { count } from '../../text/format.ts';
+import { confirm } from '../../ui/confirm.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { ErrorText, toast } from '../../ui/messages.tsx';
+import { Name } from '../../ui/name.tsx';
 import { useAction } from '../../ui/use-load.ts';
+
+const SUSPEND = {
+  title: 'Suspend the tenant?',
+  text: 'Its agents are refused from now on, until you resume it. Its files stay.',
+  verb: 'Suspend',
+  isDangerous: true,
+};
 
 /** Suspending and deleting a tenant. */
 export function DangerZone({ tenant }: { tenant: Tenant }) {
   const [isDeleting, setIsDeleting] = useState(false);
   const action = useAction();
   const isActive = tenant.status === 'active';
-  const toggle = () =>
-    action.run(async () => {
+  const toggle = async () => {
+    if (isActive && !(await confirm(SUSPEND))) return;
+    await action.run(async () => {
       await setSuspended(tenant.id, isActive);
       changed();
       toast(isActive ? `Suspended ${tenant.id}.` : `Resumed ${tenant.id}.`);
     });
+  };
   return (
     <>
       <h2>{isActive ? 'Suspend or delete' : 'Resume or delete'}</h2>
@@ -29,7 +40,7 @@ export function DangerZone({ tenant }: { tenant: Tenant }) {
       <ErrorText message={action.error} />
       <div class="buttons">
         <button type="button" disabled={action.isRunning} onClick={toggle}>
-          {isActive ? 'Suspend' : 'Resume'}
+          {isActive ? 'Suspend…' : 'Resume'}
         </button>
         <button type="button" class="danger-quiet" onClick={() => setIsDeleting(true)}>
           Delete tenant…
@@ -60,12 +71,10 @@ function DeleteTenantDialog({ tenant, onClose }: { tenant: Tenant; onClose: () =
       onSubmit={remove}
     >
       <p>
-        This erases {count(tenant.files, 'file')}, the history, and the keys of{' '}
-        <strong>
-          <bdi>{tenant.id}</bdi>
-        </strong>
-        . It cannot be undone.
+        This erases {count(tenant.files, 'file')}, the history, and the keys of the tenant. It cannot be
+        undone.
       </p>
+      <Name text={tenant.id} copies="the ID" />
       <label>
         Type the id of the tenant to confirm
         <input autofocus value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />

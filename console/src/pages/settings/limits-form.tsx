@@ -7,6 +7,7 @@ import { changeSettings } from '../../api/tenants.ts';
 import type { Settings, Tenant } from '../../api/types.ts';
 import { formatBytes, formatNumber } from '../../text/format.ts';
 import { ErrorText, toast } from '../../ui/messages.tsx';
+import { useUnsaved } from '../../ui/unsaved.ts';
 import { useAction } from '../../ui/use-load.ts';
 
 type Field = keyof Settings;
@@ -22,6 +23,7 @@ export function LimitsForm({ tenant }: { tenant: Tenant }) {
   const action = useAction();
   const changes = changesOf(initial, fields);
   const isReady = Object.keys(changes).length > 0;
+  useUnsaved(isReady);
   const save = () =>
     action.run(async () => {
       await changeSettings(tenant.id, changes);

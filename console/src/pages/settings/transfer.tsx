@@ -2,51 +2,56 @@ import { useRef, useState } from 'preact/hooks';
 import { changed } from '../../api/changes.ts';
 import { canWrite } from '../../api/session.ts';
 import { exportArchive, type ImportProgress, importArchive } from '../../api/transfer.ts';
-import { count, formatBytes, formatNumber } from '../../text/format.ts';
+import { formatBytes } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
+import { amountOf, IMPORTING, importedText, type Progress, progressOf } from '../../ui/import-progress.ts';
 import { ErrorText, toast } from '../../ui/messages.tsx';
 import { save } from '../../ui/save.ts';
 import { useAction } from '../../ui/use-load.ts';
 import { WorkProgress } from '../../ui/work-progress.tsx';
 
-interface Progress {
-  what: string;
-  fraction: number | null;
-}
-
 /** Export and import of a whole memory, with their progress. */
 export function Transfer({ tenant }: { tenant: string }) {
-  const [progress, setProgress] = useState<Progress>({ what: '', fraction: null });
+  const [progress, setProgress] = useState<Progress>(IMPORTING);
+  const [withHistory, setWithHistory] = useState(false);
   const picker = useRef<HTMLInputElement>(null);
   const action = useAction();
   const download = () =>
     action.run(async (signal) => {
       setProgress({ what: 'Making the archive', fraction: null });
       const onProgress = (done: number, of: number) => setProgress(amountOf('Downloading', done, of));
-      const archive = await exportArchive(tenant, onProgress, signal);
+      const archive = await exportArchive(tenant, { history: withHistory }, onProgress, signal);
       save(archive, `${tenant}.tar`);
       toast(`Exported ${tenant}: ${formatBytes(archive.size)}.`);
     });
   const upload = (archive: Blob) =>
     action.run(async (signal) => {
-      setProgress(amountOf(UPLOADING, 0, archive.size));
-      const onProgress = (progress: ImportProgress) => setProgress(importProgress(progress));
-      const { files, bytes, masked } = await importArchive(tenant, archive, onProgress, signal);
+      setProgress(progressOf({ step: 'send', done: 0, of: archive.size }));
+      const onProgress = (step: ImportProgress) => setProgress(progressOf(step));
+      const imported = await importArchive(tenant, archive, onProgress, signal);
       changed();
-      const note = masked.length === 0 ? '' : ` Secrets were masked in ${count(masked.length, 'file')}.`;
-      toast(`Imported ${count(files, 'file')} (${formatBytes(bytes)}).${note}`);
+      toast(importedText('Imported', imported));
     });
   return (
     <>
       <h2>Export and import</h2>
       <p class="muted small">
         A tar archive of all files. An import adds all files of an archive, or none: it replaces nothing, and
-        is refused when a path is taken.
+        is refused when a path is taken. It takes the history along when the archive has one and the tenant is
+        empty.
       </p>
       <div class="buttons">
         <button type="button" disabled={action.isRunning} onClick={download}>
           <Icon name="download" /> Export
         </button>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={withHistory}
+            onChange={(event) => setWithHistory(event.currentTarget.checked)}
+          />
+          With the history
+        </label>
         {canWrite.value && (
           <button type="button" disabled={action.isRunning} onClick={() => picker.current?.click()}>
             <Icon name="upload" /> Import…
@@ -70,17 +75,4 @@ export function Transfer({ tenant }: { tenant: string }) {
       <ErrorText message={action.error} />
     </>
   );
-}
-
-const UPLOADING = 'Uploading and checking';
-
-function importProgress({ step, done, of }: ImportProgress): Progress {
-  if (step === 'send') return amountOf(UPLOADING, done, of);
-  return { what: `Writing ${formatNumber(done)} of ${count(of, 'file')}`, fraction: done / of };
-}
-
-function amountOf(doing: string, done: number, of: number): Progress {
-  // A proxy that compresses the archive does not tell its size.
-  if (of === 0) return { what: `${doing} ${formatBytes(done)}`, fraction: null };
-  return { what: `${doing} ${formatBytes(done)} of ${formatBytes(of)}`, fraction: done / of };
 }

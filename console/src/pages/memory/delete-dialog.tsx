@@ -1,0 +1,49 @@
+import { changed } from '../../api/changes.ts';
+import { replaceQuery } from '../../router.ts';
+import { count } from '../../text/format.ts';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { toast } from '../../ui/messages.tsx';
+import { Name } from '../../ui/name.tsx';
+import { useAction } from '../../ui/use-load.ts';
+import type { Size } from './tree.ts';
+import { undoOfDeletion } from './undo.ts';
+
+interface Props {
+  tenant: string;
+  path: string;
+  /** What is in a directory, if that is known; null for a file. */
+  below: Size | undefined | null;
+  remove: () => Promise<unknown>;
+  onClose: () => void;
+}
+
+/** Deletes a file, or a directory with everything below it, and offers to undo it. */
+export function DeleteDialog({ tenant, path, below, remove, onClose }: Props) {
+  const action = useAction();
+  const apply = () =>
+    action.run(async () => {
+      await remove();
+      const undo = await undoOfDeletion(tenant, path);
+      changed();
+      toast(`Deleted ${path}.`, undo);
+      replaceQuery({ path: null, line: null });
+      onClose();
+    });
+  const title = below === null ? 'Delete the file?' : 'Delete the folder?';
+  const files = below ? count(below.files, 'file') : 'everything in it';
+  return (
+    <FormDialog
+      {...{ title, action, onClose }}
+      verb="Delete"
+      isDangerous
+      doing={below === null ? 'Deleting' : `Deleting ${files}`}
+      onSubmit={apply}
+    >
+      <Name text={path} keepsEnd />
+      <p>
+        {below === null ? 'It stays' : `This deletes ${files}. They stay`} in the history, from which you can
+        restore {below === null ? 'it' : 'them'}.
+      </p>
+    </FormDialog>
+  );
+}

@@ -1,0 +1,108 @@
+import { useState } from 'preact/hooks';
+import { deleteDirectory } from '../../api/memory.ts';
+import { canWrite } from '../../api/session.ts';
+import { exportArchive } from '../../api/transfer.ts';
+import { hrefOf, pushQuery } from '../../router.ts';
+import { count, formatBytes } from '../../text/format.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { Empty, ErrorText } from '../../ui/messages.tsx';
+import { save } from '../../ui/save.ts';
+import { useAction } from '../../ui/use-load.ts';
+import { WorkProgress } from '../../ui/work-progress.tsx';
+import { RestoreDialog } from '../history/restore-dialog.tsx';
+import { DeleteDialog } from './delete-dialog.tsx';
+import { MoveDialog } from './move-dialog.tsx';
+import { NewFileDialog } from './new-file-dialog.tsx';
+import { PaneHead } from './pane-head.tsx';
+import { nameOf, ROOT, type Size } from './tree.ts';
+import { UploadButtons } from './upload.tsx';
+
+interface Props {
+  tenant: string;
+  path: string;
+  at: string | null;
+  /** Undefined until it is counted. */
+  size: Size | undefined;
+}
+
+type DialogName = 'new' | 'move' | 'delete' | 'restore';
+
+/** What can be done with a directory. What is in it, the tree shows. */
+export function DirectoryPane({ tenant, path, at, size }: Props) {
+  const [dialog, setDialog] = useState<DialogName | null>(null);
+  const download = useAction();
+  const onClose = () => setDialog(null);
+  const isPresent = at === null;
+  return (
+    <>
+      <PaneHead path={path} facts={size && `${count(size.files, 'file')} · ${formatBytes(size.bytes)}`}>
+        <div class="toolbar" role="toolbar" aria-label="Folder">
+          <a class="button" href={hrefOf(['tenants', tenant, 'history'], path === ROOT ? {} : { path })}>
+            <Icon name="clock" /> History
+          </a>
+          {isPresent && (
+            <button
+              type="button"
+              disabled={download.isRunning}
+              onClick={() =>
+                download.run(async (signal) => {
+                  const archive = await exportArchive(tenant, { path }, () => {}, signal);
+                  save(archive, `${path === ROOT ? tenant : nameOf(path)}.tar`);
+                })
+              }
+            >
+              <Icon name="download" /> Download
+            </button>
+          )}
+          {canWrite.value && isPresent && (
+            <button type="button" onClick={() => setDialog('new')}>
+              <Icon name="plus" /> New file here
+            </button>
+          )}
+          {canWrite.value && isPresent && path !== ROOT && (
+            <>
+              <button type="button" onClick={() => setDialog('move')}>
+                <Icon name="move" /> Move…
+              </button>
+              <button type="button" class="danger-quiet" onClick={() => setDialog('delete')}>
+                <Icon name="trash" /> Delete…
+              </button>
+            </>
+          )}
+          {canWrite.value && !isPresent && (
+            <button type="button" onClick={() => setDialog('restore')}>
+              <Icon name="restore" /> Restore…
+            </button>
+          )}
+        </div>
+      </PaneHead>
+      <div class="folder">
+        {download.isRunning && <WorkProgress what="Making the archive" fraction={null} />}
+        <ErrorText message={download.error} />
+        {canWrite.value && isPresent ? (
+          <UploadButtons {...{ tenant, path }} />
+        ) : (
+          <Empty title={isPresent ? 'A folder' : 'A folder as it was'} />
+        )}
+      </div>
+      {dialog === 'new' && (
+        <NewFileDialog
+          {...{ tenant, onClose }}
+          directory={path}
+          onCreated={(file) => pushQuery({ path: file })}
+        />
+      )}
+      {dialog === 'move' && <MoveDialog {...{ tenant, path, onClose }} />}
+      {dialog === 'delete' && (
+        <DeleteDialog
+          {...{ tenant, path, onClose }}
+          below={size}
+          remove={() => deleteDirectory(tenant, path)}
+        />
+      )}
+      {dialog === 'restore' && at !== null && (
+        <RestoreDialog {...{ tenant, onClose }} target={{ at, path }} what={`${path} as it was`} />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,56 @@
+import { useState } from 'preact/hooks';
+import { changed } from '../../api/changes.ts';
+import { move } from '../../api/memory.ts';
+import { replaceQuery, route } from '../../router.ts';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { toast } from '../../ui/messages.tsx';
+import { useAction } from '../../ui/use-load.ts';
+import { nameOf, ROOT } from './tree.ts';
+
+interface Props {
+  tenant: string;
+  path: string;
+  onClose: () => void;
+}
+
+/** Gives a file or a directory another path, and offers to move it back. */
+export function MoveDialog({ tenant, path, onClose }: Props) {
+  const [to, setTo] = useState(path);
+  const action = useAction();
+  const apply = () =>
+    action.run(async () => {
+      await moveTo(tenant, path, to);
+      toast(`Moved ${path} to ${to}.`, () => moveTo(tenant, to, path));
+      onClose();
+    });
+  return (
+    <FormDialog
+      title={`Move ${shortened(nameOf(path))}`}
+      verb="Move"
+      isWide
+      isReady={to !== path}
+      hasInput={to !== path}
+      {...{ action, onClose }}
+      onSubmit={apply}
+    >
+      <label>
+        New path
+        <input required autofocus value={to} onInput={(event) => setTo(event.currentTarget.value)} />
+        <span class="hint">
+          Below {ROOT}/. Folders that do not exist are made, and nothing is overwritten. The history moves
+          along.
+        </span>
+      </label>
+    </FormDialog>
+  );
+}
+
+async function moveTo(tenant: string, from: string, to: string): Promise<void> {
+  await move(tenant, from, to);
+  changed();
+  // What is shown moves along, also a file in a directory.
+  const shown = route.value.query.get('path');
+  if (shown === from || shown?.startsWith(`${from}/`)) replaceQuery({ path: to + shown.slice(from.length) });
+}
+
+const shortened = (name: string) => (name.length > 60 ? `${name.slice(0, 59)}…` : name);

@@ -1,0 +1,39 @@
+import type { ComponentChildren } from 'preact';
+import { pushQuery } from '../../router.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { Name } from '../../ui/name.tsx';
+import { shortPath } from './tree.ts';
+
+interface Props {
+  path: string;
+  /** What is known about it. */
+  facts: ComponentChildren;
+  children: ComponentChildren;
+}
+
+/** Characters that leave no room for the buttons beside them. */
+const LONG = 40;
+
+/** The name of a file or a directory, and what can be done with it. */
+export function PaneHead({ path, facts, children }: Props) {
+  const shown = shortPath(path);
+  return (
+    <div class="pane-head file-head">
+      <button
+        type="button"
+        class="icon-button only-narrow"
+        onClick={() => pushQuery({ path: null, line: null })}
+      >
+        <Icon name="back" />
+        <span class="visually-hidden">Back to the files</span>
+      </button>
+      <div class={shown.length > LONG ? 'file-title is-long' : 'file-title'}>
+        <h2>
+          <Name text={path} shown={shown} keepsEnd copies="the path" />
+        </h2>
+        {facts && <p class="muted small">{facts}</p>}
+      </div>
+      {children}
+    </div>
+  );
+}

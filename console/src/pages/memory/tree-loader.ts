@@ -1,0 +1,220 @@
+import { ApiError, isAborted } from '../../api/client.ts';
+import { listDirectory, readSizes } from '../../api/memory.ts';
+import { ancestorsOf, entryAt, type Part, parentOf, ROOT, type Size, type Tree, withPage } from './tree.ts';
+
+/** How many directories of a small memory are open at first. */
+const OPEN_AT_FIRST = 30;
+
+export interface LoadedTree {
+  /** Undefined before the first answer. */
+  tree: Tree | undefined;
+  error: unknown;
+  isLoading: boolean;
+  /** Of the whole memory at a time in the past, once it is counted. */
+  total: (Size & { redacted: number }) | undefined;
+}
+
+interface Request {
+  /** A moment; null is now. */
+  at: string | null;
+  /** Whether to open directories that nobody has closed. */
+  isSmall: boolean;
+  /** A path to open the directories above. */
+  reveal: string | null;
+}
+
+export const START: LoadedTree = { tree: undefined, error: undefined, isLoading: true, total: undefined };
+
+/** Loads the tree of a memory as far as a person has opened it, at one moment after the other. */
+export class TreeLoader {
+  state = START;
+  readonly #tenant: string;
+  readonly #onChange: (state: LoadedTree) => void;
+  /** What a person opened or closed, or is opened for them. */
+  readonly #isOpen = new Map<string, boolean>([[ROOT, true]]);
+  #request: Request = { at: null, isSmall: false, reveal: null };
+  /** Whether another tree is about to replace this one. */
+  #isReplacing = false;
+  #left = 0;
+  #revealed: string | null = null;
+  #controller = new AbortController();
+
+  /** @param onChange called with a new state after each change */
+  constructor(tenant: string, onChange: (state: LoadedTree) => void) {
+    this.#tenant = tenant;
+    this.#onChange = onChange;
+  }
+
+  isOpen = (path: string) => this.#isOpen.get(path) ?? false;
+
+  /**
+   * Loads the open directories at a moment. What was shown stays until all of them are there: rows do not
+   * move under the pointer, nor while the slider moves.
+   *
+   */
+  async load(request: Request): Promise<void> {
+    const { isSmall, reveal } = request;
+    this.#controller.abort();
+    this.#controller = new AbortController();
+    const { signal } = this.#controller;
+    this.#request = request;
+    this.#isReplacing = true;
+    this.#left = isSmall ? OPEN_AT_FIRST : 0;
+    const tree: Tree = { directories: new Map(), sizes: new Map() };
+    this.#set({ isLoading: true });
+    this.#revealed = reveal;
+    if (reveal !== null) this.#openAbove(reveal);
+    try {
+      await this.#loadShown(tree, signal);
+      this.#isReplacing = false;
+      this.#set({ tree, error: undefined, isLoading: false, total: undefined });
+      if (reveal !== null) await this.#loadAround(tree, reveal, signal);
+      await this.#countAll(tree, signal);
+    } catch (error) {
+      if (!isAborted(error)) this.#set({ tree: undefined, error, isLoading: false });
+    }
+  }
+
+  reload(): void {
+    void this.load(this.#request);
+  }
+
+  stop(): void {
+    this.#controller.abort();
+  }
+
+  toggle(path: string): void {
+    const isOpen = !this.isOpen(path);
+    this.#isOpen.set(path, isOpen);
+    this.#set({});
+    if (this.#isReplacing) this.reload();
+    else if (isOpen) this.#run((tree, signal) => this.#loadAndCount(tree, signal));
+  }
+
+  /** Shows a path that may not be loaded yet. */
+  reveal(path: string): void {
+    if (path === this.#revealed) return;
+    this.#revealed = path;
+    this.#openAbove(path);
+    this.#set({});
+    this.#run(async (tree, signal) => {
+      await this.#loadAndCount(tree, signal);
+      await this.#loadAround(tree, path, signal);
+    });
+  }
+
+  /** Loads the page after a part of a directory. */
+  more(directory: string, part: number): void {
+    this.#run(async (tree, signal) => {
+      const next = tree.directories.get(directory)?.[part]?.next;
+      if (!next) return;
+      const page = await listDirectory(this.#tenant, directory, this.#request.at, { after: next }, signal);
+      const parts = tree.directories.get(directory) ?? [];
+      // Unless a page came meanwhile.
+      if (parts[part]?.next === next) tree.directories.set(directory, withPage(parts, part, page));
+      this.#set({});
+    });
+  }
+
+  #run(work: (tree: Tree, signal: AbortSignal) => Promise<void>): void {
+    const { tree } = this.state;
+    if (tree === undefined) return;
+    const { signal } = this.#controller;
+    this.#set({ isLoading: true });
+    work(tree, signal).then(
+      () => this.#set({ isLoading: false }),
+      (error: unknown) => {
+        if (!isAborted(error)) this.#set({ error, isLoading: false });
+      },
+    );
+  }
+
+  #set(changes: Partial<LoadedTree>): void {
+    this.state = { ...this.state, ...changes };
+    this.#onChange(this.state);
+  }
+
+  #openAbove(path: string): void {
+    for (const directory of ancestorsOf(path)) this.#isOpen.set(directory, true);
+  }
+
+  async #loadAndCount(tree: Tree, signal: AbortSignal): Promise<void> {
+    const before = new Set(tree.directories.keys());
+    await this.#loadShown(tree, signal);
+    this.#set({});
+    for (const directory of tree.directories.keys()) {
+      if (!before.has(directory)) await this.#count(tree, directory, signal);
+    }
+  }
+
+  /** Loads the directories that are open, with all above them, and not loaded. */
+  async #loadShown(tree: Tree, signal: AbortSignal): Promise<void> {
+    const shown = [...this.#isOpen.keys()].filter(
+      (path) => [...ancestorsOf(path), path].every(this.isOpen) && !tree.directories.has(path),
+    );
+    await Promise.all(shown.map((path) => this.#loadDirectory(tree, path, signal)));
+  }
+
+  /** Loads the first page of a directory, and in a small memory those of the directories in it. */
+  async #loadDirectory(tree: Tree, directory: string, signal: AbortSignal): Promise<void> {
+    const page = await this.#firstPage(directory, signal);
+    if (page === undefined) return;
+    tree.directories.set(directory, [page]);
+    const opened: string[] = [];
+    for (const { kind, path } of page.entries) {
+      if (kind !== 'directory' || this.#left === 0 || this.#isOpen.has(path)) continue;
+      this.#isOpen.set(path, true);
+      this.#left--;
+      opened.push(path);
+    }
+    await Promise.all(opened.map((path) => this.#loadDirectory(tree, path, signal)));
+  }
+
+  /** Undefined when there is no such directory at the moment. */
+  async #firstPage(directory: string, signal: AbortSignal): Promise<Part | undefined> {
+    try {
+      return await listDirectory(this.#tenant, directory, this.#request.at, {}, signal);
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404 && directory !== ROOT) return undefined;
+      throw error;
+    }
+  }
+
+  /** Loads the part of a directory that begins with a file, if the file is not loaded. */
+  async #loadAround(tree: Tree, path: string, signal: AbortSignal): Promise<void> {
+    const directory = parentOf(path);
+    const parts = tree.directories.get(directory);
+    if (parts === undefined || parts.at(-1)?.next === null || entryAt(tree, path) !== undefined) return;
+    const part = await listDirectory(this.#tenant, directory, this.#request.at, { from: path }, signal);
+    // One part beside the first is enough, and keeps them in their order.
+    const [first] = parts;
+    if (first && part.entries[0]?.path === path) tree.directories.set(directory, [first, part]);
+    this.#set({});
+  }
+
+  async #countAll(tree: Tree, signal: AbortSignal): Promise<void> {
+    for (const directory of tree.directories.keys()) await this.#count(tree, directory, signal);
+  }
+
+  /** Counts what is below the directories in a directory. */
+  async #count(tree: Tree, directory: string, signal: AbortSignal): Promise<void> {
+    const hasDirectories = tree.directories.get(directory)?.[0]?.entries[0]?.kind === 'directory';
+    const isPastOfAll = directory === ROOT && this.#request.at !== null;
+    if (!hasDirectories && !isPastOfAll) return;
+    const sizes = new Map<string, Size>();
+    const total = { files: 0, bytes: 0, redacted: 0 };
+    for (let after: string | null = null, isDone = false; !isDone; isDone = after === null) {
+      const part = await readSizes(this.#tenant, directory, this.#request.at, after, signal);
+      for (const { path, files, size_bytes } of part.directories) {
+        const before = sizes.get(path) ?? { files: 0, bytes: 0 };
+        sizes.set(path, { files: before.files + files, bytes: before.bytes + size_bytes });
+      }
+      total.files += part.files;
+      total.bytes += part.size_bytes;
+      total.redacted += part.redacted ?? 0;
+      after = part.next;
+    }
+    for (const [path, size] of sizes) tree.sizes.set(path, size);
+    this.#set(isPastOfAll ? { total } : {});
+  }
+}

@@ -1,0 +1,57 @@
+import { useRef, useState } from 'preact/hooks';
+import { changed } from '../../api/changes.ts';
+import { importArchive } from '../../api/transfer.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { IMPORTING, importedText, type Progress, progressOf } from '../../ui/import-progress.ts';
+import { ErrorText, toast } from '../../ui/messages.tsx';
+import { useAction } from '../../ui/use-load.ts';
+import { WorkProgress } from '../../ui/work-progress.tsx';
+
+/** Puts files, or a folder with all that is in it, into a directory: all of it, or nothing. */
+export function UploadButtons({ tenant, path }: { tenant: string; path: string }) {
+  const [progress, setProgress] = useState<Progress>(IMPORTING);
+  const action = useAction();
+  const files = useRef<HTMLInputElement>(null);
+  const folder = useRef<HTMLInputElement>(null);
+  const upload = (chosen: File[]) =>
+    action.run(async (signal) => {
+      setProgress(IMPORTING);
+      // Loaded with the first upload.
+      const { archiveOf } = await import('../../api/archive.ts');
+      const archive = await archiveOf(path, chosen);
+      const onProgress = (step: Parameters<typeof progressOf>[0]) => setProgress(progressOf(step));
+      const imported = await importArchive(tenant, archive, onProgress, signal);
+      changed();
+      toast(importedText('Uploaded', imported));
+    });
+  const picker = {
+    type: 'file' as const,
+    multiple: true,
+    class: 'visually-hidden',
+    tabIndex: -1,
+    onChange: ({ currentTarget }: { currentTarget: HTMLInputElement }) => {
+      const chosen = [...(currentTarget.files ?? [])];
+      currentTarget.value = '';
+      if (chosen.length > 0) void upload(chosen);
+    },
+  };
+  return (
+    <>
+      <div class="buttons">
+        <button type="button" disabled={action.isRunning} onClick={() => files.current?.click()}>
+          <Icon name="upload" /> Upload files…
+        </button>
+        <button type="button" disabled={action.isRunning} onClick={() => folder.current?.click()}>
+          <Icon name="folder" /> Upload a folder…
+        </button>
+      </div>
+      <p class="muted small">
+        All files are added, or none: nothing is replaced. Move or delete what is in the way first.
+      </p>
+      <input ref={files} {...picker} aria-label="Files to upload" />
+      <input ref={folder} {...picker} {...{ webkitdirectory: true }} aria-label="Folder to upload" />
+      {action.isRunning && <WorkProgress {...progress} />}
+      <ErrorText message={action.error} />
+    </>
+  );
+}

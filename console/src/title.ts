@@ -1,0 +1,18 @@
+import type { Route } from './router.ts';
+
+const APP = 'Memory console';
+const TABS: Record<string, string> = { history: 'History', compare: 'Compare', settings: 'Settings' };
+
+/** The title of a page: what it shows, the most special first. Null is the sign-in. */
+export function titleOf(route: Route | null): string {
+  if (route === null) return `Sign in · ${APP}`;
+  const [section = 'tenants', tenant, tab = ''] = route.segments;
+  if (section === 'keys') return `Keys · ${APP}`;
+  if (section !== 'tenants') return `Not found · ${APP}`;
+  if (tenant === undefined) return `Tenants · ${APP}`;
+  const path = route.query.get('path');
+  const name = path === null ? undefined : path.slice(path.lastIndexOf('/') + 1);
+  return [name, TABS[tab] ?? (name === undefined ? 'Memory' : undefined), tenant, APP]
+    .filter(Boolean)
+    .join(' · ');
+}

@@ -1,0 +1,63 @@
+import { signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { Modal } from './modal.tsx';
+
+interface Question {
+  title: string;
+  text: ComponentChildren;
+  /** What the button says that goes ahead. */
+  verb: string;
+  /** What the other one says. */
+  otherwise?: string;
+  isDangerous?: boolean;
+}
+
+const asked = signal<{ question: Question; answer: Promise<boolean>; settle: (yes: boolean) => void } | null>(
+  null,
+);
+
+/** Asks a question in a dialog. While one is open, another one is not asked: its answer counts for both. */
+export function confirm(question: Question): Promise<boolean> {
+  if (asked.value !== null) return asked.value.answer;
+  let settle = (_yes: boolean) => {};
+  const answer = new Promise<boolean>((resolve) => {
+    settle = (yes) => {
+      asked.value = null;
+      resolve(yes);
+    };
+  });
+  asked.value = { question, answer, settle };
+  return answer;
+}
+
+/** Before something that was typed is lost. */
+export const confirmDiscard = () =>
+  confirm({
+    title: 'Discard your changes?',
+    text: 'They are not saved.',
+    verb: 'Discard',
+    otherwise: 'Keep editing',
+    isDangerous: true,
+  });
+
+/** Where `confirm` shows its question. */
+export function Questions() {
+  if (asked.value === null) return null;
+  const { question, settle } = asked.value;
+  const { title, text, verb, otherwise = 'Cancel', isDangerous = false } = question;
+  return (
+    <Modal title={title} onClose={() => settle(false)}>
+      <div class="dialog-body">
+        <p>{text}</p>
+      </div>
+      <footer>
+        <button type="button" autofocus onClick={() => settle(false)}>
+          {otherwise}
+        </button>
+        <button type="button" class={isDangerous ? 'danger' : 'primary'} onClick={() => settle(true)}>
+          {verb}
+        </button>
+      </footer>
+    </Modal>
+  );
+}

@@ -1,0 +1,152 @@
+import { z } from 'zod';
+import { listDirectory, type Place, type Position } from '../../files/directory.ts';
+import type { ChildRow } from '../../files/directory-queries.ts';
+import { sumSizes } from '../../files/directory-sizes.ts';
+import { History } from '../../history/history.ts';
+import { redactedAt } from '../../history/past.ts';
+import { ROOT } from '../../memory/path.ts';
+import { adminRoutes } from '../context.ts';
+import { readCursor, writeCursor } from '../cursor.ts';
+import {
+  count,
+  givenTime,
+  memoryPath,
+  next,
+  pageFields,
+  pathOrRoot,
+  tenantParams,
+  text,
+  time,
+} from '../fields.ts';
+import { entrySchema, incomplete, nothingThere } from '../file-schemas.ts';
+import { readTimes } from '../instants.ts';
+import { errorResponses, json, noSuchTenant } from '../responses.ts';
+
+const MAX_PATH = 5000;
+const position: z.ZodType<Position> = z.strictObject({
+  section: z.enum(['directories', 'files']),
+  from: text(MAX_PATH),
+});
+
+const listingSchema = z
+  .object({
+    path: z.string(),
+    at: time.nullable(),
+    entries: z.array(entrySchema),
+    next,
+  })
+  .meta({ id: 'DirectoryPage' });
+
+const counted = z.int().min(0);
+const sizesSchema = z
+  .object({
+    path: z.string(),
+    at: time.nullable(),
+    files: counted.meta({ description: 'Of this part, the files in the directory itself among them.' }),
+    size_bytes: counted,
+    directories: z
+      .array(z.object({ path: z.string(), files: counted, size_bytes: counted }))
+      .meta({ description: 'Of this part, for each directory that has any files in it.' }),
+    next,
+    redacted: counted.nullable().meta({
+      description:
+        'Of the past of the whole memory, with the first part: how many files are left out because they were redacted since.',
+    }),
+  })
+  .meta({ id: 'DirectorySizes' });
+
+/** One directory of a tenant's memory: fast, however much there is in the others. */
+export const directoryRoutes = adminRoutes((app, { database }) => {
+  const history = new History(database);
+  const placeOf = async (tenant: string, path: Place['path'], given: string | undefined): Promise<Place> => ({
+    ...{ tenant, path, at: (await readTimes(database, { at: given })).at },
+  });
+
+  app.get(
+    '/tenants/:tenant/directory',
+    {
+      schema: {
+        operationId: 'listDirectory',
+        summary: 'List what is in a directory, now or at a time, a page at a time',
+        description:
+          'The directories in it come first, then the files, each in the order of the paths by their bytes. A page looks at so many paths as `limit` says, so it may have fewer entries, or none, while `next` is not null.',
+        tags: ['memory'],
+        params: tenantParams,
+        querystring: z.strictObject({
+          path: pathOrRoot,
+          at: givenTime.optional(),
+          from: memoryPath.optional().meta({
+            description: 'Begin with the files, at this path. By default with the directories.',
+          }),
+          ...pageFields(1000, 500),
+          // A cursor holds a path.
+          after: text(2 * MAX_PATH)
+            .optional()
+            .meta({ description: 'The `next` of the page before.' }),
+        }),
+        response: {
+          200: json('A page.', listingSchema),
+          ...errorResponses('reads', [noSuchTenant, nothingThere, incomplete]),
+        },
+      },
+    },
+    async ({ params: { tenant }, query: { path, at, from, limit, after } }) => {
+      const place = await placeOf(tenant, path, at);
+      const start = from === undefined ? null : { section: 'files' as const, from };
+      const begin = readCursor(position, after) ?? start;
+      const page = await listDirectory(database, place, begin, limit);
+      return {
+        ...{ path, at: place.at ?? null, entries: page.entries.map(entryRecord) },
+        next: writeCursor(page.next),
+      };
+    },
+  );
+
+  app.get(
+    '/tenants/:tenant/directory/sizes',
+    {
+      schema: {
+        operationId: 'sumSizes',
+        summary: 'Count the files below a directory, now or at a time, and those below each directory in it',
+        description: 'A part of the files at a time, so that no request takes long: add the parts up.',
+        tags: ['memory'],
+        params: tenantParams,
+        querystring: z.strictObject({
+          path: pathOrRoot,
+          at: givenTime.optional(),
+          limit: count(1, 20_000).default(20_000).meta({
+            description: 'How many files, directories, and versions of them a part looks at.',
+          }),
+          after: text(2 * MAX_PATH)
+            .optional()
+            .meta({ description: 'The `next` of the part before.' }),
+        }),
+        response: {
+          200: json('A part.', sizesSchema),
+          ...errorResponses('reads', [noSuchTenant, nothingThere, incomplete]),
+        },
+      },
+    },
+    async ({ params: { tenant }, query: { path, at, limit, after } }) => {
+      const place = await placeOf(tenant, path, at);
+      const begin = readCursor(text(MAX_PATH), after);
+      const sizes = await sumSizes(database, place, { after: begin, rows: limit });
+      const isFirstOfPast = place.at !== undefined && path === ROOT && begin === null;
+      return {
+        ...{ path, at: place.at ?? null, files: sizes.files, size_bytes: sizes.bytes },
+        directories: sizes.directories.map((each) => ({
+          ...{ path: each.path, files: each.files, size_bytes: each.bytes },
+        })),
+        next: writeCursor(sizes.next),
+        redacted: isFirstOfPast ? (await redactedAt(history, tenant, place.at ?? '')).length : null,
+      };
+    },
+  );
+});
+
+function entryRecord({ path, kind, bytes, modified, versionId, memoryId }: ChildRow) {
+  return {
+    ...{ path, kind: kind === 'dir' ? 'directory' : kind, size_bytes: bytes, modified_at: modified },
+    ...{ version: versionId, memory_id: memoryId },
+  };
+}

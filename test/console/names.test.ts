@@ -1,0 +1,86 @@
+/** @module-tag long */
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { Tenants } from '../../src/tenants/tenants.ts';
+import { createAgent } from '../support/console.ts';
+import { describeConsole } from '../support/console-suite.ts';
+import { freshTenant } from '../support/service.ts';
+
+const LABEL = `the nightly summarizer of ${'all '.repeat(40)}`.slice(0, 150).replace(/ $/, '!');
+const NAME = `${'f'.repeat(211)}.md`;
+/** 1,024 bytes. */
+const LONG_PATH = `/memories/${['a', 'b', 'c', 'd'].map((letter) => letter.repeat(199)).join('/')}/${NAME}`;
+const WIDTHS = [1440, 1280, 400, 390];
+
+/** What reaches beyond the right edge of the window. In text, because it runs in the page. */
+const overflowing = (page: Page) =>
+  page.evaluate<string[]>(`(() => {
+    const width = document.documentElement.clientWidth;
+    const wide = [...document.querySelectorAll('table, .table-scroll, h1, h2, .topbar, .toast, dialog')]
+      .filter((element) => element.getBoundingClientRect().right > width + 1)
+      .map((element) => element.className || element.tagName);
+    return document.documentElement.scrollWidth > width ? ['the page', ...wide] : wide;
+  })()`);
+
+describeConsole('long names in the console', (fixture) => {
+  async function longTenant(): Promise<string> {
+    const { service } = fixture();
+    const tenant = freshTenant().padEnd(128, 'x');
+    await new Tenants(service.database).create(tenant);
+    const agent = await createAgent(service.app, service.database, tenant, LABEL);
+    await agent({ command: 'create', path: LONG_PATH, file_text: 'x\n' });
+    return tenant;
+  }
+
+  it.each(WIDTHS)('no page is wider than a window of %i pixels', async (width) => {
+    expect(Buffer.byteLength(LONG_PATH)).toBe(1024);
+    const tenant = await longTenant();
+    const page = await fixture().openSignedIn('', { label: LABEL });
+    await page.setViewportSize({ width, height: 800 });
+    const places: [place: string, isThere: () => Promise<unknown>][] = [
+      [`?search=${tenant}`, () => page.getByRole('link', { name: tenant }).waitFor()],
+      ['keys', () => page.getByRole('rowheader', { name: LABEL }).first().waitFor()],
+      [`tenants/${tenant}?path=${LONG_PATH}`, () => page.getByRole('heading', { name: NAME }).waitFor()],
+      [`tenants/${tenant}/settings`, () => page.getByRole('rowheader', { name: LABEL }).waitFor()],
+    ];
+    for (const [place, isThere] of places) {
+      await page.goto(`${fixture().url}/#/${place}`);
+      await isThere();
+      expect([place, await overflowing(page)]).toStrictEqual([place, []]);
+    }
+    await page.getByRole('button', { name: 'Delete tenant…' }).click();
+    expect(await overflowing(page)).toStrictEqual([]);
+  });
+
+  it('shows the whole of a cut name on hover, and copies it', async () => {
+    const tenant = await longTenant();
+    const page = await fixture().openSignedIn(`#/tenants/${tenant}?path=${LONG_PATH}`);
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    const copied = () => page.evaluate<string>('navigator.clipboard.readText()');
+    const heading = page.getByRole('heading', { level: 2 });
+    expect(await heading.locator('.name-text').getAttribute('title')).toBe(LONG_PATH);
+    await page.getByRole('button', { name: 'Copy the path' }).click();
+    expect(await copied()).toBe(LONG_PATH);
+    expect(await page.getByRole('heading', { level: 1 }).locator('.name-text').getAttribute('title')).toBe(
+      tenant,
+    );
+    await page.getByRole('button', { name: 'Copy the ID of the tenant' }).click();
+    expect(await copied()).toBe(tenant);
+    expect(await page.getByRole('treeitem', { name: NAME }).getAttribute('title')).toBe(LONG_PATH);
+  });
+
+  it('shows each key as a card on a narrow screen, with what its values mean', async () => {
+    const tenant = await longTenant();
+    const page = await fixture().openSignedIn(`#/tenants/${tenant}/settings`);
+    await page.setViewportSize({ width: 400, height: 800 });
+    const cell = page.getByRole('cell', { name: 'read, write' });
+    await cell.waitFor();
+    expect(await cell.getAttribute('data-title')).toBe('Access');
+    expect(await page.getByRole('columnheader', { name: 'Access' }).isVisible()).toBe(false);
+    await page.getByRole('button', { name: /^Revoke/ }).waitFor();
+    await page.goto(`${fixture().url}/#/keys`);
+    const link = page.getByRole('link', { name: tenant });
+    await link.waitFor();
+    expect((await link.boundingBox())?.width).toBeGreaterThan(200);
+  });
+});

@@ -1,0 +1,183 @@
+/** @module-tag long */
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { describeConsole, signIn } from '../support/console-suite.ts';
+
+const lines = (page: Page) => page.locator('.lines .line-text').allTextContents();
+const question = (page: Page) => page.getByRole('dialog', { name: 'Discard your changes?' });
+const editor = (page: Page) => page.getByLabel('Content of the file');
+
+describeConsole('work in the console is protected', (fixture) => {
+  async function startEdit(tenant: string): Promise<Page> {
+    const page = await fixture().openSignedIn(`#/tenants/${tenant}`);
+    await page.getByRole('treeitem', { name: 'style.md' }).click();
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await editor(page).fill('not saved\n');
+    await page.getByText('Unsaved changes').waitFor();
+    return page;
+  }
+
+  it('asks before an unsaved edit is lost, however the page is left', async () => {
+    const tenant = await fixture().poisonedTenant();
+    const page = await startEdit(tenant);
+    const ways: [string, () => Promise<unknown>][] = [
+      ['another file', () => page.getByRole('treeitem', { name: 'refunds.md' }).click()],
+      ['a tab', () => page.getByRole('link', { name: 'History', exact: true }).click()],
+      ['the tenants', () => page.getByRole('link', { name: 'Tenants' }).first().click()],
+      ['Back', () => page.evaluate('history.back()')],
+      ['a moment', () => page.getByRole('slider', { name: 'Moment' }).press('Home')],
+      ['Cancel', () => page.getByRole('button', { name: 'Cancel' }).click()],
+      ['Sign out', () => page.getByRole('button', { name: 'Sign out' }).click()],
+    ];
+    for (const [way, leave] of ways) {
+      await leave();
+      await question(page).waitFor();
+      await question(page).getByRole('button', { name: 'Keep editing' }).click();
+      expect([way, await editor(page).inputValue()]).toStrictEqual([way, 'not saved\n']);
+      expect(page.url()).toContain('path=%2Fmemories%2Fstyle.md');
+    }
+    // A reload is asked about by the browser.
+    const asked = page.waitForEvent('dialog').then(async (dialog) => {
+      await dialog.dismiss();
+      return dialog.type();
+    });
+    await page.reload({ timeout: 2000 }).catch(() => {});
+    expect(await asked).toBe('beforeunload');
+    expect(await editor(page).inputValue()).toBe('not saved\n');
+
+    await page.evaluate('history.back()');
+    await question(page).getByRole('button', { name: 'Discard' }).click();
+    await page.getByText('Select a file').waitFor();
+    // Nothing is left to ask about.
+    await page.getByRole('treeitem', { name: 'style.md' }).click();
+    await expect.poll(() => lines(page)).toContain('# Tone');
+  });
+
+  it('keeps an unsaved edit when the session ends', async () => {
+    const tenant = await fixture().poisonedTenant();
+    const page = await fixture().open(
+      await fixture().newContext(),
+      `#/tenants/${tenant}?path=/memories/style.md`,
+    );
+    const { id, key } = await fixture().createKey();
+    await signIn(page, key);
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await editor(page).fill('not saved\n');
+    await fixture().service.query('UPDATE api_keys SET revoked_at = now() WHERE id = $1', [id]);
+    // The service caches the key for a second.
+    const session = () =>
+      fetch(`${fixture().url}/v1/session`, { headers: { authorization: `Bearer ${key}` } });
+    await expect.poll(async () => (await session()).status).toBe(401);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await signIn(page, (await fixture().createKey()).key);
+    await expect.poll(() => editor(page).inputValue()).toBe('not saved\n');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(() => lines(page)).toStrictEqual(['not saved']);
+  });
+
+  it('asks before a form in a dialog is lost', async () => {
+    const page = await fixture().openSignedIn(`#/tenants/${await fixture().poisonedTenant()}`);
+    await page.getByRole('button', { name: 'New file' }).click();
+    await page.getByLabel('Content', { exact: true }).fill('typed');
+    await page.keyboard.press('Escape');
+    await question(page).getByRole('button', { name: 'Keep editing' }).click();
+    expect(await page.getByLabel('Content', { exact: true }).inputValue()).toBe('typed');
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await question(page).getByRole('button', { name: 'Discard' }).click();
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
+  });
+
+  it('goes back from a file to the files to the tenants', async () => {
+    const tenant = await fixture().poisonedTenant();
+    const page = await fixture().openSignedIn('');
+    await page.getByLabel('Search tenants').fill(tenant);
+    await page.getByRole('link', { name: tenant }).click();
+    await page.getByRole('treeitem', { name: 'style.md' }).click();
+    await page.getByRole('heading', { name: 'style.md' }).waitFor();
+    await page.getByRole('treeitem', { name: 'refunds.md' }).click();
+    await page.getByRole('heading', { name: 'refunds.md' }).waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { name: 'style.md' }).waitFor();
+    await page.goBack();
+    await page.getByText('Select a file').waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Tenants' }).waitFor();
+    await page.goForward();
+    await page.getByText('Select a file').waitFor();
+  });
+
+  it('says what is wrong with the moment of an address, and leads to now', async () => {
+    const tenant = await fixture().poisonedTenant();
+    const page = await fixture().openSignedIn(`#/tenants/${tenant}?path=/memories/style.md&at=yesterday`);
+    await page.getByText('The address names no valid moment').waitFor();
+    await page.getByRole('button', { name: 'Show the memory as it is now' }).click();
+    await expect.poll(() => lines(page)).toContain('# Tone');
+  });
+
+  it('does not lose a new key that was not copied', async () => {
+    const page = await fixture().openSignedIn(`#/tenants/${await fixture().poisonedTenant()}/settings`);
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    const create = async () => {
+      await page.getByRole('button', { name: 'New key' }).click();
+      await page.getByRole('dialog').getByLabel('Label').fill('bot');
+      await page.getByRole('button', { name: 'Create' }).click();
+      return page.getByRole('textbox', { name: 'The key' }).inputValue();
+    };
+    const secret = await create();
+    for (let i = 0; i < 3; i++) await page.keyboard.press('Escape');
+    await page.getByText('You have not copied the key.').waitFor();
+    expect(await page.getByRole('textbox', { name: 'The key' }).inputValue()).toBe(secret);
+    await page.getByRole('button', { name: 'Copy the key' }).click();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(secret);
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
+  });
+
+  it('asks before it suspends a tenant', async () => {
+    const tenant = await fixture().poisonedTenant();
+    const page = await fixture().openSignedIn(`#/tenants/${tenant}/settings`);
+    const dialog = page.getByRole('dialog', { name: 'Suspend the tenant?' });
+    await page.getByRole('button', { name: 'Suspend…' }).click();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByText('active', { exact: true }).first().waitFor();
+    await page.getByRole('button', { name: 'Suspend…' }).click();
+    await dialog.getByRole('button', { name: 'Suspend' }).click();
+    await page.getByText('suspended', { exact: true }).waitFor();
+  });
+
+  it('offers to undo the deletion of a file and of a folder', async () => {
+    const page = await fixture().openSignedIn(
+      `#/tenants/${await fixture().poisonedTenant()}?path=/memories/style.md`,
+    );
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await expect.poll(() => page.getByRole('treeitem', { name: 'style.md' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('treeitem', { name: 'style.md' }).click();
+    await expect.poll(() => lines(page)).toContain('# Tone');
+
+    await page.getByRole('treeitem', { name: 'customers' }).locator('.tree-open').click();
+    await page.getByRole('button', { name: 'Delete…' }).click();
+    await page.getByRole('dialog').getByText('This deletes 3 files.').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await expect.poll(() => page.getByRole('treeitem', { name: 'lee.md' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('treeitem', { name: 'lee.md' }).click();
+    await expect.poll(() => lines(page)).toContain('- Got a refund of 900 EUR');
+  });
+
+  it('offers to undo a move', async () => {
+    const page = await fixture().openSignedIn(
+      `#/tenants/${await fixture().poisonedTenant()}?path=/memories/style.md`,
+    );
+    await page.getByRole('button', { name: 'Move…' }).click();
+    await page.getByLabel('New path').fill('/memories/guides/tone.md');
+    await page.getByRole('button', { name: 'Move', exact: true }).click();
+    await page.getByRole('heading', { name: 'guides/tone.md' }).waitFor();
+    await page.getByRole('treeitem', { name: 'tone.md' }).waitFor();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('heading', { name: 'style.md' }).waitFor();
+    await page.getByRole('treeitem', { name: 'style.md' }).waitFor();
+    await expect.poll(() => lines(page)).toContain('# Tone');
+  });
+});
