@@ -1,6 +1,6 @@
 import { AFTER, COVERS } from '../history/version.ts';
 import { defineQuery } from '../postgres/query.ts';
-import { time } from '../postgres/time.ts';
+import { time } from '../postgres/time-column.ts';
 
 /*
  * What is in the directory $2, without what is below that: each statement walks from one path to the next along an index, and jumps over

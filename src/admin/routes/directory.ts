@@ -19,8 +19,8 @@ import {
   time,
 } from '../fields.ts';
 import { entrySchema, incomplete, nothingThere } from '../file-schemas.ts';
-import { readTimes } from '../instants.ts';
 import { errorResponses, json, noSuchTenant } from '../responses.ts';
+import { readTimes } from '../time-parameters.ts';
 
 const MAX_PATH = 5000;
 const position: z.ZodType<Position> = z.strictObject({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { spoolArchive } from '../../archive/export.ts';
-import { findPathsQuery } from '../../archive/queries.ts';
+import { findPathsQuery } from '../../archive/import-transaction.ts';
 import { Transfer } from '../../archive/transfer.ts';
 import { ServiceError } from '../../errors.ts';
 import { type MemoryPath, ROOT } from '../../memory/path.ts';
