@@ -57,7 +57,7 @@ function shareErrors(operations: Operation[]): Record<string, Response> {
   for (const group of groups.sort((a, b) => a[0].codes.length - b[0].codes.length)) {
     const [{ status, response, type, media, codes }] = group;
     if (group.length === 1) continue;
-    const name = nameOf(codes, TITLES[Number(status)] ?? status, namedCodes);
+    const name = nameOf(codes, `${kindOf(media)}${TITLES[Number(status)] ?? status}`, namedCodes);
     namedCodes.set(name, codes);
     const lines = [...new Set(group.flatMap((each) => each.lines))];
     const examples = group.flatMap((each) => Object.values(each.media.examples ?? {}) as Example[]);
@@ -69,6 +69,11 @@ function shareErrors(operations: Operation[]): Record<string, Response> {
     for (const { responses } of group) responses[status] = { $ref: `#/components/responses/${name}` };
   }
   return shared;
+}
+
+/** Nothing for a problem, and `MemoryStore` for a `MemoryStoreError`: an API whose errors differ has its own names. */
+function kindOf({ schema = {} }: OpenAPIV3_1.MediaTypeObject): string {
+  return '$ref' in schema ? schema.$ref.replace(/^.*\//, '').replace(/(Problem|Error)$/, '') : '';
 }
 
 /** The name of the only error, or of the status, or of that and the first error that makes the difference. */

@@ -69,6 +69,19 @@ it('names a response by its only error or its status, and then by what makes the
   ]);
 });
 
+it('names the errors of another API apart', () => {
+  const error = (name: string) => {
+    const schema = { $ref: `#/components/schemas/${name}` };
+    return { description: description(['a', 'b']), content: { [name]: { schema } } };
+  };
+  const problems = { responses: { 503: error('Problem') } };
+  const errors = { responses: { 503: error('StoreError') } };
+  const operations = [problems, problems, errors, errors].map((each) => structuredClone(each));
+  expect(Object.keys(share(...operations).responses ?? {})).toStrictEqual([
+    ...['ServiceUnavailable', 'StoreServiceUnavailable'],
+  ]);
+});
+
 it('shares a parameter, and of different ones with a name the most frequent', () => {
   const { parameters, operations } = share(
     { parameters: [parameter('at[gte]', 9), parameter('limit', 1)] },
