@@ -2,7 +2,17 @@
 
 import type { Difference, Imported, Key, OwnSettings, Restored, Reverted, Session } from './schema.ts';
 
-export type { Activity, Entry, FileChange, Key, SearchMatch, Tenant, TreePage, Usage, Version } from './schema.ts';
+export type {
+  Activity,
+  Entry,
+  FileChange,
+  Key,
+  SearchMatch,
+  Tenant,
+  TreePage,
+  Usage,
+  Version,
+} from './schema.ts';
 export type SessionInfo = Session;
 export type Settings = OwnSettings;
 export type KeyKind = Key['kind'];

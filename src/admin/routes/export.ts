@@ -20,13 +20,13 @@ export const exportRoutes = adminRoutes((app, { config, database }) => {
       exposeHeadRoute: false,
       schema: {
         operationId: 'exportMemory',
-        summary: 'Download a whole memory, as it is at one moment',
+        summary: 'Download a whole memory as of one moment',
         description:
-          'A tar archive with a folder `memories/`. It is made before its first byte is sent, so an answer of 200 with all of its `Content-Length` is a whole archive. It holds what agents wrote, under the names they chose: a `.git` among them can name commands that `git` runs in the unpacked folder.',
+          'A tar archive with a folder `memories/`. It is complete before the first byte is sent, so a 200 response with its full `Content-Length` is a complete archive. It contains what agents wrote, under the names they chose: a `.git` directory can name commands that `git` runs in the unpacked folder.',
         tags: ['memory'],
         params: tenantParams,
         querystring: z.strictObject({
-          history: flag.default(false).meta({ description: 'Whether to take the history along.' }),
+          history: flag.default(false).meta({ description: 'Whether to include the history.' }),
         }),
         response: {
           200: {
