@@ -3,7 +3,7 @@ import { ConcurrencyLimiter } from '../util/concurrency-limiter.ts';
 
 /** So that the agents keep half of the cores, of which this process and its database may share the same ones. */
 const AT_ONCE = Math.max(1, Math.floor(availableParallelism() / 2));
-/** Above the requests that `transfers` has in flight. */
+/** More than `concurrencyLimit` lets in. */
 const MAX_WAITING = 100;
 const MAX_WAIT_MS = 60 * 60 * 1000;
 

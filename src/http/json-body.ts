@@ -36,8 +36,6 @@ export const jsonBody = fp(
         parseJson(request, text, done);
       };
       if (body.length <= LARGE_BODY_BYTES) return parse();
-      // The body has arrived, so waiting for its turn does not make it slow.
-      request.inFlight?.endTimeLimit();
       largeBodies.add(parse);
     });
   },
