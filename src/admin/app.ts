@@ -88,6 +88,7 @@ export async function buildAdminApp(options: {
   await app.register(connections);
   await app.register(hostCheck, {
     config: { AUTH: config.AUTH, HOST: config.ADMIN_HOST, ALLOW_UNAUTHENTICATED: false },
+    onlyOwnPages: true,
   });
   await app.register(notFound);
   await app.register(jsonBody);
