@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { BATCH, type ImportSource } from '../../src/archive/import-into.ts';
+import type { ImportSource } from '../../src/archive/import-into.ts';
+import { BATCH } from '../../src/archive/queries.ts';
 import { Transfer } from '../../src/archive/transfer.ts';
 import { loadConfig } from '../../src/config.ts';
 import { History } from '../../src/history/history.ts';
 import { restoreAt } from '../../src/history/restore.ts';
 import { type MemoryPath, ROOT } from '../../src/memory/path.ts';
 import { splice } from '../../src/memory/text.ts';
+import { openDatabase } from '../../src/open-database.ts';
 import { databaseTime } from '../../src/postgres/clock.ts';
-import { type Database, openDatabase } from '../../src/postgres/database.ts';
+import type { Database } from '../../src/postgres/database.ts';
 import { migrate } from '../../src/postgres/migrate.ts';
 import { PostgresMemory } from '../../src/store/memory-store.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';

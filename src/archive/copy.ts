@@ -22,8 +22,7 @@ import {
   readHistoryStateQuery,
   setHistoryStateQuery,
 } from './copy-queries.ts';
-import { BATCH } from './import-into.ts';
-import { reserveQuery } from './queries.ts';
+import { BATCH, reserveQuery } from './queries.ts';
 
 export type Copied =
   | { kind: 'copied'; files: number; bytes: number; keys: number }

@@ -13,7 +13,7 @@ import {
   exportVersionsQuery,
   readManifestQuery,
 } from './history-queries.ts';
-import { BATCH } from './import-into.ts';
+import { BATCH } from './queries.ts';
 
 const PAGE = { items: PAGE_ROWS, weight: PAGE_BYTES, weightOf: (line: string) => Buffer.byteLength(line) };
 

@@ -18,7 +18,7 @@ import {
   readPastContentsQuery,
   replaceContentQuery,
 } from './history-queries.ts';
-import { BATCH } from './import-into.ts';
+import { BATCH } from './queries.ts';
 
 /** A history that is to be imported; each of its rows is known to be valid in itself. */
 export interface HistorySource {

@@ -2,7 +2,7 @@ import { COLUMNS, type VersionRow } from '../history/version.ts';
 import { defineQuery } from '../postgres/query.ts';
 import { time } from '../postgres/time.ts';
 import { COUNTED_HISTORY } from './copy-queries.ts';
-import type { Manifest } from './history-format.ts';
+import type { KeptContent, Manifest } from './history-format.ts';
 
 /** What an archive says about a whole history. */
 export const readManifestQuery = defineQuery<{ tenant: string }, Omit<Manifest, 'format'>>(
@@ -15,13 +15,6 @@ SELECT ${time('created_at')} AS created_at, ${time('history_since')} AS complete
 FROM tenants WHERE id = $1
 `,
 );
-
-/** What the table keeps of a version's content: src/postgres/schema.ts. */
-export interface KeptContent {
-  spliceStart: number | null;
-  spliceLength: number | null;
-  keptContent: string | null;
-}
 
 /** A page of the versions of live files, in the order of their paths. Their contents are the files of the archive. */
 export const exportHeadsQuery = defineQuery<{ tenant: string; after: string; limit: number }, VersionRow>(

@@ -9,10 +9,7 @@ import { beginChangeQuery } from '../tenants/queries.ts';
 import { refuseArchived } from '../tenants/stores.ts';
 import { type HistorySource, importHistory } from './history-import.ts';
 import { isUntouchedQuery } from './history-queries.ts';
-import { findPathsQuery, importDirectoriesQuery, importFilesQuery, reserveQuery } from './queries.ts';
-
-/** Maximum size of a batch or page. A single file may have more bytes. */
-export const BATCH = { rows: 500, bytes: 4 * 1024 * 1024 } as const;
+import { BATCH, findPathsQuery, importDirectoriesQuery, importFilesQuery, reserveQuery } from './queries.ts';
 
 export interface ImportedFile {
   path: MemoryPath;

@@ -1,6 +1,9 @@
 import type { OverQuota, Quotas } from '../memory/store.ts';
 import { defineQuery } from '../postgres/query.ts';
 
+/** Maximum size of a batch or page. A single file may have more bytes. */
+export const BATCH = { rows: 500, bytes: 4 * 1024 * 1024 } as const;
+
 // As a number, because the drivers parse timestamps differently.
 const SECONDS = 'extract(epoch FROM updated_at)::float8 AS modified';
 

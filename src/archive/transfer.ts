@@ -7,8 +7,9 @@ import type { QueryExecutor } from '../postgres/query.ts';
 import { findTenantQuery } from '../tenants/queries.ts';
 import { readPages } from '../util/pages.ts';
 import { type ExportedHistory, exportHistory } from './history-export.ts';
-import { BATCH, type ImportContext, type Imported, type ImportSource, importInto } from './import-into.ts';
+import { type ImportContext, type Imported, type ImportSource, importInto } from './import-into.ts';
 import {
+  BATCH,
   type ExportedDirectoryRow,
   type ExportedFileRow,
   exportDirectoriesQuery,

@@ -2,7 +2,7 @@ import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ServiceError } from '../../errors.ts';
-import { BATCH } from '../import-into.ts';
+import { BATCH } from '../queries.ts';
 
 /**
  * Keeps the checked contents of an import in a temporary file until the whole source is checked. So the database does not wait for a
