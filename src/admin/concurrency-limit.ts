@@ -1,6 +1,6 @@
 import fp from 'fastify-plugin';
 import { ServiceError } from '../errors.ts';
-import { ConcurrencyLimiter } from '../util/concurrency-limiter.ts';
+import { RequestLimiter } from '../request-limiter.ts';
 import { administratorOf } from './authentication.ts';
 
 /** So that administration leaves database connections to the agents. */
@@ -11,9 +11,9 @@ const MAX_WAITING = 200;
 /** Bounds the requests in flight, with their bodies and responses. */
 export const concurrencyLimit = fp<{ maxWaitMs: number }>(
   async (app, { maxWaitMs }) => {
-    const inFlight = new ConcurrencyLimiter({
+    const inFlight = new RequestLimiter({
       total: MAX_IN_FLIGHT,
-      perTenant: MAX_IN_FLIGHT_OF_ONE,
+      perKey: MAX_IN_FLIGHT_OF_ONE,
       maxWaiting: MAX_WAITING,
       maxWaitMs,
     });

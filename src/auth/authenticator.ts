@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts';
 import type { Database } from '../postgres/database.ts';
-import { createLookupLimiter } from '../util/concurrency-limiter.ts';
+import { createLookupLimiter } from '../request-limiter.ts';
 import {
   type AdminAuthenticator,
   adminKeyAuthentication,

@@ -2,7 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Config } from '../config.ts';
 import { ServiceError } from '../errors.ts';
-import { ConcurrencyLimiter, type Slot } from '../util/concurrency-limiter.ts';
+import { RequestLimiter } from '../request-limiter.ts';
+import type { Slot } from '../util/concurrency-limiter.ts';
 import { Deadlines } from '../util/deadlines.ts';
 
 /** How many requests wait for a slot, or for room for their bodies. What waits is bounded by its bytes too. */
@@ -29,8 +30,8 @@ declare module 'fastify' {
 
 /** The service's capacity: requests that are worked on, and bytes of bodies and answers. */
 export class Capacity {
-  readonly requests: ConcurrencyLimiter;
-  readonly bytes: ConcurrencyLimiter;
+  readonly requests: RequestLimiter;
+  readonly bytes: RequestLimiter;
   readonly deadlines = new Deadlines();
   /** How large a tenant's answers have been of late, in bytes: large ones keep the event loop from other tenants. */
   readonly #answerSizes = new LRUCache<string, number>({ max: REMEMBERED_TENANTS });
@@ -44,14 +45,14 @@ export class Capacity {
   ) {
     this.#unitsBeforeFirstAnswer = Math.floor(config.MAX_IN_FLIGHT_PER_TENANT / MAX_BEFORE_FIRST_ANSWER);
     const waiting = { maxWaiting: MAX_WAITING, maxWaitMs: config.MAX_QUEUE_MS };
-    this.requests = new ConcurrencyLimiter({
+    this.requests = new RequestLimiter({
       total: config.MAX_IN_FLIGHT,
-      perTenant: config.MAX_IN_FLIGHT_PER_TENANT,
+      perKey: config.MAX_IN_FLIGHT_PER_TENANT,
       ...waiting,
     });
-    this.bytes = new ConcurrencyLimiter({
+    this.bytes = new RequestLimiter({
       total: config.MAX_IN_FLIGHT_BYTES,
-      perTenant: Math.ceil(config.MAX_IN_FLIGHT_BYTES * TENANT_SHARE_OF_BYTES),
+      perKey: Math.ceil(config.MAX_IN_FLIGHT_BYTES * TENANT_SHARE_OF_BYTES),
       ...waiting,
     });
   }
@@ -97,7 +98,7 @@ export class InFlightRequest {
   /** Counts the answer, which is in memory and about to be sent. */
   answer(bytes: number): void {
     this.bytes.add(bytes);
-    this.#capacity.noteAnswer(this.bytes.tenant, bytes);
+    this.#capacity.noteAnswer(this.bytes.key, bytes);
     this.#isAnswered = true;
     this.#releaseIfDone();
   }
@@ -107,7 +108,7 @@ export class InFlightRequest {
    * slot while a body trickles in.
    */
   takeSlot(): Promise<void> | undefined {
-    const { tenant, units } = this.bytes;
+    const { key: tenant, units } = this.bytes;
     return this.#request.acquire(this.#capacity.unitsFor(tenant, units - REQUEST_BYTES));
   }
 

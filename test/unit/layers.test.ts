@@ -15,6 +15,7 @@ const LAYERS = [
   'config.ts',
   'logger.ts',
   'util',
+  'request-limiter.ts',
   'memory',
   'secrets',
   'citus',
