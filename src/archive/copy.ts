@@ -1,4 +1,4 @@
-import { moveKeysQuery } from '../auth/api-key-queries.ts';
+import { moveKeysQuery } from '../auth/api-keys.ts';
 import { copyAnswersQuery } from '../idempotency/queries.ts';
 import type { Origin } from '../memory/origin.ts';
 import type { Database } from '../postgres/database.ts';
