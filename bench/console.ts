@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { loadConfig } from '../src/config.ts';
-import { openDatabase } from '../src/postgres/database.ts';
+import { openDatabase } from '../src/open-database.ts';
 import { migrate } from '../src/postgres/migrate.ts';
 import { Tenants } from '../src/tenants/tenants.ts';
 import { launchChromium } from '../test/support/chromium.ts';

@@ -12,7 +12,7 @@ import { loadConfig } from '../src/config.ts';
 import type { MemoryPath } from '../src/memory/path.ts';
 import type { MemoryStore } from '../src/memory/store.ts';
 import { splice } from '../src/memory/text.ts';
-import { openDatabase } from '../src/postgres/database.ts';
+import { openDatabase } from '../src/open-database.ts';
 import { PostgresMemory } from '../src/store/memory-store.ts';
 import { progress, setting, withCleanup } from './support/cleanup.ts';
 import { prepare } from './support/contestants.ts';

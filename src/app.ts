@@ -5,7 +5,7 @@ import { createAuthenticator } from './auth/authenticator.ts';
 import type { Config } from './config.ts';
 import { accessLog } from './http/access-log.ts';
 import { authentication } from './http/authentication.ts';
-import { InFlight } from './http/capacity.ts';
+import { Capacity } from './http/capacity.ts';
 import { concurrencyLimit } from './http/concurrency-limit.ts';
 import { connections } from './http/connections.ts';
 import { hostCheck } from './http/host-check.ts';
@@ -22,6 +22,7 @@ import { indexRoute } from './http/routes/index-page.ts';
 import { metricsRoute } from './http/routes/metrics.ts';
 import { searchRoute } from './http/routes/search.ts';
 import { createHttpServer } from './http/server.ts';
+import { slowClients } from './http/slow-clients.ts';
 import { requestTracing } from './http/tracing.ts';
 import { createLogger } from './logger.ts';
 import type { Database } from './postgres/database.ts';
@@ -58,11 +59,12 @@ export async function buildApp(options: {
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => JSON.stringify);
 
-  const inFlight = new InFlight(config);
-  const metrics = new Metrics(inFlight, () => database.pool(), { exemplars: tracing !== undefined });
+  const capacity = new Capacity(config);
+  const metrics = new Metrics(capacity, () => database.pool(), { exemplars: tracing !== undefined });
   app.decorate('metrics', metrics);
   await app.register(accessLog);
   await app.register(responseMetrics, { metrics });
+  await app.register(slowClients, { timeoutMs: config.TRANSFER_TIMEOUT_MS });
   await app.register(connections);
   await app.register(hostCheck, { config });
   await app.register(notFound);
@@ -87,10 +89,7 @@ export async function buildApp(options: {
     if (tracing) await protectedRoutes.register(requestTracing, { tracing });
     await protectedRoutes.register(authentication, { authenticator, policies });
     await protectedRoutes.register(rateLimit);
-    await protectedRoutes.register(concurrencyLimit, {
-      inFlight,
-      transferTimeoutMs: config.TRANSFER_TIMEOUT_MS,
-    });
+    await protectedRoutes.register(concurrencyLimit, { capacity });
     const work = { memory, database, scanner: createSecretScanner(), timeoutMs: config.HANDLER_TIMEOUT_MS };
     const searching = { ...work, search, metrics };
     await protectedRoutes.register(executeRoute, searching);

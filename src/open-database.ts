@@ -1,8 +1,12 @@
+import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
 import { type Config, ConfigError, loadConfig } from './config.ts';
-import { openExistingDatabase } from './embedded/existing-database.ts';
+import { DataDirectoryInUse, hasDatabase } from './embedded/data-directory.ts';
+import type { EmbeddedEvents } from './embedded/pglite-engine.ts';
+import { connectToServedDatabase } from './embedded/served-database.ts';
 import { OperatorError } from './errors.ts';
-import { type Database, describeDatabase, type EmbeddedEvents, openDatabase } from './postgres/database.ts';
+import { type Database, describeDatabase } from './postgres/database.ts';
 import { asDatabaseError } from './postgres/errors.ts';
 import { assertCompatible, migrate, schemaState } from './postgres/migrate.ts';
 import type { StatementTracer } from './postgres/statement-tracer.ts';
@@ -15,6 +19,34 @@ export function configured<T>(read: () => T): T {
   } catch (error) {
     throw explained(error);
   }
+}
+
+/**
+ * Opens the database that the configuration names: `DATABASE_URL`, or the embedded one in `DATA_DIR`.
+ *
+ * @throws DatabaseError when the server cannot be reached
+ * @throws OperatorError when the embedded database cannot be opened, or another process has it
+ * @throws ConfigError when there is no embedded database here.
+ */
+export async function openDatabase(
+  config: Config,
+  events: EmbeddedEvents = { stopped: () => {}, readOnly: () => {} },
+  tracer?: StatementTracer,
+): Promise<Database> {
+  if (config.DATABASE_URL !== undefined) {
+    const { openPostgres } = await import('./postgres/pg.ts');
+    return openPostgres(config.DATABASE_URL, config, tracer);
+  }
+  // Imported on demand: the image has no PGlite.
+  const { openPglite } = await import('./embedded/pglite.ts').catch(explainMissingPglite);
+  return openPglite(config.DATA_DIR, config.DB_BATCH_SIZE, events, tracer);
+}
+
+function explainMissingPglite(error: Error & { code?: string }): never {
+  if (error.code !== 'ERR_MODULE_NOT_FOUND' || !error.message.includes('@electric-sql/pglite')) throw error;
+  throw new ConfigError(
+    'Set DATABASE_URL, to a URL like postgres://user:password@host:5432/database: the embedded database is not installed here.',
+  );
 }
 
 /** How long a database may take to answer until it is reported. */
@@ -70,6 +102,37 @@ export async function openSession(
   const database = await whenReachable(config, open, work, options.notify);
   return { config, database };
 }
+
+/**
+ * Opens the configured database for a command other than `serve`. An embedded database must exist. While a process serves it, the
+ * command goes through that process.
+ *
+ * @throws OperatorError when there is none, or the process that uses it accepts no commands
+ */
+async function openExistingDatabase(config: Config, events: EmbeddedEvents): Promise<Database> {
+  if (config.DATABASE_URL !== undefined) return openDatabase(config, events);
+  const { DATA_DIR: folder } = config;
+  const served = await connectToServedDatabase(folder);
+  if (served !== undefined) return served;
+  if (!hasDatabase(join(folder, 'pglite'))) {
+    throw new OperatorError(
+      `There is no embedded database in ${resolve(folder)}. Set DATABASE_URL, or DATA_DIR to the folder of the service. To create a database there, start the service: memory-service serve`,
+    );
+  }
+  // PGlite's WebAssembly is compiled but not optimized: most commands end before that pays.
+  setFlagsFromString('--liftoff-only');
+  try {
+    return await openDatabase(config, events);
+  } catch (error) {
+    if (!(error instanceof DataDirectoryInUse)) throw error;
+    throw new OperatorError(`${error.message}\n${TAKES_NO_COMMANDS}`);
+  }
+}
+
+const TAKES_NO_COMMANDS =
+  process.platform === 'win32'
+    ? 'On Windows, a service that runs on the embedded database accepts no commands. Stop it first.'
+    : 'That process accepts no commands, because it is still starting or is a command itself. Try again shortly.';
 
 /**
  * Opens a database and works on it. Retries both for a while, because the database may start after the service, for example with Docker

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/postgres/database.ts';
+import { openDatabase } from '../../src/open-database.ts';
 import { migrate } from '../../src/postgres/migrate.ts';
 import {
   DIRECTORIES,

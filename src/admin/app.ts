@@ -13,6 +13,7 @@ import { handleError } from '../http/problem-details.ts';
 import { docsRoutes } from '../http/routes/docs.ts';
 import { healthRoutes } from '../http/routes/health.ts';
 import { createHttpServer } from '../http/server.ts';
+import { slowClients } from '../http/slow-clients.ts';
 import { requestTracing } from '../http/tracing.ts';
 import { createLogger } from '../logger.ts';
 import type { Database } from '../postgres/database.ts';
@@ -21,6 +22,7 @@ import type { Tracing } from '../tracing/tracing.ts';
 import { ADMIN_API } from './api-description.ts';
 import { audit } from './audit.ts';
 import { adminAuthentication } from './authentication.ts';
+import { concurrencyLimit } from './concurrency-limit.ts';
 import { requiredTenant } from './required-tenant.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { changeRoutes } from './routes/changes.ts';
@@ -41,8 +43,6 @@ import { usageRoutes } from './routes/usage.ts';
 import { versionRoutes } from './routes/versions.ts';
 import { writeFileRoutes } from './routes/write-file.ts';
 import { securityHeaders } from './security-headers.ts';
-import { transfers } from './transfers.ts';
-import { unreadBodies } from './unread-bodies.ts';
 import { validatorCompiler } from './validation.ts';
 
 const ROUTES = [sessionRoutes, tenantRoutes, suspensionRoutes, keyRoutes, auditRoutes];
@@ -80,7 +80,7 @@ export async function buildAdminApp(options: {
 }): Promise<FastifyInstance> {
   const { config, database, log = createLogger(config.LOG_LEVEL), metrics, tracing } = options;
   const search = options.search ?? new MemorySearch();
-  // An archive may take long to arrive: `transfers` limits the time for each part of a body.
+  // An archive may take long to arrive: `slowClients` limits the time for each part of a body.
   const app = createHttpServer(config, { log, requestTimeoutMs: 0, onError: handleError });
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(() => JSON.stringify);
@@ -88,10 +88,11 @@ export async function buildAdminApp(options: {
   await app.register(accessLog);
   if (metrics) await app.register(responseMetrics, { metrics });
   await app.register(securityHeaders);
+  await app.register(slowClients, { timeoutMs: config.TRANSFER_TIMEOUT_MS });
   await app.register(connections);
-  await app.register(unreadBodies, { timeoutMs: config.TRANSFER_TIMEOUT_MS });
   await app.register(hostCheck, {
     config: { AUTH: config.AUTH, HOST: config.ADMIN_HOST, ALLOW_UNAUTHENTICATED: false },
+    onlyOwnPages: true,
   });
   await app.register(notFound);
   await app.register(jsonBody);
@@ -105,10 +106,7 @@ export async function buildAdminApp(options: {
     async (api) => {
       if (tracing) await api.register(requestTracing, { tracing });
       await api.register(adminAuthentication, { authenticator });
-      await api.register(transfers, {
-        maxWaitMs: config.MAX_QUEUE_MS,
-        transferTimeoutMs: config.TRANSFER_TIMEOUT_MS,
-      });
+      await api.register(concurrencyLimit, { maxWaitMs: config.MAX_QUEUE_MS });
       await api.register(audit, { database });
       for (const routes of ROUTES) await api.register(routes, { config, database, search });
       await api.register(async (ofTenant) => {

@@ -7,6 +7,7 @@ import { problemResponses } from '../http/problem-responses.ts';
 const COMMON = [
   new ServiceError('invalid_parameter', 'The query parameter limit must be at most 200.'),
   new ServiceError('invalid_request', 400),
+  new ServiceError('invalid_request', 414),
   new ServiceError('unauthorized'),
   new ServiceError('not_an_admin_key'),
   new ServiceError('host_not_allowed', 'Host'),

@@ -1,17 +1,17 @@
 import { availableParallelism } from 'node:os';
-import { ConcurrencyLimiter } from '../util/concurrency-limiter.ts';
+import { RequestLimiter } from '../request-limiter.ts';
 
 /** So that the agents keep half of the cores, of which this process and its database may share the same ones. */
 const AT_ONCE = Math.max(1, Math.floor(availableParallelism() / 2));
-/** Above the requests that `transfers` has in flight. */
+/** More than `concurrencyLimit` lets in. */
 const MAX_WAITING = 100;
 const MAX_WAIT_MS = 60 * 60 * 1000;
 
 /** Lets heavy work of one kind wait for its turn. More at once would not end sooner. Tenants take turns. */
 export class Turns {
-  readonly #limiter = new ConcurrencyLimiter({
+  readonly #limiter = new RequestLimiter({
     total: AT_ONCE,
-    perTenant: 0,
+    perKey: 0,
     maxWaiting: MAX_WAITING,
     maxWaitMs: MAX_WAIT_MS,
   });

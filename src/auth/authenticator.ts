@@ -1,16 +1,22 @@
 import type { Config } from '../config.ts';
+import { ServiceError } from '../errors.ts';
 import type { Database } from '../postgres/database.ts';
-import { createLookupLimiter } from '../util/concurrency-limiter.ts';
+import { createLookupLimiter } from '../request-limiter.ts';
+import { mapMaybePromise } from '../util/maybe-promise.ts';
 import {
   type AdminAuthenticator,
   adminKeyAuthentication,
   noAdminAuthentication,
 } from './admin-authenticator.ts';
 import { Keys } from './api-keys.ts';
-import { KeyAuthenticator } from './key-authenticator.ts';
-import { KnownKeys } from './known-keys.ts';
-import { noAuthentication } from './none.ts';
-import type { Authenticator } from './principal.ts';
+import { type KnownKey, KnownKeys } from './known-keys.ts';
+import {
+  type Authenticator,
+  type Caller,
+  type Credentials,
+  namedTenant,
+  type Principal,
+} from './principal.ts';
 
 /** Creates the configured authenticator. */
 export async function createAuthenticator(config: Config, database: Database): Promise<Authenticator> {
@@ -51,4 +57,58 @@ function knownKeys(config: Config, database: Database): KnownKeys {
     failuresPerMinute: config.AUTH_FAILURES_PER_MINUTE,
     lookups: createLookupLimiter(config.MAX_QUEUE_MS),
   });
+}
+
+/** Authenticates by tenants' and service keys. */
+class KeyAuthenticator implements Authenticator {
+  readonly #keys: KnownKeys;
+  readonly #autoCreate: boolean;
+
+  constructor(keys: KnownKeys, { autoCreate }: { autoCreate: boolean }) {
+    this.#keys = keys;
+    this.#autoCreate = autoCreate;
+  }
+
+  authenticate(credentials: Credentials): Principal | Promise<Principal> {
+    return mapMaybePromise(this.identify(credentials), (caller) => principalOf(caller, credentials));
+  }
+
+  identify(credentials: Credentials): Caller | Promise<Caller> {
+    return mapMaybePromise(this.#keys.identify(credentials), (key) => this.#callerOf(key));
+  }
+
+  #callerOf({ tenant, isAdmin, managesStores, actor, access }: KnownKey): Caller {
+    if (isAdmin) throw new ServiceError('is_admin_key');
+    return { tenant, actor, access, managesStores, autoCreate: tenant === null && this.#autoCreate };
+  }
+
+  close(): Promise<void> {
+    return this.#keys.close();
+  }
+}
+
+function principalOf({ tenant, actor, access, autoCreate }: Caller, credentials: Credentials): Principal {
+  const named = namedTenant(credentials);
+  if (tenant !== null) {
+    if (named !== undefined && named !== tenant) throw new ServiceError('tenant_mismatch');
+    return { tenant, actor, access, autoCreate };
+  }
+  if (named === undefined) throw new ServiceError('tenant_required');
+  return { tenant: named, actor, access, autoCreate };
+}
+
+const DEFAULT_TENANT = 'default';
+
+/** No authentication: the request names its tenant; the default is `default`. */
+function noAuthentication(options: { autoCreate: boolean }): Authenticator {
+  const caller = {
+    actor: { type: 'anonymous' },
+    access: 'read_write',
+    autoCreate: options.autoCreate,
+  } as const;
+  return {
+    authenticate: (credentials) => ({ ...caller, tenant: namedTenant(credentials) ?? DEFAULT_TENANT }),
+    identify: () => ({ ...caller, tenant: null, managesStores: true }),
+    close: async () => {},
+  };
 }

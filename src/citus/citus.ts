@@ -1,5 +1,4 @@
 import type pg from 'pg';
-import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 
 /*
  * Citus, the extension that spreads tables over several Postgres servers. All rows of a tenant are on one shard, and a write is one call of
@@ -64,16 +63,7 @@ WHERE f.pronamespace = 'public'::regnamespace AND f.proname = ANY ($1::text[]) A
     WHERE d.classid = 'pg_proc'::regclass AND d.objid = f.oid AND d.distribution_argument_index = 0
   )`;
 
-const distributedQuery = defineQuery<{ tables: string[]; functions: string[] }, { isDistributed: boolean }>(
-  'is_distributed',
-  ['tables', 'functions'],
-  `
+/** Whether all tables ($1) and functions ($2) are distributed. */
+export const IS_DISTRIBUTED = `
 SELECT NOT EXISTS (SELECT FROM (${TABLE_STATES}) AS t WHERE t.state IS NULL)
-  AND NOT EXISTS (${UNDISTRIBUTED_FUNCTIONS.replace('$1', '$2')}) AS "isDistributed"`,
-);
-
-/** Whether all tables and functions are distributed. */
-export async function isDistributed(query: QueryExecutor): Promise<boolean> {
-  const params = { tables: [...TENANT_TABLES, ...REFERENCE_TABLES], functions: DELEGATED_FUNCTIONS };
-  return (await query(distributedQuery, params)).rows[0]?.isDistributed === true;
-}
+  AND NOT EXISTS (${UNDISTRIBUTED_FUNCTIONS.replace('$1', '$2')}) AS "isDistributed"`;

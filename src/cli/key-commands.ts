@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { newApiKey } from '../auth/api-key.ts';
-import type { KeyRow } from '../auth/api-key-queries.ts';
+import type { KeyRow } from '../auth/api-keys.ts';
 import { Keys, kindOfKey } from '../auth/api-keys.ts';
 import { requireTenant } from '../tenants/tenants.ts';
 import { parseDuration } from '../util/duration.ts';

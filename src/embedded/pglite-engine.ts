@@ -2,10 +2,18 @@ import { rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { OperatorError } from '../errors.ts';
-import { type EmbeddedEvents, PLANNER } from '../postgres/database.ts';
+import { PLANNER } from '../postgres/database.ts';
 import { damagedDatabase, hasDatabase } from './data-directory.ts';
 import { freeBytes, mebibytes, NEW_DATABASE_BYTES, RESERVED_BYTES } from './disk-space.ts';
 import { LOG_SETTINGS } from './upkeep.ts';
+
+/** Events of an embedded database. A server reports its own. */
+export interface EmbeddedEvents {
+  /** Postgres has stopped, for the given reason. Every query fails from now on. */
+  stopped(reason: string): void;
+  /** The disk is nearly full, so writes are refused; or there is room again, and they are accepted. */
+  readOnly(isReadOnly: boolean): void;
+}
 
 /** How Postgres announces on standard error that it stops. `Aborted` comes from WebAssembly. */
 const END = /\b(?:PANIC|FATAL): +(.*)|^(Aborted)\(/;

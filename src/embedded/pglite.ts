@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import { type PGliteInterface, type Transaction, types } from '@electric-sql/pglite';
 import { BatchQueue } from '../postgres/batch-queue.ts';
-import type { Database, EmbeddedEvents } from '../postgres/database.ts';
+import type { Database } from '../postgres/database.ts';
 import { asDatabaseError, throwDatabaseError } from '../postgres/errors.ts';
 import { failingWithFirstFault } from '../postgres/first-fault.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import { type StatementTracer, traced } from '../postgres/statement-tracer.ts';
 import { lockDataDirectory } from './data-directory.ts';
-import { diskGuard } from './disk-guard.ts';
-import { openEngine, type PgliteEngine } from './pglite-engine.ts';
+import { freeBytes, RESERVED_BYTES } from './disk-space.ts';
+import { type EmbeddedEvents, openEngine, type PgliteEngine } from './pglite-engine.ts';
 import { checkpoints, vacuumTables } from './upkeep.ts';
 
 /**
@@ -103,6 +103,24 @@ export async function openPglite(
       unlock();
     },
   };
+}
+
+/**
+ * Returns a function to call before each transaction. While the disk is nearly full it makes new transactions read-only: Postgres then
+ * refuses writes with SQLSTATE 25006, and reads go on.
+ */
+function diskGuard(folder: string, client: PgliteEngine, events: EmbeddedEvents): () => Promise<void> {
+  let isReadOnly = false;
+  const update = async () => {
+    // A little more before writes are accepted again, so that the state does not change with every statement.
+    const needed = isReadOnly ? 1.25 * RESERVED_BYTES : RESERVED_BYTES;
+    const isShort = freeBytes(folder) < needed;
+    if (isShort === isReadOnly) return;
+    isReadOnly = isShort;
+    events.readOnly(isReadOnly);
+    await client.exec(`SET default_transaction_read_only = ${isReadOnly}`);
+  };
+  return () => update().catch(throwDatabaseError);
 }
 
 /** Throws what `work` throws, and a `DatabaseError` when the transaction cannot begin or commit. */

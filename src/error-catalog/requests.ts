@@ -115,9 +115,12 @@ export const REQUEST_ERRORS = {
   },
   host_not_allowed: {
     description: 'Without authentication, `Host` and `Origin` must name the loopback interface.',
-    problem: (header: 'Host' | 'Origin') => ({
+    problem: (header: 'Host' | 'Origin' | 'another server') => ({
       status: 403,
-      message: `${header} is not a name of this machine. Without authentication the service answers requests to localhost, 127.0.0.1 and [::1] only: use one of these, set AUTH=keys, or set ALLOW_UNAUTHENTICATED=true if something in front authenticates.`,
+      message:
+        header === 'another server'
+          ? 'The request comes from a page of another server. Without authentication the admin API answers only its own pages: open the console at the address of the admin API, or set AUTH=keys.'
+          : `${header} is not a name of this machine. Without authentication the service answers requests to localhost, 127.0.0.1 and [::1] only: use one of these, set AUTH=keys, or set ALLOW_UNAUTHENTICATED=true if something in front authenticates.`,
     }),
   },
   route_not_found: {

@@ -2,12 +2,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Config } from '../config.ts';
 import { ServiceError } from '../errors.ts';
-import { ConcurrencyLimiter, type Slot } from '../util/concurrency-limiter.ts';
-import { type Deadline, Deadlines } from '../util/deadlines.ts';
-import { REQUEST_BYTES } from './transfer-limits.ts';
+import { RequestLimiter } from '../request-limiter.ts';
+import type { Slot } from '../util/concurrency-limiter.ts';
+import { Deadlines } from '../util/deadlines.ts';
 
 /** How many requests wait for a slot, or for room for their bodies. What waits is bounded by its bytes too. */
 const MAX_WAITING = 1000;
+/** Bytes that every request counts at least, for its headers, objects, and a small body. This bounds how many bodies are read at once. */
+export const REQUEST_BYTES = 16 * 1024;
 /** The part of `MAX_IN_FLIGHT_BYTES` that one tenant may have. */
 const TENANT_SHARE_OF_BYTES = 1 / 4;
 
@@ -27,9 +29,9 @@ declare module 'fastify' {
 }
 
 /** The service's capacity: requests that are worked on, and bytes of bodies and answers. */
-export class InFlight {
-  readonly requests: ConcurrencyLimiter;
-  readonly bytes: ConcurrencyLimiter;
+export class Capacity {
+  readonly requests: RequestLimiter;
+  readonly bytes: RequestLimiter;
   readonly deadlines = new Deadlines();
   /** How large a tenant's answers have been of late, in bytes: large ones keep the event loop from other tenants. */
   readonly #answerSizes = new LRUCache<string, number>({ max: REMEMBERED_TENANTS });
@@ -43,14 +45,14 @@ export class InFlight {
   ) {
     this.#unitsBeforeFirstAnswer = Math.floor(config.MAX_IN_FLIGHT_PER_TENANT / MAX_BEFORE_FIRST_ANSWER);
     const waiting = { maxWaiting: MAX_WAITING, maxWaitMs: config.MAX_QUEUE_MS };
-    this.requests = new ConcurrencyLimiter({
+    this.requests = new RequestLimiter({
       total: config.MAX_IN_FLIGHT,
-      perTenant: config.MAX_IN_FLIGHT_PER_TENANT,
+      perKey: config.MAX_IN_FLIGHT_PER_TENANT,
       ...waiting,
     });
-    this.bytes = new ConcurrencyLimiter({
+    this.bytes = new RequestLimiter({
       total: config.MAX_IN_FLIGHT_BYTES,
-      perTenant: Math.ceil(config.MAX_IN_FLIGHT_BYTES * TENANT_SHARE_OF_BYTES),
+      perKey: Math.ceil(config.MAX_IN_FLIGHT_BYTES * TENANT_SHARE_OF_BYTES),
       ...waiting,
     });
   }
@@ -74,41 +76,29 @@ export class InFlight {
  * slowly holds memory, which is counted, but no slot.
  */
 export class InFlightRequest {
-  readonly #inFlight: InFlight;
+  readonly #capacity: Capacity;
   readonly #request: Slot;
   readonly bytes: Slot;
-  #deadline: Deadline | undefined;
   #isAnswered = false;
   #isClosed = false;
   #isWorking = false;
 
   /** @throws ServiceError 499 when the client has gone. */
-  constructor(inFlight: InFlight, tenant: string, reply: FastifyReply) {
+  constructor(capacity: Capacity, tenant: string, reply: FastifyReply) {
     if (reply.raw.destroyed) throw new ServiceError('client_gone');
-    this.#inFlight = inFlight;
-    this.#request = inFlight.requests.slot(tenant);
-    this.bytes = inFlight.bytes.slot(tenant);
+    this.#capacity = capacity;
+    this.#request = capacity.requests.slot(tenant);
+    this.bytes = capacity.bytes.slot(tenant);
     reply.raw.once('close', () => {
       this.#isClosed = true;
-      this.endTimeLimit();
       this.#releaseIfDone();
     });
-  }
-
-  /** Limits the time for what the request does next, in the place of an earlier limit; `onExpired` is not called once it has ended. */
-  limitTime(ms: number, onExpired: () => void): void {
-    this.endTimeLimit();
-    if (!this.#isClosed) this.#deadline = this.#inFlight.deadlines.start(ms, onExpired);
-  }
-
-  endTimeLimit(): void {
-    if (this.#deadline) this.#inFlight.deadlines.clear(this.#deadline);
   }
 
   /** Counts the answer, which is in memory and about to be sent. */
   answer(bytes: number): void {
     this.bytes.add(bytes);
-    this.#inFlight.noteAnswer(this.bytes.tenant, bytes);
+    this.#capacity.noteAnswer(this.bytes.key, bytes);
     this.#isAnswered = true;
     this.#releaseIfDone();
   }
@@ -118,31 +108,28 @@ export class InFlightRequest {
    * slot while a body trickles in.
    */
   takeSlot(): Promise<void> | undefined {
-    this.endTimeLimit();
-    const { tenant, units } = this.bytes;
-    return this.#request.acquire(this.#inFlight.unitsFor(tenant, units - REQUEST_BYTES));
-  }
-
-  /** Until the work is done, neither an answer nor closing the connection releases anything. */
-  async work<T>(work: () => Promise<T>): Promise<T> {
-    this.#isWorking = true;
-    try {
-      return await work();
-    } finally {
-      this.#isWorking = false;
-      this.#releaseIfDone();
-    }
+    const { key: tenant, units } = this.bytes;
+    return this.#request.acquire(this.#capacity.unitsFor(tenant, units - REQUEST_BYTES));
   }
 
   /**
-   * Fastify's own `handlerTimeout` ends when the body has been read (Node closes the request then), so it bounds nothing here.
+   * Until the work is done, neither an answer nor closing the connection releases anything. Fastify's own `handlerTimeout` ends when the
+   * body has been read (Node closes the request then), so it bounds nothing here.
    *
    * @throws ServiceError 503 when the work is not done in time; it goes on, and its outcome is dropped.
    */
   workWithin<T>(ms: number, work: () => Promise<T>): Promise<T> {
+    const { deadlines } = this.#capacity;
+    this.#isWorking = true;
     return new Promise((resolve, reject) => {
-      this.limitTime(ms, () => reject(new ServiceError('timeout')));
-      this.work(work).then(resolve, reject);
+      const deadline = deadlines.start(ms, () => reject(new ServiceError('timeout')));
+      work()
+        .finally(() => {
+          deadlines.clear(deadline);
+          this.#isWorking = false;
+          this.#releaseIfDone();
+        })
+        .then(resolve, reject);
     });
   }
 

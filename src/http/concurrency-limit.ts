@@ -1,39 +1,86 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
+import { ServiceError } from '../errors.ts';
 import { contextOf } from './authentication.ts';
-import { type InFlight, InFlightRequest } from './capacity.ts';
-import { countBody } from './request-body.ts';
-import { MIN_TRANSFER_BYTES } from './transfer-limits.ts';
+import { type Capacity, InFlightRequest, inFlightOf, REQUEST_BYTES } from './capacity.ts';
 
 /**
  * Counts the requests to the routes that are registered after it, with the bytes of their bodies and answers. The routes take a slot
  * themselves, once the body is read (`InFlightRequest.takeSlot`).
- *
- * @param options.transferTimeoutMs the time a client has for each `MIN_TRANSFER_BYTES` that it sends or takes
  */
-export const concurrencyLimit = fp<{ inFlight: InFlight; transferTimeoutMs: number }>(
-  async (app, { inFlight, transferTimeoutMs }) => {
+export const concurrencyLimit = fp<{ capacity: Capacity }>(
+  async (app, { capacity }) => {
     app.decorateRequest('inFlight');
     app.addHook('onRequest', (request, reply, done) => {
       const { principal, policy } = contextOf(request);
-      request.inFlight = new InFlightRequest(inFlight, principal.tenant, reply);
-      const waiting = countBody(request, reply, {
-        maxBytes: policy.maxBodyBytes,
-        transferTimeoutMs,
-      });
+      request.inFlight = new InFlightRequest(capacity, principal.tenant, reply);
+      const waiting = countBody(request, reply, policy.maxBodyBytes);
       if (waiting) waiting.then(() => done(), done);
       else done();
     });
-    // Counts the answer until the client has taken it, and closes the connection of a client that takes too long.
-    app.addHook('onSend', (request, { raw }, payload, done) => {
-      const size = typeof payload === 'string' ? Buffer.byteLength(payload) : 0;
-      request.inFlight?.answer(size);
-      // Behind an earlier answer on the same connection there is no socket yet, and that one's limit holds.
-      if (raw.socket) {
-        const parts = Math.max(1, Math.ceil(size / MIN_TRANSFER_BYTES));
-        request.inFlight?.limitTime(parts * transferTimeoutMs, () => raw.destroy());
-      }
+    app.addHook('onSend', (request, _reply, payload, done) => {
+      request.inFlight?.answer(typeof payload === 'string' ? Buffer.byteLength(payload) : 0);
       done();
     });
   },
-  { name: 'concurrency-limit', dependencies: ['authentication'] },
+  { name: 'concurrency-limit', dependencies: ['authentication', 'slow-clients'] },
 );
+
+/**
+ * Counts the bytes of a body as they arrive, and pauses it while the service has no capacity for more. Rejects a body that is too large
+ * with 413. Call it last before the body is read, because the parser collects the same chunks.
+ *
+ * @param maxBytes 0: only the limit of the service holds
+ * @returns a promise when the request has to wait for capacity
+ * @throws ServiceError 413 when `Content-Length` exceeds the limit
+ */
+function countBody(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  maxBytes: number,
+): Promise<void> | undefined {
+  const declared = Number(request.headers['content-length']);
+  if (isOver(declared, maxBytes)) throw new ServiceError('body_too_large', maxBytes, 'tenant');
+  const waiting = inFlightOf(request).bytes.acquire(REQUEST_BYTES);
+  // A small body is counted with its request.
+  if (declared <= REQUEST_BYTES) return waiting;
+  if (waiting) return waiting.then(() => countChunks(request, reply, maxBytes));
+  countChunks(request, reply, maxBytes);
+  return undefined;
+}
+
+function countChunks(request: FastifyRequest, reply: FastifyReply, maxBytes: number): void {
+  const { raw: body, transfer } = request;
+  const { bytes } = inFlightOf(request);
+  let received = 0;
+  let counted = REQUEST_BYTES;
+  let hasEnded = false;
+
+  const refuse = (error: unknown) => {
+    hasEnded = true;
+    // Makes the parser fail with this error.
+    if (!reply.sent) body.emit('error', error);
+  };
+  body.on('data', (chunk: Buffer) => {
+    received += chunk.length;
+    // After the response, the rest is discarded.
+    if (hasEnded || reply.sent) return;
+    // A chunked body does not declare its length.
+    if (isOver(received, maxBytes)) return refuse(new ServiceError('body_too_large', maxBytes, 'tenant'));
+    if (received <= counted) return;
+    let waiting: Promise<void> | undefined;
+    try {
+      waiting = bytes.acquire(received - counted);
+    } catch (error) {
+      return refuse(error);
+    }
+    counted = received;
+    if (waiting === undefined) return;
+    transfer?.pause();
+    waiting.then(() => transfer?.resume(), refuse);
+  });
+}
+
+function isOver(bytes: number, maxBytes: number): boolean {
+  return maxBytes > 0 && bytes > maxBytes;
+}

@@ -27,11 +27,17 @@ export const connections = fp(
       response.writeHead(problem.status, { ...headers, Connection: 'close' }).end(body);
     });
 
-    const pending = new WeakMap<Socket, number>();
+    const unanswered = new WeakMap<Socket, Set<ServerResponse>>();
     app.addHook('onRequest', ({ raw }, reply, done) => {
       const { socket } = raw;
-      const count = (pending.get(socket) ?? 0) + 1;
-      pending.set(socket, count);
+      let responses = unanswered.get(socket);
+      if (responses === undefined) {
+        responses = new Set();
+        unanswered.set(socket, responses);
+        socket.once('close', closeQueued.bind(undefined, responses));
+      }
+      responses.add(reply.raw);
+      const count = responses.size;
       // Those behind the refused one get no answer: the connection is closed after the refusal, or now if they go on.
       if (count > MAX_PIPELINED + 1) {
         if (count > 2 * MAX_PIPELINED) socket.destroy();
@@ -45,13 +51,25 @@ export const connections = fp(
         return done(new ServiceError('too_many_headers', MAX_HEADERS));
       done();
     });
-    app.addHook('onResponse', ({ raw: { socket } }, _reply, done) => {
-      pending.set(socket, (pending.get(socket) ?? 1) - 1);
+    app.addHook('onResponse', ({ raw: { socket } }, reply, done) => {
+      unanswered.get(socket)?.delete(reply.raw);
       done();
     });
   },
   { name: 'connections' },
 );
+
+/**
+ * Closes the responses that were waiting for their turn when their connection was closed. Node closes only the one whose turn it is
+ * (`lib/_http_server.js`, `onServerResponseClose`), and what the others hold is released by their `close`.
+ */
+function closeQueued(responses: ReadonlySet<ServerResponse>): void {
+  for (const response of responses) {
+    if (response.socket !== null || response.writableFinished) continue;
+    response.destroy();
+    response.emit('close');
+  }
+}
 
 const overdue = new TurnQueue();
 

@@ -8,9 +8,14 @@ const USUAL_HOST = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::[1-5]?\d{1,4})?$/;
 /**
  * Rejects requests that a web page makes the user's browser send (DNS rebinding). Without authentication, only the loopback address
  * protects the memory, and a page can point a host name of its own to that address.
+ *
+ * @param options.onlyOwnPages rejects the pages of other servers on this machine too
  */
-export const hostCheck = fp<{ config: Pick<Config, 'AUTH' | 'HOST' | 'ALLOW_UNAUTHENTICATED'> }>(
-  async (app, { config: { AUTH, HOST, ALLOW_UNAUTHENTICATED } }) => {
+export const hostCheck = fp<{
+  config: Pick<Config, 'AUTH' | 'HOST' | 'ALLOW_UNAUTHENTICATED'>;
+  onlyOwnPages?: boolean;
+}>(
+  async (app, { config: { AUTH, HOST, ALLOW_UNAUTHENTICATED }, onlyOwnPages = false }) => {
     if (AUTH !== 'none' || ALLOW_UNAUTHENTICATED || !isLoopback(HOST)) return;
     app.addHook('onRequest', ({ headers: { host, origin } }, _reply, done) => {
       // Browsers always send Host.
@@ -18,6 +23,8 @@ export const hostCheck = fp<{ config: Pick<Config, 'AUTH' | 'HOST' | 'ALLOW_UNAU
         return done(new ServiceError('host_not_allowed', 'Host'));
       if (origin !== undefined && !isLoopbackUrl(origin))
         return done(new ServiceError('host_not_allowed', 'Origin'));
+      if (origin !== undefined && onlyOwnPages && new URL(origin).host !== host?.toLowerCase())
+        return done(new ServiceError('host_not_allowed', 'another server'));
       done();
     });
   },

@@ -1,6 +1,6 @@
 import fp from 'fastify-plugin';
 import { TurnQueue } from '../util/turn-queue.ts';
-import { excessOf, tooComplex } from './json-limits.ts';
+import { exceededJsonLimit, tooComplex } from './json-limits.ts';
 import { utf8Problem } from './utf8-body.ts';
 
 declare module 'fastify' {
@@ -31,13 +31,11 @@ export const jsonBody = fp(
       if (problem !== undefined) return done(problem);
       const parse = () => {
         const text = body.toString('utf8');
-        const excess = excessOf(text);
+        const excess = exceededJsonLimit(text);
         if (excess !== undefined) return done(tooComplex(excess));
         parseJson(request, text, done);
       };
       if (body.length <= LARGE_BODY_BYTES) return parse();
-      // The body has arrived, so waiting for its turn does not make it slow.
-      request.inFlight?.endTimeLimit();
       largeBodies.add(parse);
     });
   },

@@ -13,7 +13,7 @@ const BACKSLASH = 0x5c;
  * Finds what a JSON text has too much of, by its brackets and commas. It does not parse the text, because `JSON.parse` is slow for many
  * keys, and recursion over its result overflows the stack for many levels. Text that is not JSON may pass.
  */
-export function excessOf(json: string): 'levels' | 'values' | undefined {
+export function exceededJsonLimit(json: string): 'levels' | 'values' | undefined {
   let depth = 0;
   let values = 0;
   for (let i = 0; i < json.length; i++) {

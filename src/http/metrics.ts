@@ -9,7 +9,7 @@ import {
 } from 'prom-client';
 import { prunedSinceStart } from '../history/pruning.ts';
 import { droppedLogLines } from '../logger.ts';
-import type { InFlight } from './capacity.ts';
+import type { Capacity } from './capacity.ts';
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
@@ -44,7 +44,7 @@ export class Metrics {
    * @param options.exemplars whether durations name a trace as an example
    */
   constructor(
-    inFlight: InFlight,
+    capacity: Capacity,
     pool: () => { total: number; idle: number; waiting: number },
     { exemplars }: { exemplars: boolean },
   ) {
@@ -67,7 +67,7 @@ export class Metrics {
       help: 'Requests to POST /execute that hold a slot: those that are worked on.',
       registers: [this.registry],
       collect() {
-        this.set(inFlight.requests.current.slots);
+        this.set(capacity.requests.current.slots);
       },
     });
     new Gauge({
@@ -75,7 +75,7 @@ export class Metrics {
       help: 'Requests to POST /execute that wait for a slot, or for room for their body.',
       registers: [this.registry],
       collect() {
-        this.set(inFlight.requests.current.waiting + inFlight.bytes.current.waiting);
+        this.set(capacity.requests.current.waiting + capacity.bytes.current.waiting);
       },
     });
     new Gauge({
@@ -83,7 +83,7 @@ export class Metrics {
       help: 'Bytes of requests and answers that are in memory.',
       registers: [this.registry],
       collect() {
-        this.set(inFlight.bytes.current.inFlight);
+        this.set(capacity.bytes.current.inFlight);
       },
     });
     new Gauge({

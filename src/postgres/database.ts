@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { type Config, ConfigError } from '../config.ts';
+import type { Config } from '../config.ts';
 import type { QueryExecutor } from './query.ts';
 import type { StatementTracer } from './statement-tracer.ts';
 
@@ -59,46 +59,10 @@ export const PLANNER = {
   enable_mergejoin: 'off',
 };
 
-/** Events of an embedded database. A server reports its own. */
-export interface EmbeddedEvents {
-  /** Postgres has stopped, for the given reason. Every query fails from now on. */
-  stopped(reason: string): void;
-  /** The disk is nearly full, so writes are refused; or there is room again, and they are accepted. */
-  readOnly(isReadOnly: boolean): void;
-}
-
-/**
- * Opens the database that the configuration names: `DATABASE_URL`, or the embedded one in `DATA_DIR`.
- *
- * @throws DatabaseError when the server cannot be reached
- * @throws OperatorError when the embedded database cannot be opened, or another process has it
- * @throws ConfigError when there is no embedded database here.
- */
-export async function openDatabase(
-  config: Config,
-  events: EmbeddedEvents = { stopped: () => {}, readOnly: () => {} },
-  tracer?: StatementTracer,
-): Promise<Database> {
-  if (config.DATABASE_URL !== undefined) {
-    const { openPostgres } = await import('./pg.ts');
-    return openPostgres(config.DATABASE_URL, config, tracer);
-  }
-  // Imported on demand: the image has no PGlite.
-  const { openPglite } = await import('../embedded/pglite.ts').catch(explainMissingPglite);
-  return openPglite(config.DATA_DIR, config.DB_BATCH_SIZE, events, tracer);
-}
-
 /** Describes the configured database for people, without credentials. */
 export function describeDatabase({ DATABASE_URL, DATA_DIR }: Config): string {
   if (DATABASE_URL === undefined) return `the embedded database in ${resolve(DATA_DIR)}`;
   const { hostname, port, pathname, searchParams } = new URL(DATABASE_URL);
   const host = searchParams.get('host') ?? (hostname || 'localhost');
   return `the database at ${host}:${port || 5432}${pathname}`;
-}
-
-function explainMissingPglite(error: Error & { code?: string }): never {
-  if (error.code !== 'ERR_MODULE_NOT_FOUND' || !error.message.includes('@electric-sql/pglite')) throw error;
-  throw new ConfigError(
-    'Set DATABASE_URL, to a URL like postgres://user:password@host:5432/database: the embedded database is not installed here.',
-  );
 }

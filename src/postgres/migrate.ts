@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isDistributed } from '../citus/citus.ts';
+import { DELEGATED_FUNCTIONS, IS_DISTRIBUTED, REFERENCE_TABLES, TENANT_TABLES } from '../citus/citus.ts';
 import { OperatorError } from '../errors.ts';
 import type { Database } from './database.ts';
 import { DatabaseError } from './errors.ts';
-import { defineQuery } from './query.ts';
+import { defineQuery, type QueryExecutor } from './query.ts';
 
 /** Folder of the SQL files, beside `src` and beside `dist`. */
 export const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../migrations', import.meta.url));
@@ -96,6 +96,12 @@ FROM drizzle.__drizzle_migrations
 `,
 );
 
+const distributedQuery = defineQuery<{ tables: string[]; functions: string[] }, { isDistributed: boolean }>(
+  'is_distributed',
+  ['tables', 'functions'],
+  IS_DISTRIBUTED,
+);
+
 /** @throws DatabaseError when the database does not answer */
 export async function schemaState(database: Database): Promise<SchemaState> {
   const needed = migrationTimes();
@@ -113,6 +119,11 @@ export async function schemaState(database: Database): Promise<SchemaState> {
     if (error instanceof DatabaseError && error.isNotMigrated) return 'behind';
     throw error;
   }
+}
+
+async function isDistributed(query: QueryExecutor): Promise<boolean> {
+  const params = { tables: [...TENANT_TABLES, ...REFERENCE_TABLES], functions: DELEGATED_FUNCTIONS };
+  return (await query(distributedQuery, params)).rows[0]?.isDistributed === true;
 }
 
 /** @throws OperatorError when this version can neither use nor migrate the database */

@@ -1,5 +1,5 @@
 import type { MemoryPath } from '../memory/path.ts';
-import { ConcurrencyLimiter } from '../util/concurrency-limiter.ts';
+import { RequestLimiter } from '../request-limiter.ts';
 import { WorkerThreads } from '../util/worker-threads.ts';
 import type { FileSource } from './files.ts';
 import type { SearchRequest } from './input.ts';
@@ -33,9 +33,9 @@ export class MemorySearch {
     idleMs: 10 * 60_000,
     maxHeapMiB: MAX_HEAP_MIB,
   });
-  readonly #turns = new ConcurrencyLimiter({
+  readonly #turns = new RequestLimiter({
     total: AT_ONCE,
-    perTenant: 1,
+    perKey: 1,
     maxWaiting: MAX_WAITING,
     maxWaitMs: DEADLINE_MS,
   });

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Config } from '../config.ts';
 import { ServiceError } from '../errors.ts';
 import type { MemoryLimits } from '../memory/commands/command.ts';
-import { createLookupLimiter } from '../util/concurrency-limiter.ts';
+import { createLookupLimiter } from '../request-limiter.ts';
 import { mapMaybePromise } from '../util/maybe-promise.ts';
 import { effectiveSettings } from './effective-settings.ts';
 import type { TenantRow } from './queries.ts';

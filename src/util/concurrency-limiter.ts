@@ -1,41 +1,45 @@
-import { ServiceError } from '../errors.ts';
-
-/** 0 means no limit. A unit is a request or a byte, depending on the limiter. */
+/** 0 means no limit. A unit is whatever is counted: a request, a byte. */
 export interface ConcurrencyLimits {
-  /** Units in flight across all tenants. */
+  /** Units in flight of all keys. */
   total: number;
-  /** Units in flight of one tenant. */
-  perTenant: number;
-  /** How many requests may wait at once. */
+  /** Units in flight of one key. */
+  perKey: number;
+  /** How many slots may wait at once. */
   maxWaiting: number;
   maxWaitMs: number;
 }
+
+/** Why a slot gets no units: its key is at its limit, all together are, or it was released while it waited. */
+export type Refusal = 'key_at_limit' | 'at_limit' | 'released';
 
 interface Waiter {
   slot: Slot;
   units: number;
   resolve(): void;
-  reject(error: ServiceError): void;
+  reject(error: Error): void;
   timer: NodeJS.Timeout;
 }
 
 /**
- * Bounds what is in flight. When the limit is reached, requests wait: first in, first out within a tenant, and tenants take turns, so
- * a tenant with a long queue does not delay the others. A request that waits too long is rejected.
+ * Bounds what is in flight. When the limit is reached, slots wait: first in, first out within a key, and keys take turns, so a key with a
+ * long queue does not delay the others. A slot that waits too long is refused.
  *
- * A slot that holds everything in flight may always take more, so that no request is too large to ever be served.
+ * A slot that holds everything in flight may always take more, so that nothing is too large to ever be served.
  */
 export class ConcurrencyLimiter {
   readonly #limits: ConcurrencyLimits;
+  readonly #errorFor: (refusal: Refusal) => Error;
   #inFlight = 0;
   #slotsInFlight = 0;
-  readonly #inFlightByTenant = new Map<string, number>();
+  readonly #inFlightByKey = new Map<string, number>();
   #waiting = 0;
-  /** Tenants in the order of their turns. */
+  /** Keys in the order of their turns. */
   readonly #queues = new Map<string, Waiter[]>();
 
-  constructor(limits: ConcurrencyLimits) {
+  /** @param errorFor makes what is thrown */
+  constructor(limits: ConcurrencyLimits, errorFor: (refusal: Refusal) => Error) {
     this.#limits = limits;
+    this.#errorFor = errorFor;
   }
 
   /** Units in flight, the slots that hold them, and the slots that wait. */
@@ -43,14 +47,14 @@ export class ConcurrencyLimiter {
     return { inFlight: this.#inFlight, slots: this.#slotsInFlight, waiting: this.#waiting };
   }
 
-  /** Returns an empty slot. Release it when its request has ended. */
-  slot(tenant: string): Slot {
-    return new Slot(this, tenant);
+  /** Returns an empty slot. Release it when its work has ended. */
+  slot(key: string): Slot {
+    return new Slot(this, key);
   }
 
-  /** Runs work in a slot of one unit. @throws ServiceError 429 or 503 when no slot became free in time. */
-  async run<T>(tenant: string, work: () => Promise<T>): Promise<T> {
-    const slot = this.slot(tenant);
+  /** Runs work in a slot of one unit. @throws when no slot became free in time. */
+  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const slot = this.slot(key);
     try {
       await slot.acquire(1);
       return await work();
@@ -63,7 +67,7 @@ export class ConcurrencyLimiter {
    * Called by the slot.
    *
    * @returns undefined when there is room, else a promise that resolves once there is.
-   * @throws ServiceError (also by the promise) 429 when the tenant is at its limit, 503 when the service is.
+   * @throws (also by the promise) when there is none in time.
    */
   acquire(slot: Slot, units: number): Promise<void> | undefined {
     if (this.#waiting === 0 && this.#hasRoom(slot, units)) {
@@ -80,9 +84,9 @@ export class ConcurrencyLimiter {
         timer: setTimeout(() => this.#refuse(waiter), this.#limits.maxWaitMs),
       };
       slot.waiter = waiter;
-      const queue = this.#queues.get(slot.tenant);
+      const queue = this.#queues.get(slot.key);
       if (queue) queue.push(waiter);
-      else this.#queues.set(slot.tenant, [waiter]);
+      else this.#queues.set(slot.key, [waiter]);
       this.#waiting++;
       this.#admit();
     });
@@ -93,50 +97,55 @@ export class ConcurrencyLimiter {
     if (slot.units === 0 && units > 0) this.#slotsInFlight++;
     slot.units += units;
     this.#inFlight += units;
-    this.#inFlightByTenant.set(slot.tenant, this.#tenantInFlight(slot.tenant) + units);
+    this.#inFlightByKey.set(slot.key, this.#keyInFlight(slot.key) + units);
   }
 
   /** Called by the slot: gives back all it holds, and leaves the queue. */
   release(slot: Slot): void {
-    const { tenant, units, waiter } = slot;
+    const { key, units, waiter } = slot;
     if (waiter) {
       this.#remove(waiter);
-      waiter.reject(new ServiceError('client_gone'));
+      waiter.reject(this.#errorFor('released'));
     }
     if (units > 0) this.#slotsInFlight--;
     slot.units = 0;
     this.#inFlight -= units;
-    const left = this.#tenantInFlight(tenant) - units;
-    if (left === 0) this.#inFlightByTenant.delete(tenant);
-    else this.#inFlightByTenant.set(tenant, left);
+    const left = this.#keyInFlight(key) - units;
+    if (left === 0) this.#inFlightByKey.delete(key);
+    else this.#inFlightByKey.set(key, left);
     this.#admit();
   }
 
-  /** Admits waiting requests that now fit, one per tenant in turn. */
+  /** Called by the slot: what a released one throws. */
+  released(): Error {
+    return this.#errorFor('released');
+  }
+
+  /** Admits waiting slots that now fit, one per key in turn. */
   #admit(): void {
-    // A tenant that was served moves to the end of the map, where this loop reaches it again.
-    for (const [tenant, [waiter]] of this.#queues) {
-      if (waiter === undefined || !this.#tenantHasRoom(waiter.slot, waiter.units)) continue;
-      // A large request must not starve behind small ones, so nothing overtakes it.
-      if (!this.#serviceHasRoom(waiter.slot, waiter.units)) return;
+    // A key that was served moves to the end of the map, where this loop reaches it again.
+    for (const [key, [waiter]] of this.#queues) {
+      if (waiter === undefined || !this.#keyHasRoom(waiter.slot, waiter.units)) continue;
+      // A large one must not starve behind small ones, so nothing overtakes it.
+      if (!this.#allHaveRoom(waiter.slot, waiter.units)) return;
       this.#remove(waiter);
-      const queue = this.#queues.get(tenant);
+      const queue = this.#queues.get(key);
       if (queue) {
-        this.#queues.delete(tenant);
-        this.#queues.set(tenant, queue);
+        this.#queues.delete(key);
+        this.#queues.set(key, queue);
       }
       this.add(waiter.slot, waiter.units);
       waiter.resolve();
     }
   }
 
-  /** When the queue is full, rejects the newest request of the longest queue, which may be the one that asks. */
+  /** When the queue is full, refuses the newest slot of the longest queue, which may be the one that asks. */
   #makeWaitingRoom(slot: Slot, units: number): void {
     if (this.#waiting < this.#limits.maxWaiting) return;
     let longest: Waiter[] = [];
     for (const queue of this.#queues.values()) if (queue.length > longest.length) longest = queue;
     const newest = longest.at(-1);
-    const own = this.#queues.get(slot.tenant)?.length ?? 0;
+    const own = this.#queues.get(slot.key)?.length ?? 0;
     if (newest === undefined || longest.length <= own + 1) throw this.#refusal(slot, units);
     this.#refuse(newest);
   }
@@ -148,57 +157,44 @@ export class ConcurrencyLimiter {
     this.#admit();
   }
 
-  #refusal(slot: Slot, units: number): ServiceError {
-    return new ServiceError(this.#tenantHasRoom(slot, units) ? 'overloaded' : 'too_many_at_once');
+  #refusal(slot: Slot, units: number): Error {
+    return this.#errorFor(this.#keyHasRoom(slot, units) ? 'at_limit' : 'key_at_limit');
   }
 
   #remove(waiter: Waiter): void {
     clearTimeout(waiter.timer);
     waiter.slot.waiter = undefined;
     this.#waiting--;
-    const { tenant } = waiter.slot;
-    const queue = this.#queues.get(tenant) ?? [];
+    const { key } = waiter.slot;
+    const queue = this.#queues.get(key) ?? [];
     queue.splice(queue.indexOf(waiter), 1);
-    if (queue.length === 0) this.#queues.delete(tenant);
+    if (queue.length === 0) this.#queues.delete(key);
   }
 
   #hasRoom(slot: Slot, units: number): boolean {
-    return this.#tenantHasRoom(slot, units) && this.#serviceHasRoom(slot, units);
+    return this.#keyHasRoom(slot, units) && this.#allHaveRoom(slot, units);
   }
 
-  #tenantHasRoom({ tenant, units: held }: Slot, units: number): boolean {
-    return hasRoom(this.#limits.perTenant, this.#tenantInFlight(tenant), held, units);
+  #keyHasRoom({ key, units: held }: Slot, units: number): boolean {
+    return hasRoom(this.#limits.perKey, this.#keyInFlight(key), held, units);
   }
 
-  #serviceHasRoom({ units: held }: Slot, units: number): boolean {
+  #allHaveRoom({ units: held }: Slot, units: number): boolean {
     return hasRoom(this.#limits.total, this.#inFlight, held, units);
   }
 
-  #tenantInFlight(tenant: string): number {
-    return this.#inFlightByTenant.get(tenant) ?? 0;
+  #keyInFlight(key: string): number {
+    return this.#inFlightByKey.get(key) ?? 0;
   }
-}
-
-const MAX_LOOKUPS = 16;
-const MAX_WAITING_LOOKUPS = 1000;
-
-/** Limits concurrent lookups of what is not cached, shared by address in turns. */
-export function createLookupLimiter(maxWaitMs: number): ConcurrencyLimiter {
-  return new ConcurrencyLimiter({
-    total: MAX_LOOKUPS,
-    perTenant: 0,
-    maxWaiting: MAX_WAITING_LOOKUPS,
-    maxWaitMs,
-  });
 }
 
 function hasRoom(limit: number, inFlight: number, held: number, units: number): boolean {
   return limit === 0 || inFlight === held || inFlight + units <= limit;
 }
 
-/** The units that one request holds until it is released. */
+/** The units that some work holds until they are released. */
 export class Slot {
-  readonly tenant: string;
+  readonly key: string;
   /** For the limiter only. */
   units = 0;
   /** For the limiter only. */
@@ -206,19 +202,19 @@ export class Slot {
   readonly #limiter: ConcurrencyLimiter;
   #isReleased = false;
 
-  constructor(limiter: ConcurrencyLimiter, tenant: string) {
+  constructor(limiter: ConcurrencyLimiter, key: string) {
     this.#limiter = limiter;
-    this.tenant = tenant;
+    this.key = key;
   }
 
   /**
    * Takes units, waiting for room if necessary. One call at a time.
    *
    * @returns undefined when there was room at once.
-   * @throws ServiceError (also by the promise) 429 or 503 when there was none in time, 499 when the slot is released.
+   * @throws (also by the promise) when there was none in time, or the slot is released.
    */
   acquire(units: number): Promise<void> | undefined {
-    if (this.#isReleased) throw new ServiceError('client_gone');
+    if (this.#isReleased) throw this.#limiter.released();
     return this.#limiter.acquire(this, units);
   }
 

@@ -135,6 +135,19 @@ describeService('the admin API without authentication', (service) => {
     expect(await ask({ host: 'localhost:8081', origin: 'https://evil.example' })).toBe(403);
   });
 
+  it('takes no requests of pages that other servers of this machine have', async () => {
+    const tenant = freshTenant('origin');
+    const create = async (origin: string) => {
+      const headers = { host: 'localhost:8081', origin, 'sec-fetch-site': 'same-site' };
+      return (await admin().call('POST', '/tenants', { body: { id: tenant }, headers })).status;
+    };
+    expect(await create('http://localhost:3000')).toBe(403);
+    expect(await create('http://127.0.0.1:8081')).toBe(403);
+    expect(await create('null')).toBe(403);
+    expect((await admin().call('GET', `/tenants/${tenant}`)).status).toBe(404);
+    expect(await create('http://localhost:8081')).toBe(201);
+  });
+
   it('names an anonymous actor', async () => {
     expect((await admin().call('GET', '/session')).body).toMatchObject({
       actor: { type: 'anonymous' },

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { readdir, readlink } from 'node:fs/promises';
 import { Agent, type ClientRequest, get, type IncomingMessage, request } from 'node:http';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { expect, it } from 'vitest';
 import type { Database } from '../../src/postgres/database.ts';
@@ -16,6 +16,7 @@ import { answerTo, openUpload } from '../support/uploads.ts';
 
 /** More than the buffers of a connection hold. */
 const LARGE = 12 * 1024 * 1024;
+const MEBIBYTE = 1024 * 1024;
 
 describeService(
   'the limits of the admin API',
@@ -146,6 +147,79 @@ describeService(
       expect(await send(good)).toMatchObject({ status: 200, lines: [{ files: 1 }] });
       expect(connections).toHaveLength(1);
       agent.destroy();
+      await admin.app.close();
+    });
+
+    it('takes the next request on the connection of an upload that is no archive', async () => {
+      const admin = await listen({});
+      const tenant = await newTenant();
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      const headers = { authorization: `Bearer ${admin.key.key}` };
+      const connections: Socket[] = [];
+      admin.app.server.on('connection', (socket) => connections.push(socket));
+      for (const size of [200_000, 1_000_000, LARGE]) {
+        const upload = request(`${admin.url}/v1/tenants/${tenant}/import`, {
+          ...{ agent, method: 'POST' },
+          headers: { ...headers, 'content-type': 'application/x-tar', 'content-length': size },
+        });
+        upload.end(Buffer.alloc(size, 'x'));
+        expect(await answerTo(upload)).toMatchObject({ status: 409, lines: [{ code: 'refused' }] });
+        const next = get(`${admin.url}/v1/session`, { agent, headers });
+        expect(await answerTo(next)).toMatchObject({ status: 200 });
+      }
+      expect(connections).toHaveLength(1);
+      agent.destroy();
+      await admin.app.close();
+    });
+
+    it('lets a client that sends far too much read why it was refused', async () => {
+      const admin = await listen({});
+      const tenant = await newTenant();
+      for (let i = 0; i < 10; i++) {
+        const length = (7 + i) * MEBIBYTE;
+        const put = request(`${admin.url}/v1/tenants/${tenant}/file?path=/memories/a`, {
+          ...{ agent: false, method: 'PUT' },
+          headers: {
+            authorization: `Bearer ${admin.key.key}`,
+            'content-type': 'text/plain',
+            'if-none-match': '*',
+            // Without a length, the body is read until it is too large.
+            ...(i % 2 === 0 ? { 'content-length': length } : {}),
+          },
+        });
+        put.end(Buffer.alloc(length, 'x'));
+        expect(await answerTo(put)).toMatchObject({ status: 413, lines: [{ code: 'body_too_large' }] });
+      }
+      await admin.app.close();
+    });
+
+    it('gives back what pipelined requests hold when their connection is closed', async () => {
+      const admin = await listen({ MAX_QUEUE_MS: '1' });
+      const tenant = await newTenant();
+      const pipelined = `GET /v1/tenants/${tenant}/export HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${admin.key.key}\r\n\r\n`;
+      const sockets: Socket[] = [];
+      admin.app.server.on('connection', (socket) => sockets.push(socket));
+      let requests = 0;
+      admin.app.server.on('request', () => requests++);
+      // The service closes the connection of who sends so many.
+      const flood = connect(Number(new URL(admin.url).port), '127.0.0.1').on('error', () => {});
+      flood.write(pipelined.repeat(40));
+      await expect.poll(() => flood.closed).toBe(true);
+      for (let i = 1; i <= 3; i++) {
+        requests = 0;
+        const socket = connect(Number(new URL(admin.url).port), '127.0.0.1').on('error', () => {});
+        socket.write(pipelined.repeat(8));
+        await expect.poll(() => requests).toBe(8);
+        socket.resetAndDestroy();
+      }
+      await expect.poll(() => sockets.every((socket) => socket.closed)).toBe(true);
+      const session = async () => (await admin.call('GET', '/session')).status;
+      await expect.poll(session).toBe(200);
+      // Six requests of a key may be in flight: none of those is.
+      expect(await Promise.all(Array.from({ length: 6 }, session))).toStrictEqual([
+        200, 200, 200, 200, 200, 200,
+      ]);
+      await expect.poll(openArchives).toStrictEqual([]);
       await admin.app.close();
     });
 

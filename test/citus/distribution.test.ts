@@ -4,7 +4,7 @@ import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
 import { afterEach, describe, expect, inject, it } from 'vitest';
 import { REFERENCE_TABLES, TENANT_TABLES } from '../../src/citus/citus.ts';
 import { loadConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/postgres/database.ts';
+import { openDatabase } from '../../src/open-database.ts';
 import { migrate, schemaState } from '../../src/postgres/migrate.ts';
 import * as schema from '../../src/postgres/schema.ts';
 import { createTestDatabase, isCitus } from '../support/database.ts';

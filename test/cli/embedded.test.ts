@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import { serveLocalSocket } from '../../src/embedded/local-socket.ts';
 import { connectToServedDatabase } from '../../src/embedded/served-database.ts';
-import { openDatabase } from '../../src/postgres/database.ts';
+import { openDatabase } from '../../src/open-database.ts';
 import { DatabaseError } from '../../src/postgres/errors.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { copyPgliteTemplate, createTestDatabase } from '../support/database.ts';

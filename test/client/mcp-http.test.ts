@@ -246,7 +246,7 @@ describe('limits', () => {
   it('requests beyond those that may run are refused', async () => {
     const service = createServer(() => {});
     const arrived = once(service, 'request');
-    const concurrency = { total: 2, perTenant: 1, maxWaiting: 0, maxWaitMs: 0 };
+    const concurrency = { total: 2, perKey: 1, maxWaiting: 0, maxWaitMs: 0 };
     const url = await serve({ client: { url: await listen(service) }, concurrency });
     // Ends with the server, like the service that never answers.
     send(url, callOf(view), headersOf('mem_a')).catch(() => {});

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { buildApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/postgres/database.ts';
+import { openDatabase } from '../../src/open-database.ts';
 import { migrate } from '../../src/postgres/migrate.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { launchChromium } from '../support/chromium.ts';

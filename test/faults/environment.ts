@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { loadConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/postgres/database.ts';
+import { openDatabase } from '../../src/open-database.ts';
 import { BATCH_CONNECTIONS } from '../../src/postgres/pg.ts';
 import type { Value } from '../../src/postgres/query.ts';
 import type { PostgresServer } from '../support/faults/postgres.ts';

@@ -219,6 +219,43 @@ describe('clients that disconnect', () => {
     for (const { status } of await Promise.all(accepted)) expect(status).toBe(200);
     expect((await service.execute(cmd.view('/memories/3'), { tenant: 'held' })).is_error).toBe(true);
   });
+
+  it('while their pipelined requests wait for each other leave nothing behind', async () => {
+    await new Tenants(service.database).create('pipelined');
+    const release = await hold(service, 'pipelined');
+    const socket = await open(port);
+    const write = JSON.stringify(cmd.create('/memories/first', 'x'));
+    // The answers of the views are ready, but behind that of the write.
+    socket.write(http('pipelined', write) + http('other', view).repeat(7));
+    await until(service, 'memory_bytes_in_flight', (bytes) => bytes > 8 * 16_384);
+    await until(service, 'memory_requests_in_flight', (count) => count === 1);
+    socket.resetAndDestroy();
+    await until(service, 'memory_bytes_in_flight', (bytes) => bytes < 2 * 16_384);
+    await release();
+    await until(service, 'memory_bytes_in_flight', (bytes) => bytes === 0);
+    expect(await metric(service, 'memory_requests_in_flight')).toBe(0);
+  });
+});
+
+it('lets a client that sends far too much read why it was refused', async () => {
+  const service = await startService('postgres');
+  const port = await listen(service);
+  for (let i = 0; i < 10; i++) {
+    const length = (7 + i) * 1024 * 1024;
+    const sent = request({
+      ...{ port, agent: false, method: 'POST', path: '/execute' },
+      headers: {
+        'content-type': 'application/json',
+        // Without a length, the body is read until it is too large.
+        ...(i % 2 === 0 ? { 'content-length': length } : {}),
+      },
+    });
+    sent.end(Buffer.alloc(length, 'x'));
+    const [response] = await once(sent, 'response');
+    const { code } = JSON.parse(Buffer.concat(await response.toArray()).toString());
+    expect([response.statusCode, code]).toStrictEqual([413, 'body_too_large']);
+  }
+  await service.close();
 });
 
 describe('slow bodies', () => {

@@ -4,7 +4,8 @@
  */
 import { expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
-import { type Database, openDatabase } from '../../src/postgres/database.ts';
+import { openDatabase } from '../../src/open-database.ts';
+import type { Database } from '../../src/postgres/database.ts';
 import { createTestDatabase, openPool } from '../support/database.ts';
 
 it.each<[string, (database: Database, work: () => Promise<void>) => Promise<unknown>]>([

@@ -1,7 +1,7 @@
 /** @module-tag long The service behind PgBouncer, in each mode: it works, or says in one line why it does not. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/postgres/database.ts';
+import { openDatabase } from '../../src/open-database.ts';
 import { migrate, schemaState } from '../../src/postgres/migrate.ts';
 import { createTestDatabase, isCitus, openPool, skipOnCitus } from '../support/database.ts';
 import { Workload } from '../support/faults/workload.ts';

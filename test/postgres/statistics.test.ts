@@ -1,7 +1,7 @@
 /** A new database keeps the statistics that its migration made from a sample. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/postgres/database.ts';
+import { openDatabase } from '../../src/open-database.ts';
 import { migrate } from '../../src/postgres/migrate.ts';
 import { lookupFileQuery, readFileQuery } from '../../src/store/read-queries.ts';
 import { connectTo, createTestDatabase, skipOnCitus } from '../support/database.ts';

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import type { TestProject } from 'vitest/node';
 import { loadConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/postgres/database.ts';
+import { openDatabase } from '../../src/open-database.ts';
 import { migrate } from '../../src/postgres/migrate.ts';
 import { type Cluster, createDatabase, findCluster, seal } from './postgres/cluster.ts';
 import { databaseUrl } from './postgres/server.ts';

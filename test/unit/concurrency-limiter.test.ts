@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { ConcurrencyLimiter } from '../../src/util/concurrency-limiter.ts';
+import { RequestLimiter } from '../../src/request-limiter.ts';
 
 const HOUR = 3_600_000;
-const limiter = (limits: Partial<ConstructorParameters<typeof ConcurrencyLimiter>[0]> = {}) =>
-  new ConcurrencyLimiter({ total: 2, perTenant: 0, maxWaiting: 100, maxWaitMs: HOUR, ...limits });
+const limiter = (limits: Partial<ConstructorParameters<typeof RequestLimiter>[0]> = {}) =>
+  new RequestLimiter({ total: 2, perKey: 0, maxWaiting: 100, maxWaitMs: HOUR, ...limits });
 const code = (promise: Promise<unknown> | undefined) =>
   Promise.resolve(promise).then(
     () => 'admitted',
@@ -31,7 +31,7 @@ it('serves tenants in turn, and the requests of one tenant in order of arrival',
 });
 
 it('does not hold up other tenants when one is at its limit', async () => {
-  const slots = limiter({ total: 3, perTenant: 1 });
+  const slots = limiter({ total: 3, perKey: 1 });
   slots.slot('a').acquire(1);
   const second = slots.slot('a').acquire(1);
   expect(second).toBeInstanceOf(Promise);
@@ -41,7 +41,7 @@ it('does not hold up other tenants when one is at its limit', async () => {
 });
 
 it('rejects a request that waits too long: 429 if its tenant is at its limit, 503 otherwise', async () => {
-  const slots = limiter({ total: 2, perTenant: 1, maxWaitMs: 1 });
+  const slots = limiter({ total: 2, perKey: 1, maxWaitMs: 1 });
   slots.slot('a').acquire(1);
   slots.slot('b').acquire(1);
   expect(await code(slots.slot('a').acquire(1))).toBe('too_many_at_once');

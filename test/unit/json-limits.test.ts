@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { excessOf, MAX_JSON_DEPTH, MAX_JSON_VALUES } from '../../src/http/json-limits.ts';
+import { exceededJsonLimit, MAX_JSON_DEPTH, MAX_JSON_VALUES } from '../../src/http/json-limits.ts';
 
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
 const items = (count: number) => `[${Array(count).fill('0').join(',')}]`;
@@ -20,14 +20,14 @@ describe('JSON limits', () => {
     ['a string cut off inside an escape', `"${'x'.repeat(100)}\\`, undefined],
     ['an empty text', '', undefined],
   ])('checks a text with %s', (_title, json, excess) => {
-    expect(excessOf(json)).toBe(excess);
+    expect(exceededJsonLimit(json)).toBe(excess);
   });
 
   it('allows 32 tool_use blocks with unknown fields', () => {
     const unknown = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`field${i}`, { deep: [i, i] }]));
     const input = { command: 'create', path: '/memories/a', file_text: '{[",\\'.repeat(1000), ...unknown };
     const block = { type: 'tool_use', id: 'toolu_1', name: 'memory', input };
-    expect(excessOf(JSON.stringify(Array(32).fill(block)))).toBeUndefined();
+    expect(exceededJsonLimit(JSON.stringify(Array(32).fill(block)))).toBeUndefined();
   });
 
   // Escapes at every distance from the start of the string and from each other.
@@ -44,9 +44,9 @@ describe('JSON limits', () => {
     fc.assert(
       fc.property(fc.array(string, { maxLength: 8 }), fc.nat(40), (strings, depth) => {
         const json = `${'['.repeat(depth)}${JSON.stringify(strings)}${']'.repeat(depth)}`;
-        expect(excessOf(json)).toBe(depth + 1 > MAX_JSON_DEPTH ? 'levels' : undefined);
+        expect(exceededJsonLimit(json)).toBe(depth + 1 > MAX_JSON_DEPTH ? 'levels' : undefined);
         const many = JSON.stringify(Array.from({ length: MAX_JSON_VALUES + 1 }, (_, i) => strings[i] ?? 0));
-        expect(excessOf(many)).toBe('values');
+        expect(exceededJsonLimit(many)).toBe('values');
       }),
       { numRuns: 300 },
     );

@@ -15,9 +15,12 @@ const LAYERS = [
   'config.ts',
   'logger.ts',
   'util',
+  'request-limiter.ts',
   'memory',
   'secrets',
+  'citus',
   'postgres',
+  'embedded',
   'idempotency',
   'tenants',
   'store',
@@ -57,10 +60,9 @@ const imports: Import[] = readdirSync(src, { recursive: true, encoding: 'utf8' }
     }));
   });
 
-const DATABASES = /^(embedded|citus)\//;
 const layerOf = (path: string) => {
   const own = LAYERS.indexOf(path);
-  return own === -1 ? LAYERS.indexOf(path.replace(DATABASES, 'postgres/').split('/', 1)[0] ?? '') : own;
+  return own === -1 ? LAYERS.indexOf(path.split('/', 1)[0] ?? '') : own;
 };
 const isLocal = ({ from }: Import) => from.endsWith('.ts');
 
@@ -75,14 +77,36 @@ it('allows imports in one direction only', () => {
   );
 });
 
+it('has no import circle', () => {
+  const importsOf = new Map<string, string[]>();
+  for (const { file, from } of imports.filter(isLocal)) {
+    importsOf.set(file, [...(importsOf.get(file) ?? []), from]);
+  }
+  const circles: string[][] = [];
+  const done = new Set<string>();
+  const follow = (file: string, above: string[]) => {
+    if (above.includes(file)) circles.push([...above.slice(above.indexOf(file)), file]);
+    if (done.has(file)) return;
+    done.add(file);
+    for (const from of importsOf.get(file) ?? []) follow(from, [...above, file]);
+  };
+  for (const file of importsOf.keys()) follow(file, []);
+  expect(circles).toStrictEqual([]);
+});
+
 describe('packages', () => {
   it.each([
     ['the domain imports only zod', ['memory'], /^(?!zod$)/],
     ['only the HTTP layers import Fastify', LAYERS.slice(0, LAYERS.indexOf('http')), /^@?fastify/],
     [
-      'only src/postgres imports a database driver',
-      LAYERS.filter((layer) => layer !== 'postgres'),
+      'only src/citus, src/postgres and src/embedded import a database driver',
+      LAYERS.filter((layer) => !['citus', 'postgres', 'embedded'].includes(layer)),
       /^(pg|drizzle|@electric)/,
+    ],
+    [
+      'only src/embedded imports PGlite',
+      LAYERS.filter((layer) => layer !== 'embedded'),
+      /^(@electric|drizzle-orm\/pglite)/,
     ],
   ])('%s', (_, layers, forbidden) => {
     const own = imports.filter((each) => layers.includes(each.file.split('/', 1)[0] ?? '') && !isLocal(each));

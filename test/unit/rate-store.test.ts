@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { RateStore } from '../../src/http/rate-store.ts';
+import { RateStore } from '../../src/http/rate-limit.ts';
 
 afterEach(() => {
   vi.useRealTimers();

@@ -2,8 +2,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { isInitializeRequest } from '@modelcontextprotocol/sdk/types.js';
 import { type MemoryClient, type MemoryClientOptions, MemoryServiceError } from 'memory-service-client';
-import { ServiceError } from '../../../src/errors.ts';
-import { ConcurrencyLimiter, type ConcurrencyLimits } from '../../../src/util/concurrency-limiter.ts';
+import {
+  ConcurrencyLimiter,
+  type ConcurrencyLimits,
+  type Refusal,
+} from '../../../src/util/concurrency-limiter.ts';
 import { HttpError } from './http-error.ts';
 import { readBody } from './request-body.ts';
 import { createMemoryServer } from './server.ts';
@@ -23,13 +26,13 @@ export interface HttpOptions {
   /** Names under which the server is reached besides those of the loopback interface, without ports. */
   allowedHosts: readonly string[];
   maxBodyBytes: number;
-  /** Requests that run at once; `perTenant` is per caller. By default as many as the service runs. */
+  /** Requests that run at once; `perKey` is per caller. By default as many as the service runs. */
   concurrency?: ConcurrencyLimits;
 }
 
-const CONCURRENCY = { total: 64, perTenant: 32, maxWaiting: 1000, maxWaitMs: 1000 };
+const CONCURRENCY = { total: 64, perKey: 32, maxWaiting: 1000, maxWaitMs: 1000 };
 /** Bytes of bodies and responses in memory. Parsing and sending a body takes several times its size. */
-const BYTES = { ...CONCURRENCY, total: 64 * MEBIBYTE, perTenant: 16 * MEBIBYTE };
+const BYTES = { ...CONCURRENCY, total: 64 * MEBIBYTE, perKey: 16 * MEBIBYTE };
 
 /** Whose request it is, and what it counts against. */
 interface Caller {
@@ -65,12 +68,12 @@ export function createHttpServer(options: HttpOptions): Server {
 class Handler {
   readonly #options: HttpOptions;
   readonly #requests: ConcurrencyLimiter;
-  readonly #bytes = new ConcurrencyLimiter(BYTES);
+  readonly #bytes = new ConcurrencyLimiter(BYTES, capacityError);
   readonly #sessions = new Sessions();
 
   constructor(options: HttpOptions) {
     this.#options = options;
-    this.#requests = new ConcurrencyLimiter(options.concurrency ?? CONCURRENCY);
+    this.#requests = new ConcurrencyLimiter(options.concurrency ?? CONCURRENCY, capacityError);
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -125,8 +128,14 @@ async function checkKey(client: MemoryClient): Promise<void> {
   await client.execute(block);
 }
 
-function refusalFor(error: unknown): HttpError | ServiceError {
-  if (error instanceof HttpError || error instanceof ServiceError) return error;
+function capacityError(refusal: Refusal): HttpError {
+  if (refusal === 'key_at_limit')
+    return new HttpError(429, 'The tenant has too many requests in flight. Wait for their responses.');
+  return new HttpError(503, 'The service is at capacity. Try again shortly.');
+}
+
+function refusalFor(error: unknown): HttpError {
+  if (error instanceof HttpError) return error;
   if (error instanceof MemoryServiceError) {
     const isRefusal = error.status !== undefined && error.status >= 400 && error.status < 500;
     return new HttpError(isRefusal ? error.status : 503, nameSettings(error.message));
@@ -180,13 +189,8 @@ function tenantHeader({ headers }: IncomingMessage): string | undefined {
   return typeof tenant === 'string' && HEADER_VALUE.test(tenant) ? tenant : undefined;
 }
 
-function sendError(
-  request: IncomingMessage,
-  response: ServerResponse,
-  error: HttpError | ServiceError,
-): void {
-  const { status, message } = error;
-  const code = error instanceof HttpError ? error.rpcCode : -32000;
+function sendError(request: IncomingMessage, response: ServerResponse, error: HttpError): void {
+  const { status, message, rpcCode: code } = error;
   if (status === 401) response.setHeader('WWW-Authenticate', 'Bearer');
   if (status === 405) response.setHeader('Allow', 'POST');
   if (status === 429 || status === 503) response.setHeader('Retry-After', '1');

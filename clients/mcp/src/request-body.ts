@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { excessOf, MAX_JSON_DEPTH, MAX_JSON_VALUES } from '../../../src/http/json-limits.ts';
+import { exceededJsonLimit, MAX_JSON_DEPTH, MAX_JSON_VALUES } from '../../../src/http/json-limits.ts';
 import type { Slot } from '../../../src/util/concurrency-limiter.ts';
 import { HttpError } from './http-error.ts';
 
@@ -20,7 +20,7 @@ interface Limits {
 export async function readBody(request: IncomingMessage, limits: Limits): Promise<unknown> {
   const text = await readText(request, limits);
   // Looked for before parsing: the values of a large body keep the event loop for seconds.
-  switch (excessOf(text)) {
+  switch (exceededJsonLimit(text)) {
     case 'levels':
       throw new HttpError(400, `The body nests arrays and objects deeper than ${MAX_JSON_DEPTH} levels.`);
     case 'values':

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { KeyRow } from '../../auth/api-key-queries.ts';
+import type { KeyRow } from '../../auth/api-keys.ts';
 import { Keys, kindOfKey } from '../../auth/api-keys.ts';
 import { ServiceError } from '../../errors.ts';
 import { requireTenant } from '../../tenants/tenants.ts';

@@ -1,0 +1,173 @@
+import type { IncomingMessage } from 'node:http';
+import { finished } from 'node:stream';
+import type { FastifyReply } from 'fastify';
+import fp from 'fastify-plugin';
+import { ServiceError } from '../errors.ts';
+import { type Deadline, Deadlines } from '../util/deadlines.ts';
+
+/** Bytes of a body or response that a client moves in each `TRANSFER_TIMEOUT_MS`, unless fewer are left. */
+const MIN_TRANSFER_BYTES = 64 * 1024;
+/** How long a client that has its response may pause before it sends more of its body. */
+const MAX_PAUSE_MS = 1000;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Undefined when the URL cannot be decoded. */
+    transfer: Transfer | undefined;
+  }
+}
+
+/**
+ * Ends the requests of clients that send or take less than `MIN_TRANSFER_BYTES` in `timeoutMs` while there is more, and reads what a
+ * client that has its response, a refusal for example, still sends. Time in which the service is at work does not count.
+ */
+export const slowClients = fp<{ timeoutMs: number }>(
+  async (app, { timeoutMs }) => {
+    const deadlines = new Deadlines();
+    app.decorateRequest('transfer');
+    app.addHook('onRequest', (request, reply, done) => {
+      request.transfer = new Transfer(request.raw, reply, { deadlines, timeoutMs });
+      done();
+    });
+    app.addHook('onSend', (request, _reply, _payload, done) => {
+      request.transfer?.keepOpenForBody();
+      done();
+    });
+  },
+  { name: 'slow-clients' },
+);
+
+/** What a client sends and takes for one request. */
+class Transfer {
+  readonly #body: IncomingMessage;
+  readonly #reply: FastifyReply;
+  readonly #deadlines: Deadlines;
+  readonly #timeoutMs: number;
+  #deadline: Deadline;
+  #bytesRead = 0;
+  #bytesWritten = 0;
+  /** Since when the client has taken nothing. */
+  #idleSince = 0;
+  #isPaused = false;
+  #isTooSlow = false;
+  #closesAfterwards = false;
+
+  constructor(
+    body: IncomingMessage,
+    reply: FastifyReply,
+    { deadlines, timeoutMs }: { deadlines: Deadlines; timeoutMs: number },
+  ) {
+    this.#body = body;
+    this.#reply = reply;
+    this.#deadlines = deadlines;
+    this.#timeoutMs = timeoutMs;
+    this.#deadline = this.#startPeriod();
+    reply.raw.once('close', () => {
+      deadlines.clear(this.#deadline);
+      if (isIncomplete(body) && !body.socket.destroyed) this.#discardRest();
+    });
+  }
+
+  /** Reads no more of the body until `resume`. The client's time stops. */
+  pause(): void {
+    this.#isPaused = true;
+    this.#body.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#deadlines.clear(this.#deadline);
+    this.#deadline = this.#startPeriod();
+    this.#body.resume();
+  }
+
+  /**
+   * Node closes a connection right after its last response. A client that still sends its body would be reset, and might never read
+   * that response.
+   */
+  keepOpenForBody(): void {
+    const body = this.#body;
+    if (!isIncomplete(body) || this.#isTooSlow) return;
+    const { socket } = body;
+    const destroySoon = socket.destroySoon.bind(socket);
+    socket.destroySoon = () => {
+      if (isIncomplete(body)) this.#closesAfterwards = true;
+      else destroySoon();
+    };
+  }
+
+  #startPeriod(): Deadline {
+    const { socket } = this.#body;
+    this.#bytesRead = socket.bytesRead;
+    this.#bytesWritten = socket.bytesWritten;
+    this.#idleSince = performance.now();
+    return this.#deadlines.start(this.#timeoutMs, () => this.#check());
+  }
+
+  #check(): void {
+    const { bytesRead, bytesWritten } = this.#body.socket;
+    const now = performance.now();
+    if (this.#isTaking() && bytesWritten === this.#bytesWritten) {
+      // Node does not tell what part of a buffer is taken, so a large one has the time of its parts.
+      const parts = Math.ceil(this.#reply.raw.writableLength / MIN_TRANSFER_BYTES);
+      if (now - this.#idleSince >= parts * this.#timeoutMs) return void this.#reply.raw.destroy();
+    } else {
+      this.#idleSince = now;
+    }
+    if (this.#isSending() && bytesRead - this.#bytesRead < MIN_TRANSFER_BYTES) this.#refuseBody();
+    this.#bytesRead = bytesRead;
+    this.#bytesWritten = bytesWritten;
+    this.#deadline = this.#deadlines.start(this.#timeoutMs, () => this.#check());
+  }
+
+  /** Whoever reads a body listens for its errors. Until then, and while the reader is behind, the service is at work. */
+  #isSending(): boolean {
+    const body = this.#body;
+    const isRead = body.listenerCount('error') > 0 && !this.#isPaused && body.readableLength === 0;
+    return isRead && isIncomplete(body) && !this.#isTooSlow;
+  }
+
+  /** Behind an earlier response of the connection there is no socket yet, and the client takes that one. */
+  #isTaking(): boolean {
+    const { raw } = this.#reply;
+    return raw.socket !== null && raw.writableLength > 0;
+  }
+
+  /** Ends the reading of a body with an error, which whoever reads it answers, and then the connection. */
+  #refuseBody(): void {
+    const reply = this.#reply;
+    this.#isTooSlow = true;
+    // What is left of the body must not be taken for the next request.
+    if (!reply.raw.headersSent) reply.header('Connection', 'close');
+    reply.raw.once('finish', () => this.#body.socket.destroySoon());
+    this.#body.emit('error', new ServiceError('body_timeout'));
+  }
+
+  /** Lets the connection take the next request, or close without a reset. */
+  #discardRest(): void {
+    const body = this.#body;
+    const { socket } = body;
+    const end = performance.now() + this.#timeoutMs;
+    const checkLater = () => {
+      const { bytesRead } = socket;
+      this.#deadline = this.#deadlines.start(Math.min(this.#timeoutMs, MAX_PAUSE_MS), () => {
+        if (socket.bytesRead === bytesRead || performance.now() >= end) socket.destroy();
+        else checkLater();
+      });
+    };
+    checkLater();
+    // Also when the connection is closed.
+    finished(body, () => {
+      this.#deadlines.clear(this.#deadline);
+      if (this.#closesAfterwards) socket.destroySoon();
+    });
+    // A reader that has given up may still listen, and with such a listener nothing flows.
+    body.removeAllListeners('readable').on('data', () => {});
+    body.resume();
+  }
+}
+
+/** Requests of `inject` have no such state. */
+function isIncomplete({ complete }: IncomingMessage): boolean {
+  return complete === false;
+}
