@@ -2,7 +2,7 @@ import { ServiceError } from '../errors.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { Quotas } from '../memory/store.ts';
 import type { Database } from '../postgres/database.ts';
-import { changeOrTry } from '../postgres/dry-run.ts';
+import { transactionOrDryRun } from '../postgres/dry-run.ts';
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { findTenantQuery } from '../tenants/queries.ts';
 import { readPages } from '../util/pages.ts';
@@ -184,7 +184,7 @@ export class Transfer {
     source: ImportSource,
     { dryRun = false, ...context }: Omit<ImportContext, 'quotas'> & { dryRun?: boolean },
   ): Promise<Imported> {
-    return changeOrTry(this.#database, dryRun, (query) =>
+    return transactionOrDryRun(this.#database, dryRun, (query) =>
       importInto(query, tenant, source, { ...context, quotas: this.#quotas }),
     );
   }

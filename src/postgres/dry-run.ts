@@ -5,7 +5,7 @@ import type { QueryExecutor } from './query.ts';
 class DryRun extends Error {}
 
 /** Runs `work` in a transaction and, for a dry run, rolls it back. So a dry run makes the same checks. */
-export async function changeOrTry<T>(
+export async function transactionOrDryRun<T>(
   database: Database,
   dryRun: boolean,
   work: (query: QueryExecutor) => Promise<T>,
