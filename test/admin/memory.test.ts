@@ -207,7 +207,7 @@ describeService(
     });
 
     it('lists one directory, its directories first, now and at a time', async () => {
-      const { put, get, remove, id } = await newTenant();
+      const { put, get, remove } = await newTenant();
       const paths = ['a/deep/er/x', 'a/y', 'a-b/z', 'a0', 'm', 'z'];
       for (const path of paths) await put(`/memories/${path}`, 'four', NEW);
       const versions = (await get('/versions?limit=1')).body.versions as { created_at: string }[];
@@ -249,7 +249,7 @@ describeService(
       // A path elsewhere begins no page with what is elsewhere.
       expect(await pages(`&at=${at}&path=/memories/a-b&from=/memories/a/y`)).toStrictEqual(['a-b/z']);
 
-      const gone = [404, 'not_found', `There is nothing at /memories/a. See: memory-service ls ${id}`];
+      const gone = [404, 'not_found', '/memories/a does not exist.'];
       expect(problem(await get('/directory?path=/memories/a'))).toStrictEqual(gone);
       expect((await get('/directory?path=/memories/z')).status).toBe(404);
       expect((await get(`/directory?path=/memories/n&at=${at}`)).status).toBe(404);
@@ -292,7 +292,7 @@ describeService(
     });
 
     it('moves a file and a directory, and moves them back', async () => {
-      const { put, get, post, id } = await newTenant();
+      const { put, get, post } = await newTenant();
       await put('/memories/a/b', 'one', NEW);
       await put('/memories/c', 'two', NEW);
       const move = (from: string, to: string) => post('/move', { from, to });
@@ -308,13 +308,24 @@ describeService(
       expect((await get('/file?path=/memories/a/b')).text).toBe('one');
 
       expect(problem(await move('/memories/a', '/memories/c'))).toStrictEqual([
-        ...[409, 'refused', 'The destination /memories/c already exists'],
+        ...[409, 'refused', '/memories/c already exists, and nothing is overwritten.'],
       ]);
       expect(problem(await move('/memories/none', '/memories/x'))).toStrictEqual([
-        ...[404, 'not_found', `There is nothing at /memories/none. See: memory-service ls ${id}`],
+        ...[404, 'not_found', '/memories/none does not exist.'],
       ]);
-      expect((await move('/memories/a', '/memories/a/x')).status).toBe(409);
-      expect((await move('/memories', '/memories/x')).status).toBe(409);
+      expect((await move('/memories/a', '/memories/a/x')).body.detail).toBe(
+        '/memories/a cannot move to /memories/a/x, which is inside it.',
+      );
+      expect((await move('/memories', '/memories/x')).body.detail).toBe(
+        'The directory /memories itself cannot be moved.',
+      );
+      const tooDeep = `/memories${'/x'.repeat(20)}`;
+      expect(problem(await move('/memories/a', tooDeep))).toStrictEqual([
+        ...[409, 'refused', `The path would be too long or too deep: ${tooDeep}/b`],
+      ]);
+      expect((await move('/memories/a', '/memories/c/x')).body.detail).toBe(
+        '/memories/c is a file, so nothing can be below it.',
+      );
       expect((await move('/etc', '/memories/x')).status).toBe(400);
       expect((await post('/move', { from: '/memories/a' })).status).toBe(400);
       expect((await get('/file?path=/memories/c')).text).toBe('two');
@@ -357,7 +368,7 @@ describeService(
       expect(problem(await get('/search?query=a&path=/memories/none'))).toStrictEqual([
         404,
         'not_found',
-        'The path /memories/none does not exist. Please provide a valid path.',
+        '/memories/none does not exist.',
       ]);
       for (const query of [
         ...['', 'query=', `query=${'x'.repeat(1001)}`, 'query=%00', 'query=a&in=all', 'query=a&mode=x'],
