@@ -163,10 +163,10 @@ function jwtProblems(values: Values): string[] {
   if (values.AUTH !== 'jwt') return [];
   const problems: string[] = [];
   if ((values.JWKS_URL === undefined) === (values.JWT_PUBLIC_KEY === undefined)) {
-    problems.push('JWKS_URL or JWT_PUBLIC_KEY, one of them, is needed with AUTH=jwt');
+    problems.push('AUTH=jwt requires JWKS_URL or JWT_PUBLIC_KEY, not both');
   }
   for (const name of ['JWT_ISSUER', 'JWT_AUDIENCE'] as const) {
-    if (values[name] === undefined) problems.push(`${name} is needed with AUTH=jwt`);
+    if (values[name] === undefined) problems.push(`AUTH=jwt requires ${name}`);
   }
   return problems;
 }
@@ -180,7 +180,7 @@ function adminProblems({ AUTH, ADMIN_HOST, ADMIN_PORT, HOST, PORT }: Values): st
     );
   }
   if (ADMIN_PORT === PORT && ADMIN_HOST === HOST && PORT !== 0) {
-    problems.push('ADMIN_PORT is that of the service: set it to another');
+    problems.push('ADMIN_PORT must differ from PORT');
   }
   return problems;
 }

@@ -33,7 +33,7 @@ export const pathOrRoot = memoryPath.default(ROOT);
 /** An instant as an operator gives it: `parseTime` reads it. */
 export const givenTime = text(64).meta({
   description:
-    'ISO 8601 (`2026-11-22T09:30:00Z`; without an offset, it is UTC), or how long ago (`30s`, `90m`, `2h`, `3d`, `1w`).',
+    'ISO 8601 (`2026-11-22T09:30:00Z`; UTC without an offset), or a duration back from now (`30s`, `90m`, `2h`, `3d`, `1w`).',
   examples: ['2h'],
 });
 
@@ -64,12 +64,12 @@ export const flag = z.preprocess(
 /** How a route answers a page at a time. */
 export const pageFields = (maxLimit: number, defaultLimit: number) => ({
   limit: count(1, maxLimit).default(defaultLimit),
-  after: text(MAX_TEXT).optional().meta({ description: 'The `next` of the page before.' }),
+  after: text(MAX_TEXT).optional().meta({ description: 'The `next` of the previous page.' }),
 });
 
 export const next = z.string().nullable().meta({
   description:
-    'Give it back as `after` for the next page, with the same other parameters; null on the last page.',
+    'Pass it as `after`, with the same other parameters, to get the next page; null on the last page.',
 });
 
 /** Who made a change; the terms of the history. */

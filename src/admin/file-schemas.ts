@@ -17,7 +17,7 @@ export const changedSchema = z
   .object({
     path: z.string(),
     action: z.enum(['created', 'replaced', 'unchanged', 'deleted']),
-    message: z.string().meta({ description: 'As an agent would read it.' }),
+    message: z.string().meta({ description: 'The message that an agent would read.' }),
   })
   .meta({ id: 'Changed' });
 
@@ -27,7 +27,7 @@ export const incomplete = new ServiceError('history_incomplete', 'acme', '2026-1
 export const changedSince = new ServiceError('changed_since_read', '/memories/notes.md');
 
 export const ifMatch = text(1000).optional().meta({
-  description: 'The `ETag` of the file as it was read, or `*` for whatever is there.',
+  description: 'The `ETag` of the file as you read it, or `*` for any content.',
 });
 export const ifNoneMatch = text(1000).optional();
 export const etagHeader = {

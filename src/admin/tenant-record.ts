@@ -11,16 +11,18 @@ export const tenantSchema = z
     status: z.enum(['active', 'suspended']),
     created_at: time,
     suspended_at: time.nullable(),
-    last_change_at: time.nullable().meta({ description: 'When a file was last changed; null for never.' }),
+    last_change_at: time.nullable().meta({ description: 'When a file last changed; null if never.' }),
     files: z.int(),
     bytes: z.int(),
     history_versions: z.int(),
     history_bytes: z.int(),
-    history_since: time.meta({ description: 'Since when the history is complete.' }),
+    history_since: time.meta({ description: 'The time since which the history is complete.' }),
     used_percent: z
       .int()
       .nullable()
-      .meta({ description: 'Of files or bytes, whichever is nearer to its limit; null without limits.' }),
+      .meta({
+        description: 'Of the file or byte limit, whichever is closer to being reached; null without limits.',
+      }),
     settings: ownSettingsSchema,
     effective: effectiveSettingsSchema,
   })

@@ -6,12 +6,12 @@ export const id = z.guid();
 
 const versionFields = {
   id,
-  memory_id: id.meta({ description: 'Of the file: the same across edits and renames.' }),
+  memory_id: id.meta({ description: 'Identifies the file across edits and renames.' }),
   operation: z.enum(['created', 'modified', 'renamed', 'deleted']),
   path: z
     .string()
     .nullable()
-    .meta({ description: 'After the change; of a deletion, the last. Null once redacted.' }),
+    .meta({ description: 'After the change; for a deletion, the last path. Null once redacted.' }),
   content_sha256: z.string().nullable(),
   content_size_bytes: z.int().nullable(),
   created_at: time,
@@ -22,7 +22,7 @@ const versionFields = {
   redacted_by: actor.nullable(),
   previous_version: id
     .nullable()
-    .meta({ description: 'What it replaced; null when there was nothing, or it is not kept any more.' }),
+    .meta({ description: 'The version that it replaced; null if there was none or it has been pruned.' }),
   previous_path: z.string().nullable(),
 };
 export const versionSchema = z

@@ -65,10 +65,9 @@ Examples:
         }
         if (conflicts.length === 0) return;
         const list = conflicts.map((conflict) => `\n  ${conflictText(conflict)}`).join('');
-        throw new OperatorError(
-          `${amount(conflicts.length, 'conflict')}, where something of it stays:${list}`,
-          { exitCode: CONFLICTS },
-        );
+        throw new OperatorError(`${amount(conflicts.length, 'conflict')}; not fully reverted:${list}`, {
+          exitCode: CONFLICTS,
+        });
       }),
     );
 }

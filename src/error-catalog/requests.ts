@@ -18,7 +18,7 @@ export const REQUEST_ERRORS = {
     problem: () => ({ status: 400, message: 'The length of the body does not match its Content-Length.' }),
   },
   json_too_complex: {
-    description: 'The body holds too many values or nests too deeply.',
+    description: 'The body has too many values or nests too deeply.',
     problem: (excess: 'levels' | 'values', limit: number) => ({
       status: 400,
       message:
@@ -42,10 +42,10 @@ export const REQUEST_ERRORS = {
     }),
   },
   tenant_required: {
-    description: 'The credential is for many tenants, and the request names none.',
+    description: 'The credential is valid for many tenants, and the request names none.',
     problem: () => ({
       status: 400,
-      message: 'This credential is for many tenants: name one in the header X-Tenant-Id.',
+      message: 'This credential is valid for many tenants: name one in the header X-Tenant-Id.',
     }),
   },
   invalid_tenant: {
@@ -60,7 +60,7 @@ export const REQUEST_ERRORS = {
     problem: () => ({ status: 400, message: 'The URL is not valid.' }),
   },
   invalid_request: {
-    description: 'The request is not HTTP as this service reads it.',
+    description: 'The request is not valid HTTP for this service.',
     problem: (status: number) => ({ status, message: 'The request is not valid HTTP for this service.' }),
   },
   unauthorized: {
@@ -69,7 +69,7 @@ export const REQUEST_ERRORS = {
     problem: () => ({
       status: 401,
       message:
-        'The request needs a valid credential: send Authorization: Bearer with an API key or token of this service.',
+        'A valid credential is required: send Authorization: Bearer with an API key or token of this service.',
     }),
   },
   tenant_mismatch: {
@@ -77,12 +77,12 @@ export const REQUEST_ERRORS = {
     problem: () => ({
       status: 403,
       message:
-        'X-Tenant-Id names a tenant that the credential is not for. Omit the header, or use a credential of that tenant.',
+        'The credential is not valid for the tenant in X-Tenant-Id. Omit the header, or use a credential of that tenant.',
     }),
   },
   tenant_suspended: {
     description: 'The tenant is suspended.',
-    problem: (tenant: string) => ({ status: 403, message: `The tenant ${tenant} is suspended.` }),
+    problem: (tenant: string) => ({ status: 403, message: `Tenant ${tenant} is suspended.` }),
   },
   unknown_tenant: {
     description: 'The tenant does not exist, and its first write does not create it.',
@@ -110,7 +110,7 @@ export const REQUEST_ERRORS = {
     description: 'The admin key may only read.',
     problem: () => ({
       status: 403,
-      message: 'This admin key is read-only, and the request would change something.',
+      message: 'This admin key is read-only.',
     }),
   },
   host_not_allowed: {
@@ -121,14 +121,14 @@ export const REQUEST_ERRORS = {
     }),
   },
   route_not_found: {
-    description: 'There is no such route.',
+    description: 'The route does not exist.',
     problem: () => ({
       status: 404,
       message: 'This route does not exist. GET /docs lists the routes.',
     }),
   },
   method_not_allowed: {
-    description: 'The route has no such method; `Allow` names those that it has.',
+    description: 'The route does not support the method; `Allow` lists those that it does.',
     problem: (allowed: string) => ({ status: 405, message: `This route supports only: ${allowed}.` }),
   },
   body_timeout: {
@@ -143,7 +143,7 @@ export const REQUEST_ERRORS = {
     problem: () => ({ status: 408, message: 'The request did not arrive in time.' }),
   },
   tenant_exists: {
-    description: 'There is a tenant with this id already.',
+    description: 'A tenant with this id already exists.',
     problem: (tenant: string) => ({ status: 409, message: `Tenant ${tenant} already exists.` }),
   },
   tenant_archived: {
@@ -161,7 +161,7 @@ export const REQUEST_ERRORS = {
     }),
   },
   unsupported_media_type: {
-    description: 'The body is of a type that the route does not take.',
+    description: 'The route does not accept this type of body.',
     problem: (type = 'application/json') => ({
       status: 415,
       message: `Send the body as Content-Type: ${type}.`,
@@ -194,7 +194,7 @@ export const REQUEST_ERRORS = {
     }),
   },
   precondition_required: {
-    description: 'The change needs `If-Match` or `If-None-Match`.',
+    description: 'The change requires `If-Match` or `If-None-Match`.',
     problem: () => ({
       status: 428,
       message:
@@ -218,7 +218,7 @@ export const REQUEST_ERRORS = {
     }),
   },
   too_many_failed_attempts: {
-    description: 'The address has sent too many wrong credentials.',
+    description: 'The address has sent too many invalid credentials.',
     problem: (retryAfter: number) => ({
       status: 429,
       message: 'Too many failed attempts from this address.',
@@ -242,11 +242,10 @@ export const REQUEST_ERRORS = {
     problem: (limit: number) => ({ status: 431, message: `The request has more than ${limit} headers.` }),
   },
   client_gone: {
-    description:
-      'The client closed the connection. Nobody sees this answer; it is for the log and the metrics.',
+    description: 'The client closed the connection. Only the log and the metrics show this.',
     problem: () => ({
       status: 499,
-      message: 'The client closed the connection before it was answered.',
+      message: 'The client closed the connection before the response.',
     }),
   },
   internal_error: {
@@ -298,12 +297,12 @@ export const REQUEST_ERRORS = {
     description: 'The database is a standby, which cannot write.',
     problem: () => ({
       status: 503,
-      message: 'The database is a standby, which cannot write: DATABASE_URL has to name the primary.',
+      message: 'The database is a standby, which cannot write: DATABASE_URL must name the primary.',
       retryAfter: 2,
     }),
   },
   shutting_down: {
-    description: 'The process is about to stop.',
+    description: 'The process is shutting down.',
     problem: () => ({ status: 503, message: 'The service is shutting down.', retryAfter: 2 }),
   },
   overloaded: {
@@ -315,11 +314,11 @@ export const REQUEST_ERRORS = {
     }),
   },
   timeout: {
-    description: 'The request took longer than `HANDLER_TIMEOUT_MS`. A write may still have been done.',
+    description: 'The request took longer than `HANDLER_TIMEOUT_MS`. A write may still have been applied.',
     problem: () => ({
       status: 503,
       message:
-        'The request took too long. A write may still have been done: send it again with the same idempotency key.',
+        'The request took too long. A write may still have been applied: retry with the same idempotency key.',
       retryAfter: 1,
     }),
   },

@@ -82,14 +82,14 @@ export function conflictText(conflict: Conflict): string {
   const path = conflict.path ?? `the file ${conflict.memoryId}`;
   switch (conflict.reason) {
     case 'changed':
-      return `${path}: ${actorText(conflict.changedBy)} changed it at ${shownTime(conflict.changedAt)}. It is left alone.`;
+      return `${path}: ${actorText(conflict.changedBy)} changed it at ${shownTime(conflict.changedAt)}. Left unchanged.`;
     case 'mixed':
-      return `${path}: ${actorText(conflict.changedBy)} changed it in between, at ${shownTime(conflict.changedAt)}. Only what came after is reverted.`;
+      return `${path}: ${actorText(conflict.changedBy)} changed it in between, at ${shownTime(conflict.changedAt)}. Only later changes are reverted.`;
     case 'occupied':
-      return `${path}: something else is at ${conflict.at} now. It is left alone.`;
+      return `${path}: ${conflict.at} is occupied. Left unchanged.`;
     case 'pruned':
     case 'redacted':
-      return `${path}: what was there before was ${conflict.reason}. It is left alone.`;
+      return `${path}: its earlier state was ${conflict.reason}. Left unchanged.`;
   }
 }
 

@@ -26,11 +26,11 @@ const MEMORY_API: ApiDescription = {
   title: 'Memory service',
   description: "The backend for Claude's memory tool: executes its commands over Postgres.",
   credential:
-    'An API key (`mem_…`), or a JSON Web Token where the service is set up so. None with `AUTH=none`.',
+    'An API key (`mem_…`), or a JSON Web Token if the service is configured for it. None with `AUTH=none`.',
   tags: [
-    { name: 'memory', description: 'What agents call.' },
+    { name: 'memory', description: 'For agents.' },
     { name: 'memory stores', description: "The same memory in the shape of Anthropic's Memory Stores API." },
-    { name: 'operations', description: 'What operators look at.' },
+    { name: 'operations', description: 'For operators.' },
   ],
 };
 

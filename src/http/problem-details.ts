@@ -17,11 +17,11 @@ export const PROBLEM_JSON = 'application/problem+json';
 export const problemSchema = z
   .object({
     type: z.literal('about:blank'),
-    title: z.string().meta({ description: "The status code's own name.", examples: ['Bad Request'] }),
+    title: z.string().meta({ description: 'The name of the status code.', examples: ['Bad Request'] }),
     status: z.int().meta({ description: 'The HTTP status code.', examples: [400] }),
-    code: z.string().meta({ description: 'What went wrong, for programs.', examples: ['invalid_json'] }),
-    detail: z.string().meta({ description: 'What was wrong and what to do, for people.' }),
-    request_id: z.string().meta({ description: 'Names the request in the log.' }),
+    code: z.string().meta({ description: 'The kind of problem, for programs.', examples: ['invalid_json'] }),
+    detail: z.string().meta({ description: 'A description of the problem and what to do, for people.' }),
+    request_id: z.string().meta({ description: 'Identifies the request in the log.' }),
   })
   .meta({ id: 'Problem' });
 

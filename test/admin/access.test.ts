@@ -89,7 +89,7 @@ describeService(
           path,
           403,
           'read_only_key',
-          'This admin key is read-only, and the request would change something.',
+          'This admin key is read-only.',
         ]);
       }
       expect((await admin().call('GET', `/tenants/${id}`)).body).toMatchObject({
@@ -152,5 +152,5 @@ it('is not started without authentication on an address that others reach', () =
   expect(loadConfig({ ...env, AUTH: 'keys' })).toMatchObject({ ADMIN_PORT: 8081 });
   expect(loadConfig({ ADMIN_PORT: '8081', AUTH: 'none' })).toMatchObject({ ADMIN_HOST: '127.0.0.1' });
   expect(loadConfig({ ADMIN_HOST: '0.0.0.0', AUTH: 'none' }).ADMIN_PORT).toBeUndefined();
-  expect(() => loadConfig({ ADMIN_PORT: '8080' })).toThrow('ADMIN_PORT is that of the service');
+  expect(() => loadConfig({ ADMIN_PORT: '8080' })).toThrow('ADMIN_PORT must differ from PORT');
 });

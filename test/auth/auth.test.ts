@@ -125,7 +125,7 @@ describeService(
           status: 401,
           code: 'unauthorized',
           detail:
-            'The request needs a valid credential: send Authorization: Bearer with an API key or token of this service.',
+            'A valid credential is required: send Authorization: Bearer with an API key or token of this service.',
           request_id: '',
         });
       }
@@ -155,10 +155,7 @@ describeService(
       const tenants = new Tenants(service().database);
       await tenants.suspend(tenant, true);
       const refused = await view(bearer(key));
-      expect([refused.status, refused.body.detail]).toStrictEqual([
-        403,
-        `The tenant ${tenant} is suspended.`,
-      ]);
+      expect([refused.status, refused.body.detail]).toStrictEqual([403, `Tenant ${tenant} is suspended.`]);
     });
 
     it('deletes the keys of a tenant with the tenant', async () => {

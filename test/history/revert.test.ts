@@ -304,7 +304,7 @@ describeService(
             /^(Would revert|Reverted) in \S+ what mallory did since \S+Z: 1 file modified, 1 file deleted\.\n$/,
           );
           expect(error).toMatch(
-            /^1 conflict, where something of it stays:\n {2}\/memories\/a: key alice changed it at \S+Z\. It is left alone\.$/,
+            /^1 conflict; not fully reverted:\n {2}\/memories\/a: key alice changed it at \S+Z\. Left unchanged\.$/,
           );
           if (dry.length > 0) expect(await moment(service(), tenant)).toEqual(now);
         }

@@ -27,7 +27,7 @@ it('is not ready while its database is a standby, and again once that is promote
       503,
       {
         code: 'database_read_only',
-        detail: 'The database is a standby, which cannot write: DATABASE_URL has to name the primary.',
+        detail: 'The database is a standby, which cannot write: DATABASE_URL must name the primary.',
       },
     ]);
     expect((await service.execute(cmd.view('/memories/a'))).status).toBe(200);

@@ -20,7 +20,7 @@ const eventSchema = z
       description: "The caller's IP address, or the host that ran the command.",
       examples: ['192.0.2.7'],
     }),
-    request_id: z.string().nullable().meta({ description: 'Names the request in the log.' }),
+    request_id: z.string().nullable().meta({ description: 'Identifies the request in the log.' }),
     dry_run: z.boolean(),
     tenant: z.string().nullable(),
     key: z.string().nullable().meta({ description: 'The id of the key that was created or changed.' }),
@@ -64,9 +64,9 @@ export const auditRoutes = adminRoutes((app, { database }) => {
     {
       schema: {
         operationId: 'listAudit',
-        summary: 'List what administrators changed, the newest first, a page at a time',
+        summary: 'List administrative changes, newest first, a page at a time',
         description:
-          'By this API, the console and the command line; also what was refused. Kept for `AUDIT_DAYS`.',
+          'Changes by this API, the console and the command line, including refused ones. Kept for `AUDIT_DAYS`.',
         tags: ['audit'],
         querystring: listQuery,
         response: {

@@ -22,7 +22,7 @@ const fileChange = z
   .object({
     change: z.enum(['added', 'modified', 'deleted', 'renamed']),
     path,
-    from: path.nullable().meta({ description: 'Where a renamed file was.' }),
+    from: path.nullable().meta({ description: 'The previous path of a renamed file.' }),
     memory_id: z.guid(),
     content_changed: z.boolean(),
   })
@@ -30,7 +30,7 @@ const fileChange = z
 
 const changeFields = {
   dry_run: z.boolean(),
-  files: z.array(fileChange).meta({ description: 'In the order of the paths.' }),
+  files: z.array(fileChange).meta({ description: 'In path order.' }),
   directories_made: z.array(path),
   directories_removed: z.array(path),
   summary: z.string().meta({ examples: ['2 files added, 1 file renamed'] }),
@@ -44,7 +44,7 @@ const conflict = z
     reason: z.enum(['changed', 'mixed', 'occupied', 'pruned', 'redacted']),
     changed_by: actor.nullable(),
     changed_at: time.nullable(),
-    at: path.nullable().meta({ description: 'Where something else is now.' }),
+    at: path.nullable().meta({ description: 'The occupied path.' }),
     message: z.string(),
   })
   .meta({ id: 'Conflict' });
@@ -53,20 +53,20 @@ const revertedSchema = z
     ...changeFields,
     conflicts: z
       .array(conflict)
-      .meta({ description: 'Where something of what the actor did stays, and why.' }),
+      .meta({ description: 'Changes of the actor that could not be fully reverted, and why.' }),
   })
   .meta({ id: 'Reverted' });
 
 const dryRun = z
   .boolean()
   .default(false)
-  .meta({ description: 'Make the same checks, say what would change, and change nothing.' });
+  .meta({ description: 'Run all checks and report what would change, without changing anything.' });
 
 const restoreBody = z
   .strictObject({
     path: memoryPath.optional().meta({
       description:
-        'A file or a directory; by default the whole memory. With `version`: where its content is to be. A file that is somewhere else then stays there, and the content comes to the path as a new file. By default the file itself goes back to where it was.',
+        'A file or a directory; by default the whole memory. With `version`, where to put its content: a file that is elsewhere now stays there, and the content becomes a new file at this path. By default, the file itself moves back to where it was.',
     }),
     at: givenTime.optional(),
     version: versionId.optional(),
@@ -92,14 +92,14 @@ export const changeRoutes = adminRoutes((app, { config, database }) => {
     {
       schema: {
         operationId: 'restore',
-        summary: 'Make a file, a directory or the whole memory what it was',
+        summary: 'Restore a file, a directory or the whole memory',
         description:
-          'All of it, or nothing when something is in the way. It is recorded as changes by you, so another restore undoes it.',
+          'All or nothing: if anything blocks it, nothing changes. The changes are recorded as yours, so another restore undoes them.',
         tags: ['history'],
         params: tenantParams,
         body: restoreBody,
         response: {
-          200: json('What changed, or would.', restoredSchema),
+          200: json('What changed, or would change.', restoredSchema),
           ...errorResponses('takes JSON', [noSuchTenant, incomplete, cannot, overQuota('restore'), archived]),
         },
       },
@@ -124,9 +124,9 @@ export const changeRoutes = adminRoutes((app, { config, database }) => {
     {
       schema: {
         operationId: 'revert',
-        summary: 'Undo what one actor did since a time, and nothing else',
+        summary: 'Undo what one actor has done since a time, and nothing else',
         description:
-          'A file that somebody else changed since is left alone, and is a conflict. The answer is 200 with conflicts, too.',
+          'A file that someone else has changed since is left unchanged and reported as a conflict. The response is 200 even with conflicts.',
         tags: ['history'],
         params: tenantParams,
         body: z.strictObject({
@@ -138,7 +138,7 @@ export const changeRoutes = adminRoutes((app, { config, database }) => {
           dry_run: dryRun,
         }),
         response: {
-          200: json('What changed, or would.', revertedSchema),
+          200: json('What changed, or would change.', revertedSchema),
           ...errorResponses('takes JSON', [noSuchTenant, incomplete, overQuota('revert'), archived]),
         },
       },

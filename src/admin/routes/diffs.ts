@@ -23,8 +23,7 @@ const differenceSchema = z
         'As `git diff` writes it. Texts that are too different to compare are shown as replaced: all lines out, all lines in.',
     }),
     no_patch_reason: z.string().nullable().meta({
-      description:
-        'Why there is no patch: a version was redacted, is not kept any more, or is too large to compare.',
+      description: 'Why there is no patch: a version was redacted, pruned, or is too large to compare.',
     }),
   })
   .meta({ id: 'Difference' });
@@ -72,12 +71,12 @@ export const diffRoutes = adminRoutes((app, { database }) => {
     {
       schema: {
         operationId: 'diffVersion',
-        summary: 'What a version changed, or how it differs from another one',
+        summary: 'Show what a version changed, or how it differs from another version',
         tags: ['history'],
         params: versionParams,
         querystring: z.strictObject({
           against: versionId.optional().meta({
-            description: 'The version to compare with, of any file; it is the old side.',
+            description: 'The version to compare with, of any file; it becomes the old side.',
           }),
         }),
         response: {
@@ -102,14 +101,14 @@ export const diffRoutes = adminRoutes((app, { database }) => {
     {
       schema: {
         operationId: 'diffTimes',
-        summary: 'How the files at a path and below it differ between two times, a page at a time',
-        description: 'A page also ends once its patches have 4 MiB, or took much work to make.',
+        summary: 'Compare the files at and below a path at two times, a page at a time',
+        description: 'A page also ends once its patches exceed 4 MiB or become expensive to compute.',
         tags: ['history'],
         params: tenantParams,
         querystring: z.strictObject({
           path: pathOrRoot,
           at: givenTime,
-          to: givenTime.optional().meta({ description: 'By default now.' }),
+          to: givenTime.optional().meta({ description: 'Default: now.' }),
           ...pageFields(100, 50),
         }),
         response: {

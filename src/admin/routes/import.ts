@@ -25,18 +25,18 @@ const resultFields = {
   dry_run: z.boolean(),
   files: counted,
   bytes: counted,
-  directories: z.array(z.string()).meta({ description: 'Those that were made.' }),
-  versions: counted.nullable().meta({ description: 'Of the history; null without one.' }),
+  directories: z.array(z.string()).meta({ description: 'Directories that were created.' }),
+  versions: counted.nullable().meta({ description: 'Versions in the history; null without one.' }),
   history_left_out: z.string().nullable().meta({ description: "Why the archive's history was left out." }),
   masked: z
     .array(z.object({ name: z.string(), kinds: z.array(z.string()) }))
-    .meta({ description: 'Files in which secrets were masked, and what kinds of secrets.' }),
+    .meta({ description: 'Files in which secrets were masked, with the kinds of secrets.' }),
 };
 const importedSchema = z.object(resultFields).meta({ id: 'Imported' });
 const lines = z.any().meta({
   type: 'string',
   description:
-    'Lines of JSON: `{"type": "progress", "step": "check", "files", "bytes"}` while the archive arrives, `{"type": "progress", "step": "write", "files", "of"}` while its files are written, then `{"type": "result", …}` with the fields of the answer in JSON, or `{"type": "error", "problem"}`.',
+    'Lines of JSON: `{"type": "progress", "step": "check", "files", "bytes"}` while the archive arrives, `{"type": "progress", "step": "write", "files", "of"}` while its files are written, then `{"type": "result", …}` with the fields of the JSON response, or `{"type": "error", "problem"}`.',
 });
 
 /** `POST …/import`: an archive into a tenant's memory. */
@@ -52,24 +52,25 @@ export const importRoutes = adminRoutes((app, { config, database }) => {
       config: { bodyType: ARCHIVE },
       schema: {
         operationId: 'importMemory',
-        summary: 'Put an archive into a memory: all of it, or nothing',
-        description: `A tar archive, not compressed. Nothing is imported if anything in it is not valid or exists already; the rules and limits of requests hold. With \`Accept: ${JSON_LINES}\`, the answer is a line of JSON now and then, and a last one with the result or the error.`,
+        summary: 'Import an archive into a memory, all or nothing',
+        description: `A tar archive, not compressed. Nothing is imported if any entry is invalid or already exists; the rules and limits of agents apply. With \`Accept: ${JSON_LINES}\`, the response is a stream of JSON lines with the progress; the last line has the result or the error.`,
         tags: ['memory'],
         consumes: [ARCHIVE],
         params: tenantParams,
         querystring: z.strictObject({
           into: memoryPath.optional().meta({
-            description: 'The directory to import into, for an archive without a folder `memories/`.',
+            description:
+              'The directory to import into; required for an archive without a folder `memories/`.',
           }),
           strip: count(0, 99)
             .optional()
-            .meta({ description: 'How many leading names of each path to drop.' }),
+            .meta({ description: 'How many leading segments to remove from each path.' }),
           dry_run: flag.default(false),
         }),
         body: z.any().meta({ type: 'string', format: 'binary' }),
         response: {
           200: {
-            description: 'What was imported, or would be.',
+            description: 'What was imported, or would be with `dry_run`.',
             content: {
               'application/json': { schema: importedSchema },
               [JSON_LINES]: { schema: lines },

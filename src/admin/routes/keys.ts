@@ -11,7 +11,8 @@ import { errorResponses, json, noSuchTenant } from '../responses.ts';
 import { instant } from '../tenant-record.ts';
 
 const kind = z.enum(['tenant', 'service', 'admin']).meta({
-  description: 'For one tenant, for all tenants (named by `X-Tenant-Id`), or for this API.',
+  description:
+    'Valid for one tenant, for all tenants (each request names one in `X-Tenant-Id`), or for this API.',
 });
 
 const keyFields = {
@@ -24,19 +25,19 @@ const keyFields = {
   created_at: time,
   expires_at: time.nullable(),
   revoked_at: time.nullable(),
-  last_used_at: time.nullable().meta({ description: 'To five minutes.' }),
+  last_used_at: time.nullable().meta({ description: 'Accurate to five minutes.' }),
 };
 const keySchema = z.object(keyFields).meta({ id: 'Key', description: 'A key; never the key itself.' });
 const { revoked_at: _revoked, last_used_at: _used, created_at: _created, ...issuedFields } = keyFields;
 const issuedSchema = z.object({
   ...issuedFields,
-  key: z.string().meta({ description: 'The key itself. This is the only time that it is shown.' }),
+  key: z.string().meta({ description: 'The key itself, shown only once.' }),
 });
 
 const newKey = z
   .strictObject({
     kind,
-    tenant: tenantId.optional().meta({ description: 'With the kind `tenant`, and only with it.' }),
+    tenant: tenantId.optional().meta({ description: 'Required for, and only for, tenant keys.' }),
     access: access.default('read_write'),
     manages_stores: z.boolean().default(false).meta({
       description:
@@ -70,7 +71,7 @@ export const keyRoutes = adminRoutes((app, { database }) => {
     {
       schema: {
         operationId: 'listKeys',
-        summary: 'List keys, the newest first, a page at a time',
+        summary: 'List keys, newest first, a page at a time',
         tags: ['keys'],
         querystring: z.strictObject({
           tenant: tenantId.optional().meta({ description: 'Only the keys of this tenant.' }),
@@ -94,7 +95,7 @@ export const keyRoutes = adminRoutes((app, { database }) => {
     {
       schema: {
         operationId: 'createKey',
-        summary: 'Create a key, and show it: once, only its hash is kept',
+        summary: 'Create a key and show it once; only its hash is stored',
         tags: ['keys'],
         body: newKey,
         response: {
@@ -132,7 +133,7 @@ export const keyRoutes = adminRoutes((app, { database }) => {
         tags: ['keys'],
         params: z.strictObject({ id: text(255) }),
         response: {
-          204: z.null().meta({ description: 'It is revoked.' }),
+          204: z.null().meta({ description: 'Revoked.' }),
           ...errorResponses('changes', [new ServiceError('no_such_key', 'key_0123456789ab')]),
         },
       },

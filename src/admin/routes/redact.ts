@@ -10,14 +10,14 @@ import { noSuchVersion, versionParams } from '../version-schemas.ts';
 
 const counted = z.int().min(0);
 const redactedSchema = z.object({
-  versions: counted.meta({ description: 'The version, and those with the same content.' }),
-  same_path: counted.meta({ description: 'Versions that still have a path that was redacted.' }),
-  answers: counted.meta({ description: 'Stored answers of idempotent requests.' }),
+  versions: counted.meta({ description: 'The version itself and those with the same content.' }),
+  same_path: counted.meta({ description: 'Versions that still contain a redacted path.' }),
+  answers: counted.meta({ description: 'Stored results of idempotent requests.' }),
 });
 
 const redactedDirectoriesSchema = z.object({
-  directories: counted.meta({ description: 'A directory that was there twice counts twice.' }),
-  answers: counted.meta({ description: 'Stored answers of idempotent requests.' }),
+  directories: counted.meta({ description: 'A directory that existed twice counts twice.' }),
+  answers: counted.meta({ description: 'Stored results of idempotent requests.' }),
 });
 
 const LIVE = '0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52';
@@ -29,9 +29,9 @@ export const redactRoutes = adminRoutes((app, { database }) => {
     {
       schema: {
         operationId: 'redactVersion',
-        summary: 'Remove path and content of a superseded version for good',
+        summary: 'Permanently remove the path and content of a superseded version',
         description:
-          'Versions with the same content are redacted with it, and all stored answers of the tenant. Backups keep the text until they are deleted.',
+          'Versions with the same content and all stored results of the tenant are redacted as well. Backups keep the text until you delete them.',
         tags: ['history'],
         params: versionParams,
         response: {
@@ -56,9 +56,9 @@ export const redactRoutes = adminRoutes((app, { database }) => {
     {
       schema: {
         operationId: 'redactDirectories',
-        summary: 'Remove the names of directories that are gone',
+        summary: 'Permanently remove the names of deleted directories',
         description:
-          'Of those that were at the path and below it, when no version of a file there is kept any more. All stored answers of the tenant are redacted with them.',
+          'Applies to directories that were at or below the path, once no version of a file there is kept. All stored results of the tenant are redacted with them.',
         tags: ['history'],
         params: tenantParams,
         body: z.strictObject({ path: memoryPath }),

@@ -50,7 +50,7 @@ export const searchRoutes = adminRoutes((app, { database, search }) => {
           mode: z.enum(modes).default('words'),
           in: z.enum(['path', 'content', 'both']).default('both'),
           path: pathOrRoot,
-          at: givenTime.optional().meta({ description: 'By default now.' }),
+          at: givenTime.optional().meta({ description: 'Default: now.' }),
           limit: count(1, MAX_RESULTS).default(DEFAULT_RESULTS),
         }),
         response: {
@@ -77,7 +77,7 @@ export const searchRoutes = adminRoutes((app, { database, search }) => {
         params: tenantParams,
         querystring: z.strictObject({
           since: givenTime.default(DEFAULT_SINCE),
-          until: givenTime.optional().meta({ description: 'By default now.' }),
+          until: givenTime.optional().meta({ description: 'Default: now.' }),
           buckets: count(1, 500).default(60),
         }),
         response: {

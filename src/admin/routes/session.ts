@@ -22,7 +22,7 @@ export const sessionRoutes = adminRoutes((app, { database }) => {
     {
       schema: {
         operationId: 'getSession',
-        summary: 'Who you are, and the version of the service',
+        summary: 'Get your identity and the version of the service',
         tags: ['session'],
         response: { 200: json('The session.', session), ...errorResponses('reads') },
       },

@@ -12,8 +12,8 @@ export const suspensionRoutes = adminRoutes((app, { config, database }) => {
   const tenants = new Tenants(database);
 
   for (const [name, suspended, summary] of [
-    ['suspend', true, 'Refuse all requests of a tenant'],
-    ['resume', false, 'Let a suspended tenant in again'],
+    ['suspend', true, 'Reject all requests of a tenant'],
+    ['resume', false, 'Accept requests of a suspended tenant again'],
   ] as const) {
     app.post(
       `/tenants/:tenant/${name}`,

@@ -14,11 +14,11 @@ import { tenantRecord, tenantSchema } from '../tenant-record.ts';
 const position = z.strictObject({ key: z.number(), id: z.string() });
 
 const listQuery = z.strictObject({
-  search: text(128).optional().meta({ description: 'A part of the id, in upper or lower case.' }),
+  search: text(128).optional().meta({ description: 'Part of the id, case-insensitive.' }),
   status: z.enum(['active', 'suspended']).optional(),
   sort: z.enum(['id', 'files', 'bytes', 'used', 'changed']).default('id').meta({
     description:
-      'By id going up; the others begin with the most (`used`: by `used_percent`), or with the latest change.',
+      '`id` is ascending; the others start with the largest (`used`: by `used_percent`) or the most recent change.',
   }),
   ...pageFields(200, 50),
 });
@@ -138,12 +138,13 @@ export const tenantRoutes = adminRoutes((app, { config, database }) => {
     {
       schema: {
         operationId: 'deleteTenant',
-        summary: 'Erase a tenant: its files with their history, its keys, its settings',
-        description: 'For good. When it is cut short, the tenant is suspended: erase it again.',
+        summary: 'Delete a tenant with its files, history, keys and settings',
+        description:
+          'This cannot be undone. If it is interrupted, the tenant stays suspended: delete it again.',
         tags: ['tenants'],
         params: tenantParams,
         response: {
-          200: json('What was erased, in rows.', erasedSchema),
+          200: json('Number of deleted rows.', erasedSchema),
           ...errorResponses('changes', [noSuchTenant]),
         },
       },

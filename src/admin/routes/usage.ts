@@ -20,7 +20,8 @@ const usageSchema = z
     history_versions: counted,
     stored_answers: counted,
     last_activity_at: time.nullable().meta({
-      description: 'When the memory was last changed, a file read (to the day), or a key of the tenant used.',
+      description:
+        'When the memory last changed, a file was last read (accurate to the day), or a key of the tenant was last used, whichever is latest.',
     }),
   })
   .meta({ id: 'Usage' });
@@ -34,7 +35,7 @@ export const usageRoutes = adminRoutes((app, { config, database }) => {
     {
       schema: {
         operationId: 'getUsage',
-        summary: 'What a tenant uses of its limits',
+        summary: 'Get the usage and limits of a tenant',
         tags: ['tenants'],
         params: tenantParams,
         response: { 200: json('The usage.', usageSchema), ...errorResponses('reads', [noSuchTenant]) },

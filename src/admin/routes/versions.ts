@@ -26,12 +26,13 @@ export const versionRoutes = adminRoutes((app, { database }) => {
     {
       schema: {
         operationId: 'listVersions',
-        summary: 'List the versions of files, the newest first, a page at a time',
+        summary: 'List the versions of files, newest first, a page at a time',
         tags: ['history'],
         params: tenantParams,
         querystring: z.strictObject({
           path: memoryPath.optional().meta({
-            description: 'Of a file: its versions wherever it was. Of a directory: those of all below it.',
+            description:
+              'For a file, its versions at any path; for a directory, those of everything below it.',
           }),
           since: givenTime.optional(),
           until: givenTime.optional(),

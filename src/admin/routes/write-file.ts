@@ -26,7 +26,7 @@ export const writeFileRoutes = adminRoutes((app, { config, database }) => {
         operationId: 'writeFile',
         summary: 'Create or replace a file',
         description:
-          'By the rules and limits of requests: secrets may be masked, so the `ETag` of the answer is that of what was written. Send `If-None-Match: *` to create a file, `If-Match` to replace one; it is 428 without.',
+          'The rules and limits of agents apply: secrets may be masked, so the `ETag` of the response is that of the content as written. Send `If-None-Match: *` to create a file or `If-Match` to replace one; without either, the response is 428.',
         tags: ['memory'],
         consumes: ['text/plain'],
         params: tenantParams,
@@ -34,8 +34,8 @@ export const writeFileRoutes = adminRoutes((app, { config, database }) => {
         querystring: z.strictObject({ path: memoryPath }),
         body: z.string().meta({ description: 'The whole content, in UTF-8.' }),
         response: {
-          200: { ...json('It is replaced.', changedSchema), headers: etagHeader },
-          201: { ...json('It is created.', changedSchema), headers: etagHeader },
+          200: { ...json('The file was replaced.', changedSchema), headers: etagHeader },
+          201: { ...json('The file was created.', changedSchema), headers: etagHeader },
           ...errorResponses('takes text', [
             ...[noSuchTenant, changedSince, new ServiceError('precondition_required')],
             new ServiceError('file_too_large', '/memories/notes.md', 1048576),

@@ -73,7 +73,7 @@ export const examples: Record<string, Example> = {
     response: ok('Successfully renamed /memories/preferences.txt to /memories/people/ada.txt'),
   },
   tool_use_block: {
-    summary: 'A whole tool_use block; the answer goes into the next message as it is',
+    summary: 'A whole tool_use block; the result goes into the next message unchanged',
     request: {
       type: 'tool_use',
       id: 'toolu_01C4D5E6F7G8H9I0J1K2L3M4',

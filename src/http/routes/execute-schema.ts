@@ -53,11 +53,12 @@ const toolUsesSchema = z
   .max(MAX_CALLS)
   .meta({
     id: 'ToolUses',
-    description: 'The blocks of one turn: run in this order, each answered, none stops the others.',
+    description:
+      'The blocks of one turn. They run in this order; each has a result, and none stops the others.',
   });
 
 export const resultFields = {
-  content: z.string().meta({ description: 'What the model should read.' }),
+  content: z.string().meta({ description: 'The text for the model.' }),
   is_error: z.boolean().meta({ description: 'Whether the result reports a failure.' }),
 };
 
@@ -73,7 +74,7 @@ export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 const tenantHeader = {
   [TENANT_HEADER.toLowerCase()]: z.string().regex(TENANT_ID).optional().meta({
     description:
-      'Whose memory it is: required with a service key, not needed with a credential of one tenant, `default` without authentication.',
+      'The tenant: required with a service key, optional with a credential for one tenant, `default` without authentication.',
   }),
 };
 
@@ -82,7 +83,7 @@ export const tenantHeaders = z.object(tenantHeader);
 const headers = z.object({
   'idempotency-key': z.string().regex(IDEMPOTENCY_KEY).optional().meta({
     description:
-      "Makes a write that is sent again happen once: its first answer is given again, with `Idempotency-Replayed: true`. A `tool_use` block's id does the same.",
+      'Makes a repeated write apply only once: a retry gets the first result, with `Idempotency-Replayed: true`. The id of a `tool_use` block does the same.',
   }),
   'accept-language': z
     .string()

@@ -11,7 +11,7 @@ const READY_TIMEOUT_MS = 2000;
 
 const statusSchema = z.object({ status: z.literal('ok') }).meta({ id: 'Health' });
 const ok = {
-  description: 'It is.',
+  description: 'Ready.',
   content: { 'application/json': { schema: statusSchema } },
 };
 
@@ -40,7 +40,7 @@ export const healthRoutes = fp<HealthOptions>(
       {
         schema: {
           operationId: 'healthz',
-          summary: 'Whether the process runs',
+          summary: 'Check that the process is running',
           tags: ['operations'],
           security: [],
           response: { 200: ok },
@@ -57,7 +57,7 @@ export const healthRoutes = fp<HealthOptions>(
         schema: {
           operationId: 'readyz',
           summary:
-            'Whether the database is reachable, migrated and writable, and the process not about to stop',
+            'Check that the database is reachable, migrated and writable, and that the process is not shutting down',
           tags: ['operations'],
           security: [],
           response: {
