@@ -26,10 +26,10 @@ export function memoryPath(value: string): MemoryPath {
 
 export function percentage(value: string): number {
   if (/^\d{1,3}%?$/.test(value)) return Number.parseInt(value, 10);
-  throw new InvalidArgumentError('Give a percentage, for example 90.');
+  throw new InvalidArgumentError('Use a percentage, for example 90.');
 }
 
 export function positiveInteger(value: string): number {
   if (/^[1-9]\d{0,8}$/.test(value)) return Number(value);
-  throw new InvalidArgumentError('Give a whole number of at least 1.');
+  throw new InvalidArgumentError('Use a whole number of at least 1.');
 }

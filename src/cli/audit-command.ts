@@ -29,13 +29,13 @@ interface Options {
 export function registerAuditCommand(program: Command, open: Open, io: Io): void {
   program
     .command('audit')
-    .description('List what administrators changed, the newest first. Events are kept for AUDIT_DAYS.')
+    .description('List administrative changes, newest first. Events are kept for AUDIT_DAYS.')
     .option('--tenant <tenant>', 'only changes of this tenant', tenantId)
     .option('--key <id>', 'only changes of this key')
     .option('--by <actor>', "only by this key's ID, token's subject or operator's name")
     .option('--action <name>', 'only this operation, such as updateTenant')
     .option('--outcome <outcome>', '`ok`, `failed`, or the code of an error')
-    .option('--since <time>', 'only from this time on', timeArgument)
+    .option('--since <time>', 'only since this time', timeArgument)
     .option('--until <time>', 'only before this time', timeArgument)
     .addOption(new Option('--limit <n>', 'maximum number of events').argParser(positiveInteger).default(50))
     .option('--json', 'print JSON, one object per line')

@@ -22,7 +22,7 @@ function registerPut(program: Command, open: Open, io: Io): void {
   program
     .command('put')
     .description(
-      "Create a file in a tenant's memory, or with --force replace one. The limits of requests apply.",
+      "Create a file in a tenant's memory, or replace one with --force. The limits of requests apply.",
     )
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<path>', 'path of the file', memoryPath)
@@ -73,7 +73,7 @@ function registerRm(program: Command, open: Open, io: Io): void {
     .description('Delete a file, or with --recursive a directory and everything below it.')
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<path>', 'path of the file or directory', memoryPath)
-    .option('-r, --recursive', 'delete directories as well')
+    .option('-r, --recursive', 'delete a directory and everything below it')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -114,5 +114,5 @@ async function readText(source: string, { stdin }: Io): Promise<string> {
           throw new OperatorError(`Cannot read ${source} (${error.code}).`);
         });
   if (isUtf8(bytes)) return bytes.toString();
-  throw new OperatorError('The content is not UTF-8 text. A memory holds only text.');
+  throw new OperatorError('The content is not UTF-8 text. A memory stores only text.');
 }

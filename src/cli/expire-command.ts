@@ -14,7 +14,7 @@ export function registerExpireCommand(program: Command, open: Open, io: Io = pro
     .description(
       "Delete files that nobody has read or written for MEMORY_TTL_DAYS, or for the tenant's own TTL.",
     )
-    .option('--dry-run', 'show what would be deleted, and delete nothing')
+    .option('--dry-run', 'show what would be deleted, without deleting it')
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  MEMORY_TTL_DAYS=180 memory-service expire --dry-run')
     .action(({ dryRun = false, json }: { dryRun?: boolean; json?: boolean }) =>

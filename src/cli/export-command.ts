@@ -14,7 +14,9 @@ import { type TenantSession, withTenant } from './tenant-session.ts';
 export function registerExportCommand(program: Command, openSession: Open, io: Io): void {
   program
     .command('export')
-    .description("Export a tenant's memory, as of one moment, as a tar archive with a folder memories/.")
+    .description(
+      "Export a tenant's memory, as of one moment, as a tar archive that contains a folder memories/.",
+    )
     .argument('<tenant>', 'tenant ID', tenantId)
     .option('--history', 'include the history of the files, which import restores in an empty tenant')
     .option('--output <file>', 'file to write instead of standard output')
@@ -69,7 +71,7 @@ async function exportTo(
   );
   if (total.actedUpon !== null) {
     io.stderr.write(
-      `Warning: the archive contains ${total.actedUpon}. Such files can name commands that git or hg runs in the unpacked folder: read them, or remove them, before you use either there.\n`,
+      `Warning: the archive contains ${total.actedUpon}. Such files can name commands that git or hg runs in the unpacked folder. Review or remove them before you use either there.\n`,
     );
   }
   return total;
@@ -85,7 +87,7 @@ async function exportToFile(
   const existing = await stat(file).catch(() => undefined);
   // Write to a device or a pipe directly.
   const isSpecial = existing !== undefined && !existing.isFile();
-  if (existing?.isDirectory()) throw new OperatorError(`${file} is a directory. Name a file in it.`);
+  if (existing?.isDirectory()) throw new OperatorError(`${file} is a directory. Choose a file.`);
   if (existing?.isFile() && !force) {
     throw new OperatorError(`${file} already exists. Add --force to replace it.`);
   }
@@ -112,6 +114,8 @@ const REASONS: Record<string, string> = {
 
 function cannotWrite(file: string): (error: NodeJS.ErrnoException) => never {
   return ({ code = '' }) => {
-    throw new OperatorError(`Cannot write ${file}: ${REASONS[code] ?? 'the system refuses'} (${code}).`);
+    throw new OperatorError(
+      `Cannot write ${file}: ${REASONS[code] ?? 'the system does not allow it'} (${code}).`,
+    );
   };
 }

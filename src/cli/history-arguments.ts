@@ -6,7 +6,7 @@ import { databaseTime } from '../postgres/clock.ts';
 import type { Database } from '../postgres/database.ts';
 
 export const TIME_HELP = `
-<time> is ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z; without an offset, it is UTC) or how long ago (30s, 90m, 2h, 3d, 1w).`;
+<time> is ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z; UTC without an offset) or a duration back from now (30s, 90m, 2h, 3d, 1w).`;
 
 /** A commander argument parser for times, which checks one. `timeOf` says which time it is. */
 export function timeArgument(value: string): string {
@@ -37,12 +37,12 @@ export async function timesOf<Name extends string>(
 }
 
 /** What the help says of an ID of a version. */
-export const VERSION_HELP = 'ID of the version, from `log`; its first characters will do';
+export const VERSION_HELP = 'ID of the version, from `log`, or its first characters';
 
 /** A commander argument parser for IDs of versions, which may be shortened: `fullVersionId` completes them. */
 export function versionArgument(value: string): string {
   if (isVersionId(value)) return value;
   throw new InvalidArgumentError(
-    'Give the ID of a version from `memory-service log`, or at least the first four characters of it.',
+    'Use the ID of a version from `memory-service log`, or at least its first four characters.',
   );
 }

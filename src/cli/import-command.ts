@@ -27,16 +27,16 @@ export function registerImportCommand(program: Command, open: Open, io: Io): voi
   program
     .command('import')
     .description(
-      "Import a tar archive or a folder into a tenant's memory. Nothing is imported if anything in it is invalid or already exists. The limits of requests apply. The history in an archive is restored if the tenant has neither files nor a history.",
+      "Import a tar archive or a folder into a tenant's memory. Nothing is imported if anything in it is invalid or already exists. The limits of requests apply. If the tenant has neither files nor a history, the history in the archive is restored.",
     )
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument(
       '<source>',
       'a tar archive or a folder that contains memories/, or - for an archive on standard input',
     )
-    .option('--into <path>', 'directory to import into, for a source without memories/', memoryPath)
+    .option('--into <path>', 'directory to import into; required for a source without memories/', memoryPath)
     .option('--strip <n>', 'remove this many leading segments from each path in an archive', count)
-    .option('--dry-run', 'list what would be imported, and import nothing')
+    .option('--dry-run', 'list what would be imported, without importing it')
     .addHelpText(
       'after',
       `
@@ -64,7 +64,7 @@ Examples:
 
 function count(value: string): number {
   if (/^\d{1,2}$/.test(value)) return Number(value);
-  throw new InvalidArgumentError('Give a whole number from 0 to 99.');
+  throw new InvalidArgumentError('Use a whole number from 0 to 99.');
 }
 
 async function importFrom(
@@ -93,7 +93,7 @@ async function importFrom(
   const also = versions === null ? '' : `, with ${amount(versions, 'version')}`;
   io.stderr.write(`${verb} ${what} into ${tenant.id}${also}.\n`);
   if (historyLeftOut !== null) {
-    io.stderr.write(`The history in the archive was left out: ${tenant.id} ${historyLeftOut}.\n`);
+    io.stderr.write(`The history in the archive was skipped: ${tenant.id} ${historyLeftOut}.\n`);
   }
 }
 

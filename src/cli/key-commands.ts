@@ -26,9 +26,9 @@ function expiry(value: string): Date {
   const duration = parseDuration(value);
   const date = duration === undefined ? new Date(value) : new Date(Date.now() + duration);
   if (Number.isNaN(date.getTime())) {
-    throw new InvalidArgumentError('Give a duration (90d, 12h) or a time (2027-01-31T00:00:00Z).');
+    throw new InvalidArgumentError('Use a duration (90d, 12h) or a time (2027-01-31T00:00:00Z).');
   }
-  if (date.getTime() <= Date.now()) throw new InvalidArgumentError('The time is in the past.');
+  if (date.getTime() <= Date.now()) throw new InvalidArgumentError('It must be in the future.');
   return date;
 }
 
@@ -54,15 +54,15 @@ export function registerKeyCommands(program: Command, open: Open, io: Io = proce
       '--manage-stores',
       'with --service: the key may also create, change, archive and delete memory stores, and redact versions',
     )
-    .option('--admin', 'a key for the admin API (ADMIN_PORT), and for nothing else')
+    .option('--admin', 'a key for the admin API only (ADMIN_PORT)')
     .addOption(
       new Option('--access <access>', 'what the key allows')
         .choices(['read_write', 'read_only'])
         .default('read_write'),
     )
-    .option('--read-only', 'the same as --access read_only')
+    .option('--read-only', 'same as --access read_only')
     .option('--expires <when>', 'when the key expires: a duration (90d, 12h) or a time', expiry)
-    .option('--label <text>', 'a note on what the key is for', '')
+    .option('--label <text>', 'what the key is for', '')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -75,7 +75,7 @@ Examples:
     .action((options: CreateOptions, command: Command) => {
       const { tenant = null, service = false, admin: isAdmin = false, label, json } = options;
       if ([tenant !== null, service, isAdmin].filter(Boolean).length !== 1) {
-        command.error('error: give one of --tenant <tenant>, --service and --admin');
+        command.error('error: requires one of --tenant <tenant>, --service or --admin');
       }
       const { manageStores: managesStores = false } = options;
       const access = options.readOnly ? 'read_only' : options.access;

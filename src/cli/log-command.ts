@@ -37,7 +37,7 @@ export function registerLogCommand(program: Command, open: Open, io: Io): void {
     )
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('[path]', 'a file or a directory that exists or existed', memoryPath)
-    .option('--since <time>', 'only versions from this time on', timeArgument)
+    .option('--since <time>', 'only versions since this time', timeArgument)
     .option('--until <time>', 'only versions up to this time', timeArgument)
     .option(
       '--by <actor>',

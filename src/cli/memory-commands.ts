@@ -54,12 +54,12 @@ function registerCat(program: Command, open: Open, io: Io): void {
   program
     .command('cat')
     .description(
-      'Print the content of a file, byte for byte. A terminal gets control characters as <U+001B>, so that they cannot steer it.',
+      'Print the content of a file, byte for byte. On a terminal, control characters are shown as <U+001B>.',
     )
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<path>', 'the file', memoryPath)
     .option('--at <time>', 'as of this time', timeArgument)
-    .option('--raw', 'print the bytes on a terminal, too')
+    .option('--raw', 'print the bytes unchanged on a terminal, too')
     .addHelpText(
       'after',
       `${TIME_HELP}\n\nExamples:\n  memory-service cat acme /memories/notes.md\n  memory-service cat acme /memories/notes.md --at 90m`,
@@ -79,7 +79,7 @@ function registerCat(program: Command, open: Open, io: Io): void {
 /** Says how many files of that time are left out, because they have no path any more. */
 async function tellRedacted(history: History, tenant: string, at: string, io: Io): Promise<void> {
   const redacted = (await redactedAt(history, tenant, at)).length;
-  if (redacted > 0) io.stderr.write(`Not shown, because redacted since: ${amount(redacted, 'file')}.\n`);
+  if (redacted > 0) io.stderr.write(`Omitted because redacted since: ${amount(redacted, 'file')}.\n`);
 }
 
 const modifiedAt = ({ modified }: ListedRow) => time(new Date(modified * 1000));

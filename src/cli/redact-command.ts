@@ -38,10 +38,10 @@ export function registerRedactCommand(program: Command, open: Open, io: Io): voi
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument(
       '<version>',
-      'ID of the version, from `log`, or its beginning; or the path of a directory that is gone',
+      'ID of the version, from `log`, or its first characters; or the path of a deleted directory',
       subjectArgument,
     )
-    .option('--dry-run', 'list what would be redacted and what may still hold the text or the path')
+    .option('--dry-run', 'list what would be redacted, and what may still contain the text or the path')
     .option('--yes', 'do not ask for confirmation')
     .option('--json', 'print JSON')
     .addHelpText(
@@ -136,11 +136,11 @@ async function showPreview(preview: ErasurePreview, json: boolean, io: Io): Prom
 const named = ({ id, memoryId, path, createdAt }: Version) => ({ id, memoryId, path, createdAt });
 
 function* previewLines({ redacted, remaining, lines }: ErasurePreview): Generator<string> {
-  if (redacted.length === 0) yield 'This version is redacted already.\n';
+  if (redacted.length === 0) yield 'This version is already redacted.\n';
   else yield `These versions and all stored answers of the tenant would be redacted:\n`;
   for (const version of redacted) yield line(version);
   if (remaining.length === 0) return;
-  yield '\nThese stay, and may hold the same text or path. Redact each that does:\n';
+  yield '\nThese are kept and may contain the same text or path. Redact each one that does:\n';
   for (const each of remaining) yield line(each.version, whatItHas(each, lines));
 }
 

@@ -23,7 +23,7 @@ export function registerRestoreCommand(program: Command, open: Open, io: Io = pr
   program
     .command('restore')
     .description(
-      'Restore a file, a directory, or the whole memory to a past time, or with --version a file to that version, where it was then. With --version and a path, put the content of the version there and leave the file where it is. If anything is in the way, nothing changes. Another restore undoes it.',
+      'Restore a file, a directory, or the whole memory to a past time. With --version, restore a file to that version, at the path it had then; with a path as well, write the content of the version to that path and leave the file where it is. If a path is occupied, nothing changes. Another restore undoes it.',
     )
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument(
@@ -48,7 +48,7 @@ Examples:
     )
     .action((tenant: string, path: MemoryPath | undefined, options: Options, command: Command) => {
       if (options.at === undefined && options.version === undefined) {
-        command.error('error: give either --at <time> or --version <id>');
+        command.error('error: requires --at <time> or --version <id>');
       }
       return withDatabase(open, async ({ config, database }) => {
         const { dryRun = false, json = false } = options;

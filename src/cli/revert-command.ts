@@ -20,14 +20,14 @@ export function registerRevertCommand(program: Command, open: Open, io: Io = pro
   program
     .command('revert')
     .description(
-      'Undo what one actor has done since a time, and nothing else. Files that somebody else has changed since stay as they are; they are listed, and the exit code is 3.',
+      'Undo what one actor has done since a time, and nothing else. Files that someone else has changed since are left unchanged and listed, and the exit code is 3.',
     )
     .argument('<tenant>', 'tenant ID', tenantId)
     .requiredOption(
       '--by <actor>',
       'the ID or label of a key, the subject of a token, the name of a job, `operator`, or `anonymous`',
     )
-    .requiredOption('--since <time>', 'the time from which on to undo', timeArgument)
+    .requiredOption('--since <time>', 'undo changes since this time', timeArgument)
     .option(...DRY_RUN)
     .option('--json', 'print JSON')
     .addHelpText(
@@ -60,7 +60,7 @@ Examples:
           await print(io.stdout, changeLines(reverted.files));
           const verb = dryRun ? 'Would revert' : 'Reverted';
           io.stderr.write(
-            `${verb} in ${tenant} what ${by} did since ${shownTime(since)}: ${summary(reverted)}.\n`,
+            `${verb} what ${by} did in ${tenant} since ${shownTime(since)}: ${summary(reverted)}.\n`,
           );
         }
         if (conflicts.length === 0) return;

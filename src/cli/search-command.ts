@@ -20,7 +20,7 @@ interface SearchOptions {
 export function registerSearchCommand(program: Command, open: Open, io: Io): void {
   program
     .command('search')
-    .description('Find the files that contain words, a text, or what a regular expression matches.')
+    .description('Find files by words, a literal text, or a regular expression.')
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<query>', 'what to look for')
     .addOption(
@@ -61,5 +61,5 @@ export function registerSearchCommand(program: Command, open: Open, io: Io): voi
 
 function limitArgument(value: string): number {
   if (/^\d{1,3}$/.test(value) && Number(value) >= 1 && Number(value) <= MAX_RESULTS) return Number(value);
-  throw new InvalidArgumentError(`Give a number from 1 to ${MAX_RESULTS}.`);
+  throw new InvalidArgumentError(`Use a number from 1 to ${MAX_RESULTS}.`);
 }

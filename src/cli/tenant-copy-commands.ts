@@ -23,7 +23,7 @@ export function registerTenantCopyCommands(tenants: Command, open: Open, io: Io)
     {
       name: 'rename',
       description:
-        'Rename a tenant, with its files, history, settings, keys, and stored answers, in one transaction. Clients that send the ID of the tenant have to send the new one.',
+        'Rename a tenant, with its files, history, settings, keys, and stored answers, in one transaction. Clients that send the tenant ID must send the new one.',
       work: renameTenant,
       done: 'Renamed',
       also: ' Keys work for the new tenant within AUTH_CACHE_SECONDS.',
@@ -32,7 +32,7 @@ export function registerTenantCopyCommands(tenants: Command, open: Open, io: Io)
   for (const { name, description, work, done, also } of forms) {
     tenants
       .command(name)
-      .description(`${description} Writes to the tenant wait meanwhile.`)
+      .description(`${description} Writes to the tenant wait until it is done.`)
       .argument('<tenant>', 'tenant ID', tenantId)
       .argument('<new>', 'ID of the new tenant', newTenantId)
       .option('--json', 'print JSON')

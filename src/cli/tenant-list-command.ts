@@ -35,7 +35,7 @@ export function registerTenantListCommand(tenants: Command, open: Open, io: Io):
     tenants
       .command('list')
       .description(
-        'List tenants with their usage. The last activity is the latest of: the memory was changed, a file was read (to the day), or a key of the tenant was used.',
+        'List tenants with their usage. The last activity is the latest change, file read (accurate to the day), or use of a key.',
       ),
   )
     .addOption(new Option('--sort <by>', 'sort order').choices(ORDERS).default('id'))

@@ -19,7 +19,7 @@ export function addSelectionOptions(command: Command): Command {
     .option('--search <text>', 'only tenants whose ID contains this, ignoring case', nonEmpty)
     .option(
       '--near-limit <percent>',
-      'only tenants that use at least this much of a limit on files or bytes',
+      'only tenants that use at least this percentage of their file or byte limit',
       percentage,
     )
     .option('--suspended', 'only suspended tenants');

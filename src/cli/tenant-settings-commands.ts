@@ -37,7 +37,7 @@ function numberIn({ max, zero }: Extract<Setting, { max: number }>) {
   return (value: string): number | 'default' => {
     if (value === 'default') return value;
     if (/^\d{1,16}$/.test(value) && Number(value) <= max) return Number(value);
-    throw new InvalidArgumentError(`Give a whole number from 0 (${zero}) to ${max}, or default.`);
+    throw new InvalidArgumentError(`Use a whole number from 0 (${zero}) to ${max}, or default.`);
   };
 }
 
@@ -72,7 +72,7 @@ export function registerTenantSetCommand(tenants: Command, open: Open, io: Io): 
     addSettingOptions(
       tenants
         .command('set')
-        .description('Change the settings of the named tenants, or of all tenants that the options select.')
+        .description('Change the settings of the named tenants, or of all tenants that match the options.')
         .argument('[tenants...]', 'tenant IDs', (value, before: string[] = []) => [
           ...before,
           tenantId(value),
@@ -80,7 +80,7 @@ export function registerTenantSetCommand(tenants: Command, open: Open, io: Io): 
     ),
   )
     .option('--all', 'all tenants')
-    .option('--dry-run', 'list the tenants that would change, and change nothing')
+    .option('--dry-run', 'list the tenants that would change, without changing them')
     .option('--yes', 'do not ask for confirmation')
     .addHelpText(
       'after',

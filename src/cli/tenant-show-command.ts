@@ -17,7 +17,7 @@ export function registerTenantShowCommand(tenants: Command, open: Open, io: Io):
   tenants
     .command('show')
     .description(
-      "Show a tenant's usage and effective settings: its own, or else the defaults of this command's environment variables, which may not be those of the running service.",
+      "Show a tenant's usage and settings in effect. Settings that the tenant does not have come from this command's environment variables, which may differ from those of the running service.",
     )
     .argument('<tenant>', 'tenant ID', tenantId)
     .option('--json', "print JSON: the tenant's own settings (null for none) and the effective ones")

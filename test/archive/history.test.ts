@@ -122,7 +122,7 @@ describeService('export --history', (service) => {
 
   it('is left out where there are files, where there was a file, and where no history is kept', async () => {
     const archive = await exported(service(), await story(service()));
-    const leftOut = 'The history in the archive was left out: {tenant}';
+    const leftOut = 'The history in the archive was skipped: {tenant}';
     const importInto = async (tenant: string) => {
       const { error, stderr } = await runCli(service(), ['import', tenant, '-'], { stdin: archive });
       expect(error).toBeUndefined();

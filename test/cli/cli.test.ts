@@ -208,7 +208,7 @@ describeServiceOnOwnDatabase(
       const shown = await runOn(service(), ['tenants', 'show', 'unset'], { env: { MAX_TENANT_BYTES: '5' } });
       expect(shown.stdout).toMatch(/^max_bytes +5 +environment$/m);
       expect(shown.stderr).toBe(
-        "\nLimits from the environment are the defaults of this command's environment variables. A service that was started with others has other limits.\n",
+        "\nLimits that a tenant does not set come from this command's environment variables, which may differ from those of the running service.\n",
       );
     });
 
@@ -428,7 +428,7 @@ describeServiceOnOwnDatabase(
     it('redact and history prune make the history of a tenant smaller', async () => {
       await run('tenants', 'create', 'past', '--history-days', '7', '--max-history-bytes', '2000');
       expect((await run('tenants', 'set', 'past', '--history-days', '36501')).stderr).toContain(
-        'Give a whole number from 0 (none) to 36500, or default.',
+        'Use a whole number from 0 (none) to 36500, or default.',
       );
       const { key } = await json('keys', 'create', '--tenant', 'past');
       const headers = { authorization: `Bearer ${key}` };
@@ -525,8 +525,8 @@ describeServiceOnOwnDatabase(
       [['tenants', 'set', '--max-files', '1'], 'name tenants, select them'],
       [['tenants', 'set', 'acme', '--all', '--max-files', '1'], 'name tenants, select them'],
       [['tenants', 'list', '--sort', 'size'], 'Allowed choices are id, files, bytes, used, activity.'],
-      [['tenants', 'list', '--near-limit', 'x'], 'Give a percentage'],
-      [['keys', 'create'], 'give one of --tenant <tenant>, --service and --admin'],
+      [['tenants', 'list', '--near-limit', 'x'], 'Use a percentage'],
+      [['keys', 'create'], 'requires one of --tenant <tenant>, --service or --admin'],
       [['tenants', 'creat'], "unknown command 'creat'"],
       [
         ['put', 'acme', '/etc/passwd'],
@@ -536,10 +536,10 @@ describeServiceOnOwnDatabase(
         ['ls', 'acme', '--at', 'noon'],
         `error: --at cannot be 'noon'. "noon" is not a valid time. Use ISO 8601`,
       ],
-      [['log', 'acme', '-p', '--limit', '0'], "--limit cannot be '0'. Give a whole number of at least 1.\n"],
+      [['log', 'acme', '-p', '--limit', '0'], "--limit cannot be '0'. Use a whole number of at least 1.\n"],
       [['log', 'acme', '--content'], 'error: --content works only with --json\n'],
       [['export', 'acme', '--json'], 'error: --json works only with --output <file>\n'],
-      [['restore', 'acme'], 'error: give either --at <time> or --version <id>\n'],
+      [['restore', 'acme'], 'error: requires --at <time> or --version <id>\n'],
       [['restore', 'acme', '--version', 'abc'], 'or at least the first four characters of it.\n'],
       [['redact', 'acme', 'none'], "error: <version> cannot be 'none'. Give the ID of a version"],
       [['revert', 'acme', '--by', 'x', '--since', 'noon'], "error: --since cannot be 'noon'."],
@@ -572,7 +572,7 @@ describeServiceOnOwnDatabase(
   T <2>  /memories/a
   T <5>  /memories/a
 
-These stay, and may hold the same text or path. Redact each that does:
+These are kept and may contain the same text or path. Redact each one that does:
   T <0>  /memories/a: the path, 0 of 2 lines
   T <1>  /memories/a: the path, 0 of 2 lines
   T <3>  /memories/a: the path, 2 of 2 lines
@@ -600,7 +600,7 @@ These stay, and may hold the same text or path. Redact each that does:
       const done = await runOn(service(), ['redact', 'secret', id], { typed: 'y\n' });
       expect(done).toMatchObject({ code: 0, stdout: expect.stringContaining('Redacted versions: 2,') });
       expect((await run('redact', 'secret', id, '--dry-run')).stdout).toBe(
-        'This version is redacted already.\n',
+        'This version is already redacted.\n',
       );
       expect((await run('redact', 'secret', all[4]?.id ?? '', '--dry-run')).stderr).toContain(
         'is live. Edit or delete the file first',

@@ -292,7 +292,7 @@ redacted   T.......................... by operator ada
       );
     }
     const listed = await runCli(service(), ['ls', tenant, '--at', at]);
-    expect(listed.stderr).toBe('Not shown, because redacted since: 1 file.\n');
+    expect(listed.stderr).toBe('Omitted because redacted since: 1 file.\n');
 
     await service().query('DELETE FROM versions WHERE tenant_id = $1::text AND id = $2::text::uuid', [
       ...[tenant, created?.id],
@@ -308,7 +308,7 @@ redacted   T.......................... by operator ada
       `error: option '--since <time>' argument 'yesterday' is invalid. "yesterday" is not a valid time. Use ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z, 2026-11-22T09:30:00.123456+01:00; UTC without an offset) or a duration back from now (30s, 90m, 2h, 3d, 1w).`,
     );
     expect(await failing(service(), 'log', tenant, '--limit', '0')).toContain(
-      'Give a whole number of at least 1.',
+      'Use a whole number of at least 1.',
     );
     expect(await failing(service(), 'log', tenant, '--operation', 'moved')).toContain(
       'Allowed choices are created, modified, renamed, deleted.',

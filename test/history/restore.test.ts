@@ -418,7 +418,7 @@ describeService('restore', (service) => {
     const same = await runCli(service(), ['restore', tenant, '--version', version?.id ?? '']);
     expect(same.error ?? same.stderr).toMatch(/nothing to change|is a deletion/);
     const neither = await runCli(service(), ['restore', tenant]);
-    expect(neither.error).toBe('error: give either --at <time> or --version <id>');
+    expect(neither.error).toBe('error: requires --at <time> or --version <id>');
     const both = await runCli(service(), ['restore', tenant, '--at', '2h', '--version', '0b9ee7d4']);
     expect(both.error).toContain("cannot be used with option '--version <id>'");
     await expect(

@@ -301,7 +301,7 @@ describeService(
           const { error, exitCode, stdout, stderr } = await runCli(service(), [...args, ...dry]);
           expect([exitCode, stdout.toString()]).toStrictEqual([3, 'M /memories/b\nD /memories/c\n']);
           expect(stderr).toMatch(
-            /^(Would revert|Reverted) in \S+ what mallory did since \S+Z: 1 file modified, 1 file deleted\.\n$/,
+            /^(Would revert|Reverted) what mallory did in \S+ since \S+Z: 1 file modified, 1 file deleted\.\n$/,
           );
           expect(error).toMatch(
             /^1 conflict; not fully reverted:\n {2}\/memories\/a: key alice changed it at \S+Z\. Left unchanged\.$/,
