@@ -8,8 +8,8 @@ export const entrySchema = z
     kind: z.enum(['file', 'directory']),
     size_bytes: z.int().nullable().meta({ description: 'Null for a directory.' }),
     modified_at: time,
-    version: z.guid().nullable().meta({ description: 'Of a file of the past; null otherwise.' }),
-    memory_id: z.guid().nullable().meta({ description: 'Of a file of the past; null otherwise.' }),
+    version: z.guid().nullable().meta({ description: 'Only for a file at a past time; otherwise null.' }),
+    memory_id: z.guid().nullable().meta({ description: 'Only for a file at a past time; otherwise null.' }),
   })
   .meta({ id: 'Entry' });
 

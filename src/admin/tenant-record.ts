@@ -17,12 +17,9 @@ export const tenantSchema = z
     history_versions: z.int(),
     history_bytes: z.int(),
     history_since: time.meta({ description: 'The time since which the history is complete.' }),
-    used_percent: z
-      .int()
-      .nullable()
-      .meta({
-        description: 'Of the file or byte limit, whichever is closer to being reached; null without limits.',
-      }),
+    used_percent: z.int().nullable().meta({
+      description: 'Of the file or byte limit, whichever is closer to being reached; null without limits.',
+    }),
     settings: ownSettingsSchema,
     effective: effectiveSettingsSchema,
   })

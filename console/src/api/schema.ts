@@ -113,22 +113,22 @@ export interface components {
             path: string;
             at: components["schemas"]["Time"] | null;
             entries: components["schemas"]["Entry"][];
-            /** @description Give it back as `after` for the next page, with the same other parameters; null on the last page. */
+            /** @description Pass it as `after`, with the same other parameters, to get the next page; null on the last page. */
             next: string | null;
         };
         DirectorySizes: {
             path: string;
             at: components["schemas"]["Time"] | null;
-            /** @description Of this part, the files in the directory itself among them. */
+            /** @description Files in this part, including those directly in the directory. */
             files: number;
             size_bytes: number;
-            /** @description Of this part, for each directory that has any files in it. */
+            /** @description For this part, one item for each directory that contains files. */
             directories: {
                 path: string;
                 files: number;
                 size_bytes: number;
             }[];
-            /** @description Give it back as `after` for the next page, with the same other parameters; null on the last page. */
+            /** @description Pass it as `after`, with the same other parameters, to get the next page; null on the last page. */
             next: string | null;
             /** @description Of the past of the whole memory, with the first part: how many files are left out because they were redacted since. */
             redacted: number | null;
@@ -230,7 +230,7 @@ export interface components {
         Moved: {
             from: string;
             path: string;
-            /** @description As an agent would read it. */
+            /** @description The message that an agent would read. */
             message: string;
         };
         /** @description A tenant's own settings; null: the service's default. */

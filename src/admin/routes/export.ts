@@ -25,18 +25,18 @@ export const exportRoutes = adminRoutes((app, { config, database }) => {
       exposeHeadRoute: false,
       schema: {
         operationId: 'exportMemory',
-        summary: 'Download a memory, or a directory of it, as it is at one moment',
+        summary: 'Download a memory, or a directory of it, as of one moment',
         description:
-          'A tar archive with a folder `memories/`. It is made before its first byte is sent, so an answer of 200 with all of its `Content-Length` is a whole archive. It holds what agents wrote, under the names they chose: a `.git` among them can name commands that `git` runs in the unpacked folder.',
+          'A tar archive with a folder `memories/`. It is complete before the first byte is sent, so a 200 response with its full `Content-Length` is a complete archive. It contains what agents wrote, under the names they chose: a `.git` directory can name commands that `git` runs in the unpacked folder.',
         tags: ['memory'],
         params: tenantParams,
         querystring: z
           .strictObject({
             path: pathOrRoot,
-            history: flag.default(false).meta({ description: 'Whether to take the history along.' }),
+            history: flag.default(false).meta({ description: 'Whether to include the history.' }),
           })
           .refine(({ path, history }) => path === ROOT || !history, {
-            error: 'goes with the whole memory only.',
+            error: 'is available only for the whole memory.',
             path: ['history'],
           }),
         response: {

@@ -46,7 +46,9 @@ const treeSchema = z
     redacted: z
       .int()
       .nullable()
-      .meta({ description: 'Of the past: how many files are left out because they were redacted since.' }),
+      .meta({
+        description: 'For a past time, how many files are omitted because they have been redacted since.',
+      }),
   })
   .meta({ id: 'TreePage' });
 
@@ -60,9 +62,8 @@ export const memoryRoutes = adminRoutes((app, { config, database }) => {
     {
       schema: {
         operationId: 'listTree',
-        summary: 'List what is at a path and below it, now or at a time, a page at a time',
-        description:
-          'In the order of the paths by their bytes: `/memories/a-b` comes before `/memories/a/b`.',
+        summary: 'List the entries at and below a path, now or at a past time, a page at a time',
+        description: 'In byte order of the paths: `/memories/a-b` comes before `/memories/a/b`.',
         tags: ['memory'],
         params: tenantParams,
         querystring: z.strictObject({
@@ -97,8 +98,8 @@ export const memoryRoutes = adminRoutes((app, { config, database }) => {
     {
       schema: {
         operationId: 'readFile',
-        summary: 'Read a file, now or at a time, byte for byte',
-        description: 'A byte order mark is part of the content: decode it as such.',
+        summary: 'Read a file, now or at a past time, byte for byte',
+        description: 'A byte order mark is part of the content: keep it when you decode.',
         tags: ['memory'],
         params: tenantParams,
         headers: z.object({ 'if-none-match': ifNoneMatch }),
@@ -133,16 +134,19 @@ export const memoryRoutes = adminRoutes((app, { config, database }) => {
       schema: {
         operationId: 'deleteFile',
         summary: 'Delete a file, or a directory and everything below it',
-        description: 'It is 428 without `If-Match`. A directory has no `ETag`: send `If-Match: *`.',
+        description:
+          'Requires `If-Match`; without it, the response is 428. A directory has no `ETag`: send `If-Match: *`.',
         tags: ['memory'],
         params: tenantParams,
         headers: z.object({ 'if-match': ifMatch }),
         querystring: z.strictObject({
           path: memoryPath,
-          recursive: flag.default(false).meta({ description: 'Whether to delete directories as well.' }),
+          recursive: flag
+            .default(false)
+            .meta({ description: 'Whether to delete a directory and everything below it.' }),
         }),
         response: {
-          200: json('It is deleted.', changedSchema),
+          200: json('Deleted.', changedSchema),
           ...errorResponses('changes', [
             ...[noSuchTenant, nothingThere, isDirectory, changedSince],
             new ServiceError('precondition_required'),
