@@ -78,7 +78,7 @@ describeService(
       expect(await importedFrom('?path=/memories/f')).toStrictEqual(['/memories/f']);
       expect((await download(from, '?path=/memories/none')).statusCode).toBe(404);
       expect((await download(from, '?path=/memories/d&history=true')).json().detail).toBe(
-        'The query parameter history goes with the whole memory only.',
+        'The query parameter history is available only for the whole memory.',
       );
     });
 

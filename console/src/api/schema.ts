@@ -119,10 +119,10 @@ export interface components {
         DirectorySizes: {
             path: string;
             at: components["schemas"]["Time"] | null;
-            /** @description Of this part, the files in the directory itself among them. */
+            /** @description Files in this part, including those directly in the directory. */
             files: number;
             size_bytes: number;
-            /** @description Of this part, for each directory that has any files in it. */
+            /** @description For this part, one item for each directory that contains files. */
             directories: {
                 path: string;
                 files: number;
@@ -230,7 +230,7 @@ export interface components {
         Moved: {
             from: string;
             path: string;
-            /** @description As an agent would read it. */
+            /** @description The message that an agent would read. */
             message: string;
         };
         /** @description A tenant's own settings; null: the service's default. */

@@ -42,11 +42,11 @@ const sizesSchema = z
   .object({
     path: z.string(),
     at: time.nullable(),
-    files: counted.meta({ description: 'Of this part, the files in the directory itself among them.' }),
+    files: counted.meta({ description: 'Files in this part, including those directly in the directory.' }),
     size_bytes: counted,
     directories: z
       .array(z.object({ path: z.string(), files: counted, size_bytes: counted }))
-      .meta({ description: 'Of this part, for each directory that has any files in it.' }),
+      .meta({ description: 'For this part, one item for each directory that contains files.' }),
     next,
     redacted: counted.nullable().meta({
       description:
@@ -76,13 +76,14 @@ export const directoryRoutes = adminRoutes((app, { database }) => {
           path: pathOrRoot,
           at: givenTime.optional(),
           from: memoryPath.optional().meta({
-            description: 'Begin with the files, at this path. By default with the directories.',
+            description:
+              'Start with the files, at this path. By default, the listing starts with the directories.',
           }),
           ...pageFields(1000, 500),
           // A cursor holds a path.
           after: text(2 * MAX_PATH)
             .optional()
-            .meta({ description: 'The `next` of the page before.' }),
+            .meta({ description: 'The `next` of the previous page.' }),
         }),
         response: {
           200: json('A page.', listingSchema),
@@ -108,18 +109,19 @@ export const directoryRoutes = adminRoutes((app, { database }) => {
       schema: {
         operationId: 'sumSizes',
         summary: 'Count the files below a directory, now or at a time, and those below each directory in it',
-        description: 'A part of the files at a time, so that no request takes long: add the parts up.',
+        description:
+          'Each response covers a part of the files, so that no request takes long. Add up the parts.',
         tags: ['memory'],
         params: tenantParams,
         querystring: z.strictObject({
           path: pathOrRoot,
           at: givenTime.optional(),
           limit: count(1, 20_000).default(20_000).meta({
-            description: 'How many files, directories, and versions of them a part looks at.',
+            description: 'How many files, directories and versions each part examines.',
           }),
           after: text(2 * MAX_PATH)
             .optional()
-            .meta({ description: 'The `next` of the part before.' }),
+            .meta({ description: 'The `next` of the previous part.' }),
         }),
         response: {
           200: json('A part.', sizesSchema),

@@ -36,7 +36,7 @@ export const exportRoutes = adminRoutes((app, { config, database }) => {
             history: flag.default(false).meta({ description: 'Whether to include the history.' }),
           })
           .refine(({ path, history }) => path === ROOT || !history, {
-            error: 'goes with the whole memory only.',
+            error: 'is available only for the whole memory.',
             path: ['history'],
           }),
         response: {

@@ -14,7 +14,7 @@ const movedSchema = z
   .object({
     from: z.string(),
     path: z.string(),
-    message: z.string().meta({ description: 'As an agent would read it.' }),
+    message: z.string().meta({ description: 'The message that an agent would read.' }),
   })
   .meta({ id: 'Moved' });
 

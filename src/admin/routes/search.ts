@@ -11,7 +11,7 @@ import { errorResponses, json, noSuchTenant } from '../responses.ts';
 import { readTimes } from '../time-parameters.ts';
 
 const more = z.int().min(0).meta({
-  description: 'How many more files there are, or matches with `literal` and `regex`.',
+  description: 'How many more files match, or how many more matches there are with `literal` and `regex`.',
 });
 
 const counted = z.int().min(0);
