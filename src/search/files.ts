@@ -8,7 +8,7 @@ import { retrying } from '../postgres/retry.ts';
 import type { SearchedFile } from './query.ts';
 
 /** A page is read by one statement and searched in one go. */
-const PAGE = { files: 200, bytes: 2 ** 20 };
+const PAGE = { files: 100, bytes: 2 ** 19 };
 
 /**
  * A page of the files at a path and below it, in the order of their paths: at most `limit`, stopping once they exceed `bytes`, but at least
