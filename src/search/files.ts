@@ -8,7 +8,7 @@ import { retrying } from '../postgres/retry.ts';
 import type { SearchedFile } from './query.ts';
 
 /** A page is read by one statement and searched in one go. */
-const PAGE = { files: 200, bytes: 2 ** 20 };
+const PAGE = { files: 100, bytes: 2 ** 19 };
 
 /**
  * A page of the files at a path and below it, in the order of their paths: at most `limit`, stopping once they exceed `bytes`, but at least
@@ -21,8 +21,8 @@ const searchPageQuery = defineQuery<
   'search_page',
   ['tenant', 'path', 'after', 'limit', 'bytes'],
   `
-SELECT path, content, modified FROM (
-  SELECT path, content, extract(epoch FROM updated_at)::float8 AS modified,
+SELECT path, content, bytes, modified FROM (
+  SELECT path, content, size_bytes AS bytes, extract(epoch FROM updated_at)::float8 AS modified,
     sum(size_bytes) OVER (ORDER BY path) - size_bytes AS before
   FROM entries
   WHERE tenant_id = $1 AND kind = 'file' AND path > $3 AND memory_in_subtree(path, $2) ORDER BY path LIMIT $4
@@ -87,12 +87,12 @@ async function withContents(
   tenant: string,
   rows: readonly TreeRow[],
 ): Promise<SearchedFile[]> {
-  const versions = rows.flatMap(({ versionId, memoryId, path, createdAt }) =>
-    versionId === null || memoryId === null ? [] : [{ versionId, memoryId, path, createdAt }],
+  const versions = rows.flatMap(({ versionId, memoryId, sizeBytes, ...row }) =>
+    versionId === null || memoryId === null ? [] : [{ versionId, memoryId, bytes: sizeBytes ?? 0, ...row }],
   );
   const contents = await history.contents(tenant, versions);
-  return versions.flatMap(({ versionId, path, createdAt }) => {
+  return versions.flatMap(({ versionId, path, bytes, createdAt }) => {
     const content = contents.get(versionId);
-    return content === undefined ? [] : [{ path, content, modified: Date.parse(createdAt) / 1000 }];
+    return content === undefined ? [] : [{ path, content, bytes, modified: Date.parse(createdAt) / 1000 }];
   });
 }

@@ -30,13 +30,13 @@ export class LineMatcher {
   }
 
   /** @param maxLines how many lines the result needs to have */
-  match({ path, content, modified }: SearchedFile, maxLines: number): LinesFile | undefined {
+  match({ path, content, bytes, modified }: SearchedFile, maxLines: number): LinesFile | undefined {
     const found = this.#where === 'path' ? [] : this.#pattern.linesIn(content);
     if (found.length === 0 && (this.#where === 'content' || !this.#pattern.isIn(path))) return undefined;
     const lines: FoundLine[] = found
       .slice(0, maxLines)
       .map((line) => ({ line, text: excerptOf(content, line, this.#pattern.columnIn) }));
-    return { path, modified, bytes: Buffer.byteLength(content), lines, count: Math.max(1, found.length) };
+    return { path, modified, bytes, lines, count: Math.max(1, found.length) };
   }
 }
 

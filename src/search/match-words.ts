@@ -53,7 +53,7 @@ export class WordMatcher {
     this.#scan = new RegExp([...new Set(words.map(({ scan }) => scan))].join('|'), 'g');
   }
 
-  match({ path, content, modified }: SearchedFile): WordsFile | undefined {
+  match({ path, content, bytes, modified }: SearchedFile): WordsFile | undefined {
     const zeros = () => this.#words.map(() => 0);
     const found = { inContent: zeros(), inPath: zeros(), best: zeros() };
     if (this.#where !== 'content') this.#matchPath(path, found);
@@ -61,7 +61,7 @@ export class WordMatcher {
     const best = bestOf(this.#matchContent(folded, found));
     if (found.best.every((each) => each === 0)) return undefined;
     return {
-      ...{ path, modified, bytes: Buffer.byteLength(content), ...found },
+      ...{ path, modified, bytes, ...found },
       together: best[0]?.words ?? 0,
       lines: excerptsOf(content, folded, best),
     };

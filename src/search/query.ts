@@ -22,6 +22,8 @@ export type Query = { where: Where } & (
 export interface SearchedFile {
   path: string;
   content: string;
+  /** Of the content, as UTF-8. */
+  bytes: number;
   /** In seconds since 1970. */
   modified: number;
 }
@@ -37,7 +39,6 @@ export interface FoundLine {
 export interface FoundFile {
   path: string;
   modified: number;
-  /** In UTF-8 bytes. */
   bytes: number;
   /** Empty when only the path matches. For words the best first, otherwise in the order of the file. */
   lines: FoundLine[];

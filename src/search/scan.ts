@@ -26,7 +26,7 @@ export interface Scanned {
 /** Searches the files of a page. This is what the threads run. */
 export default function scan({ query, page, maxLines }: Task): Scanned {
   const scanned: Scanned = { bytes: 0, words: [], lines: [], furtherLines: 0, furtherFiles: 0 };
-  for (const { content } of page) scanned.bytes += Buffer.byteLength(content);
+  for (const { bytes } of page) scanned.bytes += bytes;
   if (query.mode === 'words') {
     const matcher = new WordMatcher(query.words, query.where);
     scanned.words = page.flatMap((file) => matcher.match(file) ?? []);

@@ -12,7 +12,7 @@ export interface Counts {
 }
 
 /** How the service is set up for an attack. */
-export type Setup = 'plain' | 'redacting' | 'keys' | 'jwt' | 'stalled_log' | 'administered';
+export type Setup = 'plain' | 'searched' | 'redacting' | 'keys' | 'jwt' | 'stalled_log' | 'administered';
 
 export interface Attack {
   title: string;
@@ -108,6 +108,8 @@ const manyKeys = {
 };
 const backtracking = `https://u:pa55word1@h${')'.repeat(64 * KIB)}x`;
 const view = JSON.stringify(cmd.view('/memories/big'));
+const search = (input: object) => () =>
+  json({ type: 'tool_use', id: randomUUID(), name: 'memory_search', input });
 
 export const attacks: Attack[] = [
   { title: 'paths of 768 KiB', setup: 'plain', run: clients(CLIENTS, () => longPath) },
@@ -152,6 +154,31 @@ export const attacks: Attack[] = [
     title: 'lists of 9,900 files',
     setup: 'plain',
     run: clients(CLIENTS, () => json(cmd.view('/memories/d'))),
+  },
+  {
+    title: 'searches of 10,000 files by words',
+    setup: 'searched',
+    run: clients(1, search({ query: 'staging deploys of the fox' })),
+  },
+  {
+    title: 'searches of 10,000 files for a text',
+    setup: 'searched',
+    run: clients(1, search({ query: 'deploys production', mode: 'literal' })),
+  },
+  {
+    title: 'searches of 10,000 files for an expression',
+    setup: 'searched',
+    run: clients(1, search({ query: '(?i)deploys (production|nowhere)', mode: 'regex' })),
+  },
+  {
+    title: '32 at once: searches of 10,000 files by words',
+    setup: 'searched',
+    run: clients(CLIENTS, search({ query: 'staging deploys of the fox' })),
+  },
+  {
+    title: '32 at once: searches for an expression that takes too long',
+    setup: 'searched',
+    run: clients(CLIENTS, search({ query: '(\\pL{30} ){30}x', mode: 'regex' })),
   },
   { title: 'views of 1 MiB', setup: 'plain', run: clients(CLIENTS, () => ({ body: view })) },
   {

@@ -107,6 +107,7 @@ const adminUrl = `http://127.0.0.1:${adminPort}/v1`;
 const named = { 'x-tenant-id': TENANT };
 const setups: Record<Setup, { env: Record<string, string>; headers: Record<string, string> }> = {
   plain: { env: {}, headers: named },
+  searched: { env: {}, headers: named },
   redacting: { env: { REDACT: 'mask' }, headers: named },
   keys: { env: { AUTH: 'keys' }, headers: { authorization: `Bearer ${apiKey.key}` } },
   jwt: {
@@ -165,6 +166,7 @@ async function prepare(url: string, setup: string, headers: Record<string, strin
   }
   await send(url, JSON.stringify(cmd.create('/memories/f', 'x'.repeat(1000))), headers);
   if (setup === 'administered') return prepareAdministered(url);
+  if (setup === 'searched') return prepareSearched();
   if (setup !== 'plain') return;
   const attacker = { 'x-tenant-id': ATTACKER };
   const line = 'all work and no play makes a dull file\n';
@@ -180,5 +182,22 @@ async function prepare(url: string, setup: string, headers: Record<string, strin
   );
   await postgres.query(
     `UPDATE tenants SET file_count = file_count + 9899, byte_count = byte_count + 9899 WHERE id = '${ATTACKER}'`,
+  );
+}
+
+/** 10,000 files of 5 KB, each about the same things. */
+async function prepareSearched(): Promise<void> {
+  await postgres.query(`DELETE FROM entries WHERE tenant_id = '${ATTACKER}'`);
+  await postgres.query(`INSERT INTO tenants (id) VALUES ('${ATTACKER}') ON CONFLICT DO NOTHING`);
+  await postgres.query(
+    `INSERT INTO entries (tenant_id, path, parent_path, kind, changed_at)
+     VALUES ('${ATTACKER}', '/memories', NULL, 'dir', now()), ('${ATTACKER}', '/memories/d', '/memories', 'dir', now())`,
+  );
+  await postgres.query(
+    `INSERT INTO entries (tenant_id, path, parent_path, kind, content, version, memory_id, operation, changed_at)
+     SELECT '${ATTACKER}', '/memories/d/' || n, '/memories/d', 'file',
+       '# File ' || n || E'\\n' || repeat('The quick brown fox ' || md5(n::text) || E' deploys to staging.\\n', 69),
+       memory_version_id(memory_id_prefix(now()), gen_random_uuid()), gen_random_uuid(), 'created', now()
+     FROM generate_series(1, 10000) AS n`,
   );
 }

@@ -32,6 +32,7 @@ function source(pages: SearchedFile[][], gate: Promise<void> = Promise.resolve()
 const file = (path: string, content: string): SearchedFile => ({
   path: `/memories/${path}`,
   content,
+  bytes: content.length,
   modified: 0,
 });
 const numbered = (i: number) => String(i).padStart(5, '0');

@@ -97,7 +97,7 @@ it('finds in a text what is similar, and scans for nothing else', () => {
   fc.assert(
     fc.property(words, words, (query, token) => {
       const word = one(query);
-      const [file] = [{ path: '/memories/f', content: `- ${token}.\n`, modified: 0 }];
+      const [file] = [{ path: '/memories/f', content: `- ${token}.\n`, bytes: 9, modified: 0 }];
       const found = new WordMatcher([word], 'content').match(file as never)?.best[0] ?? 0;
       expect([query, token, found]).toStrictEqual([query, token, similarity(fold(token), word)]);
     }),

@@ -30,21 +30,19 @@ export function SearchResults({ tenant, at, query, onOpen }: Props) {
   if (matches === undefined) return <Loading what="matches" />;
   if (matches.length === 0) return <Empty title="Nothing found" />;
   return (
-    <>
-      <VirtualList
-        class="results"
-        kind="list"
-        label="Matches"
-        count={matches.length}
-        rowHeight={52}
-        onEnd={pages.more}
-      >
-        {(index) => {
-          const match = matches[index];
-          return match && <Match {...{ match }} query={settled} onOpen={onOpen} />;
-        }}
-      </VirtualList>
-    </>
+    <VirtualList
+      class="results"
+      kind="list"
+      label="Matches"
+      count={matches.length}
+      rowHeight={52}
+      onEnd={pages.more}
+    >
+      {(index) => {
+        const match = matches[index];
+        return match && <Match {...{ match }} query={settled} onOpen={onOpen} />;
+      }}
+    </VirtualList>
   );
 }
 

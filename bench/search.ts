@@ -1,0 +1,81 @@
+/**
+ * `npm run bench:search`: how long searches take in a memory of 100 files and in one of 10,000, of 5 KB each, over HTTP, and the memory that
+ * the service takes. Prints Markdown. Environment: SEARCHES (of each kind, 20); TEST_DATABASE_URL as for the tests.
+ */
+import { setting, withCleanup } from './support/cleanup.ts';
+import { LOAD_SETTINGS } from './support/contestants.ts';
+import { text } from './support/data.ts';
+import { startPostgres } from './support/postgres.ts';
+import { runCli, SERVICE, startServer } from './support/process.ts';
+
+const SEARCHES = setting('SEARCHES', 20);
+const FILES = [100, 10_000];
+const BYTES = 5000;
+
+/** What is searched for: by words that few files, and that all files have; then a text and expressions. */
+const QUERIES = [
+  { query: 'replica failover kubernetes' },
+  { query: 'notes about the database of a tenant' },
+  { query: 'readyz', mode: 'literal' },
+  { query: '(?i)replica\\w* .*lock', mode: 'regex' },
+  { query: '[a-z]+ed by the [a-z]+', mode: 'regex' },
+];
+
+/** Files of different words in the order of this project's documentation. */
+function* contents(count: number): Generator<[path: string, content: string]> {
+  const words = text(200_000).split(/\s+/);
+  for (let i = 0; i < count; i++) {
+    let content = `# File ${i}\n`;
+    // Steps that have no common divisor with the number of words give each file other sentences.
+    for (let at = i * 7919; content.length < BYTES; at += 1 + (i % 5))
+      content += `${words[at % words.length]}${at % 12 === 0 ? '\n' : ' '}`;
+    yield [`/memories/d${Math.floor(i / 100)}/f${i}.md`, content];
+  }
+}
+
+async function post(url: string, tenant: string, body: object): Promise<string> {
+  const headers = { 'content-type': 'application/json', 'x-tenant-id': tenant };
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+  if (!response.ok) throw new Error(`${url} answered ${response.status}.`);
+  return response.text();
+}
+
+async function remember(url: string, tenant: string, count: number): Promise<void> {
+  let calls: object[] = [];
+  for (const [path, file_text] of contents(count)) {
+    calls.push({ type: 'tool_use', id: path, name: 'memory', input: { command: 'create', path, file_text } });
+    if (calls.length < 25) continue;
+    await post(`${url}/execute`, tenant, calls);
+    calls = [];
+  }
+}
+
+await withCleanup(async (scratch, later) => {
+  const server = await startPostgres(scratch);
+  later(() => server.stop());
+  const { url: DATABASE_URL } = await server.createDatabase();
+  const env = { ...LOAD_SETTINGS, DATABASE_URL, AUTH: 'none' };
+  runCli(['migrate'], env);
+  const service = await startServer(SERVICE, { env, scratch, name: 'service', ready: '/readyz' });
+  later(() => service.stop());
+  console.log(`${server.description}.\n`);
+  console.log('| Files | Query | p50, ms | p99, ms |');
+  console.log('|--:|---|--:|--:|');
+  for (const count of FILES) {
+    const tenant = `files-${count}`;
+    await remember(service.url, tenant, count);
+    for (const query of QUERIES) {
+      const times: number[] = [];
+      await post(`${service.url}/search`, tenant, query);
+      for (let i = 0; i < SEARCHES; i++) {
+        const start = performance.now();
+        await post(`${service.url}/search`, tenant, query);
+        times.push(performance.now() - start);
+      }
+      times.sort((one, other) => one - other);
+      const [p50, p99] = [0.5, 0.99].map((part) => times[Math.floor(times.length * part)]?.toFixed(1));
+      console.log(`| ${count} | \`${JSON.stringify(query)}\` | ${p50} | ${p99} |`);
+    }
+  }
+  console.log(`\nMemory of the service: ${(service.memory() / 2 ** 20).toFixed(0)} MiB.`);
+});
