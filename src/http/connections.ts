@@ -36,8 +36,10 @@ export const connections = fp(
         unanswered.set(socket, responses);
         socket.once('close', closeQueued.bind(undefined, responses));
       }
-      responses.add(reply.raw);
-      const count = responses.size;
+      const { raw: response } = reply;
+      const all = responses.add(response);
+      response.once('close', () => all.delete(response));
+      const count = all.size;
       // Those behind the refused one get no answer: the connection is closed after the refusal, or now if they go on.
       if (count > MAX_PIPELINED + 1) {
         if (count > 2 * MAX_PIPELINED) socket.destroy();
@@ -49,10 +51,6 @@ export const connections = fp(
       }
       if (raw.rawHeaders.length > 2 * MAX_HEADERS)
         return done(new ServiceError('too_many_headers', MAX_HEADERS));
-      done();
-    });
-    app.addHook('onResponse', ({ raw: { socket } }, reply, done) => {
-      unanswered.get(socket)?.delete(reply.raw);
       done();
     });
   },

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { finished } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import fp from 'fastify-plugin';
@@ -40,6 +41,8 @@ export const slowClients = fp<{ timeoutMs: number }>(
 /** What a client sends and takes for one request. */
 class Transfer {
   readonly #body: IncomingMessage;
+  /** The body loses it when it is destroyed. */
+  readonly #socket: Socket;
   readonly #reply: FastifyReply;
   readonly #deadlines: Deadlines;
   readonly #timeoutMs: number;
@@ -58,13 +61,14 @@ class Transfer {
     { deadlines, timeoutMs }: { deadlines: Deadlines; timeoutMs: number },
   ) {
     this.#body = body;
+    this.#socket = body.socket;
     this.#reply = reply;
     this.#deadlines = deadlines;
     this.#timeoutMs = timeoutMs;
     this.#deadline = this.#startPeriod();
     reply.raw.once('close', () => {
       deadlines.clear(this.#deadline);
-      if (isIncomplete(body) && !body.socket.destroyed) this.#discardRest();
+      if (isIncomplete(body) && !this.#socket.destroyed) this.#discardRest();
     });
   }
 
@@ -88,7 +92,7 @@ class Transfer {
   keepOpenForBody(): void {
     const body = this.#body;
     if (!isIncomplete(body) || this.#isTooSlow) return;
-    const { socket } = body;
+    const socket = this.#socket;
     const destroySoon = socket.destroySoon.bind(socket);
     socket.destroySoon = () => {
       if (isIncomplete(body)) this.#closesAfterwards = true;
@@ -97,7 +101,7 @@ class Transfer {
   }
 
   #startPeriod(): Deadline {
-    const { socket } = this.#body;
+    const socket = this.#socket;
     this.#bytesRead = socket.bytesRead;
     this.#bytesWritten = socket.bytesWritten;
     this.#idleSince = performance.now();
@@ -105,7 +109,7 @@ class Transfer {
   }
 
   #check(): void {
-    const { bytesRead, bytesWritten } = this.#body.socket;
+    const { bytesRead, bytesWritten } = this.#socket;
     const now = performance.now();
     if (this.#isTaking() && bytesWritten === this.#bytesWritten) {
       // Node does not tell what part of a buffer is taken, so a large one has the time of its parts.
@@ -139,14 +143,14 @@ class Transfer {
     this.#isTooSlow = true;
     // What is left of the body must not be taken for the next request.
     if (!reply.raw.headersSent) reply.header('Connection', 'close');
-    reply.raw.once('finish', () => this.#body.socket.destroySoon());
+    reply.raw.once('finish', () => this.#socket.destroySoon());
     this.#body.emit('error', new ServiceError('body_timeout'));
   }
 
   /** Lets the connection take the next request, or close without a reset. */
   #discardRest(): void {
     const body = this.#body;
-    const { socket } = body;
+    const socket = this.#socket;
     const end = performance.now() + this.#timeoutMs;
     const checkLater = () => {
       const { bytesRead } = socket;
