@@ -22,7 +22,7 @@ export function isPlaceholder(value: string): boolean {
   return PLACEHOLDERS.some((pattern) => pattern.test(value));
 }
 
-/** Example passwords, from secretlint's database-connection-string rule. */
+/** Passwords that are examples. */
 const EXAMPLE_PASSWORDS = new Set(
   'password passwd pass pwd secret mypassword yourpassword your_password your-password changeme example admin root user username test token'.split(
     ' ',

@@ -5,12 +5,10 @@ import { type Detector, type Finding, merge } from './finding.ts';
 import { GENERIC_KINDS, SECRET_KINDS } from './kinds.ts';
 import { findPaymentCards } from './payment-cards.ts';
 import { findPrivateKeys } from './private-keys.ts';
-import { findBySecretlint } from './secretlint.ts';
 import { findTokens } from './token-formats.ts';
 import { findUrlCredentials } from './url-credentials.ts';
 
 const DETECTORS: readonly Detector[] = [
-  findBySecretlint,
   findTokens,
   findAssignments,
   findUrlCredentials,
@@ -30,8 +28,7 @@ const PLACEHOLDER = new RegExp(
 );
 
 /**
- * The scanner behind `REDACT`: secretlint's rules, and our own detectors for what they miss. It uses no network and keeps no state. What
- * it finds and misses is listed in test/unit/redact.test.ts.
+ * The scanner behind `REDACT`. It uses no network and keeps no state. What it finds and misses is listed in test/unit/redact.test.ts.
  */
 export function createSecretScanner(): SecretScanner {
   return { scan };

@@ -11,8 +11,8 @@ interface Format {
 }
 
 /**
- * Tokens with a fixed prefix for which secretlint 11 has no rule, or too narrow a rule (marked «wider»). The formats are
- * those that their issuers document, as gitleaks' rules (https://github.com/gitleaks/gitleaks) collect them.
+ * Tokens with a fixed prefix. The formats are those that their issuers document, as gitleaks' rules
+ * (https://github.com/gitleaks/gitleaks) collect them. Why they are our own: docs/decisions/0017-own-secret-formats.md.
  *
  * To add one: a kind in kinds.ts, an entry here, a sample and a look-alike in test/unit/redact.test.ts. A pattern must be
  * linear: begin with the prefix, and require nothing after an unbounded repetition that it does not stop at.
@@ -26,10 +26,11 @@ const FORMATS: readonly Format[] = [
   },
 
   // AI
-  { kind: 'anthropic_api_key', hints: ['sk-ant-'], pattern: /sk-ant-[a-z]{2,10}\d{2}-[\w-]{60,}/g }, // wider: oat01, admin01, sid01
-  { kind: 'openai_api_key', hints: ['sk-'], pattern: /sk-(?:proj|svcacct|admin)-[\w-]{40,}/g }, // wider: any length
+  { kind: 'anthropic_api_key', hints: ['sk-ant-'], pattern: /sk-ant-[a-z]{2,10}\d{2}-[\w-]{60,}/g },
+  { kind: 'openai_api_key', hints: ['sk-'], pattern: /sk-(?:proj|svcacct|admin)-[\w-]{40,}/g },
   { kind: 'openrouter_api_key', hints: ['sk-or-'], pattern: /sk-or-v1-[0-9a-f]{64}/g },
   { kind: 'api_token', hints: ['sk-'], pattern: /(?<![\w-])sk-[A-Za-z0-9]{32,}/g, only: /\d/ }, // DeepSeek, Moonshot, …
+  { kind: 'openai_api_key', hints: ['T3BlbkFJ'], pattern: /sk-[\w-]{20,100}T3BlbkFJ[\w-]{20,}/g },
   { kind: 'groq_api_key', hints: ['gsk_'], pattern: /gsk_[A-Za-z0-9]{40,}/g },
   { kind: 'huggingface_token', hints: ['hf_'], pattern: /(?<![A-Za-z0-9])hf_[A-Za-z0-9]{34,}/g },
   { kind: 'langsmith_api_key', hints: ['lsv2_'], pattern: /lsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}/g },
@@ -43,6 +44,14 @@ const FORMATS: readonly Format[] = [
     kind: 'alibaba_access_key',
     hints: ['LTAI'],
     pattern: /(?<![A-Za-z0-9])LTAI[A-Za-z0-9]{12,20}(?![A-Za-z0-9])/g,
+  },
+  {
+    // AIDA, AROA, AGPA and the like name users, roles and groups: they open nothing.
+    kind: 'aws_access_key',
+    hints: ['AKIA', 'ASIA', 'A3T'],
+    pattern: /(?<![A-Za-z0-9])(?:AKIA|ASIA|A3T[A-Z0-9])[A-Z0-9]{16}(?![A-Za-z0-9])/g,
+    // That of the AWS documentation.
+    only: /^(?!.{13}EXAMPLE)/,
   },
   {
     kind: 'aws_session_token',
@@ -108,9 +117,9 @@ const FORMATS: readonly Format[] = [
   { kind: 'docker_token', hints: ['dckr_'], pattern: /dckr_[op]at_[\w-]{20,}/g },
   {
     kind: 'github_token',
-    hints: ['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_'],
-    pattern: /gh[pousr]_[A-Za-z0-9_]{37,}/g,
-  }, // wider: over 36
+    hints: ['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_', 'github_pat_'],
+    pattern: /gh[opusr]_[A-Za-z0-9_]{36,}|github_pat_[A-Za-z0-9_]{82,}/g,
+  },
   {
     kind: 'gitlab_token',
     hints: [
@@ -158,12 +167,18 @@ const FORMATS: readonly Format[] = [
   },
   { kind: 'mailgun_api_key', hints: ['key-'], pattern: /(?<![A-Za-z0-9])key-[0-9a-f]{32}(?![A-Za-z0-9])/g },
   { kind: 'sendgrid_api_key', hints: ['SG.'], pattern: /(?<![A-Za-z0-9])SG\.[\w-]{20,24}\.[\w-]{39,}/g },
+  { kind: 'shopify_token', hints: ['shp'], pattern: /shp(?:at|ca|pa|ss)_[0-9A-Fa-f]{32}/g },
+  {
+    kind: 'slack_webhook',
+    hints: ['hooks.slack.com/'],
+    pattern: /https:\/\/hooks\.slack\.com\/(?:services|workflows|triggers)\/[A-Za-z0-9+/]{40,}/g,
+  },
   {
     kind: 'slack_token',
     hints: ['xox', 'xapp-'],
     pattern: /(?:xox[a-z](?:\.xox[a-z])?|xapp-\d)-[A-Za-z0-9%-]{20,}/g,
     only: /\d/,
-  }, // wider: xoxc, xoxd, xoxe, xoxs, and all parts of xapp
+  },
   { kind: 'telegram_bot_token', hints: [':AA'], pattern: /(?<![A-Za-z0-9])\d{8,10}:AA[\w-]{33}(?![\w-])/g },
 
   // Everything else
@@ -198,7 +213,7 @@ const FORMATS: readonly Format[] = [
     hints: ['ntn_', 'secret_'],
     pattern: /(?<![A-Za-z0-9])(?:ntn_[A-Za-z0-9]{40,}|secret_[A-Za-z0-9]{43}(?![A-Za-z0-9]))/g,
   },
-  { kind: 'onepassword_token', hints: ['ops_eyJ'], pattern: /ops_eyJ[\w+/-]{200,}={0,3}/g }, // wider: any last byte
+  { kind: 'onepassword_token', hints: ['ops_eyJ'], pattern: /ops_eyJ[\w+/-]{200,}={0,3}/g },
   { kind: 'postman_api_key', hints: ['PMAK-'], pattern: /PMAK-[0-9a-f]{24}-[0-9a-f]{34}/g },
   { kind: 'sentry_token', hints: ['sntry'], pattern: /sntrys_eyJ[\w+/=.-]{60,}|sntryu_[0-9a-f]{64}/g },
   {
