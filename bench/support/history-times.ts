@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { BATCH, type ImportSource } from '../../src/archive/import-transaction.ts';
+import { BATCH } from '../../src/archive/batch.ts';
+import type { ImportSource } from '../../src/archive/import-transaction.ts';
 import { Transfer } from '../../src/archive/transfer.ts';
 import { loadConfig } from '../../src/config.ts';
 import { History } from '../../src/history/history.ts';

@@ -6,8 +6,16 @@ import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { time } from '../postgres/time-column.ts';
 import { batches } from '../util/batches.ts';
 import { readPages } from '../util/pages.ts';
-import { archivedVersion, FOLDER, MANIFEST, type Manifest, PAGE_BYTES, PAGE_ROWS } from './history-format.ts';
-import { BATCH } from './import-transaction.ts';
+import { BATCH } from './batch.ts';
+import {
+  archivedVersion,
+  FOLDER,
+  type KeptContent,
+  MANIFEST,
+  type Manifest,
+  PAGE_BYTES,
+  PAGE_ROWS,
+} from './history-format.ts';
 
 /** What an archive says about a whole history. */
 export const readManifestQuery = defineQuery<{ tenant: string }, Omit<Manifest, 'format'>>(
@@ -20,13 +28,6 @@ SELECT ${time('created_at')} AS created_at, ${time('history_since')} AS complete
 FROM tenants WHERE id = $1
 `,
 );
-
-/** What the table keeps of a version's content: src/postgres/schema.ts. */
-export interface KeptContent {
-  spliceStart: number | null;
-  spliceLength: number | null;
-  keptContent: string | null;
-}
 
 /** A page of the versions of live files, in the order of their paths. Their contents are the files of the archive. */
 export const exportHeadsQuery = defineQuery<{ tenant: string; after: string; limit: number }, VersionRow>(

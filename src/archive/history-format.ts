@@ -3,7 +3,6 @@ import { ServiceError } from '../errors.ts';
 import { type Version, versionRecord } from '../history/version.ts';
 import { storedActor, storedOrigin } from '../memory/origin.ts';
 import { parsePath } from '../memory/path.ts';
-import type { KeptContent } from './history-export.ts';
 
 /*
  * How an archive holds a history: docs/history.md, Archives. Beside `memories/` there is a folder with a manifest and pages of JSON lines.
@@ -98,6 +97,13 @@ function isTime(text: string): boolean {
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(text)) return false;
   const seconds = Date.parse(`${text.slice(0, 19)}Z`);
   return seconds > 0 && new Date(seconds).toISOString().startsWith(text.slice(0, 19));
+}
+
+/** What the table keeps of a version's content: src/postgres/schema.ts. */
+export interface KeptContent {
+  spliceStart: number | null;
+  spliceLength: number | null;
+  keptContent: string | null;
 }
 
 /** A version as a line of an archive: what `log --json` has, how long it was current, and what is kept of its content. */

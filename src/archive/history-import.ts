@@ -2,13 +2,13 @@ import { FIRST_ID, LAST_ID } from '../history/version.ts';
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { COUNTED_HISTORY } from '../tenants/queries.ts';
 import { readPages } from '../util/pages.ts';
+import { BATCH } from './batch.ts';
 import {
   type ArchivedDirectory,
   damagedHistory,
   type Manifest,
   type StoredVersion,
 } from './history-format.ts';
-import { BATCH } from './import-transaction.ts';
 
 // The following are for a tenant that had neither and has been locked. Rows go as a JSON array.
 

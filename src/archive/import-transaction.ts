@@ -6,6 +6,7 @@ import type { OverQuota, Quotas } from '../memory/store.ts';
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { beginChangeQuery, reserveQuery } from '../tenants/queries.ts';
 import { refuseArchived } from '../tenants/stores.ts';
+import { BATCH } from './batch.ts';
 import { type HistorySource, importHistory } from './history-import.ts';
 
 /** Which of `paths` exist. */
@@ -71,9 +72,6 @@ SELECT NOT EXISTS (SELECT FROM entries WHERE tenant_id = $1 AND path > '/memorie
   AND NOT EXISTS (SELECT FROM past_directories WHERE tenant_id = $1) AS "isUntouched"
 `,
 );
-
-/** Maximum size of a batch or page. A single file may have more bytes. */
-export const BATCH = { rows: 500, bytes: 4 * 1024 * 1024 } as const;
 
 export interface ImportedFile {
   path: MemoryPath;

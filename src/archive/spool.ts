@@ -2,7 +2,7 @@ import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ServiceError } from '../errors.ts';
-import { BATCH } from './import-transaction.ts';
+import { BATCH } from './batch.ts';
 
 /** What an archive is made or read for. */
 type Purpose = 'import' | 'export';

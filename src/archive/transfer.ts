@@ -6,14 +6,9 @@ import { transactionOrDryRun } from '../postgres/dry-run.ts';
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { findTenantQuery } from '../tenants/queries.ts';
 import { readPages } from '../util/pages.ts';
+import { BATCH } from './batch.ts';
 import { type ExportedHistory, exportHistory } from './history-export.ts';
-import {
-  BATCH,
-  type ImportContext,
-  type Imported,
-  type ImportSource,
-  importInto,
-} from './import-transaction.ts';
+import { type ImportContext, type Imported, type ImportSource, importInto } from './import-transaction.ts';
 
 // As a number, because the drivers parse timestamps differently.
 const SECONDS = 'extract(epoch FROM updated_at)::float8 AS modified';
