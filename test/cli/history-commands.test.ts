@@ -348,7 +348,7 @@ three
     expect(await failing(service(), 'show', tenant, none)).toBe(
       `Version ${none} of ${tenant} does not exist. See: memory-service log ${tenant}`,
     );
-    expect(await failing(service(), 'show', tenant, 'x')).toContain('Give the ID of a version');
+    expect(await failing(service(), 'show', tenant, 'x')).toContain('Use the ID of a version');
     expect(await failing(service(), 'show', freshTenant(), String(moved?.id))).toContain(
       'does not exist. See: memory-service tenants list',
     );
