@@ -21,8 +21,12 @@ export async function searchForOperator(
   switch (result.failed) {
     case 'input':
       throw new ServiceError('invalid_search', result.content.replace(/^Error: /, ''));
-    case 'path':
-      throw new ServiceError('nothing_at', tenant, String((rest.input as { path?: unknown }).path));
+    case 'path': {
+      const path = String((rest.input as { path?: unknown }).path);
+      throw at === undefined
+        ? new ServiceError('nothing_at', tenant, path)
+        : new ServiceError('nothing_at_time', tenant, path, at, 0);
+    }
     case 'work':
       throw new ServiceError('search_too_expensive');
   }

@@ -540,8 +540,8 @@ describeServiceOnOwnDatabase(
       [['log', 'acme', '--content'], 'error: --content works only with --json\n'],
       [['export', 'acme', '--json'], 'error: --json works only with --output <file>\n'],
       [['restore', 'acme'], 'error: requires --at <time> or --version <id>\n'],
-      [['restore', 'acme', '--version', 'abc'], 'or at least the first four characters of it.\n'],
-      [['redact', 'acme', 'none'], "error: <version> cannot be 'none'. Give the ID of a version"],
+      [['restore', 'acme', '--version', 'abc'], 'or at least its first four characters.\n'],
+      [['redact', 'acme', 'none'], "error: <version> cannot be 'none'. Use the ID of a version"],
       [['revert', 'acme', '--by', 'x', '--since', 'noon'], "error: --since cannot be 'noon'."],
       [['diff', 'acme', '/memories'], 'error: to compare a path, give --at <time>\n'],
       [

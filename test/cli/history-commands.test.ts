@@ -245,7 +245,7 @@ new file mode 100644
       'Invalid `query` parameter: it is not a regular expression in RE2 syntax: missing closing ): `(`',
     );
     expect(await failing(service(), 'search', tenant, 'x', '--at', '2000-01-01', '--path', b)).toContain(
-      `The path ${b} does not exist.`,
+      `${b} did not exist at that time. See: memory-service ls ${tenant} --at 2000-01-01T00:00:00.000000Z`,
     );
   });
 
@@ -348,7 +348,7 @@ three
     expect(await failing(service(), 'show', tenant, none)).toBe(
       `Version ${none} of ${tenant} does not exist. See: memory-service log ${tenant}`,
     );
-    expect(await failing(service(), 'show', tenant, 'x')).toContain('Give the ID of a version');
+    expect(await failing(service(), 'show', tenant, 'x')).toContain('Use the ID of a version');
     expect(await failing(service(), 'show', freshTenant(), String(moved?.id))).toContain(
       'does not exist. See: memory-service tenants list',
     );
