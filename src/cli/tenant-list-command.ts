@@ -104,5 +104,10 @@ async function addActivity(tenants: Tenants, rows: Listed[]): Promise<void> {
 }
 
 function asJson({ used: _, ...row }: Listed) {
-  return { ...row, createdAt: time(row.createdAt), suspendedAt: time(row.suspendedAt) };
+  return {
+    ...row,
+    createdAt: time(row.createdAt),
+    suspendedAt: time(row.suspendedAt),
+    archivedAt: time(row.archivedAt),
+  };
 }

@@ -14,7 +14,7 @@ const DEFAULT_PAGE = 20;
 export const MAX_METADATA = 16;
 
 const isStorable = (text: string) => text.isWellFormed() && !text.includes('\0');
-const NOT_STORABLE = 'it has to be Unicode without U+0000';
+const NOT_STORABLE = 'must be Unicode text without U+0000';
 
 /** Text of so many characters: Unicode's, not UTF-16 units. */
 const text = (min: number, max: number) =>

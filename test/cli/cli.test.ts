@@ -170,16 +170,26 @@ describeServiceOnOwnDatabase(
       expect(small).toMatchObject({ files: 1, bytes: 1, used_percent: null });
       expect(Object.keys(small).sort()).toStrictEqual(
         [
+          'archived_at',
           'bytes',
           'create_existing',
           'created_at',
+          'description',
           'files',
           'history_bytes',
           'history_days',
           'history_versions',
         ]
           .concat(['id', 'last_activity_at', 'max_body_bytes', 'max_bytes', 'max_file_bytes', 'max_files'])
-          .concat(['max_history_bytes', 'max_view_chars', 'rate_per_minute', 'redact', 'suspended_at'])
+          .concat([
+            'max_history_bytes',
+            'max_view_chars',
+            'metadata',
+            'name',
+            'rate_per_minute',
+            'redact',
+            'suspended_at',
+          ])
           .concat(['ttl_days', 'used_percent']),
       );
       await service().query(

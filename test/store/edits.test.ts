@@ -193,7 +193,12 @@ describe.skipIf(isCitus())('an edit that three others came before', () => {
     const { edited, locked, text } = await edit(KEY, (attempt) => (attempt === 1 ? fillDisk() : freeDisk()));
     expect(edited).toStrictEqual({
       status: 'fulfilled',
-      value: { kind: 'edited', result: { content: 'edited', isError: false } },
+      value: {
+        kind: 'edited',
+        before: '3\n2\n1\na',
+        content: '3\n2\n1\na!',
+        result: { content: 'edited', isError: false },
+      },
     });
     expect([locked, text]).toStrictEqual([2, '3\n2\n1\na!']);
   });

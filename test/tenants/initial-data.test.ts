@@ -79,7 +79,7 @@ describe('a bootstrap that is wrong', () => {
     [{ keys: [{ [key]: 'a' }] }, 'keys.0: has an unknown field'],
     [
       { tenants: [{ id: 'a' }], keys: [{ key, tenant: 'a', label: 'a\u0000b' }] },
-      'keys.0.label: it has to be Unicode without U+0000',
+      'keys.0.label: must be Unicode text without U+0000',
     ],
     [{ keys: [{ key, tenant: 'a', label: 'x'.repeat(256) }] }, 'keys.0.label: '],
   ])('%j', (bootstrap, message) => {
