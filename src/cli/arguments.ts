@@ -1,6 +1,11 @@
 import { InvalidArgumentError } from 'commander';
+import { ServiceError } from '../errors.ts';
+import { parseTime } from '../history/time-text.ts';
+import { isVersionId } from '../history/version.ts';
 import { pathProblemText } from '../memory/messages.ts';
 import { type MemoryPath, parsePath } from '../memory/path.ts';
+import { databaseTime } from '../postgres/clock.ts';
+import type { Database } from '../postgres/database.ts';
 import { TENANT_ID, TENANT_ID_RULE } from '../tenants/tenant-id.ts';
 
 /*
@@ -32,4 +37,46 @@ export function percentage(value: string): number {
 export function positiveInteger(value: string): number {
   if (/^[1-9]\d{0,8}$/.test(value)) return Number(value);
   throw new InvalidArgumentError('Use a whole number of at least 1.');
+}
+
+export const TIME_HELP = `
+<time> is ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z; UTC without an offset) or a duration back from now (30s, 90m, 2h, 3d, 1w).`;
+
+/** A commander argument parser for times, which checks one. `timeOf` says which time it is. */
+export function timeArgument(value: string): string {
+  try {
+    parseTime(value, new Date());
+    return value;
+  } catch (error) {
+    throw error instanceof ServiceError ? new InvalidArgumentError(error.message) : error;
+  }
+}
+
+/** The time that an argument names. A duration goes back from the database's time, by which changes are recorded. */
+export async function timeOf(database: Database, argument: string): Promise<string> {
+  return parseTime(argument, await databaseTime(database));
+}
+
+/** The same for arguments that may be left out. */
+export async function timesOf<Name extends string>(
+  database: Database,
+  given: { [name in Name]?: string | null | undefined },
+): Promise<{ [name in Name]?: string }> {
+  const times: { [name in Name]?: string } = {};
+  for (const name of Object.keys(given) as Name[]) {
+    const argument = given[name];
+    if (typeof argument === 'string') times[name] = await timeOf(database, argument);
+  }
+  return times;
+}
+
+/** What the help says of an ID of a version. */
+export const VERSION_HELP = 'ID of the version, from `log`, or its first characters';
+
+/** A commander argument parser for IDs of versions, which may be shortened: `fullVersionId` completes them. */
+export function versionArgument(value: string): string {
+  if (isVersionId(value)) return value;
+  throw new InvalidArgumentError(
+    'Use the ID of a version from `memory-service log`, or at least its first four characters.',
+  );
 }

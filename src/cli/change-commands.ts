@@ -7,10 +7,8 @@ import { createAt, deleteAt, replaceAt } from '../files/changes.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { memoryPath, tenantId } from './arguments.ts';
 import type { Io } from './io.ts';
-import { operatorOrigin } from './operator.ts';
 import { printJson, printLine } from './output.ts';
-import type { Open } from './session.ts';
-import { type TenantSession, withTenant } from './tenant-session.ts';
+import { type Open, operatorOrigin, type TenantSession, withTenant } from './session.ts';
 
 /** `put` and `rm`: one change, by the rules and limits of requests. */
 export function registerChangeCommands(program: Command, open: Open, io: Io): void {

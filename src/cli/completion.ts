@@ -1,4 +1,5 @@
-import type { Command, Option } from 'commander';
+import { Argument, type Command, type Option } from 'commander';
+import type { Io } from './io.ts';
 
 /*
  * Completion scripts made from commander's own tree: commander has none, and a script that asks the program at each Tab would start Node.
@@ -108,4 +109,25 @@ export function firstSentence(text: string): string {
 
 function quoted(text: string): string {
   return `'${text.replace(/[\\']/g, '\\$&')}'`;
+}
+
+const SHELLS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion };
+
+/** `completion`. */
+export function registerCompletionCommand(program: Command, io: Io): void {
+  program
+    .command('completion')
+    .description('Print a completion script for a shell.')
+    .addArgument(new Argument('<shell>', 'name of the shell').choices(Object.keys(SHELLS)))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  memory-service completion bash > ~/.local/share/bash-completion/completions/memory-service
+  echo 'source <(memory-service completion zsh)' >> ~/.zshrc
+  memory-service completion fish > ~/.config/fish/completions/memory-service.fish`,
+    )
+    .action((shell: keyof typeof SHELLS) => {
+      io.stdout.write(SHELLS[shell](program));
+    });
 }

@@ -1,5 +1,7 @@
+import { createInterface } from 'node:readline/promises';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { OperatorError } from '../errors.ts';
 import { amount } from '../util/amount.ts';
 import { renamed, snakeCase } from '../util/snake-case.ts';
 
@@ -66,4 +68,28 @@ export class Progress {
     if (this.#shown > 0) this.#terminal.write('\r\u001b[K');
     this.#shown = 0;
   }
+}
+
+/**
+ * Asks for confirmation of something that cannot be undone. Ctrl-C and Ctrl-D mean no.
+ *
+ * @param outcome the message after a no, such as `Nothing was deleted.`
+ * @throws OperatorError for a no, and when standard input is not a terminal
+ */
+export async function confirm({ stdin, stderr }: Io, question: string, outcome: string): Promise<void> {
+  if (!stdin.isTTY) throw new OperatorError(`${question} Add --yes to confirm. ${outcome}`);
+  const terminal = createInterface({ input: stdin, output: stderr, terminal: stderr.isTTY ?? false });
+  try {
+    terminal.setPrompt(`${question} [y/N] `);
+    terminal.prompt();
+    for await (const answer of terminal) {
+      if (/^y(es)?$/i.test(answer.trim())) return;
+      throw new OperatorError(outcome);
+    }
+  } finally {
+    terminal.close();
+  }
+  // The input ended without an answer and without a line break.
+  stderr.write('\n');
+  throw new OperatorError(outcome);
 }

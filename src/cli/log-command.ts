@@ -6,14 +6,11 @@ import { shownTime } from '../history/time-text.ts';
 import { versionRecord } from '../history/version.ts';
 import { actorText } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
-import { memoryPath, positiveInteger, tenantId } from './arguments.ts';
-import { TIME_HELP, timeArgument, timesOf } from './history-arguments.ts';
+import { memoryPath, positiveInteger, TIME_HELP, tenantId, timeArgument, timesOf } from './arguments.ts';
 import { checkActor, checkPath } from './history-subjects.ts';
 import { type Io, print } from './io.ts';
-import { shown } from './output.ts';
-import { patchText, styled } from './patch-output.ts';
-import type { Open } from './session.ts';
-import { withTenant } from './tenant-session.ts';
+import { patchText, shown, styled } from './output.ts';
+import { type Open, withTenant } from './session.ts';
 
 interface Options extends Omit<LogOptions, 'path'> {
   patch?: boolean;

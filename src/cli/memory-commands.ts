@@ -5,16 +5,13 @@ import type { History } from '../history/history.ts';
 import { redactedAt } from '../history/past.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { amount } from '../util/amount.ts';
-import { memoryPath, tenantId } from './arguments.ts';
+import { registerExportCommand, registerImportCommand } from './archive-commands.ts';
+import { memoryPath, TIME_HELP, tenantId, timeArgument, timesOf } from './arguments.ts';
 import { registerChangeCommands } from './change-commands.ts';
-import { registerExportCommand } from './export-command.ts';
-import { TIME_HELP, timeArgument, timesOf } from './history-arguments.ts';
-import { registerImportCommand } from './import-command.ts';
 import { type Io, jsonArray, print } from './io.ts';
 import { shown, time } from './output.ts';
 import { registerSearchCommand } from './search-command.ts';
-import type { Open } from './session.ts';
-import { withTenant } from './tenant-session.ts';
+import { type Open, withTenant } from './session.ts';
 
 /** `ls`, `cat`, `search`, `put`, `rm`, `export`, and `import`: an operator's access to the memory of one tenant. */
 export function registerMemoryCommands(program: Command, open: Open, io: Io = process): void {

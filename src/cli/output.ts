@@ -1,5 +1,7 @@
 import type { Writable } from 'node:stream';
+import { styleText } from 'node:util';
 import { renamed, snakeCase } from '../util/snake-case.ts';
+import type { Io } from './io.ts';
 
 type Output = Writable & { isTTY?: boolean };
 
@@ -50,4 +52,33 @@ export function printTable(
 /** A time as people and machines read it: ISO 8601 to the second, UTC; null for none. */
 export function time(value: Date | string | null): string | null {
   return value === null ? null : new Date(value).toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
+/** What commands say of limits that are not the tenant's own: they cannot know those of the running service. */
+export const DEFAULTS_NOTE =
+  "Limits that a tenant does not set come from this command's environment variables, which may differ from those of the running service.";
+
+type Format = Parameters<typeof styleText>[0];
+
+/** Colors a text where the output is a terminal that shows colors, and `NO_COLOR` is not set. */
+export function styled(output: Writable, format: Format, text: string): string {
+  return styleText(format, text, { stream: output });
+}
+
+/** A patch of one file, in colors. */
+export function patchText(output: Io['stdout'], patch: string): string {
+  let isHeader = true;
+  const lines = patch.split('\n').map((line) => {
+    if (line.startsWith('@@')) isHeader = false;
+    const text = shown(output, line);
+    const format = line === '' ? undefined : isHeader ? 'bold' : formatOf(line);
+    return format === undefined ? text : styled(output, format, text);
+  });
+  return lines.join('\n');
+}
+
+function formatOf(line: string): Format | undefined {
+  if (line.startsWith('@@')) return 'cyan';
+  if (line.startsWith('+')) return 'green';
+  return line.startsWith('-') ? 'red' : undefined;
 }

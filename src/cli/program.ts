@@ -1,22 +1,20 @@
 import { Command, CommanderError } from 'commander';
 import { OperatorError, ServiceError } from '../errors.ts';
 import { registerAuditCommand } from './audit-command.ts';
-import { firstSentence } from './completion.ts';
-import { registerCompletionCommand } from './completion-command.ts';
-import { registerExpireCommand } from './expire-command.ts';
+import { firstSentence, registerCompletionCommand } from './completion.ts';
 import { explain } from './hints.ts';
-import { registerHistoryCommands } from './history-commands.ts';
 import { type Io, ignoreClosedReaders } from './io.ts';
 import { registerKeyCommands } from './key-commands.ts';
+import { registerLogCommand } from './log-command.ts';
+import { registerExpireCommand, registerPruneCommand } from './maintenance-commands.ts';
 import { registerMemoryCommands } from './memory-commands.ts';
 import { printLine, shown } from './output.ts';
-import { registerPruneCommand } from './prune-command.ts';
 import { registerRedactCommand } from './redact-command.ts';
-import { registerRestoreCommand } from './restore-command.ts';
-import { registerRevertCommand } from './revert-command.ts';
 import type { Open } from './session.ts';
 import { registerTenantCommands } from './tenant-commands.ts';
+import { registerRestoreCommand, registerRevertCommand } from './undo-commands.ts';
 import { registerUsageCommand } from './usage-command.ts';
+import { registerDiffCommand, registerShowCommand } from './version-commands.ts';
 
 /** What the commands need from their process. */
 export interface CliContext {
@@ -105,7 +103,9 @@ export function createProgram({ version, open, openMigrated, serve, io }: CliCon
   registerMemoryCommands(program, open, io);
   registerRedactCommand(program, open, io);
   registerPruneCommand(program, open, io);
-  registerHistoryCommands(program, open, io);
+  registerLogCommand(program, open, io);
+  registerShowCommand(program, open, io);
+  registerDiffCommand(program, open, io);
   registerRestoreCommand(program, open, io);
   registerRevertCommand(program, open, io);
   registerAuditCommand(program, open, io);

@@ -13,14 +13,10 @@ import { fullVersionId, type Version } from '../history/version.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
 import { amount } from '../util/amount.ts';
-import { memoryPath, tenantId } from './arguments.ts';
-import { confirm } from './confirm.ts';
-import { versionArgument } from './history-arguments.ts';
-import { type Io, print } from './io.ts';
-import { operatorOrigin } from './operator.ts';
+import { memoryPath, tenantId, versionArgument } from './arguments.ts';
+import { confirm, type Io, print } from './io.ts';
 import { printJson, printLine } from './output.ts';
-import { audited, type Open } from './session.ts';
-import { withTenant } from './tenant-session.ts';
+import { audited, type Open, operatorOrigin, withTenant } from './session.ts';
 
 interface Options {
   dryRun?: boolean;

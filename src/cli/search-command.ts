@@ -1,12 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { DEFAULT_RESULTS, MAX_RESULTS, modes } from '../search/query.ts';
-import { memoryPath, tenantId } from './arguments.ts';
-import { TIME_HELP, timeArgument, timesOf } from './history-arguments.ts';
+import { memoryPath, TIME_HELP, tenantId, timeArgument, timesOf } from './arguments.ts';
 import { type Io, print } from './io.ts';
 import { formatJson, shown } from './output.ts';
-import type { Open } from './session.ts';
-import { withTenant } from './tenant-session.ts';
+import { type Open, withTenant } from './session.ts';
 
 interface SearchOptions {
   mode: string;

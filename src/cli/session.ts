@@ -1,10 +1,15 @@
-import { hostname } from 'node:os';
+import { hostname, userInfo } from 'node:os';
+import { Transfer } from '../archive/transfer.ts';
 import { type AuditSubject, beginAudit } from '../audit/audit.ts';
 import type { Config } from '../config.ts';
 import { OperatorError, ServiceError } from '../errors.ts';
+import { History } from '../history/history.ts';
+import type { Origin } from '../memory/origin.ts';
 import type { Database } from '../postgres/database.ts';
 import { asDatabaseError } from '../postgres/errors.ts';
-import { operatorOrigin } from './operator.ts';
+import { tenantDefaults } from '../tenants/effective-settings.ts';
+import type { TenantRow } from '../tenants/queries.ts';
+import { requireTenant } from '../tenants/tenants.ts';
 
 /** Opens the database that the environment configures. */
 export type Open = () => Promise<{ config: Config; database: Database }>;
@@ -60,4 +65,48 @@ export async function audited<T>(
 function codeOf(error: unknown): string {
   if (error instanceof OperatorError) return 'refused';
   return error instanceof ServiceError ? error.code : asDatabaseError(error).code;
+}
+
+/** The origin of the changes of a command: the user of the operating system who runs it. */
+export function operatorOrigin(): Origin {
+  return { actor: { type: 'operator', name: userName() } };
+}
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // In a container, a user may have only a number.
+    return String(process.getuid?.() ?? 'unknown');
+  }
+}
+
+export interface TenantSession {
+  config: Config;
+  database: Database;
+  tenant: TenantRow;
+  transfer: Transfer;
+  history: History;
+}
+
+/**
+ * Runs a command's work on the memory of a tenant, which may be suspended.
+ *
+ * @throws ServiceError when there is no such tenant.
+ */
+export function withTenant<T>(
+  open: Open,
+  id: string,
+  work: (session: TenantSession) => Promise<T>,
+): Promise<T> {
+  return withDatabase(open, async ({ config, database }) => {
+    const tenant = await requireTenant(database, id);
+    return work({
+      config,
+      database,
+      tenant,
+      transfer: new Transfer(database, tenantDefaults(config)),
+      history: new History(database),
+    });
+  });
 }

@@ -3,13 +3,11 @@ import { ServiceError } from '../errors.ts';
 import { Tenants } from '../tenants/tenants.ts';
 import { amount } from '../util/amount.ts';
 import { tenantId } from './arguments.ts';
-import { confirm } from './confirm.ts';
-import type { Io } from './io.ts';
+import { confirm, type Io } from './io.ts';
 import { printLine } from './output.ts';
-import { audited, type Open, withDatabase } from './session.ts';
+import { audited, type Open, withDatabase, withTenant } from './session.ts';
 import { registerTenantCopyCommands } from './tenant-copy-commands.ts';
 import { registerTenantListCommand } from './tenant-list-command.ts';
-import { withTenant } from './tenant-session.ts';
 import { registerTenantCreateCommand, registerTenantSetCommand } from './tenant-settings-commands.ts';
 import { registerTenantShowCommand } from './tenant-show-command.ts';
 

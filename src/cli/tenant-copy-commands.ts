@@ -5,9 +5,8 @@ import { type Copied, copyTenant, renameTenant } from '../tenants/copy.ts';
 import { amount } from '../util/amount.ts';
 import { newTenantId, tenantId } from './arguments.ts';
 import type { Io } from './io.ts';
-import { operatorOrigin } from './operator.ts';
 import { printJson, printLine } from './output.ts';
-import { audited, type Open, withDatabase } from './session.ts';
+import { audited, type Open, operatorOrigin, withDatabase } from './session.ts';
 
 /** `tenants copy` and `tenants rename`. */
 export function registerTenantCopyCommands(tenants: Command, open: Open, io: Io): void {

@@ -1,16 +1,15 @@
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Config } from '../config.ts';
 import type { Database } from '../postgres/database.ts';
 import { effectiveSettings, fullness } from '../tenants/effective-settings.ts';
+import { readTenants, type TenantFilter, type TenantOrder } from '../tenants/listing.ts';
 import type { ListedTenant } from '../tenants/listing-queries.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 import { Tenants } from '../tenants/tenants.ts';
-import { positiveInteger } from './arguments.ts';
-import { DEFAULTS_NOTE } from './defaults.ts';
+import { percentage, positiveInteger } from './arguments.ts';
 import type { Io } from './io.ts';
-import { printJson, printTable, time } from './output.ts';
+import { DEFAULTS_NOTE, printJson, printTable, time } from './output.ts';
 import { type Open, withDatabase } from './session.ts';
-import { addSelectionOptions, type Selection, selectTenants } from './tenant-selection.ts';
 
 interface ListOptions extends Selection {
   sort: (typeof ORDERS)[number];
@@ -110,4 +109,52 @@ function asJson({ used: _, ...row }: Listed) {
     suspendedAt: time(row.suspendedAt),
     archivedAt: time(row.archivedAt),
   };
+}
+
+/** Selects tenants that meet all of the conditions. */
+export interface Selection {
+  prefix?: string;
+  search?: string;
+  nearLimit?: number;
+  suspended?: boolean;
+}
+
+export function addSelectionOptions(command: Command): Command {
+  return command
+    .option('--prefix <text>', 'only tenants whose ID starts with this', nonEmpty)
+    .option('--search <text>', 'only tenants whose ID contains this, ignoring case', nonEmpty)
+    .option(
+      '--near-limit <percent>',
+      'only tenants that use at least this percentage of their file or byte limit',
+      percentage,
+    )
+    .option('--suspended', 'only suspended tenants');
+}
+
+export function isSelective({ prefix, search, nearLimit, suspended }: Selection): boolean {
+  return [prefix, search, nearLimit, suspended].some((each) => each !== undefined);
+}
+
+/** Returns the selected tenants, up to a limit. */
+export async function selectTenants(
+  database: Database,
+  config: Config,
+  selection: Selection,
+  { order = 'id', limit }: { order?: TenantOrder; limit?: number | undefined } = {},
+): Promise<ListedTenant[]> {
+  const selected: ListedTenant[] = [];
+  for await (const tenant of readTenants(database, config, { ...filterOf(selection), order })) {
+    selected.push(tenant);
+    if (selected.length === limit) break;
+  }
+  return selected;
+}
+
+function filterOf({ prefix, search, nearLimit, suspended }: Selection): TenantFilter {
+  return { prefix, search, nearLimit, status: suspended ? 'suspended' : undefined };
+}
+
+function nonEmpty(value: string): string {
+  if (value !== '') return value;
+  throw new InvalidArgumentError('Give at least one character.');
 }

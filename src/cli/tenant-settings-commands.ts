@@ -6,11 +6,10 @@ import { requireTenant, Tenants } from '../tenants/tenants.ts';
 import { amount } from '../util/amount.ts';
 import { snakeCase } from '../util/snake-case.ts';
 import { newTenantId, tenantId } from './arguments.ts';
-import { confirm } from './confirm.ts';
-import type { Io } from './io.ts';
+import { confirm, type Io } from './io.ts';
 import { printLine } from './output.ts';
 import { audited, type Open, withDatabase } from './session.ts';
-import { addSelectionOptions, isSelective, type Selection, selectTenants } from './tenant-selection.ts';
+import { addSelectionOptions, isSelective, type Selection, selectTenants } from './tenant-list-command.ts';
 
 /** `default` stands for null, which commander does not accept as an option's value. */
 type SettingOptions = { [Name in keyof TenantSettings]?: NonNullable<TenantSettings[Name]> | 'default' };

@@ -6,11 +6,9 @@ import { Tenants } from '../tenants/tenants.ts';
 import { amount } from '../util/amount.ts';
 import { snakeCase } from '../util/snake-case.ts';
 import { tenantId } from './arguments.ts';
-import { DEFAULTS_NOTE } from './defaults.ts';
 import type { Io } from './io.ts';
-import { printJson, printLine, printTable, time } from './output.ts';
-import type { Open } from './session.ts';
-import { withTenant } from './tenant-session.ts';
+import { DEFAULTS_NOTE, printJson, printLine, printTable, time } from './output.ts';
+import { type Open, withTenant } from './session.ts';
 
 /** `tenants show`. */
 export function registerTenantShowCommand(tenants: Command, open: Open, io: Io): void {

@@ -5,9 +5,8 @@ import type { TenantRow } from '../tenants/queries.ts';
 import { requireTenant, Tenants } from '../tenants/tenants.ts';
 import { tenantUsage, type Used } from '../tenants/usage.ts';
 import { tenantId } from './arguments.ts';
-import { DEFAULTS_NOTE } from './defaults.ts';
 import type { Io } from './io.ts';
-import { printJson, printTable } from './output.ts';
+import { DEFAULTS_NOTE, printJson, printTable } from './output.ts';
 import { type Open, withDatabase } from './session.ts';
 
 /** `usage`. */

@@ -3,15 +3,72 @@ import { betweenVersions, changesBetween, type FileDiff } from '../history/diff.
 import type { History } from '../history/history.ts';
 import { withContents } from '../history/log.ts';
 import { compare, differenceOf, type LoadedDiff } from '../history/patch.ts';
-import { fullVersionId, isVersionId } from '../history/version.ts';
+import { shownTime } from '../history/time-text.ts';
+import { fullVersionId, isVersionId, type Version, versionRecord } from '../history/version.ts';
+import { actorText } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
-import { memoryPath, tenantId } from './arguments.ts';
-import { TIME_HELP, timeArgument, timeOf, timesOf, versionArgument } from './history-arguments.ts';
+import {
+  memoryPath,
+  TIME_HELP,
+  tenantId,
+  timeArgument,
+  timeOf,
+  timesOf,
+  VERSION_HELP,
+  versionArgument,
+} from './arguments.ts';
 import { type Io, print } from './io.ts';
-import { patchText } from './patch-output.ts';
-import type { Open } from './session.ts';
-import { withTenant } from './tenant-session.ts';
+import { formatJson, patchText, shown, styled } from './output.ts';
+import { type Open, withTenant } from './session.ts';
+
+/** `show`: one version with its content. */
+export function registerShowCommand(program: Command, open: Open, io: Io): void {
+  program
+    .command('show')
+    .description('Show a version with its metadata and content.')
+    .argument('<tenant>', 'tenant ID', tenantId)
+    .argument('<version>', VERSION_HELP, versionArgument)
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExample:\n  memory-service show acme 01a20877-6010')
+    .action((tenant: string, id: string, { json }: { json?: boolean }) =>
+      withTenant(open, tenant, async ({ database, history }) => {
+        const { version, content } = await history.existing(
+          tenant,
+          await fullVersionId(database, tenant, id),
+        );
+        const record = { ...versionRecord(version), content };
+        await print(io.stdout, json ? [formatJson(record)] : text(version, content, io.stdout));
+      }),
+    );
+}
+
+function* text(version: Version, content: string | null, stdout: Io['stdout']): Generator<string> {
+  const { actor, redactedAt, redactedBy } = version;
+  const fields: [string, string | number | null][] = [
+    ['version', version.id],
+    ['memory', version.memoryId],
+    ['operation', version.operation],
+    ['path', version.path],
+    ['time', shownTime(version.createdAt)],
+    ['by', actor.type === 'api_key' ? `${actorText(actor)} (${actor.id})` : actorText(actor)],
+    ['request', version.requestId],
+    ['tool use', version.toolUseId],
+    ['bytes', version.contentSizeBytes],
+    ['sha256', version.contentSha256],
+    [
+      'redacted',
+      redactedAt && `${shownTime(redactedAt)}${redactedBy === null ? '' : ` by ${actorText(redactedBy)}`}`,
+    ],
+  ];
+  for (const [name, value] of fields) {
+    if (value !== null)
+      yield `${styled(stdout, 'yellow', name.padEnd(9))}  ${shown(stdout, String(value))}\n`;
+  }
+  if (content === null) return;
+  yield `\n${shown(stdout, content)}`;
+  if (stdout.isTTY && !content.endsWith('\n')) yield '\n';
+}
 
 interface Options {
   at?: string;
