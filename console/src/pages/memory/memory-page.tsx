@@ -61,7 +61,7 @@ interface PanesProps {
   at: string | null;
   path: string | null;
   line: number | null;
-  /** Called once the tree is there, or could not be loaded. */
+  /** Called once the tree is there, with the file that is shown, or could not be loaded. */
   onLoaded: () => void;
 }
 
@@ -69,9 +69,10 @@ function Panes({ tenant, at, path, line, onLoaded }: PanesProps) {
   const { loader, state } = useTree(tenant, at, path);
   const { tree, total } = state;
   const isLoaded = tree !== undefined || state.error !== undefined;
+  const isShown = isLoaded && !state.isLoading;
   useEffect(() => {
-    if (isLoaded) onLoaded();
-  }, [isLoaded]);
+    if (isShown) onLoaded();
+  }, [isShown]);
   const entry = path === null || tree === undefined ? undefined : entryAt(tree, path);
   const place = { tenant: tenant.id, at };
   const all = at === null ? { files: tenant.files, bytes: tenant.bytes } : total;
