@@ -12,14 +12,15 @@ const countChangesQuery = defineQuery<
   'count_changes',
   ['tenant', 'since', 'until', 'buckets', 'actors'],
   `
-WITH counted AS (
-  SELECT width_bucket(
-      extract(epoch FROM v.created_at), extract(epoch FROM $2::text::timestamptz),
-      extract(epoch FROM $3::text::timestamptz), $4::integer
-    ) AS bucket,
+WITH times AS MATERIALIZED (
+  -- Read once, not for each version. As float8, because arithmetic with numeric takes several times as long.
+  SELECT since, until, extract(epoch FROM since)::float8 AS low, extract(epoch FROM until)::float8 AS high
+  FROM (SELECT $2::text::timestamptz AS since, $3::text::timestamptz AS until) AS given
+), counted AS (
+  SELECT width_bucket(extract(epoch FROM v.created_at)::float8, t.low, t.high, $4::integer) AS bucket,
     COALESCE(v.origin -> 'actor', '{"type": "anonymous"}') AS actor, count(*) AS changes
-  FROM memory_versions AS v
-  WHERE v.tenant_id = $1 AND v.created_at >= $2::text::timestamptz AND v.created_at < $3::text::timestamptz
+  FROM memory_versions AS v, times AS t
+  WHERE v.tenant_id = $1 AND v.created_at >= t.since AND v.created_at < t.until
   GROUP BY 1, 2
 ), busiest AS (
   SELECT actor, sum(changes) AS changes FROM counted GROUP BY actor ORDER BY 2 DESC, 1 LIMIT $5::integer

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { canWrite } from '../../api/session.ts';
 import type { Tenant } from '../../api/types.ts';
 import { hrefOf, pushQuery, replaceQuery, route } from '../../router.ts';
@@ -23,12 +23,23 @@ export function MemoryPage({ tenant }: { tenant: Tenant }) {
   const at = query.get('at');
   // A slider passes many moments on its way.
   const settledAt = useDebounced(at, 120);
+  // The files do not wait for the timeline, which in a long history takes seconds to count.
+  const [hasFiles, setHasFiles] = useState(false);
   if (at !== null && Number.isNaN(Date.parse(at))) return <WrongMoment />;
   return (
     <div class="memory">
-      <Timeline tenant={tenant} at={at} onChange={(time) => replaceQuery({ at: time })} />
+      {hasFiles ? (
+        <Timeline tenant={tenant} at={at} onChange={(time) => replaceQuery({ at: time })} />
+      ) : (
+        <div class="timeline-space" />
+      )}
       {at !== null && <PastBanner tenant={tenant.id} at={at} />}
-      <Panes {...{ tenant, path }} at={settledAt} line={Number(query.get('line')) || null} />
+      <Panes
+        {...{ tenant, path }}
+        at={settledAt}
+        line={Number(query.get('line')) || null}
+        onLoaded={() => setHasFiles(true)}
+      />
     </div>
   );
 }
@@ -50,11 +61,18 @@ interface PanesProps {
   at: string | null;
   path: string | null;
   line: number | null;
+  /** Called once the tree is there, with the file that is shown, or could not be loaded. */
+  onLoaded: () => void;
 }
 
-function Panes({ tenant, at, path, line }: PanesProps) {
+function Panes({ tenant, at, path, line, onLoaded }: PanesProps) {
   const { loader, state } = useTree(tenant, at, path);
   const { tree, total } = state;
+  const isLoaded = tree !== undefined || state.error !== undefined;
+  const isShown = isLoaded && !state.isLoading;
+  useEffect(() => {
+    if (isShown) onLoaded();
+  }, [isShown]);
   const entry = path === null || tree === undefined ? undefined : entryAt(tree, path);
   const place = { tenant: tenant.id, at };
   const all = at === null ? { files: tenant.files, bytes: tenant.bytes } : total;
@@ -68,7 +86,7 @@ function Panes({ tenant, at, path, line }: PanesProps) {
           <Empty title="Select a file">
             <p>Move the slider above to see the whole memory as it was.</p>
           </Empty>
-        ) : tree === undefined && state.error === undefined ? (
+        ) : !isLoaded ? (
           <Loading what="the files" />
         ) : path === ROOT || entry?.kind === 'directory' ? (
           <DirectoryPane

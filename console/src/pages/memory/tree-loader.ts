@@ -67,8 +67,9 @@ export class TreeLoader {
     try {
       await this.#loadShown(tree, signal);
       this.#isReplacing = false;
-      this.#set({ tree, error: undefined, isLoading: false, total: undefined });
+      this.#set({ tree, error: undefined, total: undefined });
       if (reveal !== null) await this.#loadAround(tree, reveal, signal);
+      this.#set({ isLoading: false });
       await this.#countAll(tree, signal);
     } catch (error) {
       if (!isAborted(error)) this.#set({ tree: undefined, error, isLoading: false });
