@@ -32,6 +32,23 @@ export async function checkComplete(query: QueryExecutor, tenant: string, at: st
   if (gap !== undefined) throw historyIncomplete(tenant, gap.since);
 }
 
+const findStartQuery = defineQuery<{ tenant: string }, { since: string }>(
+  'find_start',
+  ['tenant'],
+  `SELECT ${time('history_since')} AS since FROM tenants WHERE id = $1`,
+);
+
+/**
+ * The earliest moment that can be read.
+ *
+ * @throws ServiceError when there is no such tenant
+ */
+export async function historyStart(query: QueryExecutor, tenant: string): Promise<string> {
+  const [row] = (await query(findStartQuery, { tenant })).rows;
+  if (row === undefined) throw new ServiceError('unknown_tenant', tenant);
+  return row.since;
+}
+
 /**
  * The version of the file that was at a path at a time: the last one there. Deletions do not count: one change may delete a file and put
  * another in its place.

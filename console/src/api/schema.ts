@@ -40,6 +40,13 @@ export interface components {
             /** @constant */
             type: "anonymous";
         };
+        AdjacentChanges: {
+            at: components["schemas"]["Time"];
+            /** @description When the memory was as it was one change before; null when it never was. */
+            previous: components["schemas"]["Time"] | null;
+            /** @description The time of the first change after `at`; null when there is none. */
+            next: components["schemas"]["Time"] | null;
+        };
         AuditEvent: {
             /** Format: uuid */
             id: string;
@@ -431,6 +438,7 @@ export interface components {
 }
 export type Activity = components['schemas']['Activity'];
 export type Actor = components['schemas']['Actor'];
+export type AdjacentChanges = components['schemas']['AdjacentChanges'];
 export type AuditEvent = components['schemas']['AuditEvent'];
 export type Changed = components['schemas']['Changed'];
 export type Conflict = components['schemas']['Conflict'];
