@@ -5,7 +5,7 @@ import { fullVersionId } from '../history/version.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
 import { memoryPath, tenantId } from './arguments.ts';
-import { CHANGE_LINES, changeLines, changeOptions, DRY_RUN } from './changes-output.ts';
+import { CHANGE_LINES, changeLines, changeOptions, DRY_RUN, PLAN } from './changes-output.ts';
 import { TIME_HELP, timeArgument, timeOf, VERSION_HELP, versionArgument } from './history-arguments.ts';
 import { type Io, print } from './io.ts';
 import { formatJson } from './output.ts';
@@ -15,6 +15,7 @@ interface Options {
   at?: string;
   version?: string;
   dryRun?: boolean;
+  plan?: string;
   json?: boolean;
 }
 
@@ -34,6 +35,7 @@ export function registerRestoreCommand(program: Command, open: Open, io: Io = pr
     .addOption(new Option('--at <time>', 'the time to restore').argParser(timeArgument).conflicts('version'))
     .option('--version <id>', VERSION_HELP, versionArgument)
     .option(...DRY_RUN)
+    .option(...PLAN)
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -53,7 +55,7 @@ Examples:
       return withDatabase(open, async ({ config, database }) => {
         const { dryRun = false, json = false } = options;
         const changes = await audited(database, 'restore', { tenant, dryRun }, async (note) => {
-          const made = await restore(database, tenant, path, options, changeOptions(config, dryRun));
+          const made = await restore(database, tenant, path, options, changeOptions(config, options));
           note({ details: countsOf(made) });
           return made;
         });

@@ -9,6 +9,9 @@ import { AFTER, COLUMNS, COVERS, type Version, type VersionRow, versionOf } from
 
 /* A memory as it was at a time. What was changed at that very time counts. */
 
+/** Later than every change. */
+export const NOW = 'infinity';
+
 const PAGE = 500;
 
 /** Since when a tenant's history is complete, if that is later than `at`. Before the tenant existed, there was nothing to miss. */
