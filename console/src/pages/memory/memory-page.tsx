@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { canWrite } from '../../api/session.ts';
 import type { Tenant } from '../../api/types.ts';
 import { hrefOf, pushQuery, replaceQuery, route } from '../../router.ts';
-import { count, formatTime } from '../../text/format.ts';
+import { count, formatExactTime } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
@@ -23,25 +23,12 @@ export function MemoryPage({ tenant }: { tenant: Tenant }) {
   const at = query.get('at');
   // A slider passes many moments on its way.
   const settledAt = useDebounced(at, 120);
-  if (at !== null && Number.isNaN(Date.parse(at))) return <WrongMoment />;
   return (
     <div class="memory">
       <Timeline tenant={tenant} at={at} onChange={(time) => replaceQuery({ at: time })} />
       {at !== null && <PastBanner tenant={tenant.id} at={at} />}
       <Panes {...{ tenant, path }} at={settledAt} line={Number(query.get('line')) || null} />
     </div>
-  );
-}
-
-/** The address was typed by hand, or cut on its way. */
-function WrongMoment() {
-  return (
-    <Empty title="The address names no valid moment">
-      <p>It needs a date and a time, such as 2026-11-22T09:30:00Z.</p>
-      <button type="button" class="primary" onClick={() => replaceQuery({ at: null })}>
-        Show the memory as it is now
-      </button>
-    </Empty>
   );
 }
 
@@ -90,7 +77,7 @@ function PastBanner({ tenant, at }: { tenant: string; at: string }) {
     <div class="past-banner" role="status">
       <Icon name="clock" />
       <span>
-        The memory as it was at <strong>{formatTime(at)}</strong>
+        The memory as it was at <strong>{formatExactTime(at)}</strong>
       </span>
       <span class="spacer" />
       <a class="button" href={hrefOf(['tenants', tenant, 'compare'], { at })}>
@@ -108,7 +95,7 @@ function PastBanner({ tenant, at }: { tenant: string; at: string }) {
         <RestoreDialog
           tenant={tenant}
           target={{ at }}
-          what={`the whole memory as it was at ${formatTime(at)}`}
+          what={`the whole memory as it was at ${formatExactTime(at)}`}
           onClose={() => setIsRestoring(false)}
         />
       )}
