@@ -17,6 +17,8 @@ import { Slider } from './slider.tsx';
 import { type Step, useSteps } from './use-steps.ts';
 
 const BUCKETS = 120;
+/** Ends of a longer range are chosen to the minute. */
+const COARSE_MS = 10 * 60 * 1000;
 
 interface Props {
   tenant: Tenant;
@@ -158,9 +160,11 @@ interface ExactRangeProps {
 
 function ExactRange({ activity, range, setRange }: ExactRangeProps) {
   const [start, end] = [range.since ?? activity.since, range.until ?? activity.until];
+  const isCoarse = Date.parse(end) - Date.parse(start) > COARSE_MS;
   return (
     <div class="timeline-range">
       <MomentField
+        {...{ isCoarse }}
         label="From"
         value={start}
         onChange={(since) => {
@@ -168,6 +172,7 @@ function ExactRange({ activity, range, setRange }: ExactRangeProps) {
         }}
       />
       <MomentField
+        {...{ isCoarse }}
         label="to"
         value={end}
         onChange={(until) => {
