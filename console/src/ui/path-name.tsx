@@ -1,12 +1,16 @@
 import { visible, visibleText } from '../text/visible.tsx';
 
+/** So many characters of the directories remain. */
+const STAYS = 4;
+
 /** A path, without the root, on one line: what does not fit is cut, the directories before the name. The whole of it is the tooltip. */
 export function PathName({ path }: { path: string }) {
   const shown = path.replace('/memories/', '');
   const name = shown.lastIndexOf('/') + 1;
+  const directory = name > STAYS ? 'name-text stays' : 'name-text';
   return (
     <bdi class="path-name" title={visibleText(path)}>
-      {name > 0 && <span class="name-text">{visible(shown.slice(0, name))}</span>}
+      {name > 0 && <span class={directory}>{visible(shown.slice(0, name))}</span>}
       <span class="name-text">{visible(shown.slice(name))}</span>
     </bdi>
   );
