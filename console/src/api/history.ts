@@ -1,8 +1,7 @@
 import { sendJson } from './client.ts';
+import type { AdjacentChanges, VersionWithContent } from './schema.ts';
 import { tenantPath } from './tenants.ts';
 import type { Activity, Changes, FileDiff, Version } from './types.ts';
-
-type VersionWithContent = Version & { content: string | null };
 
 export interface VersionQuery {
   path?: string | undefined;
@@ -63,7 +62,7 @@ export const readActivity = (
 
 /** The moments one change before and after another one; null is now. */
 export const adjacentChanges = (tenant: string, at: string | null) =>
-  sendJson<{ previous: string | null; next: string | null }>(tenantPath(tenant, '/adjacent-changes'), {
+  sendJson<AdjacentChanges>(tenantPath(tenant, '/adjacent-changes'), {
     query: { at },
   });
 
