@@ -101,7 +101,10 @@ describeConsole('the history in the console with long names', (fixture) => {
     const titles = (selector: string) =>
       versions.locator(selector).evaluateAll((all) => all.map((each) => each.getAttribute('title')));
     await expect.poll(() => titles('.path-name')).toStrictEqual([OLD, NEW, OLD]);
-    expect(await titles('.version-row .name-text[title^=key]')).toStrictEqual([`key ${LABEL}`, `key ${LABEL}`]);
+    expect(await titles('.version-row .name-text[title^=key]')).toStrictEqual([
+      `key ${LABEL}`,
+      `key ${LABEL}`,
+    ]);
     await openRename(page);
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.getByRole('button', { name: 'Copy the path' }).click();

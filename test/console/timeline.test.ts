@@ -126,14 +126,14 @@ describeConsole('the timeline in the console', (fixture) => {
   });
 
   it.each([
-    ['', 'at', 'yesterday'],
-    ['', 'at', '2026-13-45T00:00:00Z'],
-    ['/compare', 'to', 'soon'],
-  ])('says what is wrong with an address: %s?%s=%s', async (tab, name, moment) => {
+    ['', 'at', 'yesterday', 'Show the memory as it is now'],
+    ['', 'at', '2026-13-45T00:00:00Z', 'Show the memory as it is now'],
+    ['/compare', 'to', 'soon', 'Compare with now'],
+  ])('says what is wrong with an address: %s?%s=%s', async (tab, name, moment, without) => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}${tab}?${name}=${moment}`);
     await page.getByText(`${moment} is no time such as 2026-11-22T09:30:00Z.`).waitFor();
-    await page.getByRole('button', { name: 'Remove the moment' }).click();
+    await page.getByRole('button', { name: without }).click();
     await slider(page).waitFor();
   });
 

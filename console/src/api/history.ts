@@ -81,16 +81,9 @@ export const previewRestore = (tenant: string, target: RestoreTarget, signal: Ab
 export const previewRevert = (tenant: string, target: RevertTarget, signal: AbortSignal) =>
   post(tenantPath(tenant, '/revert'), { ...target, dry_run: true }, signal);
 
-/**
- * @param plan that of the preview, if there was one
- * @throws ApiError with status 412 when it would not change what the preview showed
- */
-export const restore = (tenant: string, target: RestoreTarget, plan?: string) =>
-  post(tenantPath(tenant, '/restore'), {
-    ...target,
-    dry_run: false,
-    ...(plan === undefined ? {} : { plan }),
-  });
+/** @throws ApiError with status 412 when it would not change what the preview showed */
+export const restore = (tenant: string, target: RestoreTarget, plan: string) =>
+  post(tenantPath(tenant, '/restore'), { ...target, dry_run: false, plan });
 
 /**
  * @param plan that of the preview, if there was one

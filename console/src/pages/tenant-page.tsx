@@ -68,7 +68,7 @@ function TenantTab({ tenant, tab }: { tenant: Tenant; tab: string }) {
       return <HistoryPage tenant={tenant} />;
     case 'compare':
       return (
-        <WithMoments tenant={tenant} names={['at', 'to']}>
+        <WithMoments tenant={tenant} moments={{ at: 'Compare from the beginning', to: 'Compare with now' }}>
           <ComparePage tenant={tenant} />
         </WithMoments>
       );
@@ -76,7 +76,7 @@ function TenantTab({ tenant, tab }: { tenant: Tenant; tab: string }) {
       return <SettingsPage tenant={tenant} />;
     default:
       return (
-        <WithMoments tenant={tenant} names={['at']}>
+        <WithMoments tenant={tenant} moments={{ at: 'Show the memory as it is now' }}>
           <MemoryPage tenant={tenant} />
         </WithMoments>
       );

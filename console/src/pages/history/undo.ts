@@ -7,7 +7,10 @@ import { count } from '../../text/format.ts';
 import { toast } from '../../ui/messages.tsx';
 
 /** Returns what undoes a change that this page made, and nothing that came after it; undefined when there is nothing to undo. */
-export function undoOf(tenant: string, { changed_at }: Changes): (() => Promise<void>) | undefined {
+export function undoOf(
+  tenant: string,
+  { changed_at }: Pick<Changes, 'changed_at'>,
+): (() => Promise<void>) | undefined {
   const by = session.value === null ? null : actorFilter(session.value.actor);
   if (by === null || changed_at === null) return undefined;
   return async () => {

@@ -1,6 +1,6 @@
 import { useMemo } from 'preact/hooks';
 import type { Version } from '../../api/types.ts';
-import { replaceQuery } from '../../router.ts';
+import { pushQuery } from '../../router.ts';
 import { formatBytes, formatDay } from '../../text/format.ts';
 import { ActorName, Time } from '../../ui/inline.tsx';
 import { MovedPath } from '../../ui/path-name.tsx';
@@ -58,7 +58,7 @@ function VersionRow({ version, isSelected }: { version: Version; isSelected: boo
       type="button"
       class="version-row"
       aria-pressed={isSelected}
-      onClick={() => replaceQuery({ version: version.id })}
+      onClick={() => pushQuery({ version: version.id })}
     >
       <span class="version-line">
         <span class={`change ${operation}`}>{operation}</span>

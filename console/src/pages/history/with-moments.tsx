@@ -8,36 +8,42 @@ import { Empty } from '../../ui/messages.tsx';
 
 interface Props {
   tenant: Tenant;
-  /** The parameters of the address that are moments. */
-  names: readonly string[];
+  /** The parameters of the address that are moments, and what it means to leave each out. */
+  moments: Record<string, string>;
   children: ComponentChildren;
 }
 
 /** Shows a page of the past only for moments that can be read; otherwise says what is wrong with the address. */
-export function WithMoments({ tenant, names, children }: Props) {
-  for (const name of names) {
+export function WithMoments({ tenant, moments, children }: Props) {
+  for (const [name, without] of Object.entries(moments)) {
     const moment = route.value.query.get(name);
     if (moment === null) continue;
-    if (!isMoment(moment)) return <NoMoment {...{ name, moment }} />;
-    if (isBefore(moment, tenant.history_since)) return <TooEarly {...{ name, moment, tenant }} />;
+    if (!isMoment(moment)) return <NoMoment {...{ name, moment, without }} />;
+    if (isBefore(moment, tenant.history_since)) return <TooEarly {...{ name, moment, tenant, without }} />;
   }
   return children;
 }
 
-function NoMoment({ name, moment }: { name: string; moment: string }) {
+interface MomentProps {
+  name: string;
+  moment: string;
+  without: string;
+}
+
+function NoMoment({ name, moment, without }: MomentProps) {
   return (
-    <Empty title="The address names a moment that is none">
+    <Empty title="The address names no valid moment">
       <p>
         <bdi>{visible(moment)}</bdi> is no time such as 2026-11-22T09:30:00Z.
       </p>
       <div class="buttons">
-        <Remove name={name} />
+        <Remove {...{ name, without }} />
       </div>
     </Empty>
   );
 }
 
-function TooEarly({ name, moment, tenant }: { name: string; moment: string; tenant: Tenant }) {
+function TooEarly({ name, moment, tenant, without }: MomentProps & { tenant: Tenant }) {
   const since = tenant.history_since;
   return (
     <Empty title={`The history begins at ${formatExactTime(since)}`}>
@@ -46,16 +52,16 @@ function TooEarly({ name, moment, tenant }: { name: string; moment: string; tena
         <button type="button" class="primary" onClick={() => replaceQuery({ [name]: since })}>
           Go to the beginning
         </button>
-        <Remove name={name} />
+        <Remove {...{ name, without }} />
       </div>
     </Empty>
   );
 }
 
-function Remove({ name }: { name: string }) {
+function Remove({ name, without }: Pick<MomentProps, 'name' | 'without'>) {
   return (
     <button type="button" onClick={() => replaceQuery({ [name]: null })}>
-      Remove the moment
+      {without}
     </button>
   );
 }
