@@ -239,7 +239,7 @@ describeConsole('the history in the console', (fixture) => {
     await page.getByRole('button', { name: 'Restore…' }).click();
     const dialog = page.getByRole('dialog', { name: 'Restore' });
     await expect
-      .poll(() => dialog.getByRole('region', { name: 'Changes' }).getByRole('listitem').allTextContents())
+      .poll(() => dialog.getByRole('group', { name: 'Changes' }).getByRole('listitem').allTextContents())
       .toStrictEqual(['renamed and modifiedrules.md → refunds.md']);
     await dialog.getByText('1 file renamed and modified.').waitFor();
   });

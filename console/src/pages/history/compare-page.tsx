@@ -63,13 +63,13 @@ export function ComparePage({ tenant }: { tenant: Tenant }) {
       {files === undefined && pages.error === undefined && <Loading what="the differences" />}
       {files && files.length === 0 && <Empty title="Nothing differs between these moments" />}
       {files && files.length > 0 && (
-        <div class="pane">
+        <section class="pane" aria-label="Differences">
           <DiffView
             files={files}
             summary={`${count(files.length, 'file')}${pages.more ? ' and more' : ''}`}
             onEnd={pages.more}
           />
-        </div>
+        </section>
       )}
     </div>
   );

@@ -29,7 +29,7 @@ export function HistoryPage({ tenant }: { tenant: Tenant }) {
   const { items, error, reload, more } = pages;
   return (
     <div class={selected === null ? 'panes history' : 'panes history has-file'}>
-      <div class="pane">
+      <section class="pane" aria-label="Versions">
         <Filters filter={filter} versions={items ?? []} />
         <NewChanges tenant={tenant} />
         {error !== undefined ? (
@@ -41,7 +41,7 @@ export function HistoryPage({ tenant }: { tenant: Tenant }) {
         ) : (
           <VersionList versions={items} selected={selected} onEnd={more} />
         )}
-      </div>
+      </section>
       <section class="pane file-pane" aria-label="Version">
         {selected === null ? (
           <Empty title="Select a version to see what it changed" />
