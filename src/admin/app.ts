@@ -39,6 +39,7 @@ import { searchRoutes } from './routes/search.ts';
 import { sessionRoutes } from './routes/session.ts';
 import { suspensionRoutes } from './routes/suspension.ts';
 import { tenantRoutes } from './routes/tenants.ts';
+import { timelineRoutes } from './routes/timeline.ts';
 import { usageRoutes } from './routes/usage.ts';
 import { versionRoutes } from './routes/versions.ts';
 import { writeFileRoutes } from './routes/write-file.ts';
@@ -58,6 +59,7 @@ const TENANT_ROUTES = [
   exportRoutes,
   importRoutes,
   versionRoutes,
+  timelineRoutes,
   diffRoutes,
   redactRoutes,
   changeRoutes,

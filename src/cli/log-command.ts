@@ -34,12 +34,14 @@ export function registerLogCommand(program: Command, open: Open, io: Io): void {
     )
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('[path]', 'a file or a directory that exists or existed', memoryPath)
+    .option('--path-contains <text>', 'only versions at a path, or from one, with this text in it')
     .option('--since <time>', 'only versions since this time', timeArgument)
     .option('--until <time>', 'only versions up to this time', timeArgument)
     .option(
       '--by <actor>',
       'only versions by this actor: the ID or label of a key, the subject of a token, the name of an operator or a job, `operator`, or `anonymous`',
     )
+    .option('--by-contains <text>', 'only versions by actors with this text in their type, names or ID')
     .addOption(
       new Option('--operation <op>', 'only versions of one kind').choices([
         'created',

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Config } from '../config.ts';
 import { OperatorError } from '../errors.ts';
 import { type ChangeOptions, type Changes, countsOf, type FileChange, summary } from '../history/apply.ts';
@@ -25,10 +25,11 @@ import { type Io, Progress, print } from './io.ts';
 import { formatJson } from './output.ts';
 import { audited, type Open, operatorOrigin, withDatabase } from './session.ts';
 
-interface Options {
+interface RestoreOptions {
   at?: string;
   version?: string;
   dryRun?: boolean;
+  plan?: string;
   json?: boolean;
 }
 
@@ -48,6 +49,7 @@ export function registerRestoreCommand(program: Command, open: Open, io: Io = pr
     .addOption(new Option('--at <time>', 'the time to restore').argParser(timeArgument).conflicts('version'))
     .option('--version <id>', VERSION_HELP, versionArgument)
     .option(...DRY_RUN)
+    .option(...PLAN)
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -60,14 +62,14 @@ Examples:
   memory-service restore acme --version 01a20877-6010
   memory-service restore acme /memories/old-notes.md --version 01a20877-6010`,
     )
-    .action((tenant: string, path: MemoryPath | undefined, options: Options, command: Command) => {
+    .action((tenant: string, path: MemoryPath | undefined, options: RestoreOptions, command: Command) => {
       if (options.at === undefined && options.version === undefined) {
         command.error('error: requires --at <time> or --version <id>');
       }
       return withDatabase(open, async ({ config, database }) => {
         const { dryRun = false, json = false } = options;
         const changes = await audited(database, 'restore', { tenant, dryRun }, async (note) => {
-          const made = await restore(database, tenant, path, options, changeOptions(config, dryRun));
+          const made = await restore(database, tenant, path, options, changeOptions(config, options));
           note({ details: countsOf(made) });
           return made;
         });
@@ -82,7 +84,7 @@ async function restore(
   database: Database,
   tenant: string,
   path: MemoryPath | undefined,
-  { at, version }: Options,
+  { at, version }: RestoreOptions,
   options: ChangeOptions,
 ): Promise<Changes> {
   if (at !== undefined) {
@@ -93,6 +95,15 @@ async function restore(
 }
 
 const CONFLICTS = 3;
+
+interface RevertOptions {
+  by: string;
+  since: string;
+  until?: string;
+  dryRun?: boolean;
+  plan?: string;
+  json?: boolean;
+}
 
 /** `revert`: what one actor did is undone. */
 export function registerRevertCommand(program: Command, open: Open, io: Io = process): void {
@@ -107,7 +118,13 @@ export function registerRevertCommand(program: Command, open: Open, io: Io = pro
       'the ID or label of a key, the subject of a token, the name of a job, `operator`, or `anonymous`',
     )
     .requiredOption('--since <time>', 'undo changes since this time', timeArgument)
+    .option(
+      '--until <time>',
+      'undo changes up to this time (default: now), and leave alone what the actor did later',
+      timeArgument,
+    )
     .option(...DRY_RUN)
+    .option(...PLAN)
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -116,17 +133,21 @@ ${CHANGE_LINES}
 
 Examples:
   memory-service revert acme --by laptop --since 3d --dry-run
-  memory-service revert acme --by key_5f0c2a7d91e4 --since 2026-11-17T09:00:00Z`,
+  memory-service revert acme --by key_5f0c2a7d91e4 --since 2026-11-17T09:00:00Z
+  memory-service revert acme --by laptop --since 2026-11-17T09:00:00Z --until 2026-11-17T10:00:00Z`,
     )
-    .action((tenant: string, options: { by: string; since: string; dryRun?: boolean; json?: boolean }) =>
+    .action((tenant: string, options: RevertOptions) =>
       withDatabase(open, async ({ config, database }) => {
         const { by, dryRun = false, json = false } = options;
         const since = await timeOf(database, options.since);
+        const until = options.until === undefined ? undefined : await timeOf(database, options.until);
         const progress = new Progress(io.stderr, 'Read', 'version');
         const onProgress = (versions: number) => progress.update(versions);
-        const change = { ...changeOptions(config, dryRun), onProgress };
+        const change = { ...changeOptions(config, options), onProgress };
         const reverted = await audited(database, 'revert', { tenant, dryRun }, async (note) => {
-          const made = await revert(database, tenant, { by, since }, change).finally(() => progress.end());
+          const made = await revert(database, tenant, { by, since, until }, change).finally(() =>
+            progress.end(),
+          );
           note({ details: { ...countsOf(made), conflicts: made.conflicts.length } });
           return made;
         });
@@ -137,9 +158,10 @@ Examples:
           await print(io.stdout, [formatJson({ tenant, dryRun, ...reverted })]);
         } else {
           await print(io.stdout, changeLines(reverted.files));
+          const end = until === undefined ? '' : ` and until ${shownTime(until)}`;
           const verb = dryRun ? 'Would revert' : 'Reverted';
           io.stderr.write(
-            `${verb} what ${by} did in ${tenant} since ${shownTime(since)}: ${summary(reverted)}.\n`,
+            `${verb} what ${by} did in ${tenant} since ${shownTime(since)}${end}: ${summary(reverted)}.\n`,
           );
         }
         if (conflicts.length === 0) return;
@@ -152,11 +174,15 @@ Examples:
 }
 
 /** The options of a command that changes many files: as the operator, within the configured limits. */
-export function changeOptions(config: Config, dryRun: boolean): ChangeOptions {
+export function changeOptions(
+  config: Config,
+  { dryRun = false, plan }: { dryRun?: boolean; plan?: string },
+): ChangeOptions {
   return {
     origin: operatorOrigin(),
     defaults: tenantDefaults(config),
     dryRun,
+    expectedPlan: plan,
   };
 }
 
@@ -181,3 +207,14 @@ export const DRY_RUN = [
   '--dry-run',
   'run all checks and show what would change, and change nothing',
 ] as const;
+
+export const PLAN = [
+  '--plan <plan>',
+  'change nothing unless the changes are still those that --dry-run --json showed with this plan',
+  planArgument,
+] as const;
+
+function planArgument(given: string): string {
+  if (/^[0-9a-f]{64}$/.test(given)) return given;
+  throw new InvalidArgumentError('it is the plan that --dry-run --json shows.');
+}

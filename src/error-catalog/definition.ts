@@ -31,7 +31,11 @@ const SHARED = {
   },
   history_incomplete: { status: 409, description: 'The history does not reach back that far.' },
   over_quota: { status: 409, description: "The result would exceed the tenant's quota." },
-  precondition_failed: { status: 412, description: 'The file does not match `If-Match` or `If-None-Match`.' },
+  precondition_failed: {
+    status: 412,
+    description:
+      'The file does not match `If-Match` or `If-None-Match`, or the memory no longer matches the `plan` of a dry run.',
+  },
 } as const;
 
 export type SharedCode = keyof typeof SHARED;

@@ -97,6 +97,10 @@ export const OPERATION_ERRORS = {
     (tenant: string, start: string, ids: readonly string[], hasMore: boolean) =>
       `Several versions of ${tenant} have an ID that starts with ${start}:${ids.map((id) => `\n  ${id}`).join('')}${hasMore ? '\n  …' : ''}`,
   ),
+  plan_overtaken: precondition(
+    () =>
+      'The memory has changed since the dry run, so this would make other changes. Nothing was done. Make another dry run.',
+  ),
   nothing_to_restore: notFound((path: string) => `${path} does not exist, now or at that time.`),
   /** `version`: the one that is restored; null for a time. */
   cannot_restore: refused(

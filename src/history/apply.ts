@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { ServiceError } from '../errors.ts';
 import { type Origin, storedOrigin } from '../memory/origin.ts';
 import { ancestorsOf, type MemoryPath } from '../memory/path.ts';
@@ -22,6 +22,13 @@ const readTimesQuery = defineQuery<{ tenant: string; time: string }, { time: str
 SELECT ${time('$2::text::timestamptz')} AS "time", ${time('GREATEST(created_at, $2::text::timestamptz)')} AS "from"
 FROM tenants WHERE id = $1
 `,
+);
+
+/** When a tenant last changed. */
+const lastChangeQuery = defineQuery<{ tenant: string }, { at: string | null }>(
+  'last_change',
+  ['tenant'],
+  `SELECT ${time('last_change_at')} AS at FROM tenants WHERE id = $1`,
 );
 
 /** What is at some paths and, of the directories `parents`, directly below them. */
@@ -110,15 +117,30 @@ SELECT memory_restore_excess(
 );
 
 /** What `restore` and `revert` make of one file. */
-export type FileChange =
-  | { change: 'added' | 'modified' | 'deleted'; memoryId: string; path: MemoryPath }
-  | { change: 'renamed'; memoryId: string; from: MemoryPath; path: MemoryPath; contentChanged: boolean };
+export type FileChange = {
+  memoryId: string;
+  path: MemoryPath;
+  /** The version that there is; null when the file is added. */
+  oldVersion: string | null;
+  /** The version that the file becomes like; null when it is deleted. */
+  version: string | null;
+} & (
+  | { change: 'added' | 'modified' | 'deleted' }
+  | { change: 'renamed'; from: MemoryPath; contentChanged: boolean }
+);
 
-/** In the order of the paths. */
-export interface Changes {
+interface PlannedChanges {
   files: FileChange[];
   directoriesMade: MemoryPath[];
   directoriesRemoved: MemoryPath[];
+}
+
+/** In the order of the paths. */
+export interface Changes extends PlannedChanges {
+  /** Stands for all of it: the same again only while the memory is the same there. */
+  plan: string;
+  /** When it was done, as all its versions say; null when nothing was. */
+  changedAt: string | null;
 }
 
 export interface ChangeOptions {
@@ -127,6 +149,8 @@ export interface ChangeOptions {
   defaults: TenantDefaults;
   /** Makes all the checks, and changes nothing. */
   dryRun?: boolean;
+  /** The `plan` of a dry run: nothing is changed unless that is still what would be done. */
+  expectedPlan?: string | undefined;
   /** Is told how many versions have been read. */
   onProgress?: (versions: number) => void;
 }
@@ -188,15 +212,19 @@ export async function planChange(
 /**
  * Makes a planned change in the caller's transaction, or for a dry run only checks that there is room.
  *
- * @throws ServiceError when the result would exceed the tenant's quota.
+ * @throws ServiceError when the result would exceed the tenant's quota, or the plan is not the expected one
  */
 export async function apply(
   query: QueryExecutor,
   tenant: string,
   { targets, made, removed }: Plan,
-  { origin, defaults, dryRun }: ChangeOptions,
+  options: ChangeOptions,
   verb: 'restore' | 'revert',
 ): Promise<Changes> {
+  const { origin, defaults, dryRun } = options;
+  const files = targets.flatMap((target) => changeOf(target)).sort(byPath);
+  const planned = { files, directoriesMade: made, directoriesRemoved: removed };
+  const plan = checkedPlan(planned, options);
   const live = targets.flatMap(({ now, past }) => (now && past ? [{ now, past }] : []));
   const added = targets.flatMap(({ memoryId, now, past }) => (now || !past ? [] : [{ memoryId, past }]));
   if (targets.length + made.length + removed.length > 0) {
@@ -224,8 +252,26 @@ export async function apply(
         ).rows[0]?.data;
     if (exceeded) throw quotaExceeded(tenant, { kind: 'over_quota', ...exceeded }, verb);
   }
-  const files = targets.flatMap((target) => changeOf(target)).sort(byPath);
-  return { files, directoriesMade: made, directoriesRemoved: removed };
+  const isMade = !dryRun && targets.length + made.length + removed.length > 0;
+  const changedAt = isMade ? ((await query(lastChangeQuery, { tenant })).rows[0]?.at ?? null) : null;
+  return { ...planned, plan, changedAt };
+}
+
+/**
+ * What stands for changes that are about to be made.
+ *
+ * @throws ServiceError when it is not what is expected
+ */
+function checkedPlan(
+  { files, directoriesMade, directoriesRemoved }: PlannedChanges,
+  { expectedPlan }: ChangeOptions,
+): string {
+  // Without the ids of files: each dry run makes a new one for a copy. No path contains a NUL.
+  const parts = files.flatMap(({ path, oldVersion, version }) => [path, oldVersion, version]);
+  const text = [...parts, 'made', ...directoriesMade, 'removed', ...directoriesRemoved].join('\0');
+  const plan = createHash('sha256').update(text).digest('hex');
+  if (expectedPlan !== undefined && plan !== expectedPlan) throw new ServiceError('plan_overtaken');
+  return plan;
 }
 
 /** Of two at one path, the file that comes first. */
@@ -233,12 +279,14 @@ const byPath = (a: FileChange, b: FileChange) =>
   a.path === b.path ? (a.change < b.change ? -1 : 1) : a.path < b.path ? -1 : 1;
 
 function changeOf({ memoryId, now, past }: Target): FileChange[] {
-  if (past === null) return now === null ? [] : [{ change: 'deleted', memoryId, path: now.path }];
+  const versions = { oldVersion: now?.versionId ?? null, version: past?.versionId ?? null };
+  if (past === null)
+    return now === null ? [] : [{ change: 'deleted', memoryId, path: now.path, ...versions }];
   const { path } = past;
-  if (now === null) return [{ change: 'added', memoryId, path }];
-  if (now.path === path) return [{ change: 'modified', memoryId, path }];
+  if (now === null) return [{ change: 'added', memoryId, path, ...versions }];
+  if (now.path === path) return [{ change: 'modified', memoryId, path, ...versions }];
   const contentChanged = now.sha256 !== past.sha256;
-  return [{ change: 'renamed', memoryId, from: now.path, path, contentChanged }];
+  return [{ change: 'renamed', memoryId, from: now.path, path, contentChanged, ...versions }];
 }
 
 /** What became of a file, in a word or three. */

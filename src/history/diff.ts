@@ -3,11 +3,8 @@ import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { defineQuery } from '../postgres/query.ts';
 import type { History } from './history.ts';
 import { ABSENT, type Change, fileState, fileStateOf, withChanges } from './log.ts';
-import { checkComplete, findAt } from './past.ts';
+import { checkComplete, findAt, NOW } from './past.ts';
 import { COVERS, type Operation, type Version } from './version.ts';
-
-/** Later than every change. */
-const NOW = 'infinity';
 
 /** A file on one side of a comparison; redacted without a path. */
 interface ComparedFile {

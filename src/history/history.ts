@@ -13,17 +13,41 @@ import {
   versionOf,
 } from './version.ts';
 
+/** Whether a text, in upper or lower case, is part of another. */
+const contains = (text: string, part: string) =>
+  `strpos(lower(${text} COLLATE "default"), lower(${part}::text COLLATE "default")) > 0`;
+
+/** The type and the names of an origin's actor. */
+const ACTOR_NAMES = (origin: string) =>
+  `(${[
+    `COALESCE(${origin} #>> '{actor,type}', 'anonymous')`,
+    ...['label', 'subject', 'name', 'job', 'id'].map(
+      (name) => `COALESCE(' ' || (${origin} #>> '{actor,${name}}'), '')`,
+    ),
+  ].join(' || ')})`;
+
 /** What a list of versions is narrowed to; null: not by that. */
 export type VersionFilter = {
   /** Those at the path or below it, and all of a file that was ever at the path. */
   path: string | null;
+  /** Those at a path that contains the text, in upper or lower case, and those that moved a file away from such a path. */
+  pathContains: string | null;
   memoryId: string | null;
   since: string | null;
   until: string | null;
   /** A key's id or label, a JWT's subject, an operator's or a job's name, or `operator` or `anonymous`. */
   by: string | null;
+  /** Those by an actor whose type and names contain the text, in upper or lower case. */
+  byContains: string | null;
   operation: string | null;
 };
+
+/** Whether a version `v` replaced one, `before`, for which a condition holds: a move is found by its old path too. */
+const HAS_LEFT = (condition: string) => `(v.operation IN ('renamed', 'modified') AND (
+      SELECT before.superseded_at = v.created_at AND ${condition} FROM versions AS before
+      WHERE before.tenant_id = $1 AND before.memory_id = v.memory_id AND before.id < v.id
+      ORDER BY before.memory_id DESC, before.id DESC LIMIT 1
+    ))`;
 
 /**
  * A page of versions, the newest first: those before `beforeId`. Ids begin with the time. A directory's versions include those that moved
@@ -34,7 +58,10 @@ const listVersionsQuery = defineQuery<
   VersionRow
 >(
   'list_versions',
-  ['tenant', 'path', 'memoryId', 'since', 'until', 'by', 'operation', 'beforeId', 'limit'],
+  [
+    ...(['tenant', 'path', 'memoryId', 'since', 'until', 'by', 'operation', 'beforeId', 'limit'] as const),
+    ...(['pathContains', 'byContains'] as const),
+  ],
   `
 SELECT ${COLUMNS} FROM (
   SELECT v.* FROM memory_versions AS v
@@ -46,11 +73,12 @@ SELECT ${COLUMNS} FROM (
     ))
     AND ($2::text IS NULL OR memory_in_subtree(v.path, $2::text) OR v.memory_id IN (
       SELECT named.memory_id FROM memory_versions AS named WHERE named.tenant_id = $1 AND named.path = $2::text
-    ) OR (v.operation IN ('renamed', 'modified') AND (
-      SELECT before.superseded_at = v.created_at AND memory_in_subtree(before.path, $2::text) FROM versions AS before
-      WHERE before.tenant_id = $1 AND before.memory_id = v.memory_id AND before.id < v.id
-      ORDER BY before.memory_id DESC, before.id DESC LIMIT 1
-    )))
+    ) OR ${HAS_LEFT('memory_in_subtree(before.path, $2::text)')})
+    AND ($10::text IS NULL OR v.memory_id IN (
+      SELECT there.memory_id FROM memory_versions AS there WHERE there.tenant_id = $1 AND ${contains('there.path', '$10')}
+    ))
+    AND ($10::text IS NULL OR ${contains('v.path', '$10')} OR ${HAS_LEFT(contains('before.path', '$10'))})
+    AND ($11::text IS NULL OR ${contains(ACTOR_NAMES('v.origin'), '$11')})
     AND ($3::text IS NULL OR v.memory_id = $3::text::uuid)
     AND ($6::text IS NULL OR ${isBy('v.origin', '$6')})
     AND ($7::text IS NULL OR v.operation = $7::text)
@@ -80,10 +108,12 @@ const PAGE = 500;
 
 const ANY: VersionFilter = {
   path: null,
+  pathContains: null,
   memoryId: null,
   since: null,
   until: null,
   by: null,
+  byContains: null,
   operation: null,
 };
 

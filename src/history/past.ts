@@ -9,6 +9,9 @@ import { AFTER, COLUMNS, COVERS, type Version, type VersionRow, versionOf } from
 
 /* A memory as it was at a time. What was changed at that very time counts. */
 
+/** Later than every change. */
+export const NOW = 'infinity';
+
 const PAGE = 500;
 
 /** Since when a tenant's history is complete, if that is later than `at`. Before the tenant existed, there was nothing to miss. */
@@ -30,6 +33,23 @@ export function historyIncomplete(tenant: string, since: string): ServiceError {
 export async function checkComplete(query: QueryExecutor, tenant: string, at: string): Promise<void> {
   const [gap] = (await query(findGapQuery, { tenant, at })).rows;
   if (gap !== undefined) throw historyIncomplete(tenant, gap.since);
+}
+
+const findStartQuery = defineQuery<{ tenant: string }, { since: string }>(
+  'find_start',
+  ['tenant'],
+  `SELECT ${time('history_since')} AS since FROM tenants WHERE id = $1`,
+);
+
+/**
+ * The earliest moment that can be read.
+ *
+ * @throws ServiceError when there is no such tenant
+ */
+export async function historyStart(query: QueryExecutor, tenant: string): Promise<string> {
+  const [row] = (await query(findStartQuery, { tenant })).rows;
+  if (row === undefined) throw new ServiceError('unknown_tenant', tenant);
+  return row.since;
 }
 
 /**

@@ -11,6 +11,13 @@ import { FIRST_ID, isBy, type Operation } from './version.ts';
  * A change that made no version yet superseded is that of a head.
  */
 
+/** An actor's changes between two times. */
+export type ActorChanges = { tenant: string; by: string; since: string; until: string };
+
+/** Whether a change at a time is the actor's, and not one after `until`: what the actor did later counts like what others did. */
+export const isTheirs = (origin: string, at: string) =>
+  `(${isBy(origin, '$2')}) AND ${at} <= $4::text::timestamptz`;
+
 /** Which changes of a file are in a page: the actor's first one and the last one by anybody else. Ids grow with time. */
 export interface FileChanges {
   memoryId: string;
@@ -20,15 +27,15 @@ export interface FileChanges {
 
 /** A page of the superseded versions since a time, by their files. `last` is that of the page, of `count` versions. */
 const listSinceQuery = defineQuery<
-  { tenant: string; by: string; since: string; after: string; limit: number },
+  ActorChanges & { after: string; limit: number },
   FileChanges & { last: string; count: number }
 >(
   'list_since',
-  ['tenant', 'by', 'since', 'after', 'limit'],
+  ['tenant', 'by', 'since', 'until', 'after', 'limit'],
   `
 WITH page AS MATERIALIZED (
-  SELECT v.id::text COLLATE "C" AS id, v.memory_id, (${isBy('v.origin', '$2')}) AS is_theirs FROM versions AS v
-  WHERE v.tenant_id = $1 AND v.id >= memory_first_id($3::text::timestamptz) AND v.id > $4::text::uuid ORDER BY v.id LIMIT $5::integer
+  SELECT v.id::text COLLATE "C" AS id, v.memory_id, (${isTheirs('v.origin', 'v.created_at')}) AS is_theirs FROM versions AS v
+  WHERE v.tenant_id = $1 AND v.id >= memory_first_id($3::text::timestamptz) AND v.id > $5::text::uuid ORDER BY v.id LIMIT $6::integer
 )
 SELECT p.memory_id AS "memoryId", min(p.id) FILTER (WHERE p.is_theirs) AS first, max(p.id) FILTER (WHERE NOT p.is_theirs) AS other,
   (SELECT max(id) FROM page) AS last, (SELECT count(*)::integer FROM page) AS count
@@ -38,15 +45,15 @@ FROM page AS p GROUP BY p.memory_id
 
 /** A page of the heads since a time, in the order of their paths. */
 const listHeadsSinceQuery = defineQuery<
-  { tenant: string; by: string; since: string; after: string; limit: number },
+  ActorChanges & { after: string; limit: number },
   { path: string; memoryId: string; version: string; createdAt: string; isTheirs: boolean }
 >(
   'list_heads_since',
-  ['tenant', 'by', 'since', 'after', 'limit'],
+  ['tenant', 'by', 'since', 'until', 'after', 'limit'],
   `
-SELECT e.path, e.memory_id AS "memoryId", e.version, ${time('e.changed_at')} AS "createdAt", (${isBy('e.origin', '$2')}) AS "isTheirs"
+SELECT e.path, e.memory_id AS "memoryId", e.version, ${time('e.changed_at')} AS "createdAt", (${isTheirs('e.origin', 'e.changed_at')}) AS "isTheirs"
 FROM entries AS e
-WHERE e.tenant_id = $1 AND e.path > $4 AND e.kind = 'file' AND e.changed_at >= $3::text::timestamptz ORDER BY e.path LIMIT $5::integer
+WHERE e.tenant_id = $1 AND e.path > $5 AND e.kind = 'file' AND e.changed_at >= $3::text::timestamptz ORDER BY e.path LIMIT $6::integer
 `,
 );
 
@@ -122,13 +129,6 @@ const VERSIONS_A_PAGE = 20_000;
 export const ROWS_A_PAGE = 2000;
 /** Few, because the heads among them are hashed. */
 const FILES_A_PAGE = 500;
-
-/** An actor's changes since a time. */
-export interface ActorChanges {
-  tenant: string;
-  by: string;
-  since: string;
-}
 
 /** The files that an actor changed since a time, by their ids, and the times of those changes that made what is there now. */
 export interface Touched {

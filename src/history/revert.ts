@@ -13,12 +13,13 @@ import {
   planChange,
   readTimes,
 } from './apply.ts';
-import { checkComplete } from './past.ts';
+import { checkComplete, NOW } from './past.ts';
 import type { Target } from './plan.ts';
 import {
   type ActorChanges,
   type Conflict,
   findTouched,
+  isTheirs,
   planUndo,
   ROWS_A_PAGE,
   readTouched,
@@ -26,30 +27,30 @@ import {
   type Undo,
 } from './revert-files.ts';
 import { shownTime } from './time-text.ts';
-import { isBy } from './version.ts';
 
 export interface Reverted extends Changes {
   conflicts: Conflict[];
 }
 
 /**
- * Undoes what an actor did since a time, and nothing else: a file goes back to what it was before the actor's latest changes. One that
- * somebody else changed since is left alone. Directories that the actor made and nothing is in any more go too, and those that it
+ * Undoes what an actor did since a time, or between two times, and nothing else: a file goes back to what it was before the actor's
+ * latest changes. One that somebody else changed since is left alone. Directories that the actor made and nothing is in any more go too, and those that it
  * removed come back. All at once; the tenant's writers wait meanwhile unless it is a dry run, readers do not.
  *
  * @param what.by as in the filter of versions (`VersionFilter`)
+ * @param what.until by default now; what the actor did after that counts like what others did
  * @throws ServiceError for a time before the history is complete, and when the result would exceed the quota
  */
 export function revert(
   database: Database,
   tenant: string,
-  { by, since }: { by: string; since: string },
+  { by, since, until = NOW }: { by: string; since: string; until?: string | undefined },
   options: ChangeOptions,
 ): Promise<Reverted> {
   return changeTenant(database, tenant, options, async (query) => {
     const { from } = await readTimes(query, tenant, since);
     await checkComplete(query, tenant, from);
-    const changes = { tenant, by, since: from };
+    const changes = { tenant, by, since: from, until };
     const touched = await findTouched(query, changes, options.onProgress ?? (() => {}));
     const conflicts: Conflict[] = [];
     const undone: Undo[] = [];
@@ -98,7 +99,7 @@ const LAST_PATH = '/memories0';
 
 /** Whether a change of a directory is the actor's, by any version that the same change made; null when all of those are heads. */
 const isTheirsAt = (at: string) => `(
-    SELECT ${isBy('v.origin', '$2')} FROM versions AS v
+    SELECT ${isTheirs('v.origin', 'v.created_at')} FROM versions AS v
     WHERE v.tenant_id = $1 AND ${at} >= $3::text::timestamptz
       AND v.id >= memory_first_id(${at}) AND v.id < memory_first_id(${at} + interval '1 microsecond') LIMIT 1
   )`;
@@ -115,36 +116,33 @@ export interface Period {
 
 /** A page of the directories that were removed since a time, the last path and its latest period first. */
 const listPeriodsQuery = defineQuery<
-  { tenant: string; by: string; since: string; before: string; beforeTime: string; limit: number },
+  ActorChanges & { before: string; beforeTime: string; limit: number },
   Period
 >(
   'list_periods',
-  ['tenant', 'by', 'since', 'before', 'beforeTime', 'limit'],
+  ['tenant', 'by', 'since', 'until', 'before', 'beforeTime', 'limit'],
   `
 SELECT d.path, ${time('d.made_at')} AS "madeAt", ${time('d.removed_at')} AS "removedAt",
   ${isTheirsAt('d.made_at')} AS "isMadeByThem", ${isTheirsAt('d.removed_at')} AS "isRemovedByThem"
 FROM (
   SELECT path, made_at, removed_at FROM past_directories
-  WHERE tenant_id = $1 AND removed_at >= $3::text::timestamptz AND (path, removed_at) < ($4, $5::text::timestamptz)
-  ORDER BY path DESC, removed_at DESC LIMIT $6::integer
+  WHERE tenant_id = $1 AND removed_at >= $3::text::timestamptz AND (path, removed_at) < ($5, $6::text::timestamptz)
+  ORDER BY path DESC, removed_at DESC LIMIT $7::integer
 ) AS d
 ORDER BY d.path DESC, d.removed_at DESC
 `,
 );
 
 /** A page of the directories that are there and were made since a time, in the order of their paths. The first page comes after the root. */
-const listDirectoriesSinceQuery = defineQuery<
-  { tenant: string; by: string; since: string; after: string; limit: number },
-  Period
->(
+const listDirectoriesSinceQuery = defineQuery<ActorChanges & { after: string; limit: number }, Period>(
   'list_directories_since',
-  ['tenant', 'by', 'since', 'after', 'limit'],
+  ['tenant', 'by', 'since', 'until', 'after', 'limit'],
   `
 SELECT d.path, ${time('d.changed_at')} AS "madeAt", NULL AS "removedAt", ${isTheirsAt('d.changed_at')} AS "isMadeByThem",
   NULL::boolean AS "isRemovedByThem"
 FROM (
   SELECT path, changed_at FROM entries
-  WHERE tenant_id = $1 AND dir_path > $4 AND dir_path > '/memories' AND changed_at >= $3::text::timestamptz ORDER BY dir_path LIMIT $5::integer
+  WHERE tenant_id = $1 AND dir_path > $5 AND dir_path > '/memories' AND changed_at >= $3::text::timestamptz ORDER BY dir_path LIMIT $6::integer
 ) AS d
 ORDER BY d.path
 `,

@@ -65,6 +65,15 @@ describeService(
       ]);
       expect(await listed('by=agent')).toHaveLength(4);
       expect(await listed('by=operator')).toStrictEqual([]);
+      // A move is found by the path that it left, too.
+      expect(await listed('path_contains=RIES/A')).toStrictEqual([moved.id, edited.id, created.id]);
+      expect(await listed('path_contains=ries/b')).toStrictEqual([moved.id]);
+      expect(await listed('path_contains=%25')).toStrictEqual([]);
+      expect(await listed('path_contains=/a&path=/memories/c')).toStrictEqual([]);
+      expect(await listed('by_contains=AGE')).toHaveLength(4);
+      expect(await listed(`by_contains=${keyId.slice(4)}&operation=renamed`)).toStrictEqual([moved.id]);
+      expect(await listed('by_contains=api_key agent')).toHaveLength(4);
+      expect(await listed('by_contains=anonymous')).toStrictEqual([]);
       const paged: string[] = [];
       for (let after = ''; ; ) {
         const page = (await get(`/versions?limit=3${after}`)).body;
@@ -133,7 +142,40 @@ describeService(
       // Before the tenant existed, there was nothing.
       expect((await get('/diff?at=2020-01-01&to=2020-01-02')).body.changes).toStrictEqual([]);
       expect((await get('/diff?at=2020-01-01')).body.changes).toHaveLength(2);
-      expect((await get('/diff')).status).toBe(400);
+    });
+
+    it('compares with the beginning of the history by default, which is a moment that can be read', async () => {
+      const { id, get, created, moved } = await history();
+      const start = async () => String((await get('')).body.history_since);
+      expect((await get('/diff')).body).toMatchObject({
+        at: await start(),
+        changes: [
+          { old_path: null, path: '/memories/b' },
+          { old_path: null, path: '/memories/c' },
+        ],
+      });
+      // As after pruning.
+      await service().query('UPDATE tenants SET history_since = $2::timestamptz WHERE id = $1', [
+        id,
+        moved.created_at,
+      ]);
+      expect((await get(`/diff?at=${created.created_at}`)).body.code).toBe('history_incomplete');
+      const first = (await get('/diff?limit=1')).body;
+      expect(first).toMatchObject({ at: moved.created_at, changes: [{ path: '/memories/c' }] });
+      expect((await get(`/tree?at=${await start()}`)).body.entries).toMatchObject([{ path: '/memories/b' }]);
+    });
+
+    it('compares with the same beginning on each page', async () => {
+      const { id, get, execute } = await history();
+      await execute(cmd.create('/memories/d', 'last'));
+      const first = (await get('/diff?limit=1')).body;
+      await service().query('UPDATE tenants SET created_at = created_at - $2::interval WHERE id = $1', [
+        id,
+        '1 day',
+      ]);
+      await service().query('UPDATE tenants SET history_since = created_at WHERE id = $1', [id]);
+      const second = (await get(`/diff?limit=1&after=${first.next}`)).body;
+      expect(second).toMatchObject({ at: first.at, to: first.to, changes: [{ path: '/memories/c' }] });
     });
 
     it('repeats no change after one that left a file as it was', async () => {
@@ -166,7 +208,7 @@ describeService(
     });
 
     it('restores, after a dry run that says the same, in the name of the key', async () => {
-      const { get, post, created, moved } = await history();
+      const { get, post, c, created, moved } = await history();
       const expected = {
         dry_run: true,
         files: [
@@ -176,23 +218,32 @@ describeService(
             from: '/memories/b',
             memory_id: created.memory_id,
             content_changed: true,
+            old_version: moved.id,
+            version: created.id,
           },
           {
             change: 'deleted',
             path: '/memories/c',
             from: null,
-            memory_id: expect.any(String),
+            memory_id: c.memory_id,
             content_changed: true,
+            old_version: c.id,
+            version: null,
           },
         ],
         directories_made: [],
         directories_removed: [],
         summary: '1 file deleted, 1 file renamed and modified',
+        plan: expect.stringMatching(/^[0-9a-f]{64}$/),
+        changed_at: null,
       };
       const at = created.created_at;
       expect((await post('/restore', { at, dry_run: true })).body).toStrictEqual(expected);
       expect((await get('/file?path=/memories/b')).text).toBe('two\n');
-      expect((await post('/restore', { at })).body).toStrictEqual({ ...expected, dry_run: false });
+      expect((await post('/restore', { at })).body).toStrictEqual({
+        ...expected,
+        ...{ dry_run: false, changed_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{6}Z$/) },
+      });
       expect((await get('/file?path=/memories/a')).text).toBe('one\n');
       const [latest] = (await get('/versions?path=/memories/a&limit=1')).body.versions as object[];
       expect(latest).toMatchObject({
@@ -211,6 +262,62 @@ describeService(
       expect((await post('/restore', { at: '1m', path: '/memories/never' })).status).toBeGreaterThanOrEqual(
         404,
       );
+    });
+
+    it('makes no other changes than those of the dry run', async () => {
+      const { execute, get, post, created, moved } = await history();
+      const plans = {
+        '/restore': { at: created.created_at },
+        '/revert': { by: 'agent', since: moved.created_at },
+      };
+      for (const [path, body] of Object.entries(plans)) {
+        const { plan } = (await post(path, { ...body, dry_run: true })).body;
+        await execute(cmd.replace('/memories/b', 'two', 'three'));
+        expect(problem(await post(path, { ...body, plan }))).toStrictEqual([
+          412,
+          'precondition_failed',
+          'The memory has changed since the dry run, so this would make other changes. Nothing was done. Make another dry run.',
+        ]);
+        expect((await get('/file?path=/memories/b')).text).toBe('three\n');
+        await execute(cmd.replace('/memories/b', 'three', 'two'));
+      }
+      // What it does not touch may change.
+      const target = { version: created.id };
+      const { plan } = (await post('/restore', { ...target, dry_run: true })).body;
+      await execute(cmd.replace('/memories/c', 'other', 'another'));
+      expect((await post('/restore', { ...target, plan })).body).toMatchObject({ plan, dry_run: false });
+      expect((await get('/file?path=/memories/a')).text).toBe('one\n');
+      expect((await get('/file?path=/memories/c')).text).toBe('another');
+
+      const copy = { version: moved.id, path: '/memories/copy' };
+      const copied = (await post('/restore', { ...copy, dry_run: true })).body;
+      expect((await post('/restore', { ...copy, plan: copied.plan })).body).toMatchObject({
+        plan: copied.plan,
+        files: [{ change: 'added', old_version: null, version: moved.id }],
+      });
+      expect((await post('/restore', { ...copy, plan: 'x' })).status).toBe(400);
+    });
+
+    it('undoes one change alone, by its time', async () => {
+      const { execute, get, post, created, moved } = await history();
+      const restored = (await post('/restore', { at: created.created_at })).body;
+      await execute(cmd.create('/memories/later', 'kept'));
+      const since = restored.changed_at;
+      const undone = await post('/revert', { by: admin().key.id, since, until: since });
+      expect(undone.body).toMatchObject({
+        summary: '1 file added, 1 file renamed and modified',
+        conflicts: [],
+      });
+      expect((await get('/file?path=/memories/b')).text).toBe('two\n');
+      expect((await get('/file?path=/memories/c')).text).toBe('other');
+      expect((await get('/file?path=/memories/later')).text).toBe('kept');
+
+      // What the actor did later is left alone, like what others did.
+      const early = { by: 'agent', since: moved.created_at, until: moved.created_at };
+      expect((await post('/revert', { ...early, dry_run: true })).body).toMatchObject({
+        files: [],
+        conflicts: [{ path: '/memories/b', reason: 'changed' }],
+      });
     });
 
     it('reverts what one actor did, and lists conflicts', async () => {
@@ -311,9 +418,36 @@ describeService(
         others: 0,
       });
       expect(buckets[3]).toMatchObject({ counts: [4, 2], others: 0 });
+      const whole = (await get('/activity?buckets=1')).body;
+      expect(whole).toMatchObject({
+        since: (await get('')).body.history_since,
+        buckets: [{ counts: [4, 2], others: 0 }],
+      });
       for (const query of ['since=1h&until=2h', 'buckets=0', 'buckets=501', 'since=x']) {
         expect([query, (await get(`/activity?${query}`)).status]).toStrictEqual([query, 400]);
       }
+    });
+
+    it('finds the moments one change before and after another one', async () => {
+      const { id, get, created, edited, moved, c } = await history();
+      const around = async (at?: string) => {
+        const { body } = await get(`/adjacent-changes${at === undefined ? '' : `?at=${at}`}`);
+        return [body.previous, body.next];
+      };
+      const start = (await get('')).body.history_since;
+      expect(await around()).toStrictEqual([moved.created_at, null]);
+      expect(await around(c.created_at)).toStrictEqual([moved.created_at, null]);
+      expect(await around(moved.created_at)).toStrictEqual([edited.created_at, c.created_at]);
+      expect(await around(created.created_at)).toStrictEqual([start, edited.created_at]);
+      expect(await around('2020-01-01')).toStrictEqual([null, created.created_at]);
+      // Versions from before the history is complete may still be there.
+      await service().query('UPDATE tenants SET history_since = $2::timestamptz WHERE id = $1', [
+        id,
+        edited.created_at,
+      ]);
+      expect(await around(moved.created_at)).toStrictEqual([edited.created_at, c.created_at]);
+      expect(await around(edited.created_at)).toStrictEqual([null, moved.created_at]);
+      expect(await around('2020-01-01')).toStrictEqual([null, edited.created_at]);
     });
   },
   { AUTH: 'keys' },

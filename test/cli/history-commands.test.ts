@@ -151,6 +151,10 @@ new file mode 100644
     const both = await json(service(), 'log', tenant, a);
     expect(both.slice(1)).toStrictEqual(first);
     expect(both[0]?.memory_id).not.toBe(first[0]?.memory_id);
+    const moved = await json(service(), 'log', tenant, '--path-contains', 'D/A', '--operation', 'renamed');
+    expect(moved).toStrictEqual(first.slice(1, 2));
+    expect(await json(service(), 'log', tenant, '--by-contains', 'Anony')).toHaveLength(6);
+    expect(await json(service(), 'log', tenant, '--by-contains', 'key')).toStrictEqual([]);
     // With the version that moved a file out of it.
     expect((await json(service(), 'log', tenant, '/memories/d')).map(({ path }) => path)).toStrictEqual([
       ...[a, b, a, '/memories/d/x', a],

@@ -161,7 +161,7 @@ describeConsole('work in the console is protected', (fixture) => {
     await page.getByRole('dialog').getByText('This deletes 3 files.').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await expect.poll(() => page.getByRole('treeitem', { name: 'lee.md' }).count()).toBe(0);
-    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('button', { name: 'Undo' }).last().click();
     await page.getByRole('treeitem', { name: 'lee.md' }).click();
     await expect.poll(() => lines(page)).toContain('- Got a refund of 900 EUR');
   });

@@ -9,6 +9,9 @@ const COLUMNS = {
   api_keys: ['created_at'],
 };
 
+/** Ids begin with the time of the change. */
+const IDS = { entries: ['version', 'changed_at'], versions: ['id', 'created_at'] } as const;
+
 /**
  * Stretches the history of each tenant over days, up to an hour ago, and keeps its order: a scenario takes seconds, which no timeline
  * shows well.
@@ -27,6 +30,12 @@ export async function spreadHistory(database: Database, days: number): Promise<v
     await run(
       database,
       `UPDATE ${table} AS t SET ${stretched.join(', ')} FROM spans AS s WHERE s.tenant_id = t.${id}`,
+    );
+  }
+  for (const [table, [id, column]] of Object.entries(IDS)) {
+    await run(
+      database,
+      `UPDATE ${table} SET ${id} = memory_version_id(memory_id_prefix(${column}), ${id}) WHERE ${id} IS NOT NULL`,
     );
   }
   await run(database, 'DROP TABLE spans');

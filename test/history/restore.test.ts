@@ -323,7 +323,10 @@ describeService('restore', (service) => {
     });
     expect(after.ids.get('/memories/b')).toBe(now.ids.get('/memories/b'));
     expect(files).toStrictEqual([
-      { change: 'added', memoryId: after.ids.get('/memories/a'), path: '/memories/a' },
+      {
+        ...{ change: 'added', memoryId: after.ids.get('/memories/a'), path: '/memories/a' },
+        ...{ oldVersion: null, version },
+      },
     ]);
     const [copied] = await versionsOf(service(), tenant);
     expect(copied).toMatchObject({ operation: 'created', actor: OPERATOR.origin.actor });
@@ -406,11 +409,21 @@ describeService('restore', (service) => {
       directories_made: [],
       directories_removed: ['/memories/e'],
     });
+    const plan = String(json.plan);
     expect(json.files[2]).toStrictEqual({
+      ...{ old_version: expect.any(String), version: then.ids.get('/memories/d/c') },
       ...{ change: 'renamed', memory_id: then.ids.get('/memories/d/c') },
       ...{ from: '/memories/e/c', path: '/memories/d/c', content_changed: false },
     });
-    const done = await runCli(service(), args);
+    const other = await runCli(service(), [...args, '--plan', plan.replace(/^./, 'x')]);
+    expect(other.stderr).toContain('it is the plan that --dry-run --json shows');
+    await run(service(), tenant, cmd.replace('/memories/d/a', '2', '3'));
+    const overtaken = await runCli(service(), [...args, '--plan', plan]);
+    expect(overtaken.error).toBe(
+      'The memory has changed since the dry run, so this would make other changes. Nothing was done. Make another dry run.',
+    );
+    const planned = await runCli(service(), [...args, '--dry-run', '--json']);
+    const done = await runCli(service(), [...args, '--plan', JSON.parse(planned.stdout.toString()).plan]);
     expect([done.stdout.toString(), done.stderr]).toStrictEqual([printed, `Restored ${tenant}: ${counted}`]);
     expect(await readTree(service(), tenant)).toEqual(then.tree);
 

@@ -82,6 +82,30 @@ describeService(
       await assertInvariants(service());
     });
 
+    it('undoes no more than what an actor did between two times', async () => {
+      const { tenant, mallory, alice } = await tenantWithKeys(service());
+      await alice(cmd.create('/memories/d/f', '1'), cmd.create(a, '1'));
+      const before = await moment(service(), tenant);
+      await mallory(cmd.rename('/memories/d', '/memories/moved'), cmd.create('/memories/new/f', 'x'));
+      await mallory(cmd.replace(a, '1', '2'), cmd.create(b, 'b'));
+      const { at } = await moment(service(), tenant);
+      await mallory(cmd.create('/memories/later/f', 'x'), cmd.replace(a, '2', '3'), cmd.delete(b));
+      const done = await revert(
+        service().database,
+        tenant,
+        { by: 'mallory', since: before.at, until: at },
+        OPERATOR,
+      );
+      expect(lines(done)).toStrictEqual([
+        ...['R /memories/moved/f -> /memories/d/f', 'D /memories/new/f'],
+        ...['+ /memories/d', '- /memories/moved', '- /memories/new'],
+      ]);
+      expect(done.conflicts).toMatchObject([{ reason: 'changed', path: a, changedBy: { label: 'mallory' } }]);
+      const later = [['/memories/later', null] as const, ['/memories/later/f', 'x'] as const];
+      expect((await moment(service(), tenant)).tree).toEqual(new Map([...before.tree, ...later, [a, '3']]));
+      await assertInvariants(service());
+    });
+
     it('leaves alone what somebody else changed since, and says so', async () => {
       const { tenant, mallory, alice } = await tenantWithKeys(service());
       await alice(
@@ -314,6 +338,8 @@ describeService(
           ...{ tenant, dry_run: false, files: [] },
           conflicts: [{ path: a, reason: 'changed', changed_by: { label: 'alice' } }],
         });
+        const until = await runCli(service(), [...args, '--until', '2020-01-01', '--json']);
+        expect([until.exitCode, JSON.parse(until.stdout.toString()).files]).toStrictEqual([0, []]);
         const nobody = await runCli(service(), ['revert', tenant, '--by', 'nobody', '--since', '1h']);
         expect([nobody.exitCode, nobody.stdout.toString(), nobody.error]).toStrictEqual([
           ...[1, ''],

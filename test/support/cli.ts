@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream';
 import { Command, CommanderError } from 'commander';
 import { explain } from '../../src/cli/hints.ts';
-import { registerHistoryCommands } from '../../src/cli/history-commands.ts';
+import { registerLogCommand } from '../../src/cli/log-command.ts';
 import { registerMemoryCommands } from '../../src/cli/memory-commands.ts';
 import { registerRestoreCommand, registerRevertCommand } from '../../src/cli/undo-commands.ts';
+import { registerDiffCommand, registerShowCommand } from '../../src/cli/version-commands.ts';
 import { type Config, loadConfig } from '../../src/config.ts';
 import { OperatorError, ServiceError } from '../../src/errors.ts';
 import { CollectedOutput } from './collected-output.ts';
@@ -33,7 +34,9 @@ export async function runCli(
   const open = async () => ({ config, database });
   const io = { stdin: Buffer.isBuffer(stdin) ? Readable.from([stdin]) : stdin, stdout, stderr };
   registerMemoryCommands(program, open, io);
-  registerHistoryCommands(program, open, io);
+  registerLogCommand(program, open, io);
+  registerShowCommand(program, open, io);
+  registerDiffCommand(program, open, io);
   registerRestoreCommand(program, open, io);
   registerRevertCommand(program, open, io);
   try {

@@ -1,3 +1,5 @@
+import { withLocalTimes } from '../text/format.ts';
+import { historyPruned } from './changes.ts';
 import { endSession, session, storedKey } from './session.ts';
 
 /** An error of the API, in its words. */
@@ -76,8 +78,9 @@ export async function sendJson<T>(path: string, options: RequestOptions = {}): P
   return (await send(path, options)).json();
 }
 
-/** Ends the session when its key is no longer accepted. */
+/** Ends the session when its key is no longer accepted, and notices that the history begins later by now. */
 export function failed(error: ApiError): ApiError {
+  if (error.code === 'history_incomplete') historyPruned();
   const refused = error.status === 401 || error.code === 'not_an_admin_key';
   if (refused && session.value !== null) {
     endSession('Your key is no longer accepted: it has expired or was revoked. Sign in with another one.');
@@ -100,7 +103,7 @@ export function isAborted(error: unknown): boolean {
 
 /** What to tell a person. */
 export function messageOf(error: unknown): string {
-  if (error instanceof ApiError) return error.message;
+  if (error instanceof ApiError) return withLocalTimes(error.message);
   if (error instanceof TypeError) return 'The service cannot be reached. Check the connection and try again.';
   return String(error);
 }

@@ -1,10 +1,13 @@
 import { sendJson } from './client.ts';
+import type { AdjacentChanges, VersionWithContent } from './schema.ts';
 import { tenantPath } from './tenants.ts';
 import type { Activity, Changes, FileDiff, Version } from './types.ts';
 
 export interface VersionQuery {
   path?: string | undefined;
+  path_contains?: string | undefined;
   by?: string | undefined;
+  by_contains?: string | undefined;
   operation?: string | undefined;
   since?: string | undefined;
   until?: string | undefined;
@@ -23,10 +26,11 @@ const versionPath = (tenant: string, id: string, rest = '') =>
   tenantPath(tenant, `/versions/${encodeURIComponent(id)}${rest}`);
 
 export const getVersion = (tenant: string, id: string, signal: AbortSignal) =>
-  sendJson<Version>(versionPath(tenant, id), { signal });
+  sendJson<VersionWithContent>(versionPath(tenant, id), { signal });
 
-export const diffOfVersion = (tenant: string, id: string, signal: AbortSignal) =>
-  sendJson<{ changes: FileDiff[] }>(versionPath(tenant, id, '/diff'), { signal });
+/** What a version changed, or how it differs from another one. */
+export const diffOfVersion = (tenant: string, id: string, signal: AbortSignal, against?: string) =>
+  sendJson<{ changes: FileDiff[] }>(versionPath(tenant, id, '/diff'), { query: { against }, signal });
 
 export const redactVersion = (tenant: string, id: string) =>
   sendJson<{ versions: number; same_path: number; answers: number }>(versionPath(tenant, id, '/redact'), {
@@ -35,7 +39,8 @@ export const redactVersion = (tenant: string, id: string) =>
 
 export interface Moments {
   path?: string | undefined;
-  at: string;
+  /** By default the beginning of the history. */
+  at?: string | undefined;
   /** By default now. */
   to?: string | undefined;
 }
@@ -51,21 +56,41 @@ export const diffOfMoments = (tenant: string, moments: Moments, after: string | 
 
 export const readActivity = (
   tenant: string,
-  query: { since: string; buckets: number },
+  query: { since: string | null; until: string | null; buckets: number },
   signal: AbortSignal,
 ) => sendJson<Activity>(tenantPath(tenant, '/activity'), { query, signal });
 
+/** The moments one change before and after another one; null is now. */
+export const adjacentChanges = (tenant: string, at: string | null) =>
+  sendJson<AdjacentChanges>(tenantPath(tenant, '/adjacent-changes'), {
+    query: { at },
+  });
+
 export type RestoreTarget = { at: string; path?: string } | { version: string; path?: string };
 
-export const restore = (tenant: string, target: RestoreTarget, dryRun: boolean, signal?: AbortSignal) =>
-  post(tenantPath(tenant, '/restore'), { ...target, dry_run: dryRun }, signal);
+export interface RevertTarget {
+  by: string;
+  since: string;
+  until?: string;
+}
 
-export const revert = (
-  tenant: string,
-  target: { by: string; since: string },
-  dryRun: boolean,
-  signal?: AbortSignal,
-) => post(tenantPath(tenant, '/revert'), { ...target, dry_run: dryRun }, signal);
+/** What a change would do. */
+export const previewRestore = (tenant: string, target: RestoreTarget, signal: AbortSignal) =>
+  post(tenantPath(tenant, '/restore'), { ...target, dry_run: true }, signal);
+
+export const previewRevert = (tenant: string, target: RevertTarget, signal: AbortSignal) =>
+  post(tenantPath(tenant, '/revert'), { ...target, dry_run: true }, signal);
+
+/** @throws ApiError with status 412 when it would not change what the preview showed */
+export const restore = (tenant: string, target: RestoreTarget, plan: string) =>
+  post(tenantPath(tenant, '/restore'), { ...target, dry_run: false, plan });
+
+/**
+ * @param plan that of the preview, if there was one
+ * @throws ApiError with status 412 when it would not change what the preview showed
+ */
+export const revert = (tenant: string, target: RevertTarget, plan?: string) =>
+  post(tenantPath(tenant, '/revert'), { ...target, dry_run: false, ...(plan === undefined ? {} : { plan }) });
 
 const post = (path: string, json: object, signal?: AbortSignal) =>
   sendJson<Changes>(path, { method: 'POST', json, ...(signal ? { signal } : {}) });

@@ -40,6 +40,13 @@ export interface components {
             /** @constant */
             type: "anonymous";
         };
+        AdjacentChanges: {
+            at: components["schemas"]["Time"];
+            /** @description When the memory was as it was one change before; null when it never was. */
+            previous: components["schemas"]["Time"] | null;
+            /** @description The time of the first change after `at`; null when there is none. */
+            next: components["schemas"]["Time"] | null;
+        };
         AuditEvent: {
             /** Format: uuid */
             id: string;
@@ -185,6 +192,10 @@ export interface components {
             /** Format: uuid */
             memory_id: string;
             content_changed: boolean;
+            /** @description What there is; null when the file is added. */
+            old_version: string | null;
+            /** @description What the file becomes like again; null when it is deleted. */
+            version: string | null;
         };
         Health: {
             /** @constant */
@@ -278,6 +289,13 @@ export interface components {
             directories_removed: string[];
             /** @example 2 files added, 1 file renamed */
             summary: string;
+            /**
+             * @description Stands for these changes. Send the one of a dry run to make no others.
+             * @example 5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9
+             */
+            plan: string;
+            /** @description The time of the versions that this made; null when it made none. */
+            changed_at: components["schemas"]["Time"] | null;
         };
         Reverted: {
             dry_run: boolean;
@@ -287,6 +305,13 @@ export interface components {
             directories_removed: string[];
             /** @example 2 files added, 1 file renamed */
             summary: string;
+            /**
+             * @description Stands for these changes. Send the one of a dry run to make no others.
+             * @example 5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9
+             */
+            plan: string;
+            /** @description The time of the versions that this made; null when it made none. */
+            changed_at: components["schemas"]["Time"] | null;
             /** @description Changes of the actor that could not be fully reverted, and why. */
             conflicts: components["schemas"]["Conflict"][];
         };
@@ -431,6 +456,7 @@ export interface components {
 }
 export type Activity = components['schemas']['Activity'];
 export type Actor = components['schemas']['Actor'];
+export type AdjacentChanges = components['schemas']['AdjacentChanges'];
 export type AuditEvent = components['schemas']['AuditEvent'];
 export type Changed = components['schemas']['Changed'];
 export type Conflict = components['schemas']['Conflict'];

@@ -1,4 +1,4 @@
-import { changesMade } from '../api/changes.ts';
+import { changesMade, historyLosses } from '../api/changes.ts';
 import { getTenant } from '../api/tenants.ts';
 import type { Tenant } from '../api/types.ts';
 import { hrefOf, route } from '../router.ts';
@@ -9,6 +9,7 @@ import { NavLink } from '../ui/nav-link.tsx';
 import { useLoad } from '../ui/use-load.ts';
 import { ComparePage } from './history/compare-page.tsx';
 import { HistoryPage } from './history/history-page.tsx';
+import { WithMoments } from './history/with-moments.tsx';
 import { MemoryPage } from './memory/memory-page.tsx';
 import { SettingsPage } from './settings/settings-page.tsx';
 import { StatusBadge } from './tenants-page.tsx';
@@ -22,7 +23,10 @@ const TABS = [
 
 export function TenantPage({ tenant }: { tenant: string }) {
   const current = route.value.segments[2] ?? '';
-  const { data, error, reload } = useLoad((signal) => getTenant(tenant, signal), [tenant, changesMade.value]);
+  const { data, error, reload } = useLoad(
+    (signal) => getTenant(tenant, signal),
+    [tenant, changesMade.value, historyLosses.value],
+  );
   return (
     <main class={current === '' ? 'tenant fills' : 'tenant'}>
       <div class="tenant-head">
@@ -63,10 +67,18 @@ function TenantTab({ tenant, tab }: { tenant: Tenant; tab: string }) {
     case 'history':
       return <HistoryPage tenant={tenant} />;
     case 'compare':
-      return <ComparePage tenant={tenant} />;
+      return (
+        <WithMoments tenant={tenant} moments={{ at: 'Compare from the beginning', to: 'Compare with now' }}>
+          <ComparePage tenant={tenant} />
+        </WithMoments>
+      );
     case 'settings':
       return <SettingsPage tenant={tenant} />;
     default:
-      return <MemoryPage tenant={tenant} />;
+      return (
+        <WithMoments tenant={tenant} moments={{ at: 'Show the memory as it is now' }}>
+          <MemoryPage tenant={tenant} />
+        </WithMoments>
+      );
   }
 }

@@ -26,12 +26,27 @@ export function formatDuration(seconds: number): string {
   return minutes === 0 ? `${seconds} s` : `${formatNumber(minutes)} min ${seconds % 60} s`;
 }
 
-const times = new Intl.DateTimeFormat('en-GB', {
-  ...{ year: 'numeric', month: 'short', day: 'numeric' },
-  ...{ hour: '2-digit', minute: '2-digit', second: '2-digit' },
-});
-/** In the time zone of the person. */
+const DAY = { year: 'numeric', month: 'short', day: 'numeric' } as const;
+const CLOCK = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
+const ZONE = { timeZoneName: 'short' } as const;
+// All in the time zone of the person.
+const times = new Intl.DateTimeFormat('en-GB', { ...DAY, ...CLOCK, ...ZONE });
+const exactTimes = new Intl.DateTimeFormat('en-GB', { ...DAY, ...CLOCK, ...ZONE, fractionalSecondDigits: 3 });
+const clockTimes = new Intl.DateTimeFormat('en-GB', CLOCK);
+const days = new Intl.DateTimeFormat('en-GB', { weekday: 'long', ...DAY, ...ZONE });
+
+/** As `23 Nov 2026, 14:51:30 UTC`. */
 export const formatTime = (time: string | number) => times.format(new Date(time));
+/** The same to the millisecond, for what may follow closely. */
+export const formatExactTime = (time: string) => exactTimes.format(new Date(time));
+/** As `14:51:30`, where the day and the zone are said above. */
+export const formatClock = (time: string) => clockTimes.format(new Date(time));
+/** As `Monday, 23 Nov 2026, UTC`. */
+export const formatDay = (time: string) => days.format(new Date(time));
+
+/** The times in a message of the service, which are in UTC, as the page writes them. */
+export const withLocalTimes = (message: string) =>
+  message.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, (time) => formatExactTime(time));
 
 const STEPS: [seconds: number, unit: Intl.RelativeTimeFormatUnit][] = [
   [60, 'second'],

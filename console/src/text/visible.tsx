@@ -26,6 +26,11 @@ export function visible(text: string): ComponentChildren {
   return parts;
 }
 
+/** The same as plain text, for a tooltip. */
+export function visibleText(text: string): string {
+  return text.replace(HIDDEN, nameOf);
+}
+
 function nameOf(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   return `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;

@@ -15,6 +15,8 @@ const SHAPES = {
   more: 'M3.5 8h0M8 8h0M12.5 8h0',
   move: 'M2 8h10m0 0L8.5 4.5M12 8l-3.5 3.5M14 3v10',
   plus: 'M8 3v10M3 8h10',
+  minus: 'M3 8h10',
+  refresh: 'M13 8a5 5 0 1 1-1.6-3.7L13 6m0-3v3h-3',
   restore: 'M3 8a5 5 0 1 0 1.6-3.7L3 6m0-3v3h3',
   search: 'M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10Zm3.5-1.5L14 14',
   settings: 'M2 5h7m4 0h1M2 11h1m4 0h7M9 3v4h4V3H9ZM3 9v4h4V9H3Z',

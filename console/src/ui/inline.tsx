@@ -1,18 +1,26 @@
 import { type Actor, actorText } from '../../../src/memory/origin.ts';
 
-import { formatAge, formatTime } from '../text/format.ts';
+import { formatAge, formatClock, formatExactTime, formatTime } from '../text/format.ts';
+import { Name } from './name.tsx';
 
-/** A time, in the person's time zone; the exact one in UTC is its tooltip. */
-export function Time({ value, isAge = false }: { value: string; isAge?: boolean }) {
+interface TimeProps {
+  value: string;
+  isAge?: boolean;
+  /** Only the time of the day, below a heading that names the day. */
+  isClock?: boolean;
+}
+
+/** A time, in the person's time zone; the exact one, here and in UTC, is its tooltip. */
+export function Time({ value, isAge = false, isClock = false }: TimeProps) {
   return (
-    <time dateTime={value} title={isAge ? `${formatTime(value)} · ${value}` : value}>
-      {isAge ? formatAge(value) : formatTime(value)}
+    <time dateTime={value} title={`${formatExactTime(value)} · ${value}`}>
+      {isAge ? formatAge(value) : isClock ? formatClock(value) : formatTime(value)}
     </time>
   );
 }
 
 export function ActorName({ actor }: { actor: Actor }) {
-  return <bdi class="actor">{actorText(actor)}</bdi>;
+  return <Name text={actorText(actor)} />;
 }
 
 export function Badge({ kind, children }: { kind: string; children: string }) {

@@ -15,8 +15,10 @@ import { incomplete } from '../file-schemas.ts';
 import { archived, errorResponses, json, noSuchTenant, overQuota } from '../responses.ts';
 import { readTimes } from '../time-parameters.ts';
 import { Turns } from '../turns.ts';
+import { id } from '../version-schemas.ts';
 
 const path = z.string();
+const EXAMPLE_PLAN = '5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9';
 
 const fileChange = z
   .object({
@@ -25,6 +27,10 @@ const fileChange = z
     from: path.nullable().meta({ description: 'The previous path of a renamed file.' }),
     memory_id: z.guid(),
     content_changed: z.boolean(),
+    old_version: id.nullable().meta({ description: 'What there is; null when the file is added.' }),
+    version: id
+      .nullable()
+      .meta({ description: 'What the file becomes like again; null when it is deleted.' }),
   })
   .meta({ id: 'FileChange' });
 
@@ -34,6 +40,13 @@ const changeFields = {
   directories_made: z.array(path),
   directories_removed: z.array(path),
   summary: z.string().meta({ examples: ['2 files added, 1 file renamed'] }),
+  plan: z.string().meta({
+    description: 'Stands for these changes. Send the one of a dry run to make no others.',
+    examples: [EXAMPLE_PLAN],
+  }),
+  changed_at: time
+    .nullable()
+    .meta({ description: 'The time of the versions that this made; null when it made none.' }),
 };
 
 const restoredSchema = z.object(changeFields).meta({ id: 'Restored' });
@@ -62,6 +75,16 @@ const dryRun = z
   .default(false)
   .meta({ description: 'Run all checks and report what would change, without changing anything.' });
 
+const expectedPlan = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/, 'give the `plan` of a dry run')
+  .optional()
+  .meta({
+    description:
+      'The `plan` of a dry run. When something has changed since, so that this would make other changes, nothing is done and the answer is 412.',
+    examples: [EXAMPLE_PLAN],
+  });
+
 const restoreBody = z
   .strictObject({
     path: memoryPath.optional().meta({
@@ -71,6 +94,7 @@ const restoreBody = z
     at: givenTime.optional(),
     version: versionId.optional(),
     dry_run: dryRun,
+    plan: expectedPlan,
   })
   .refine(({ at, version }) => (at === undefined) !== (version === undefined), {
     error: 'requires `at` or `version`, not both.',
@@ -78,13 +102,19 @@ const restoreBody = z
 
 const cannot = new ServiceError('cannot_restore', 'acme', null, '/memories/notes.md', '/memories/notes.md');
 
+const planOvertaken = new ServiceError('plan_overtaken');
+
 /** Restore and revert. */
 export const changeRoutes = adminRoutes((app, { config, database }) => {
   const turns = new Turns();
-  const optionsOf = (request: Parameters<typeof originOf>[0], isDryRun: boolean): ChangeOptions => ({
+  const optionsOf = (
+    request: Parameters<typeof originOf>[0],
+    { dry_run, plan }: { dry_run: boolean; plan?: string | undefined },
+  ): ChangeOptions => ({
     origin: originOf(request),
     defaults: tenantDefaults(config),
-    dryRun: isDryRun,
+    dryRun: dry_run,
+    expectedPlan: plan,
   });
 
   app.post(
@@ -100,14 +130,21 @@ export const changeRoutes = adminRoutes((app, { config, database }) => {
         body: restoreBody,
         response: {
           200: json('What changed, or would change.', restoredSchema),
-          ...errorResponses('takes JSON', [noSuchTenant, incomplete, cannot, overQuota('restore'), archived]),
+          ...errorResponses('takes JSON', [
+            noSuchTenant,
+            incomplete,
+            cannot,
+            overQuota('restore'),
+            archived,
+            planOvertaken,
+          ]),
         },
       },
     },
     async (request, reply) => {
       const { tenant } = request.params;
       const { path: where, version, dry_run } = request.body;
-      const options = optionsOf(request, dry_run);
+      const options = optionsOf(request, request.body);
       const { at, now } = await readTimes(database, { at: request.body.at });
       const changes = await turns.run(tenant, departureOf(request, reply), () =>
         version === undefined
@@ -135,21 +172,33 @@ export const changeRoutes = adminRoutes((app, { config, database }) => {
               "A key's id or label, a token's subject, an operator's or a job's name, `operator`, or `anonymous`.",
           }),
           since: givenTime,
+          until: givenTime.optional().meta({
+            description:
+              'Default: now. What the actor did after that counts like what others did. With the `changed_at` of a change as `since` and `until`, this undoes that change alone.',
+          }),
           dry_run: dryRun,
+          plan: expectedPlan,
         }),
         response: {
           200: json('What changed, or would change.', revertedSchema),
-          ...errorResponses('takes JSON', [noSuchTenant, incomplete, overQuota('revert'), archived]),
+          ...errorResponses('takes JSON', [
+            noSuchTenant,
+            incomplete,
+            overQuota('revert'),
+            archived,
+            planOvertaken,
+          ]),
         },
       },
     },
     async (request, reply) => {
       const { tenant } = request.params;
       const { by, dry_run } = request.body;
-      const { since, now } = await readTimes(database, { since: request.body.since });
-      const options = optionsOf(request, dry_run);
+      const { since: from, until: to } = request.body;
+      const { since, until, now } = await readTimes(database, { since: from, until: to });
+      const options = optionsOf(request, request.body);
       const reverted = await turns.run(tenant, departureOf(request, reply), () =>
-        revert(database, tenant, { by, since: since ?? now }, options),
+        revert(database, tenant, { by, since: since ?? now, until }, options),
       );
       noteAudit(request, { details: { ...countsOf(reverted), conflicts: reverted.conflicts.length } });
       return { ...changesRecord(reverted, dry_run), conflicts: reverted.conflicts.map(conflictRecord) };
@@ -164,10 +213,13 @@ function changesRecord(changes: Changes, isDryRun: boolean) {
       ...{ change: file.change, path: file.path, from: file.change === 'renamed' ? file.from : null },
       memory_id: file.memoryId,
       content_changed: file.change === 'renamed' ? file.contentChanged : true,
+      ...{ old_version: file.oldVersion, version: file.version },
     })),
     directories_made: changes.directoriesMade,
     directories_removed: changes.directoriesRemoved,
     summary: summary(changes),
+    plan: changes.plan,
+    changed_at: changes.changedAt,
   };
 }
 

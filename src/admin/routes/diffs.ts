@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { betweenVersions, changesBetween, type FileDiff } from '../../history/diff.ts';
 import { History } from '../../history/history.ts';
 import { withContents } from '../../history/log.ts';
+import { historyStart } from '../../history/past.ts';
 import { type Compare, type Difference, differenceOf, MAX_WORK, PatchThreads } from '../../history/patch.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
@@ -28,7 +29,8 @@ const differenceSchema = z
   })
   .meta({ id: 'Difference' });
 
-const diffPosition = z.strictObject({ to: z.iso.datetime({ precision: 6 }), skip: z.int().min(0) });
+const moment = z.iso.datetime({ precision: 6 });
+const diffPosition = z.strictObject({ at: moment, to: moment, skip: z.int().min(0) });
 
 /** A page of differences also ends once its patches have so many characters, or cost `MAX_WORK` to make. */
 const PATCH_CHARACTERS = 4 * 1024 * 1024;
@@ -107,7 +109,9 @@ export const diffRoutes = adminRoutes((app, { database }) => {
         params: tenantParams,
         querystring: z.strictObject({
           path: pathOrRoot,
-          at: givenTime,
+          at: givenTime
+            .optional()
+            .meta({ description: 'Default: the beginning of the history (`history_since`).' }),
           to: givenTime.optional().meta({ description: 'Default: now.' }),
           ...pageFields(100, 50),
         }),
@@ -126,13 +130,13 @@ export const diffRoutes = adminRoutes((app, { database }) => {
       const signal = departureOf(request, reply);
       const position = readCursor(diffPosition, query.after);
       const times = await readTimes(database, { at: query.at, to: query.to });
-      const { at = times.now } = times;
       // The next pages are of the same times.
+      const at = position?.at ?? times.at ?? (await historyStart(database.query, tenant));
       const to = position?.to ?? times.to ?? times.now;
       const skip = position?.skip ?? 0;
       const all = changesBetween(history, tenant, path, { from: at, to });
       const { changes, taken, isLast } = await page(tenant, all, { skip, limit, signal });
-      const more = isLast ? null : { to, skip: skip + taken };
+      const more = isLast ? null : { at, to, skip: skip + taken };
       return { path, at, to, changes: changes.map(differenceRecord), next: writeCursor(more) };
     },
   );

@@ -34,11 +34,19 @@ export const versionRoutes = adminRoutes((app, { database }) => {
             description:
               'For a file, its versions at any path; for a directory, those of everything below it.',
           }),
+          path_contains: text(1000).optional().meta({
+            description:
+              'A part of the path, in upper or lower case. A version that moved a file is found by the old path, too.',
+          }),
           since: givenTime.optional(),
           until: givenTime.optional(),
           by: text(255).optional().meta({
             description:
               "A key's id or label, a token's subject, an operator's or a job's name, `operator`, or `anonymous`.",
+          }),
+          by_contains: text(255).optional().meta({
+            description:
+              "A part of the actor's type, label, subject, name, job, or id, in upper or lower case.",
           }),
           operation: z.enum(['created', 'modified', 'renamed', 'deleted']).optional(),
           ...pageFields(200, 50),
@@ -56,7 +64,9 @@ export const versionRoutes = adminRoutes((app, { database }) => {
         ...(path !== undefined && { path }),
         ...(since !== undefined && { since }),
         ...(until !== undefined && { until }),
+        ...(query.path_contains !== undefined && { pathContains: query.path_contains }),
         ...(by !== undefined && { by }),
+        ...(query.by_contains !== undefined && { byContains: query.by_contains }),
         ...(operation !== undefined && { operation }),
       };
       const entries = await logPage(history, tenant, filter, before?.id ?? null, limit + 1);

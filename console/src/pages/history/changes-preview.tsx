@@ -1,18 +1,31 @@
+import { useState } from 'preact/hooks';
+import { diffOfVersion, getVersion } from '../../api/history.ts';
 import type { Changes, FileChange } from '../../api/types.ts';
-import { count } from '../../text/format.ts';
-import { visible } from '../../text/visible.tsx';
+import { count, withLocalTimes } from '../../text/format.ts';
+import { LoadError, Loading } from '../../ui/messages.tsx';
+import { Name } from '../../ui/name.tsx';
+import { MovedPath, PathName } from '../../ui/path-name.tsx';
+import { useLoad } from '../../ui/use-load.ts';
 import { VirtualList } from '../../ui/virtual-list.tsx';
+import { hunksBetween, type ShownDiff, shownDiff } from './diff-rows.ts';
+import { DiffView } from './diff-view.tsx';
 
-const ROW_HEIGHT = 29;
+const ROW_HEIGHT = 33;
 
-/** What a restore or revert would change. */
-export function ChangesPreview({ changes }: { changes: Changes }) {
+type Row =
+  | { kind: string; file: FileChange }
+  | { kind: 'conflict'; message: string }
+  | { kind: 'made' | 'removed'; directory: string };
+
+/** What a restore or revert would change, and of a selected file how. */
+export function ChangesPreview({ tenant, changes }: { tenant: string; changes: Changes }) {
   const { files, directories_made, directories_removed, conflicts = [] } = changes;
-  const rows: { kind: string; text: string }[] = [
-    ...conflicts.map(({ message }) => ({ kind: 'conflict', text: message })),
-    ...files.map((file) => ({ kind: kindOf(file), text: pathsOf(file) })),
-    ...directories_made.map((path) => ({ kind: 'made', text: `${path}/` })),
-    ...directories_removed.map((path) => ({ kind: 'removed', text: `${path}/` })),
+  const [selected, setSelected] = useState<FileChange | null>(files.length === 1 ? (files[0] ?? null) : null);
+  const rows: Row[] = [
+    ...conflicts.map(({ message }) => ({ kind: 'conflict' as const, message: withLocalTimes(message) })),
+    ...files.map((file) => ({ kind: kindOf(file), file })),
+    ...directories_made.map((directory) => ({ kind: 'made' as const, directory })),
+    ...directories_removed.map((directory) => ({ kind: 'removed' as const, directory })),
   ];
   return (
     <>
@@ -33,23 +46,78 @@ export function ChangesPreview({ changes }: { changes: Changes }) {
           count={rows.length}
           rowHeight={ROW_HEIGHT}
         >
-          {(index) => (
-            <div class="preview-row">
-              <span class={`change ${rows[index]?.kind}`}>{rows[index]?.kind}</span>
-              <bdi>{visible(rows[index]?.text ?? '')}</bdi>
-            </div>
-          )}
+          {(index) => {
+            const row = rows[index];
+            return row && <PreviewRow {...{ row, selected, setSelected }} />;
+          }}
         </VirtualList>
       )}
+      {selected && <FileDifference key={selected.path} tenant={tenant} file={selected} />}
     </>
   );
 }
 
+interface RowProps {
+  row: Row;
+  selected: FileChange | null;
+  setSelected: (file: FileChange | null) => void;
+}
+
+function PreviewRow({ row, selected, setSelected }: RowProps) {
+  const badge = <span class={`change ${row.kind}`}>{row.kind}</span>;
+  if (!('file' in row)) {
+    return (
+      <div class="preview-row">
+        {badge}
+        {'message' in row ? <Name text={row.message} /> : <PathName path={`${row.directory}/`} />}
+      </div>
+    );
+  }
+  const { file } = row;
+  const isSelected = file === selected;
+  return (
+    <button
+      type="button"
+      class="preview-row"
+      aria-pressed={isSelected}
+      onClick={() => setSelected(isSelected ? null : file)}
+    >
+      {badge}
+      <MovedPath {...file} />
+    </button>
+  );
+}
+
+/** How a file would change: from what there is to what it becomes. */
+function FileDifference({ tenant, file }: { tenant: string; file: FileChange }) {
+  const { old_version, version } = file;
+  const { data, error, reload } = useLoad(
+    async (signal): Promise<ShownDiff[]> => {
+      if (old_version !== null && version !== null) {
+        const { changes } = await diffOfVersion(tenant, version, signal, old_version);
+        return changes.map((change) => ({ ...shownDiff(change), title: null }));
+      }
+      const { content } = await getVersion(tenant, version ?? old_version ?? '', signal);
+      const [old, now] = version === null ? [content ?? '', ''] : ['', content ?? ''];
+      const note = content === '' ? 'The content is empty.' : null;
+      return [{ title: null, hunks: hunksBetween(old, now), note }];
+    },
+    [tenant, old_version, version],
+  );
+  return (
+    <section class="preview-difference" aria-label="Difference">
+      {error !== undefined && <LoadError error={error} onRetry={reload} />}
+      {data === undefined && error === undefined && <Loading what="the difference" />}
+      {data && <DiffView files={data.length > 0 ? data : [SAME]} />}
+    </section>
+  );
+}
+
+const SAME: ShownDiff = { title: null, hunks: [], note: 'The content stays the same.' };
+
 /** A file that moves may get another content as well. */
 const kindOf = ({ change, content_changed }: FileChange) =>
   change === 'renamed' && content_changed ? 'renamed and modified' : change;
-
-const pathsOf = ({ from, path }: FileChange) => (from === null ? path : `${from} → ${path}`);
 
 export const hasChanges = ({ files, directories_made, directories_removed }: Changes) =>
   files.length + directories_made.length + directories_removed.length > 0;

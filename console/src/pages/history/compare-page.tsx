@@ -4,8 +4,8 @@ import { diffOfMoments } from '../../api/history.ts';
 import type { Tenant } from '../../api/types.ts';
 import { replaceQuery, route } from '../../router.ts';
 import { count } from '../../text/format.ts';
-import { fromLocal, toLocal } from '../../text/local-time.ts';
 import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
+import { MomentField } from '../../ui/moment-field.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { usePages } from '../../ui/use-pages.ts';
 import { shownDiff } from './diff-rows.ts';
@@ -18,7 +18,7 @@ export function ComparePage({ tenant }: { tenant: Tenant }) {
   const at = query.get('at');
   const to = query.get('to');
   const path = query.get('path');
-  const moments = useDebounced(JSON.stringify({ at: at ?? tenant.created_at, to, path }), 250);
+  const moments = useDebounced(JSON.stringify({ at, to, path }), 250);
   const pages = usePages(
     async (after, signal) => {
       const { changes, next } = await diffOfMoments(tenant.id, JSON.parse(moments), after, signal);
@@ -30,8 +30,20 @@ export function ComparePage({ tenant }: { tenant: Tenant }) {
   return (
     <div class="compare">
       <div class="compare-moments">
-        <Moment title="From" value={at} fallback="the beginning" name="at" />
-        <Moment title="To" value={to} fallback="now" name="to" />
+        <MomentField
+          isCoarse
+          label="From"
+          fallback="the beginning"
+          value={at}
+          onChange={(time) => replaceQuery({ at: time })}
+        />
+        <MomentField
+          isCoarse
+          label="To"
+          fallback="now"
+          value={to}
+          onChange={(time) => replaceQuery({ to: time })}
+        />
         <label class="grows">
           Path
           <input
@@ -42,7 +54,11 @@ export function ComparePage({ tenant }: { tenant: Tenant }) {
           />
         </label>
       </div>
-      <Timeline tenant={tenant} at={at} onChange={(time) => replaceQuery({ at: time })} />
+      <Timeline
+        tenant={tenant}
+        at={at ?? tenant.history_since}
+        onChange={(time) => replaceQuery({ at: time ?? new Date().toISOString() })}
+      />
       {pages.error !== undefined && <LoadError error={pages.error} onRetry={pages.reload} />}
       {files === undefined && pages.error === undefined && <Loading what="the differences" />}
       {files && files.length === 0 && <Empty title="Nothing differs between these moments" />}
@@ -56,30 +72,5 @@ export function ComparePage({ tenant }: { tenant: Tenant }) {
         </section>
       )}
     </div>
-  );
-}
-
-interface MomentProps {
-  title: string;
-  value: string | null;
-  /** What holds without a value. */
-  fallback: string;
-  name: 'at' | 'to';
-}
-
-function Moment({ title, value, fallback, name }: MomentProps) {
-  return (
-    <label>
-      <span>
-        {title}
-        {value === null && <span class="muted"> ({fallback})</span>}
-      </span>
-      <input
-        type="datetime-local"
-        step="1"
-        value={value === null ? '' : toLocal(value)}
-        onInput={(event) => replaceQuery({ [name]: fromLocal(event.currentTarget.value) })}
-      />
-    </label>
   );
 }

@@ -3,6 +3,7 @@ import { diffWordsWithSpace } from 'diff';
 import { useMemo, useState } from 'preact/hooks';
 import { visible } from '../../text/visible.tsx';
 import { Icon } from '../../ui/icon.tsx';
+import { MovedPath } from '../../ui/path-name.tsx';
 import { Segmented } from '../../ui/segmented.tsx';
 import { VirtualList } from '../../ui/virtual-list.tsx';
 import { type DiffRow, diffRows, type ShownDiff, type Side } from './diff-rows.ts';
@@ -96,10 +97,7 @@ function Title({ file, isOpen, onToggle }: TitleProps) {
           <Icon name="chevron" />
         </span>
         <span class={`change ${kind}`}>{kind}</span>
-        <bdi>
-          {kind === 'renamed' && <>{visible(oldPath ?? '')} → </>}
-          {visible(path ?? oldPath ?? '(redacted)')}
-        </bdi>
+        <MovedPath from={kind === 'renamed' ? oldPath : null} path={path ?? oldPath ?? '(redacted)'} />
       </button>
     </div>
   );

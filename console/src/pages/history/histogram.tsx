@@ -1,6 +1,6 @@
 import { useMemo } from 'preact/hooks';
 import type { Activity } from '../../api/types.ts';
-import { seriesOf } from './timeline.tsx';
+import { seriesOf } from './legend.tsx';
 
 const HEIGHT = 100;
 const GAP = 0.15;

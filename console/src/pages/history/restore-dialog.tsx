@@ -1,10 +1,11 @@
-import { changed } from '../../api/changes.ts';
-import { type RestoreTarget, restore } from '../../api/history.ts';
+import { previewRestore, type RestoreTarget, restore } from '../../api/history.ts';
 import { replaceQuery } from '../../router.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { LoadError, Loading, toast } from '../../ui/messages.tsx';
-import { useAction, useLoad } from '../../ui/use-load.ts';
 import { amountOf, ChangesPreview, hasChanges } from './changes-preview.tsx';
+import { Overtaken } from './overtaken.tsx';
+import { undoOf } from './undo.ts';
+import { usePreview } from './use-preview.ts';
 
 interface Props {
   tenant: string;
@@ -16,18 +17,18 @@ interface Props {
 
 /** Shows what a restore would change, and does it. */
 export function RestoreDialog({ tenant, target, what, onClose }: Props) {
-  const action = useAction();
-  const preview = useLoad((signal) => restore(tenant, target, true, signal), []);
-  const apply = () =>
-    action.run(async () => {
-      const { summary } = await restore(tenant, target, false);
-      changed();
+  const { changes, error, isLoading, overtaken, action, apply } = usePreview({
+    load: (signal) => previewRestore(tenant, target, signal),
+    dependencies: [],
+    apply: (plan) => restore(tenant, target, plan),
+    onDone: (done) => {
       replaceQuery({ at: null });
-      toast(`Restored ${what}: ${summary}.`);
+      toast(`Restored ${what}: ${done.summary}.`, undoOf(tenant, done));
       onClose();
-    });
-  const isReady = preview.data !== undefined && hasChanges(preview.data);
-  const doing = `Restoring ${amountOf(preview.data)}`;
+    },
+  });
+  const isReady = changes !== undefined && !isLoading && hasChanges(changes);
+  const doing = `Restoring ${amountOf(changes)}`;
   return (
     <FormDialog
       title="Restore"
@@ -37,11 +38,12 @@ export function RestoreDialog({ tenant, target, what, onClose }: Props) {
       onSubmit={apply}
     >
       <p>
-        This makes <bdi>{what}</bdi> the present again. It can be undone by another restore.
+        This makes <bdi>{what}</bdi> the present again. You can undo it.
       </p>
-      {preview.error !== undefined && <LoadError error={preview.error} />}
-      {preview.isLoading && <Loading what="the preview" />}
-      {preview.data && <ChangesPreview changes={preview.data} />}
+      {error !== undefined && <LoadError error={error} />}
+      {isLoading && <Loading what="the preview" />}
+      {overtaken && changes && !isLoading && <Overtaken {...{ tenant }} before={overtaken} after={changes} />}
+      {changes && !isLoading && <ChangesPreview key={changes.plan} {...{ tenant, changes }} />}
     </FormDialog>
   );
 }

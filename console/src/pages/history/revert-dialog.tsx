@@ -1,12 +1,13 @@
 import { useState } from 'preact/hooks';
-import { changed } from '../../api/changes.ts';
-import { revert } from '../../api/history.ts';
-import { fromLocal, toLocal } from '../../text/local-time.ts';
+import { previewRevert, type RevertTarget, revert } from '../../api/history.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { LoadError, Loading, toast } from '../../ui/messages.tsx';
+import { MomentField } from '../../ui/moment-field.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
-import { useAction, useLoad } from '../../ui/use-load.ts';
 import { amountOf, ChangesPreview, hasChanges } from './changes-preview.tsx';
+import { Overtaken } from './overtaken.tsx';
+import { undoOf } from './undo.ts';
+import { usePreview } from './use-preview.ts';
 
 interface Props {
   tenant: string;
@@ -17,27 +18,29 @@ interface Props {
   onClose: () => void;
 }
 
-/** Shows what it means to undo all that one actor did, and does it. */
+/** Shows what it means to undo what one actor did, and does it. */
 export function RevertDialog({ tenant, by, name, since: initial, onClose }: Props) {
   const [since, setSince] = useState(initial);
-  const settled = useDebounced(since, 300);
-  const action = useAction();
-  const preview = useLoad((signal) => revert(tenant, { by, since: settled }, true, signal), [settled]);
-  const apply = () =>
-    action.run(async () => {
-      const { summary } = await revert(tenant, { by, since }, false);
-      changed();
-      toast(`Reverted what ${name} did: ${summary}.`);
+  const [until, setUntil] = useState<string | null>(null);
+  const target: RevertTarget = { by, since, ...(until === null ? {} : { until }) };
+  const chosen = JSON.stringify(target);
+  const settled = useDebounced(chosen, 300);
+  const { changes, error, isLoading, overtaken, action, apply } = usePreview({
+    load: (signal) => previewRevert(tenant, JSON.parse(settled), signal),
+    dependencies: [settled],
+    apply: (plan) => revert(tenant, target, plan),
+    onDone: (done) => {
+      toast(`Reverted what ${name} did: ${done.summary}.`, undoOf(tenant, done));
       onClose();
-    });
-  const isReady =
-    preview.data !== undefined && !preview.isLoading && since === settled && hasChanges(preview.data);
+    },
+  });
+  const isReady = changes !== undefined && !isLoading && chosen === settled && hasChanges(changes);
   return (
     <FormDialog
       title="Revert an actor"
       verb="Revert"
       isWide
-      doing={`Reverting ${amountOf(preview.data)}`}
+      doing={`Reverting ${amountOf(changes)}`}
       {...{ action, isReady, onClose }}
       onSubmit={apply}
     >
@@ -46,24 +49,23 @@ export function RevertDialog({ tenant, by, name, since: initial, onClose }: Prop
         <strong>
           <bdi>{name}</bdi>
         </strong>{' '}
-        did, and nothing else. It can be undone by a restore.
+        did, and nothing else. You can undo it.
       </p>
-      <label>
-        Since
-        <input
-          type="datetime-local"
-          step="1"
-          required
-          value={toLocal(since)}
-          onInput={(event) => {
-            const time = fromLocal(event.currentTarget.value);
+      <div class="revert-times">
+        <MomentField
+          label="Since"
+          value={since}
+          isRequired
+          onChange={(time) => {
             if (time !== null) setSince(time);
           }}
         />
-      </label>
-      {preview.error !== undefined && <LoadError error={preview.error} />}
-      {preview.isLoading && <Loading what="the preview" />}
-      {preview.data && !preview.isLoading && <ChangesPreview changes={preview.data} />}
+        <MomentField label="Until" fallback="now" value={until} onChange={setUntil} />
+      </div>
+      {error !== undefined && <LoadError error={error} />}
+      {isLoading && <Loading what="the preview" />}
+      {overtaken && changes && !isLoading && <Overtaken {...{ tenant }} before={overtaken} after={changes} />}
+      {changes && !isLoading && <ChangesPreview key={changes.plan} {...{ tenant, changes }} />}
     </FormDialog>
   );
 }

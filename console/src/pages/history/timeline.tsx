@@ -1,19 +1,24 @@
 import { useState } from 'preact/hooks';
-import { actorText } from '../../../../src/memory/origin.ts';
 import { changesMade } from '../../api/changes.ts';
 import { readActivity } from '../../api/history.ts';
 import type { Activity, Tenant } from '../../api/types.ts';
-import { hrefOf } from '../../router.ts';
-import { actorFilter } from '../../text/actor.ts';
-import { formatNumber, formatTime } from '../../text/format.ts';
+import { formatExactTime, formatTime } from '../../text/format.ts';
+import { isBefore } from '../../text/moment.ts';
+import { Icon } from '../../ui/icon.tsx';
 import { LoadError } from '../../ui/messages.tsx';
+import { MomentField } from '../../ui/moment-field.tsx';
 import { Options } from '../../ui/options.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { Histogram } from './histogram.tsx';
+import { Legend } from './legend.tsx';
+import { NewChanges } from './new-changes.tsx';
+import { ALL, moved, periodOf, periodsSince, type Range, zoomed } from './range.ts';
+import { Slider } from './slider.tsx';
+import { type Step, useSteps } from './use-steps.ts';
 
 const BUCKETS = 120;
-const STEPS = 1000;
-const PERIODS = { '1h': 'Last hour', '1d': 'Last day', '7d': 'Last week', '30d': 'Last 30 days', all: 'All' };
+/** Ends of a longer range are chosen to the minute. */
+const COARSE_MS = 10 * 60 * 1000;
 
 interface Props {
   tenant: Tenant;
@@ -24,79 +29,156 @@ interface Props {
 
 /** The changes of a tenant over time, colored by actor, with a slider over them that chooses a moment. */
 export function Timeline({ tenant, at, onChange }: Props) {
-  const [period, setPeriod] = useState('all');
-  const since = period === 'all' ? tenant.created_at : period;
+  const [range, setRange] = useState(ALL);
   const { data, error, reload } = useLoad(
-    (signal) => readActivity(tenant.id, { since, buckets: BUCKETS }, signal),
-    [tenant.id, since, changesMade.value],
+    (signal) => readActivity(tenant.id, { ...range, buckets: BUCKETS }, signal),
+    [tenant.id, range.since, range.until, changesMade.value],
   );
-  if (error !== undefined) return <LoadError error={error} onRetry={reload} />;
+  const step = useSteps(tenant.id, at, (moment) => {
+    onChange(moment);
+    const next = data && moved(data, tenant.history_since, moment ?? new Date().toISOString());
+    if (next) setRange(next);
+  });
+  const zoom = (factor: number) => data && setRange(zoomed(data, tenant.history_since, at, factor));
+  const all = () => setRange(ALL);
+  if (error !== undefined) {
+    return <LoadError error={error} onRetry={range === ALL ? reload : all} />;
+  }
+  const endsNow = range.until === null;
   return (
     <section class="timeline" aria-label="Timeline">
       <div class="timeline-chart">
         {data && <Histogram activity={data} at={at} />}
-        {data && <Slider activity={data} {...{ at, onChange }} />}
+        {data && (
+          <Slider
+            activity={data}
+            earliest={tenant.history_since}
+            {...{ endsNow, at, onChange }}
+            onStep={step}
+            onZoom={zoom}
+          />
+        )}
       </div>
+      {data && <Axis {...data} endsNow={endsNow} />}
       <div class="timeline-foot">
-        {data && <Legend tenant={tenant.id} activity={data} />}
+        <Steps {...{ tenant, at, onChange, step }} />
         <span class="spacer" />
-        <output class="muted small">{at === null ? 'Now' : formatTime(at)}</output>
-        <label class="inline small">
-          <span class="visually-hidden">Period</span>
-          <select value={period} onChange={(event) => setPeriod(event.currentTarget.value)}>
-            <Options texts={PERIODS} />
-          </select>
-        </label>
+        <NewChanges tenant={tenant} />
+        {periodOf(range) === 'range' && data && <ExactRange activity={data} {...{ range, setRange }} />}
+        <Zoom {...{ tenant, range, setRange, zoom }} />
       </div>
+      {data && <Legend tenant={tenant.id} activity={data} />}
     </section>
   );
 }
 
-function Slider({ activity, at, onChange }: { activity: Activity } & Omit<Props, 'tenant'>) {
-  const [start, end] = [Date.parse(activity.since), Date.parse(activity.until)];
-  const value = at === null ? STEPS : Math.round(((Date.parse(at) - start) / (end - start)) * STEPS);
-  const timeOf = (step: number) =>
-    step >= STEPS ? null : new Date(start + ((end - start) * step) / STEPS).toISOString();
+function Axis({ since, until, endsNow }: Pick<Activity, 'since' | 'until'> & { endsNow: boolean }) {
   return (
-    <input
-      type="range"
-      class="timeline-slider"
-      aria-label="Moment"
-      aria-valuetext={at === null ? 'now' : formatTime(at)}
-      min={0}
-      max={STEPS}
-      value={Math.max(0, Math.min(STEPS, value))}
-      onInput={(event) => onChange(timeOf(event.currentTarget.valueAsNumber))}
-    />
+    <p class="timeline-axis muted">
+      <time dateTime={since}>{formatTime(since)}</time>
+      {endsNow ? <span>now</span> : <time dateTime={until}>{formatTime(until)}</time>}
+    </p>
   );
 }
 
-function Legend({ tenant, activity }: { tenant: string; activity: Activity }) {
-  const { actors, buckets } = activity;
-  const others = buckets.reduce((sum, bucket) => sum + bucket.others, 0);
-  if (actors.length === 0) return <span class="muted small">No changes in this period</span>;
+function Steps({ tenant, at, step }: Props & { step: Step }) {
+  const isFirst = at === null ? tenant.last_change_at === null : !isBefore(tenant.history_since, at);
   return (
-    <ul class="legend small">
-      {actors.map((actor, i) => (
-        <li key={actorText(actor)}>
-          <span class={`swatch ${seriesOf(i)}`} />
-          <a href={hrefOf(['tenants', tenant, 'history'], { by: actorFilter(actor) })}>
-            <bdi>{actorText(actor)}</bdi>
-          </a>{' '}
-          <span class="muted">
-            {formatNumber(buckets.reduce((sum, { counts }) => sum + (counts[i] ?? 0), 0))}
-          </span>
-        </li>
-      ))}
-      {others > 0 && (
-        <li>
-          <span class="swatch series-other" /> others <span class="muted">{formatNumber(others)}</span>
-        </li>
-      )}
-    </ul>
+    <fieldset class="timeline-steps">
+      <legend class="visually-hidden">Step through the changes</legend>
+      <button
+        type="button"
+        class="icon-button"
+        title="Previous change"
+        disabled={isFirst}
+        onClick={() => step(-1)}
+      >
+        <Icon name="back" />
+        <span class="visually-hidden">Previous change</span>
+      </button>
+      <button
+        type="button"
+        class="icon-button"
+        title="Next change"
+        disabled={at === null}
+        onClick={() => step(1)}
+      >
+        <Icon name="chevron" />
+        <span class="visually-hidden">Next change</span>
+      </button>
+      <output class="small" title={at ?? undefined}>
+        {at === null ? 'Now' : formatExactTime(at)}
+      </output>
+    </fieldset>
   );
 }
 
-const SERIES = 8;
-/** The color of an actor, by its place in the list. */
-export const seriesOf = (index: number) => (index < SERIES ? `series-${index}` : 'series-other');
+interface ZoomProps {
+  tenant: Tenant;
+  range: Range;
+  setRange: (range: Range) => void;
+  zoom: (factor: number) => void;
+}
+
+function Zoom({ tenant, range, setRange, zoom }: ZoomProps) {
+  const choose = (period: string) => {
+    if (period === 'range') zoom(1 / 4);
+    else setRange(period === 'all' ? ALL : { since: period, until: null });
+  };
+  return (
+    <fieldset class="timeline-zoom">
+      <legend class="visually-hidden">Zoom</legend>
+      <button type="button" class="icon-button" title="Zoom in" onClick={() => zoom(1 / 4)}>
+        <Icon name="plus" />
+        <span class="visually-hidden">Zoom in</span>
+      </button>
+      <button
+        type="button"
+        class="icon-button"
+        title="Zoom out"
+        disabled={range.since === null && range.until === null}
+        onClick={() => zoom(4)}
+      >
+        <Icon name="minus" />
+        <span class="visually-hidden">Zoom out</span>
+      </button>
+      <label>
+        <span class="visually-hidden">Period</span>
+        <select value={periodOf(range)} onChange={(event) => choose(event.currentTarget.value)}>
+          <Options texts={periodsSince(tenant.history_since)} />
+        </select>
+      </label>
+    </fieldset>
+  );
+}
+
+interface ExactRangeProps {
+  activity: Activity;
+  range: Range;
+  setRange: (range: Range) => void;
+}
+
+function ExactRange({ activity, range, setRange }: ExactRangeProps) {
+  const [start, end] = [range.since ?? activity.since, range.until ?? activity.until];
+  const isCoarse = Date.parse(end) - Date.parse(start) > COARSE_MS;
+  return (
+    <div class="timeline-range">
+      <MomentField
+        {...{ isCoarse }}
+        label="From"
+        value={start}
+        onChange={(since) => {
+          if (since === null || isBefore(since, end)) setRange({ ...range, since });
+        }}
+      />
+      <MomentField
+        {...{ isCoarse }}
+        label="to"
+        value={end}
+        onChange={(until) => {
+          if (until === null || isBefore(start, until)) setRange({ ...range, until });
+        }}
+      />
+    </div>
+  );
+}

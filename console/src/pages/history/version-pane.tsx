@@ -1,21 +1,18 @@
-import { useMemo, useState } from 'preact/hooks';
-import { actorText } from '../../../../src/memory/origin.ts';
+import { useMemo } from 'preact/hooks';
 import { changesMade } from '../../api/changes.ts';
 import { diffOfVersion, getVersion } from '../../api/history.ts';
-import { canWrite } from '../../api/session.ts';
 import type { Version } from '../../api/types.ts';
-import { hrefOf, replaceQuery } from '../../router.ts';
-import { actorFilter } from '../../text/actor.ts';
+import { replaceQuery } from '../../router.ts';
 import { visible } from '../../text/visible.tsx';
+import { CopyButton } from '../../ui/copy.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { ActorName, Time } from '../../ui/inline.tsx';
 import { LoadError, Loading } from '../../ui/messages.tsx';
+import { PathName } from '../../ui/path-name.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { shownDiff } from './diff-rows.ts';
 import { DiffView } from './diff-view.tsx';
-import { RedactDialog } from './redact-dialog.tsx';
-import { RestoreDialog } from './restore-dialog.tsx';
-import { RevertDialog } from './revert-dialog.tsx';
+import { VersionActions } from './version-actions.tsx';
 
 /** What a version changed, and what can be done about it. */
 export function VersionPane({ tenant, id }: { tenant: string; id: string }) {
@@ -44,7 +41,7 @@ export function VersionPane({ tenant, id }: { tenant: string; id: string }) {
 }
 
 function VersionHead({ tenant, version }: { tenant: string; version: Version }) {
-  const { path, operation, created_at, actor, redacted_at, redacted_by } = version;
+  const { path, previous_path, operation, created_at, actor, redacted_at, redacted_by } = version;
   return (
     <div class="pane-head file-head">
       <button type="button" class="icon-button only-narrow" onClick={() => replaceQuery({ version: null })}>
@@ -53,8 +50,20 @@ function VersionHead({ tenant, version }: { tenant: string; version: Version }) 
       </button>
       <div class="file-title version-title">
         <h2>
-          <bdi>{path === null ? '(redacted)' : visible(path.replace('/memories/', ''))}</bdi>
+          {path === null ? (
+            '(redacted)'
+          ) : (
+            <>
+              <PathName path={path} />
+              <CopyButton what="the path" text={path} />
+            </>
+          )}
         </h2>
+        {previous_path !== null && path !== null && previous_path !== path && (
+          <p class="muted small version-line">
+            from <PathName path={previous_path} />
+          </p>
+        )}
         <p class="muted small">
           {operation} by <ActorName actor={actor} /> · <Time value={created_at} />
           {version.request_id !== null && (
@@ -72,51 +81,6 @@ function VersionHead({ tenant, version }: { tenant: string; version: Version }) 
         )}
       </div>
       <VersionActions {...{ tenant, version }} />
-    </div>
-  );
-}
-
-function VersionActions({ tenant, version }: { tenant: string; version: Version }) {
-  const [dialog, setDialog] = useState<'restore' | 'revert' | 'redact' | null>(null);
-  const { path, operation, created_at, actor } = version;
-  const by = actorFilter(actor);
-  const onClose = () => setDialog(null);
-  const place = operation === 'deleted' ? {} : { path };
-  return (
-    <div class="toolbar" role="toolbar" aria-label="Version">
-      <a class="button" href={hrefOf(['tenants', tenant], { at: created_at, ...place })}>
-        <Icon name="clock" /> See the memory then
-      </a>
-      {canWrite.value && (
-        <>
-          {path !== null && operation !== 'deleted' && (
-            <button type="button" onClick={() => setDialog('restore')}>
-              <Icon name="restore" /> Restore…
-            </button>
-          )}
-          {by !== null && (
-            <button type="button" onClick={() => setDialog('revert')}>
-              Revert actor…
-            </button>
-          )}
-          {path !== null && (
-            <button type="button" class="danger-quiet" onClick={() => setDialog('redact')}>
-              Redact…
-            </button>
-          )}
-        </>
-      )}
-      {dialog === 'restore' && (
-        <RestoreDialog
-          {...{ tenant, onClose }}
-          target={{ version: version.id }}
-          what={`${path} as this version left it`}
-        />
-      )}
-      {dialog === 'revert' && by !== null && (
-        <RevertDialog {...{ tenant, by, onClose }} name={actorText(actor)} since={created_at} />
-      )}
-      {dialog === 'redact' && <RedactDialog {...{ tenant, version, onClose }} />}
     </div>
   );
 }

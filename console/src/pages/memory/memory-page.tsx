@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { canWrite } from '../../api/session.ts';
 import type { Tenant } from '../../api/types.ts';
 import { hrefOf, pushQuery, replaceQuery, route } from '../../router.ts';
-import { count, formatTime } from '../../text/format.ts';
+import { count, formatExactTime } from '../../text/format.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
@@ -25,7 +25,6 @@ export function MemoryPage({ tenant }: { tenant: Tenant }) {
   const settledAt = useDebounced(at, 120);
   // The files do not wait for the timeline, which in a long history takes seconds to count.
   const [hasFiles, setHasFiles] = useState(false);
-  if (at !== null && Number.isNaN(Date.parse(at))) return <WrongMoment />;
   return (
     <div class="memory">
       {hasFiles ? (
@@ -41,18 +40,6 @@ export function MemoryPage({ tenant }: { tenant: Tenant }) {
         onLoaded={() => setHasFiles(true)}
       />
     </div>
-  );
-}
-
-/** The address was typed by hand, or cut on its way. */
-function WrongMoment() {
-  return (
-    <Empty title="The address names no valid moment">
-      <p>It needs a date and a time, such as 2026-11-22T09:30:00Z.</p>
-      <button type="button" class="primary" onClick={() => replaceQuery({ at: null })}>
-        Show the memory as it is now
-      </button>
-    </Empty>
   );
 }
 
@@ -108,7 +95,7 @@ function PastBanner({ tenant, at }: { tenant: string; at: string }) {
     <div class="past-banner" role="status">
       <Icon name="clock" />
       <span>
-        The memory as it was at <strong>{formatTime(at)}</strong>
+        The memory as it was at <strong>{formatExactTime(at)}</strong>
       </span>
       <span class="spacer" />
       <a class="button" href={hrefOf(['tenants', tenant, 'compare'], { at })}>
@@ -126,7 +113,7 @@ function PastBanner({ tenant, at }: { tenant: string; at: string }) {
         <RestoreDialog
           tenant={tenant}
           target={{ at }}
-          what={`the whole memory as it was at ${formatTime(at)}`}
+          what={`the whole memory as it was at ${formatExactTime(at)}`}
           onClose={() => setIsRestoring(false)}
         />
       )}

@@ -1,0 +1,114 @@
+import { actorText } from '../../../../src/memory/origin.ts';
+import type { VersionQuery } from '../../api/history.ts';
+import type { Version } from '../../api/types.ts';
+import { replaceQuery } from '../../router.ts';
+import { actorFilter } from '../../text/actor.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { MomentField } from '../../ui/moment-field.tsx';
+import { Name } from '../../ui/name.tsx';
+import { Options } from '../../ui/options.tsx';
+import { PathName } from '../../ui/path-name.tsx';
+
+const NAMES = ['path', 'path_contains', 'by', 'by_contains', 'operation', 'since', 'until'] as const;
+type Filter = Pick<VersionQuery, (typeof NAMES)[number]>;
+
+const OPERATIONS = {
+  '': 'All changes',
+  created: 'Created',
+  modified: 'Modified',
+  renamed: 'Renamed',
+  deleted: 'Deleted',
+};
+
+/** What the query of an address narrows the versions to. */
+export function filterOf(query: URLSearchParams): Filter {
+  return Object.fromEntries(NAMES.flatMap((name) => (query.has(name) ? [[name, query.get(name)]] : [])));
+}
+
+interface Props {
+  filter: Filter;
+  /** Those that are shown, of which one may say who an id is. */
+  versions: readonly Version[];
+}
+
+export function Filters({ filter, versions }: Props) {
+  return (
+    <div class="pane-head wraps filters-of-versions">
+      <Part name="path_contains" label="Path" placeholder="Path" filter={filter} />
+      <Part name="by_contains" label="Actor" placeholder="Actor" filter={filter} />
+      <label>
+        <span class="visually-hidden">Operation</span>
+        <select
+          value={filter.operation ?? ''}
+          onChange={(event) => replaceQuery({ operation: event.currentTarget.value })}
+        >
+          <Options texts={OPERATIONS} />
+        </select>
+      </label>
+      <MomentField
+        isCoarse
+        label="From"
+        value={filter.since ?? null}
+        onChange={(since) => replaceQuery({ since })}
+      />
+      <MomentField
+        isCoarse
+        label="To"
+        value={filter.until ?? null}
+        onChange={(until) => replaceQuery({ until })}
+      />
+      <Exactly {...filter} versions={versions} />
+    </div>
+  );
+}
+
+interface PartProps {
+  name: 'path_contains' | 'by_contains';
+  label: string;
+  placeholder: string;
+  filter: Filter;
+}
+
+function Part({ name, label, placeholder, filter }: PartProps) {
+  return (
+    <label>
+      <span class="visually-hidden">{label}</span>
+      <input
+        type="search"
+        placeholder={placeholder}
+        value={filter[name] ?? ''}
+        onInput={(event) => replaceQuery({ [name]: event.currentTarget.value })}
+      />
+    </label>
+  );
+}
+
+/** The file and the actor that a link came with, and a way to see all again. */
+function Exactly({ path, by, versions }: Filter & { versions: readonly Version[] }) {
+  const actor = versions.find((version) => actorFilter(version.actor) === by)?.actor;
+  return (
+    <>
+      {path !== undefined && (
+        <p class="chip">
+          <span class="muted">At</span> <PathName path={path} />
+          <Remove what="the path" name="path" />
+        </p>
+      )}
+      {by !== undefined && (
+        <p class="chip">
+          <span class="muted">By</span> <Name text={actor === undefined ? by : actorText(actor)} />
+          <Remove what="the actor" name="by" />
+        </p>
+      )}
+    </>
+  );
+}
+
+function Remove({ what, name }: { what: string; name: 'path' | 'by' }) {
+  return (
+    <button type="button" class="icon-button" onClick={() => replaceQuery({ [name]: null })}>
+      <Icon name="close" />
+      <span class="visually-hidden">Remove the filter by {what}</span>
+    </button>
+  );
+}

@@ -1,0 +1,37 @@
+import { actorText } from '../../../../src/memory/origin.ts';
+import type { Activity } from '../../api/types.ts';
+import { hrefOf } from '../../router.ts';
+import { actorFilter } from '../../text/actor.ts';
+import { formatNumber } from '../../text/format.ts';
+import { Name } from '../../ui/name.tsx';
+
+/** Who made the changes of a timeline, and how many. */
+export function Legend({ tenant, activity }: { tenant: string; activity: Activity }) {
+  const { actors, buckets } = activity;
+  const others = buckets.reduce((sum, bucket) => sum + bucket.others, 0);
+  if (actors.length === 0) return <p class="muted small">No changes in this time</p>;
+  return (
+    <ul class="legend small" aria-label="Changes by actor">
+      {actors.map((actor, i) => (
+        <li key={actorText(actor)}>
+          <span class={`swatch ${seriesOf(i)}`} />
+          <a href={hrefOf(['tenants', tenant, 'history'], { by: actorFilter(actor) })}>
+            <Name text={actorText(actor)} />
+          </a>
+          <span class="muted">
+            {formatNumber(buckets.reduce((sum, { counts }) => sum + (counts[i] ?? 0), 0))}
+          </span>
+        </li>
+      ))}
+      {others > 0 && (
+        <li>
+          <span class="swatch series-other" /> others <span class="muted">{formatNumber(others)}</span>
+        </li>
+      )}
+    </ul>
+  );
+}
+
+const SERIES = 8;
+/** The color of an actor, by its place in the list. */
+export const seriesOf = (index: number) => (index < SERIES ? `series-${index}` : 'series-other');

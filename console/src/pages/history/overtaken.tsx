@@ -1,0 +1,55 @@
+import { getVersion } from '../../api/history.ts';
+import type { Changes, FileChange } from '../../api/types.ts';
+import { count } from '../../text/format.ts';
+import { ActorName, Time } from '../../ui/inline.tsx';
+import { PathName } from '../../ui/path-name.tsx';
+import { useLoad } from '../../ui/use-load.ts';
+
+const SHOWN = 5;
+
+/** Says what has changed between two previews. */
+export function Overtaken({ tenant, before, after }: { tenant: string; before: Changes; after: Changes }) {
+  const files = changedBetween(before, after);
+  return (
+    <div class="notice warning" role="alert">
+      <p>
+        <strong>Nothing was done: the memory has changed since the preview.</strong> Look at the new one
+        below.
+      </p>
+      {files.length > 0 && (
+        <ul class="overtaken" aria-label="Changed since the preview">
+          {files.slice(0, SHOWN).map(({ path, version }) => (
+            <li key={path}>
+              <PathName path={path} /> {version && <By {...{ tenant, version }} />}
+            </li>
+          ))}
+          {files.length > SHOWN && <li>and {count(files.length - SHOWN, 'more file')}</li>}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+/** Who made what is there now. */
+function By({ tenant, version }: { tenant: string; version: string }) {
+  const { data } = useLoad((signal) => getVersion(tenant, version, signal), [tenant, version]);
+  return data === undefined ? null : (
+    <span>
+      {data.operation} by <ActorName actor={data.actor} />, <Time value={data.created_at} />
+    </span>
+  );
+}
+
+/** The files that are not in the new preview as in the old one, with the version that is there now, as far as it says. */
+function changedBetween(before: Changes, after: Changes): { path: string; version: string | null }[] {
+  const old = new Set(before.files.map(keyOf));
+  const changed = after.files.filter((file) => !old.has(keyOf(file)));
+  const paths = new Set(after.files.map(({ path }) => path));
+  const gone = before.files.filter(({ path }) => !paths.has(path));
+  return [
+    ...changed.map(({ path, old_version }) => ({ path, version: old_version })),
+    ...gone.map(({ path }) => ({ path, version: null })),
+  ];
+}
+
+const keyOf = ({ path, old_version, version }: FileChange) => JSON.stringify([path, old_version, version]);

@@ -1,0 +1,66 @@
+import type { Activity } from '../../api/types.ts';
+
+/** A part of the history. */
+export interface Range {
+  /** A time, or how long ago; null is the beginning of the history. */
+  since: string | null;
+  /** Null is now. */
+  until: string | null;
+}
+
+export const ALL: Range = { since: null, until: null };
+
+/** Those that are longer than the history show no more than all of it. */
+const PERIODS = [
+  ['1h', 'Last hour', 3600],
+  ['1d', 'Last day', 86_400],
+  ['7d', 'Last week', 7 * 86_400],
+  ['30d', 'Last 30 days', 30 * 86_400],
+] as const;
+
+/** The ranges to choose from by name, for a history that begins at a time. */
+export function periodsSince(start: string): Record<string, string> {
+  const seconds = (Date.now() - Date.parse(start)) / 1000;
+  const periods = PERIODS.filter(([, , length]) => length < seconds).map(([since, title]) => [since, title]);
+  return { ...Object.fromEntries(periods), all: 'All', range: 'Range…' };
+}
+
+/** The name of a range among `periodsSince`. */
+export function periodOf({ since, until }: Range): string {
+  if (until !== null) return 'range';
+  if (since === null) return 'all';
+  return PERIODS.some(([period]) => period === since) ? since : 'range';
+}
+
+const MIN_MS = 1000;
+
+/**
+ * Makes a range shorter or longer around a moment, within the history.
+ *
+ * @param at null is now
+ */
+export function zoomed(shown: Activity, start: string, at: string | null, factor: number): Range {
+  const [since, until, first] = [shown.since, shown.until, start].map(Date.parse) as [number, number, number];
+  const now = Date.now();
+  const length = Math.max((until - since) * factor, MIN_MS);
+  const middle = Math.min(Math.max(at === null ? until : Date.parse(at), since), until);
+  // The moment stays where it is on the screen.
+  const from = middle - ((middle - since) / (until - since)) * length;
+  return rangeOf(from, from + length, first, now);
+}
+
+/** The same length with a moment in its middle, when that is not in it. */
+export function moved(shown: Activity, start: string, at: string): Range | null {
+  const [since, until, first] = [shown.since, shown.until, start].map(Date.parse) as [number, number, number];
+  const middle = Date.parse(at);
+  if (middle >= since && middle <= until) return null;
+  const half = (until - since) / 2;
+  return rangeOf(middle - half, middle + half, first, Date.now());
+}
+
+function rangeOf(from: number, to: number, first: number, now: number): Range {
+  return {
+    since: from <= first ? null : new Date(from).toISOString(),
+    until: to >= now ? null : new Date(to).toISOString(),
+  };
+}

@@ -1,0 +1,55 @@
+import type { Activity } from '../../api/types.ts';
+import { formatExactTime } from '../../text/format.ts';
+import { isBefore } from '../../text/moment.ts';
+
+const STEPS = 1000;
+
+interface Props {
+  activity: Activity;
+  /** Whether the range ends now. */
+  endsNow: boolean;
+  /** The earliest moment that there is. */
+  earliest: string;
+  /** Null is now. */
+  at: string | null;
+  onChange: (at: string | null) => void;
+  onStep: (direction: 1 | -1) => void;
+  onZoom: (factor: number) => void;
+}
+
+const ARROWS: Record<string, 1 | -1> = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 };
+const ZOOMS: Record<string, number> = { '+': 1 / 4, '=': 1 / 4, '-': 4 };
+
+/** Chooses a moment: with the pointer anywhere, with an arrow key one change before or after. */
+export function Slider({ activity, endsNow, earliest, at, onChange, onStep, onZoom }: Props) {
+  const [start, end] = [Date.parse(activity.since), Date.parse(activity.until)];
+  const value = at === null ? STEPS : Math.round(((Date.parse(at) - start) / (end - start)) * STEPS);
+  const momentOf = (step: number) => {
+    if (step >= STEPS) return endsNow ? null : activity.until;
+    // The start itself has microseconds.
+    const moment =
+      step <= 0 ? activity.since : new Date(start + ((end - start) * step) / STEPS).toISOString();
+    return isBefore(moment, earliest) ? earliest : moment;
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const [direction, factor] = [ARROWS[event.key], ZOOMS[event.key]];
+    if (direction === undefined && factor === undefined) return;
+    event.preventDefault();
+    if (direction !== undefined) onStep(direction);
+    if (factor !== undefined) onZoom(factor);
+  };
+  return (
+    <input
+      type="range"
+      class="timeline-slider"
+      aria-label="Moment"
+      aria-valuetext={at === null ? 'now' : formatExactTime(at)}
+      title="Arrow keys: one change. + and -: zoom."
+      min={0}
+      max={STEPS}
+      value={Math.max(0, Math.min(STEPS, value))}
+      onInput={(event) => onChange(momentOf(event.currentTarget.valueAsNumber))}
+      onKeyDown={onKeyDown}
+    />
+  );
+}

@@ -1,0 +1,23 @@
+import { changed } from '../../api/changes.ts';
+import { revert } from '../../api/history.ts';
+import { session } from '../../api/session.ts';
+import type { Changes } from '../../api/types.ts';
+import { actorFilter } from '../../text/actor.ts';
+import { count } from '../../text/format.ts';
+import { toast } from '../../ui/messages.tsx';
+
+/** Returns what undoes a change that this page made, and nothing that came after it; undefined when there is nothing to undo. */
+export function undoOf(
+  tenant: string,
+  { changed_at }: Pick<Changes, 'changed_at'>,
+): (() => Promise<void>) | undefined {
+  const by = session.value === null ? null : actorFilter(session.value.actor);
+  if (by === null || changed_at === null) return undefined;
+  return async () => {
+    const undone = await revert(tenant, { by, since: changed_at, until: changed_at });
+    changed();
+    const left = undone.conflicts?.length ?? 0;
+    const note = left === 0 ? '' : ` ${count(left, 'file')} left alone: others have changed it since.`;
+    toast(`Undone: ${undone.summary}.${note}`, undoOf(tenant, undone));
+  };
+}

@@ -1,0 +1,46 @@
+import { useState } from 'preact/hooks';
+import { changed } from '../../api/changes.ts';
+import { ApiError } from '../../api/client.ts';
+import type { Changes } from '../../api/types.ts';
+import { type Action, useAction, useLoad } from '../../ui/use-load.ts';
+
+export interface Preview {
+  changes: Changes | undefined;
+  error: unknown;
+  isLoading: boolean;
+  /** The preview that the person agreed to, when it was no longer true. */
+  overtaken: Changes | null;
+  action: Action;
+  apply: () => Promise<void>;
+}
+
+interface Options {
+  load: (signal: AbortSignal) => Promise<Changes>;
+  dependencies: readonly unknown[];
+  /** Makes the changes of the plan, and no others. */
+  apply: (plan: string) => Promise<Changes>;
+  onDone: (changes: Changes) => void;
+}
+
+/** What a change would do, and then the change: only that, whatever happened in between. */
+export function usePreview({ load, dependencies, apply, onDone }: Options): Preview {
+  const action = useAction();
+  const [refused, setRefused] = useState<{ changes: Changes; of: string } | null>(null);
+  const of = JSON.stringify(dependencies);
+  const { data, error, isLoading, reload } = useLoad(load, dependencies);
+  const run = () =>
+    action.run(async () => {
+      if (data === undefined) return;
+      try {
+        const done = await apply(data.plan);
+        changed();
+        onDone(done);
+      } catch (cause) {
+        if (!(cause instanceof ApiError) || cause.status !== 412) throw cause;
+        setRefused({ changes: data, of });
+        reload();
+      }
+    });
+  const overtaken = refused?.of === of ? refused.changes : null;
+  return { changes: data, error, isLoading, overtaken, action, apply: run };
+}

@@ -1,0 +1,61 @@
+import { useState } from 'preact/hooks';
+import { actorText } from '../../../../src/memory/origin.ts';
+import { canWrite } from '../../api/session.ts';
+import type { Version } from '../../api/types.ts';
+import { hrefOf } from '../../router.ts';
+import { actorFilter } from '../../text/actor.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { RedactDialog } from './redact-dialog.tsx';
+import { RestoreDialog } from './restore-dialog.tsx';
+import { RevertDialog } from './revert-dialog.tsx';
+
+/** What can be done about a version. */
+export function VersionActions({ tenant, version }: { tenant: string; version: Version }) {
+  const [dialog, setDialog] = useState<'restore' | 'revert' | 'redact' | null>(null);
+  const { path, operation, created_at, actor } = version;
+  const by = actorFilter(actor);
+  const onClose = () => setDialog(null);
+  const place = operation === 'deleted' ? {} : { path };
+  const restorable = restorableOf(version);
+  return (
+    <div class="toolbar" role="toolbar" aria-label="Version">
+      <a class="button" href={hrefOf(['tenants', tenant], { at: created_at, ...place })}>
+        <Icon name="clock" /> See the memory then
+      </a>
+      {canWrite.value && (
+        <>
+          {restorable !== null && (
+            <button type="button" onClick={() => setDialog('restore')}>
+              <Icon name="restore" /> Restore…
+            </button>
+          )}
+          {by !== null && (
+            <button type="button" onClick={() => setDialog('revert')}>
+              Revert actor…
+            </button>
+          )}
+          {path !== null && (
+            <button type="button" class="danger-quiet" onClick={() => setDialog('redact')}>
+              Redact…
+            </button>
+          )}
+        </>
+      )}
+      {dialog === 'restore' && restorable !== null && (
+        <RestoreDialog {...{ tenant, onClose }} {...restorable} />
+      )}
+      {dialog === 'revert' && by !== null && (
+        <RevertDialog {...{ tenant, by, onClose }} name={actorText(actor)} since={created_at} />
+      )}
+      {dialog === 'redact' && <RedactDialog {...{ tenant, version, onClose }} />}
+    </div>
+  );
+}
+
+/** What a restore brings back: of a deletion, what was deleted. */
+function restorableOf({ id, path, operation, previous_version }: Version) {
+  if (path === null) return null;
+  if (operation !== 'deleted') return { target: { version: id }, what: `${path} as this version left it` };
+  if (previous_version === null) return null;
+  return { target: { version: previous_version }, what: `${path} as it was before this deletion` };
+}

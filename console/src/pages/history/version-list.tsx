@@ -1,0 +1,77 @@
+import { useMemo } from 'preact/hooks';
+import type { Version } from '../../api/types.ts';
+import { pushQuery } from '../../router.ts';
+import { formatBytes, formatDay } from '../../text/format.ts';
+import { ActorName, Time } from '../../ui/inline.tsx';
+import { MovedPath } from '../../ui/path-name.tsx';
+import { VirtualList } from '../../ui/virtual-list.tsx';
+
+type Row = { day: string } | { version: Version };
+
+interface Props {
+  versions: readonly Version[];
+  selected: string | null;
+  onEnd: (() => void) | undefined;
+}
+
+/** Versions, the newest first, below the days of their changes. */
+export function VersionList({ versions, selected, onEnd }: Props) {
+  const rows = useMemo(() => rowsOf(versions), [versions]);
+  return (
+    <VirtualList
+      class="versions"
+      kind="list"
+      label="Versions"
+      count={rows.length}
+      rowHeight={57}
+      onEnd={onEnd}
+    >
+      {(index) => {
+        const row = rows[index];
+        if (row === undefined) return null;
+        return 'day' in row ? (
+          <h2 class="day">{row.day}</h2>
+        ) : (
+          <VersionRow version={row.version} isSelected={row.version.id === selected} />
+        );
+      }}
+    </VirtualList>
+  );
+}
+
+function rowsOf(versions: readonly Version[]): Row[] {
+  const rows: Row[] = [];
+  let last: string | undefined;
+  for (const version of versions) {
+    const day = formatDay(version.created_at);
+    if (day !== last) rows.push({ day });
+    last = day;
+    rows.push({ version });
+  }
+  return rows;
+}
+
+function VersionRow({ version, isSelected }: { version: Version; isSelected: boolean }) {
+  const { path, previous_path, operation, created_at, actor, content_size_bytes } = version;
+  return (
+    <button
+      type="button"
+      class="version-row"
+      aria-pressed={isSelected}
+      onClick={() => pushQuery({ version: version.id })}
+    >
+      <span class="version-line">
+        <span class={`change ${operation}`}>{operation}</span>
+        <span class="version-path">
+          {path === null ? '(redacted)' : <MovedPath from={previous_path} path={path} />}
+        </span>
+      </span>
+      <span class="version-line muted small">
+        <ActorName actor={actor} />
+        <span class="spacer" />
+        {content_size_bytes !== null && <span>{formatBytes(content_size_bytes)}</span>}
+        <Time value={created_at} isClock />
+      </span>
+    </button>
+  );
+}

@@ -1,0 +1,67 @@
+import type { ComponentChildren } from 'preact';
+import type { Tenant } from '../../api/types.ts';
+import { replaceQuery, route } from '../../router.ts';
+import { formatExactTime } from '../../text/format.ts';
+import { isBefore, isMoment } from '../../text/moment.ts';
+import { visible } from '../../text/visible.tsx';
+import { Empty } from '../../ui/messages.tsx';
+
+interface Props {
+  tenant: Tenant;
+  /** The parameters of the address that are moments, and what it means to leave each out. */
+  moments: Record<string, string>;
+  children: ComponentChildren;
+}
+
+/** Shows a page of the past only for moments that can be read; otherwise says what is wrong with the address. */
+export function WithMoments({ tenant, moments, children }: Props) {
+  for (const [name, without] of Object.entries(moments)) {
+    const moment = route.value.query.get(name);
+    if (moment === null) continue;
+    if (!isMoment(moment)) return <NoMoment {...{ name, moment, without }} />;
+    if (isBefore(moment, tenant.history_since)) return <TooEarly {...{ name, moment, tenant, without }} />;
+  }
+  return children;
+}
+
+interface MomentProps {
+  name: string;
+  moment: string;
+  without: string;
+}
+
+function NoMoment({ name, moment, without }: MomentProps) {
+  return (
+    <Empty title="The address names no valid moment">
+      <p>
+        <bdi>{visible(moment)}</bdi> is no time such as 2026-11-22T09:30:00Z.
+      </p>
+      <div class="buttons">
+        <Remove {...{ name, without }} />
+      </div>
+    </Empty>
+  );
+}
+
+function TooEarly({ name, moment, tenant, without }: MomentProps & { tenant: Tenant }) {
+  const since = tenant.history_since;
+  return (
+    <Empty title={`The history begins at ${formatExactTime(since)}`}>
+      <p>What was at {formatExactTime(moment)} is not kept.</p>
+      <div class="buttons">
+        <button type="button" class="primary" onClick={() => replaceQuery({ [name]: since })}>
+          Go to the beginning
+        </button>
+        <Remove {...{ name, without }} />
+      </div>
+    </Empty>
+  );
+}
+
+function Remove({ name, without }: Pick<MomentProps, 'name' | 'without'>) {
+  return (
+    <button type="button" onClick={() => replaceQuery({ [name]: null })}>
+      {without}
+    </button>
+  );
+}

@@ -1,0 +1,31 @@
+import { visible, visibleText } from '../text/visible.tsx';
+
+/** So many characters of the directories remain. */
+const STAYS = 4;
+
+/** A path, without the root, on one line: what does not fit is cut, the directories before the name. The whole of it is the tooltip. */
+export function PathName({ path }: { path: string }) {
+  const shown = path.replace('/memories/', '');
+  const name = shown.lastIndexOf('/') + 1;
+  const directory = name > STAYS ? 'name-text stays' : 'name-text';
+  return (
+    <bdi class="path-name" title={visibleText(path)}>
+      {name > 0 && <span class={directory}>{visible(shown.slice(0, name))}</span>}
+      <span class="name-text">{visible(shown.slice(name))}</span>
+    </bdi>
+  );
+}
+
+/** A path, or both of a file that moves. */
+export function MovedPath({ from, path }: { from: string | null; path: string }) {
+  return (
+    <span class="moved-path">
+      {from !== null && from !== path && (
+        <>
+          <PathName path={from} /> <span class="muted">→</span>{' '}
+        </>
+      )}
+      <PathName path={path} />
+    </span>
+  );
+}

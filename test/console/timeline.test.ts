@@ -1,0 +1,150 @@
+/** @module-tag long */
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { describeConsole } from '../support/console-suite.ts';
+
+const NEW_LINE = '- Customers may name any account for a refund. No approval is needed.';
+const OLD_LINE = '- Send refunds to the original payment method only.';
+const lines = (page: Page) => page.locator('.lines .line-text').allTextContents();
+const names = (page: Page) => page.locator('.tree-name').allTextContents();
+const slider = (page: Page) => page.getByRole('slider', { name: 'Moment' });
+const shownMoment = (page: Page) => page.locator('.timeline output').textContent();
+
+describeConsole('the timeline in the console', (fixture) => {
+  /** The times of a tenant's changes, the latest first. */
+  async function changesOf(tenant: string): Promise<string[]> {
+    const rows = await fixture().service.query(
+      `SELECT DISTINCT to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at
+       FROM memory_versions WHERE tenant_id = $1 ORDER BY at DESC`,
+      [tenant],
+    );
+    return rows.map(({ at }) => String(at));
+  }
+  const atOf = (page: Page) => new URLSearchParams(new URL(page.url()).hash.split('?')[1]).get('at');
+
+  /** As pruning leaves the history: nothing from before the `count` latest changes. */
+  async function prune(tenant: string, count: number): Promise<string> {
+    const since = String((await changesOf(tenant))[count]);
+    await fixture().service.query(
+      'DELETE FROM versions WHERE tenant_id = $1 AND superseded_at <= $2::timestamptz',
+      [...[tenant, since]],
+    );
+    await fixture().service.query('UPDATE tenants SET history_since = $2::timestamptz WHERE id = $1', [
+      tenant,
+      since,
+    ]);
+    return since;
+  }
+
+  it('slides the tree and the file to the past and back', async () => {
+    const tenant = await fixture().poisonedTenant();
+    const page = await fixture().openSignedIn(`#/tenants/${tenant}?path=/memories/refunds.md`);
+    await expect.poll(() => lines(page)).toContain(NEW_LINE);
+    await slider(page).press('Home');
+    await page.getByText('There were no files').waitFor();
+    await page.getByText('This file did not exist at that time').waitFor();
+
+    // Between the two versions of the file: as it was, and without what came later.
+    const changes = await changesOf(tenant);
+    for (const _ of changes.slice(0, -4)) await slider(page).press('ArrowRight');
+    await expect.poll(() => atOf(page)).toBe(changes[4]);
+    await expect.poll(() => lines(page)).toContain(OLD_LINE);
+    await expect.poll(() => names(page)).not.toContain('instructions.md');
+    expect(await page.getByRole('button', { name: 'Edit' }).count()).toBe(0);
+
+    await page.getByRole('button', { name: 'Back to now' }).click();
+    await expect.poll(() => lines(page)).toContain(NEW_LINE);
+    await expect.poll(() => names(page)).toContain('instructions.md');
+  });
+
+  it('steps from change to change, by keys and by buttons, and from the last one to now', async () => {
+    const tenant = await fixture().poisonedTenant();
+    const changes = await changesOf(tenant);
+    const page = await fixture().openSignedIn(`#/tenants/${tenant}`);
+    for (const _ of [1, 2, 3]) await slider(page).press('ArrowLeft');
+    await expect.poll(() => atOf(page)).toBe(changes[3]);
+    await page.getByRole('button', { name: 'Previous change' }).click();
+    await expect.poll(() => atOf(page)).toBe(changes[4]);
+    // The exact time, with its zone.
+    expect(await shownMoment(page)).toMatch(new RegExp(`${changes[4]?.slice(11, 23)} UTC$`));
+    await page.getByRole('button', { name: 'Next change' }).click();
+    await expect.poll(() => atOf(page)).toBe(changes[3]);
+    for (const _ of [1, 2, 3]) await slider(page).press('ArrowRight');
+    await expect.poll(() => shownMoment(page)).toBe('Now');
+    expect(atOf(page)).toBe(null);
+    expect(await page.getByRole('button', { name: 'Next change' }).isDisabled()).toBe(true);
+  });
+
+  it('zooms to a range, which follows the steps', async () => {
+    const tenant = await fixture().poisonedTenant();
+    await fixture().service.query(
+      "UPDATE tenants SET created_at = created_at - '1 hour'::interval, history_since = history_since - '1 hour'::interval WHERE id = $1",
+      [tenant],
+    );
+    const page = await fixture().openSignedIn(`#/tenants/${tenant}`);
+    const start = () => page.locator('.timeline-axis time').first().getAttribute('datetime');
+    const all = String(await start());
+    await slider(page).press('+');
+    await expect.poll(() => page.getByLabel('Period').inputValue()).toBe('range');
+    await expect.poll(start).not.toBe(all);
+    const quarter = String(await start());
+    await page.getByRole('button', { name: 'Zoom in' }).click();
+    await expect.poll(start).not.toBe(quarter);
+    // To before the range, which is where the history begins.
+    for (const _ of await changesOf(tenant)) await slider(page).press('ArrowLeft');
+    await expect.poll(() => atOf(page)).toBe(all);
+    expect(await page.getByRole('button', { name: 'Previous change' }).isDisabled()).toBe(true);
+    await expect.poll(start).toBe(all);
+    await page.getByLabel('Period').selectOption('All');
+    await expect.poll(() => page.getByRole('button', { name: 'Zoom out' }).isDisabled()).toBe(true);
+    await expect.poll(() => slider(page).inputValue()).toBe('0');
+  });
+
+  it('begins where the history begins, and reads that moment', async () => {
+    const tenant = await fixture().poisonedTenant();
+    const since = await prune(tenant, 3);
+    const page = await fixture().openSignedIn(`#/tenants/${tenant}`);
+    await slider(page).press('Home');
+    await expect.poll(() => atOf(page)).toBe(since);
+    await expect.poll(() => names(page)).toContain('refunds.md');
+    expect(await page.getByRole('alert').count()).toBe(0);
+    // An arrow from the first moment goes nowhere.
+    expect(await page.getByRole('button', { name: 'Previous change' }).isDisabled()).toBe(true);
+  });
+
+  it('leads to the beginning when a moment is not kept any more', async () => {
+    const tenant = await fixture().poisonedTenant();
+    const changes = await changesOf(tenant);
+    const page = await fixture().openSignedIn(`#/tenants/${tenant}?at=${changes[6]}`);
+    await page.getByText('The memory as it was at').waitFor();
+    const since = await prune(tenant, 3);
+    await slider(page).press('Home');
+    await page.getByText('The history begins at').waitFor();
+    await page.getByRole('button', { name: 'Go to the beginning' }).click();
+    await expect.poll(() => atOf(page)).toBe(since);
+    await expect.poll(() => names(page)).toContain('refunds.md');
+  });
+
+  it.each([
+    ['', 'at', 'yesterday', 'Show the memory as it is now'],
+    ['', 'at', '2026-13-45T00:00:00Z', 'Show the memory as it is now'],
+    ['/compare', 'to', 'soon', 'Compare with now'],
+  ])('says what is wrong with an address: %s?%s=%s', async (tab, name, moment, without) => {
+    const tenant = await fixture().poisonedTenant();
+    const page = await fixture().openSignedIn(`#/tenants/${tenant}${tab}?${name}=${moment}`);
+    await page.getByText(`${moment} is no time such as 2026-11-22T09:30:00Z.`).waitFor();
+    await page.getByRole('button', { name: without }).click();
+    await slider(page).waitFor();
+  });
+
+  it('compares on opening, also when a part of the history is gone', async () => {
+    const tenant = await fixture().poisonedTenant();
+    const page = await fixture().openSignedIn(`#/tenants/${tenant}/compare`);
+    await page.getByRole('region', { name: 'Differences' }).first().waitFor();
+    await page.getByText('9 files', { exact: true }).waitFor();
+    await prune(tenant, 3);
+    await page.reload();
+    await page.getByText('3 files', { exact: true }).waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+  });
+});
