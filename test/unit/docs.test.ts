@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
@@ -43,4 +43,13 @@ it('no file but those of CI names what a clone does not have', () => {
       new RegExp(`(?<![\\w/.])(\\.\\./)*${outside.replaceAll('.', '\\.')}`).test(read(name)),
     ),
   ).toStrictEqual([]);
+});
+
+it('docs/design.md has every folder of src in its table', () => {
+  const design = read('docs/design.md');
+  const folders = readdirSync(`${root}/src`, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  expect(folders.length).toBeGreaterThan(15);
+  // The words of errors are told about under Faults.
+  const missing = folders.map(({ name }) => name).filter((name) => !design.includes(`src/${name}`));
+  expect(missing).toStrictEqual([]);
 });
