@@ -99,6 +99,9 @@ const absent = (given: unknown) => (given === '' || given === null ? undefined :
 /** A parameter of a query; an empty one is absent. */
 const parameter = <T extends z.ZodType>(schema: T) => z.preprocess(absent, schema.optional());
 
+/** What is looked for in the database. */
+const term = z.string().max(1000).refine(isStorable, NOT_STORABLE);
+
 const integer = (min: number, max: number) =>
   z.preprocess(
     (given) => (typeof given === 'string' && /^-?\d{1,9}$/.test(given) ? Number(given) : given),
@@ -155,9 +158,9 @@ export const versionList = z.object({
   ...{ ...paging, ...created },
   memory_id: parameter(z.string()).meta({ description: 'Only versions of this memory.' }),
   operation: parameter(z.enum(['created', 'modified', 'deleted'])),
-  api_key_id: parameter(z.string()).meta({ description: 'Only those of this key.' }),
+  api_key_id: parameter(term).meta({ description: 'Only those of this key.' }),
   session_id: parameter(z.string()).meta({ description: 'No version has a session: this service has none.' }),
-  service_account_id: parameter(z.string()).meta({
+  service_account_id: parameter(term).meta({
     description: 'Only those of JSON Web Tokens with this subject.',
   }),
   view: parameter(view),
