@@ -93,6 +93,27 @@ describeService(
       expect(deleted?.created_by).toStrictEqual({ type: 'user_actor', user_id: expect.any(String) });
     });
 
+    it('the audit trail has what was done to stores', async () => {
+      const made = await as(keys.manager).create({ name: 'x' });
+      await as(keys.manager).update(made.id, { name: 'y' });
+      await failing(as(keys.manager).update(made.id, { name: '' }), 400, 'invalid_request_error');
+      await as(keys.manager).archive(made.id);
+      await failing(as(keys.manager).update(made.id, { name: 'z' }), 400, 'invalid_request_error');
+      await as(keys.manager).delete(made.id);
+      const events = await service().query(
+        'SELECT action, outcome, channel FROM audit_events WHERE tenant_id = $1 ORDER BY at, id',
+        [made.id],
+      );
+      expect(events.map(({ action, outcome }) => `${action} ${outcome}`)).toStrictEqual([
+        'createMemoryStore ok',
+        'updateMemoryStore ok',
+        'archiveMemoryStore ok',
+        'updateMemoryStore tenant_archived',
+        'deleteMemoryStore ok',
+      ]);
+      expect(new Set(events.map(({ channel }) => channel))).toStrictEqual(new Set(['memory_stores_api']));
+    });
+
     it('a suspended store is refused, but can be deleted', async () => {
       const made = await as(keys.manager).create({ name: 'x' });
       await runOn(service(), ['tenants', 'suspend', made.id]);
