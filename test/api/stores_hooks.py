@@ -8,7 +8,7 @@ from typing import Any
 import schemathesis
 from schemathesis import Case, HookContext, Response
 from schemathesis.core.failures import AcceptedNegativeData, Failure
-from schemathesis.openapi.checks import RejectedPositiveData
+from schemathesis.openapi.checks import EnsureResourceAvailability, RejectedPositiveData
 
 _HEADERS_TOO_LARGE = 431
 _OK = 200
@@ -52,6 +52,9 @@ def filter_failure(context: HookContext, failure: Failure, case: Case[Any], resp
     if isinstance(failure, AcceptedNegativeData):
         # A URL that is too long is refused before anybody looks at its parameters.
         return response.status_code != _HEADERS_TOO_LARGE
+    if isinstance(failure, EnsureResourceAvailability):
+        # Sent to the other store, which was deleted before.
+        return case.path_parameters.get("memory_store_id") != _DOOMED
     if not isinstance(failure, RejectedPositiveData):
         return True
     # A path, a time and a cursor are texts with rules of their own.
