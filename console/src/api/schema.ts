@@ -51,13 +51,13 @@ export interface components {
              */
             action: string;
             /** @enum {string} */
-            channel: "admin_api" | "console" | "command_line" | "memory_stores_api";
+            channel: "admin_api" | "console" | "command_line";
             /**
              * @description The caller's IP address, or the host that ran the command.
              * @example 192.0.2.7
              */
             address: string;
-            /** @description Names the request in the log. */
+            /** @description Identifies the request in the log. */
             request_id: string | null;
             dry_run: boolean;
             tenant: string | null;
@@ -85,7 +85,7 @@ export interface components {
             path: string;
             /** @enum {string} */
             action: "created" | "replaced" | "unchanged" | "deleted";
-            /** @description As an agent would read it. */
+            /** @description The message that an agent would read. */
             message: string;
         };
         Conflict: {
@@ -95,7 +95,7 @@ export interface components {
             reason: "changed" | "mixed" | "occupied" | "pruned" | "redacted";
             changed_by: components["schemas"]["Actor"] | null;
             changed_at: components["schemas"]["Time"] | null;
-            /** @description Where something else is now. */
+            /** @description The occupied path. */
             at: string | null;
             message: string;
         };
@@ -106,8 +106,32 @@ export interface components {
             version: string | null;
             /** @description As `git diff` writes it. Texts that are too different to compare are shown as replaced: all lines out, all lines in. */
             patch: string | null;
-            /** @description Why there is no patch: a version was redacted, is not kept any more, or is too large to compare. */
+            /** @description Why there is no patch: a version was redacted, pruned, or is too large to compare. */
             no_patch_reason: string | null;
+        };
+        DirectoryPage: {
+            path: string;
+            at: components["schemas"]["Time"] | null;
+            entries: components["schemas"]["Entry"][];
+            /** @description Pass it as `after`, with the same other parameters, to get the next page; null on the last page. */
+            next: string | null;
+        };
+        DirectorySizes: {
+            path: string;
+            at: components["schemas"]["Time"] | null;
+            /** @description Files in this part, including those directly in the directory. */
+            files: number;
+            size_bytes: number;
+            /** @description For this part, one item for each directory that contains files. */
+            directories: {
+                path: string;
+                files: number;
+                size_bytes: number;
+            }[];
+            /** @description Pass it as `after`, with the same other parameters, to get the next page; null on the last page. */
+            next: string | null;
+            /** @description Of the past of the whole memory, with the first part: how many files are left out because they were redacted since. */
+            redacted: number | null;
         };
         /** @description Settings in effect for a tenant. */
         EffectiveSettings: {
@@ -147,16 +171,16 @@ export interface components {
             /** @description Null for a directory. */
             size_bytes: number | null;
             modified_at: components["schemas"]["Time"];
-            /** @description Of a file of the past; null otherwise. */
+            /** @description Only for a file at a past time; otherwise null. */
             version: string | null;
-            /** @description Of a file of the past; null otherwise. */
+            /** @description Only for a file at a past time; otherwise null. */
             memory_id: string | null;
         };
         FileChange: {
             /** @enum {string} */
             change: "added" | "modified" | "deleted" | "renamed";
             path: string;
-            /** @description Where a renamed file was. */
+            /** @description The previous path of a renamed file. */
             from: string | null;
             /** Format: uuid */
             memory_id: string;
@@ -170,13 +194,13 @@ export interface components {
             dry_run: boolean;
             files: number;
             bytes: number;
-            /** @description Those that were made. */
+            /** @description Directories that were created. */
             directories: string[];
-            /** @description Of the history; null without one. */
+            /** @description Versions in the history; null without one. */
             versions: number | null;
             /** @description Why the archive's history was left out. */
             history_left_out: string | null;
-            /** @description Files in which secrets were masked, and what kinds of secrets. */
+            /** @description Files in which secrets were masked, with the kinds of secrets. */
             masked: {
                 name: string;
                 kinds: string[];
@@ -187,7 +211,7 @@ export interface components {
             /** @example key_0123456789ab */
             id: string;
             /**
-             * @description For one tenant, for all tenants (named by `X-Tenant-Id`), or for this API.
+             * @description Valid for one tenant, for all tenants (each request names one in `X-Tenant-Id`), or for this API.
              * @enum {string}
              */
             kind: "tenant" | "service" | "admin";
@@ -200,19 +224,14 @@ export interface components {
             created_at: components["schemas"]["Time"];
             expires_at: components["schemas"]["Time"] | null;
             revoked_at: components["schemas"]["Time"] | null;
-            /** @description To five minutes. */
+            /** @description Accurate to five minutes. */
             last_used_at: components["schemas"]["Time"] | null;
         };
-        Match: {
+        Moved: {
+            from: string;
             path: string;
-            size_bytes: number;
-            modified_at: components["schemas"]["Time"];
-            /** @enum {string} */
-            in: "path" | "content";
-            /** @description Of the first match in the content, from 1; null when only the path matches. */
-            line: number | null;
-            /** @description A part of that line. */
-            excerpt: string | null;
+            /** @description The message that an agent would read. */
+            message: string;
         };
         /** @description A tenant's own settings; null: the service's default. */
         OwnSettings: {
@@ -232,7 +251,7 @@ export interface components {
             /** @constant */
             type: "about:blank";
             /**
-             * @description The status code's own name.
+             * @description The name of the status code.
              * @example Bad Request
              */
             title: string;
@@ -242,18 +261,18 @@ export interface components {
              */
             status: number;
             /**
-             * @description What went wrong, for programs.
+             * @description The kind of problem, for programs.
              * @example invalid_json
              */
             code: string;
-            /** @description What was wrong and what to do, for people. */
+            /** @description A description of the problem and what to do, for people. */
             detail: string;
-            /** @description Names the request in the log. */
+            /** @description Identifies the request in the log. */
             request_id: string;
         };
         Restored: {
             dry_run: boolean;
-            /** @description In the order of the paths. */
+            /** @description In path order. */
             files: components["schemas"]["FileChange"][];
             directories_made: string[];
             directories_removed: string[];
@@ -262,14 +281,23 @@ export interface components {
         };
         Reverted: {
             dry_run: boolean;
-            /** @description In the order of the paths. */
+            /** @description In path order. */
             files: components["schemas"]["FileChange"][];
             directories_made: string[];
             directories_removed: string[];
             /** @example 2 files added, 1 file renamed */
             summary: string;
-            /** @description Where something of what the actor did stays, and why. */
+            /** @description Changes of the actor that could not be fully reverted, and why. */
             conflicts: components["schemas"]["Conflict"][];
+        };
+        SearchMatch: {
+            path: string;
+            /** @description From 1; null when only the path matches. */
+            line: number | null;
+            /** @description The line, or a part of a long one. */
+            text: string | null;
+            /** @description Of the file, the higher the better; null for `literal` and `regex`, which go by path. */
+            score: number | null;
         };
         Session: {
             actor: components["schemas"]["Actor"];
@@ -309,15 +337,15 @@ export interface components {
             suspended_at: components["schemas"]["Time"] | null;
             /** @description Since when files can only be read and deleted. */
             archived_at: components["schemas"]["Time"] | null;
-            /** @description When a file was last changed; null for never. */
+            /** @description When a file last changed; null if never. */
             last_change_at: components["schemas"]["Time"] | null;
             files: number;
             bytes: number;
             history_versions: number;
             history_bytes: number;
-            /** @description Since when the history is complete. */
+            /** @description The time since which the history is complete. */
             history_since: components["schemas"]["Time"];
-            /** @description Of files or bytes, whichever is nearer to its limit; null without limits. */
+            /** @description Of the file or byte limit, whichever is closer to being reached; null without limits. */
             used_percent: number | null;
             settings: components["schemas"]["OwnSettings"];
             effective: components["schemas"]["EffectiveSettings"];
@@ -331,9 +359,9 @@ export interface components {
             path: string;
             at: components["schemas"]["Time"] | null;
             entries: components["schemas"]["Entry"][];
-            /** @description Give it back as `after` for the next page, with the same other parameters; null on the last page. */
+            /** @description Pass it as `after`, with the same other parameters, to get the next page; null on the last page. */
             next: string | null;
-            /** @description Of the past: how many files are left out because they were redacted since. */
+            /** @description For a past time, how many files are omitted because they have been redacted since. */
             redacted: number | null;
         };
         Usage: {
@@ -344,7 +372,7 @@ export interface components {
             history_bytes: components["schemas"]["Used"];
             history_versions: number;
             stored_answers: number;
-            /** @description When the memory was last changed, a file read (to the day), or a key of the tenant used. */
+            /** @description When the memory last changed, a file was last read (accurate to the day), or a key of the tenant was last used, whichever is latest. */
             last_activity_at: components["schemas"]["Time"] | null;
         };
         Used: {
@@ -358,12 +386,12 @@ export interface components {
             id: string;
             /**
              * Format: uuid
-             * @description Of the file: the same across edits and renames.
+             * @description Identifies the file across edits and renames.
              */
             memory_id: string;
             /** @enum {string} */
             operation: "created" | "modified" | "renamed" | "deleted";
-            /** @description After the change; of a deletion, the last. Null once redacted. */
+            /** @description After the change; for a deletion, the last path. Null once redacted. */
             path: string | null;
             content_sha256: string | null;
             content_size_bytes: number | null;
@@ -373,7 +401,7 @@ export interface components {
             tool_use_id: string | null;
             redacted_at: components["schemas"]["Time"] | null;
             redacted_by: components["schemas"]["Actor"] | null;
-            /** @description What it replaced; null when there was nothing, or it is not kept any more. */
+            /** @description The version that it replaced; null if there was none or it has been pruned. */
             previous_version: string | null;
             previous_path: string | null;
         };
@@ -382,12 +410,12 @@ export interface components {
             id: string;
             /**
              * Format: uuid
-             * @description Of the file: the same across edits and renames.
+             * @description Identifies the file across edits and renames.
              */
             memory_id: string;
             /** @enum {string} */
             operation: "created" | "modified" | "renamed" | "deleted";
-            /** @description After the change; of a deletion, the last. Null once redacted. */
+            /** @description After the change; for a deletion, the last path. Null once redacted. */
             path: string | null;
             content_sha256: string | null;
             content_size_bytes: number | null;
@@ -397,7 +425,7 @@ export interface components {
             tool_use_id: string | null;
             redacted_at: components["schemas"]["Time"] | null;
             redacted_by: components["schemas"]["Actor"] | null;
-            /** @description What it replaced; null when there was nothing, or it is not kept any more. */
+            /** @description The version that it replaced; null if there was none or it has been pruned. */
             previous_version: string | null;
             previous_path: string | null;
             content: string | null;
@@ -415,17 +443,20 @@ export type AuditEvent = components['schemas']['AuditEvent'];
 export type Changed = components['schemas']['Changed'];
 export type Conflict = components['schemas']['Conflict'];
 export type Difference = components['schemas']['Difference'];
+export type DirectoryPage = components['schemas']['DirectoryPage'];
+export type DirectorySizes = components['schemas']['DirectorySizes'];
 export type EffectiveSettings = components['schemas']['EffectiveSettings'];
 export type Entry = components['schemas']['Entry'];
 export type FileChange = components['schemas']['FileChange'];
 export type Health = components['schemas']['Health'];
 export type Imported = components['schemas']['Imported'];
 export type Key = components['schemas']['Key'];
-export type Match = components['schemas']['Match'];
+export type Moved = components['schemas']['Moved'];
 export type OwnSettings = components['schemas']['OwnSettings'];
 export type Problem = components['schemas']['Problem'];
 export type Restored = components['schemas']['Restored'];
 export type Reverted = components['schemas']['Reverted'];
+export type SearchMatch = components['schemas']['SearchMatch'];
 export type Session = components['schemas']['Session'];
 export type SettingsChangeInput = components['schemas']['SettingsChangeInput'];
 export type Tenant = components['schemas']['Tenant'];
