@@ -128,7 +128,7 @@ describeService('stores', (service) => {
     expect(shown.stdout).toMatch(/archived +since \d{4}-/);
     const restoring = await runOn(service(), ['restore', id, '/memories/a', '--version', uuidOf(version)]);
     expect(restoring.stderr).toContain(
-      `The tenant ${id} is archived: nothing in it can be created or changed.`,
+      `Tenant ${id} is archived: nothing in it can be created or changed.`,
     );
   });
 
