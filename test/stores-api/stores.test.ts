@@ -127,9 +127,7 @@ describeService('stores', (service) => {
     expect(shown.stdout).toMatch(/name +Team\n.*description +What we know\n/s);
     expect(shown.stdout).toMatch(/archived +since \d{4}-/);
     const restoring = await runOn(service(), ['restore', id, '/memories/a', '--version', uuidOf(version)]);
-    expect(restoring.stderr).toContain(
-      `Tenant ${id} is archived: nothing in it can be created or changed.`,
-    );
+    expect(restoring.stderr).toContain(`Tenant ${id} is archived: nothing in it can be created or changed.`);
   });
 
   it('a store that is renamed or copied keeps what is said of it', async () => {
