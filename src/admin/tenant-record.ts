@@ -8,9 +8,13 @@ import { effectiveSettingsSchema, ownSettingsSchema, settingsRecord } from './se
 export const tenantSchema = z
   .object({
     id: tenantId,
+    name: z.string().nullable().meta({ description: 'Of a memory store; null for none but the id.' }),
+    description: z.string(),
+    metadata: z.record(z.string(), z.string()),
     status: z.enum(['active', 'suspended']),
     created_at: time,
     suspended_at: time.nullable(),
+    archived_at: time.nullable().meta({ description: 'Since when files can only be read and deleted.' }),
     last_change_at: time.nullable().meta({ description: 'When a file last changed; null if never.' }),
     files: z.int(),
     bytes: z.int(),
@@ -29,9 +33,13 @@ export function tenantRecord(row: ListedTenant, config: Config) {
   const effective = effectiveSettings(row, config);
   return {
     id: row.id,
+    name: row.name,
+    description: row.description,
+    metadata: row.metadata,
     status: row.suspendedAt === null ? 'active' : 'suspended',
     created_at: instant(row.createdAt),
     suspended_at: instant(row.suspendedAt),
+    archived_at: instant(row.archivedAt),
     last_change_at: row.lastChangeAt,
     files: row.files,
     bytes: row.bytes,

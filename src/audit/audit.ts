@@ -7,7 +7,7 @@ import { time } from '../postgres/time-column.ts';
 import { snakeCase } from '../util/snake-case.ts';
 
 /** How a change came in. `console` is the page, which calls the admin API. */
-export type AuditChannel = 'admin_api' | 'console' | 'command_line';
+export type AuditChannel = 'admin_api' | 'console' | 'command_line' | 'memory_stores_api';
 
 /** What an administrator is about to do. No field holds contents, paths or secrets. */
 export interface AuditIntent {

@@ -15,6 +15,7 @@ import { memoryPath, tenantId } from './arguments.ts';
 import { explain } from './hints.ts';
 import { type Io, Progress, print } from './io.ts';
 import { printJson } from './output.ts';
+import { DEFAULT_STORE_URL, RemoteStore } from './remote-store.ts';
 import { audited, type Open, operatorOrigin, type TenantSession, withTenant } from './session.ts';
 
 /** `export`: a tenant's memory as a tar archive. */
@@ -131,6 +132,8 @@ interface ImportOptions {
   into?: MemoryPath;
   strip?: number;
   dryRun?: boolean;
+  fromStore?: string;
+  storeUrl: string;
 }
 
 /** `import`: an archive or a folder into a tenant's memory. */
@@ -142,11 +145,16 @@ export function registerImportCommand(program: Command, open: Open, io: Io): voi
     )
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument(
-      '<source>',
+      '[source]',
       'a tar archive or a folder that contains memories/, or - for an archive on standard input',
     )
     .option('--into <path>', 'directory to import into; required for a source without memories/', memoryPath)
     .option('--strip <n>', 'remove this many leading segments from each path in an archive', count)
+    .option(
+      '--from-store <id>',
+      'instead of a source: a hosted memory store, read with the key in ANTHROPIC_API_KEY; without its versions',
+    )
+    .option('--store-url <url>', 'where the store is', DEFAULT_STORE_URL)
     .option('--dry-run', 'list what would be imported, without importing it')
     .addHelpText(
       'after',
@@ -156,9 +164,10 @@ Examples:
   memory-service import acme ./agent-data                      (the folder of BetaLocalFilesystemMemoryTool)
   memory-service import acme notes.tar --into /memories/notes
   memory-service import acme globex.tar --strip 1 --into /memories/globex
-  gunzip -c acme.tar.gz | memory-service import acme -`,
+  gunzip -c acme.tar.gz | memory-service import acme -
+  memory-service import acme --from-store memstore_01ABC --dry-run`,
     )
-    .action((tenant: string, source: string, options: ImportOptions) =>
+    .action((tenant: string, source: string | undefined, options: ImportOptions) =>
       withTenant(open, tenant, async (session) => {
         const { dryRun } = options;
         try {
@@ -180,7 +189,7 @@ function count(value: string): number {
 
 async function importFrom(
   session: TenantSession,
-  source: string,
+  source: string | undefined,
   options: ImportOptions,
   io: Io,
   note: (subject: AuditSubject) => void,
@@ -209,10 +218,15 @@ async function importFrom(
 }
 
 async function openSource(
-  source: string,
-  { into, strip }: ImportOptions,
+  source: string | undefined,
+  { into, strip, fromStore, storeUrl }: ImportOptions,
   io: Io,
 ): Promise<AsyncGenerator<SourceEntry>> {
+  if (fromStore !== undefined && source === undefined) {
+    return new RemoteStore(fromStore, storeUrl).entries();
+  }
+  if (source === undefined || fromStore !== undefined)
+    throw new OperatorError('Name a source, or a store with --from-store, one of them.');
   if (source === '-') {
     if (io.stdin.isTTY)
       throw new OperatorError('Standard input is a terminal. Name an archive, or pipe one into the command.');

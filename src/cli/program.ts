@@ -9,6 +9,7 @@ import { registerLogCommand } from './log-command.ts';
 import { registerExpireCommand, registerPruneCommand } from './maintenance-commands.ts';
 import { registerMemoryCommands } from './memory-commands.ts';
 import { printLine, shown } from './output.ts';
+import { registerPushCommand } from './push-command.ts';
 import { registerRedactCommand } from './redact-command.ts';
 import type { Open } from './session.ts';
 import { registerTenantCommands } from './tenant-commands.ts';
@@ -101,6 +102,7 @@ export function createProgram({ version, open, openMigrated, serve, io }: CliCon
   registerUsageCommand(program, open, io);
   registerExpireCommand(program, open, io);
   registerMemoryCommands(program, open, io);
+  registerPushCommand(program, open, io);
   registerRedactCommand(program, open, io);
   registerPruneCommand(program, open, io);
   registerLogCommand(program, open, io);

@@ -33,7 +33,8 @@ export function registerTenantShowCommand(tenants: Command, open: Open, io: Io):
             effective: effectiveSettings(row, config),
           });
         }
-        const { id, files, bytes, historyVersions, historyBytes, createdAt, suspendedAt } = usageOf(row);
+        const usage = usageOf(row);
+        const { id, files, bytes, historyVersions, historyBytes, createdAt, suspendedAt, archivedAt } = usage;
         printTable(
           io.stdout,
           ['TENANT', id],
@@ -45,6 +46,12 @@ export function registerTenantShowCommand(tenants: Command, open: Open, io: Io):
             ['created', createdAt],
             ['last activity', lastActivityAt ?? 'never'],
             ['status', suspendedAt === null ? 'active' : `suspended since ${suspendedAt}`],
+            ...(archivedAt === null
+              ? []
+              : [['archived', `since ${archivedAt}: files can only be read and deleted`]]),
+            ...(row.name === null ? [] : [['name', row.name]]),
+            ...(row.description === '' ? [] : [['description', row.description]]),
+            ...Object.entries(row.metadata).map(([key, value]) => ['metadata', `${key}=${value}`]),
           ],
         );
         io.stdout.write('\n');
@@ -63,8 +70,12 @@ export function registerTenantShowCommand(tenants: Command, open: Open, io: Io):
     );
 }
 
-const usageOf = ({ id, files, bytes, historyVersions, historyBytes, createdAt, suspendedAt }: TenantRow) => ({
-  ...{ id, files, bytes, historyVersions, historyBytes },
-  createdAt: time(createdAt),
-  suspendedAt: time(suspendedAt),
-});
+const usageOf = (row: TenantRow) => {
+  const { id, files, bytes, historyVersions, historyBytes, name, description, metadata } = row;
+  return {
+    ...{ id, name, description, metadata, files, bytes, historyVersions, historyBytes },
+    createdAt: time(row.createdAt),
+    suspendedAt: time(row.suspendedAt),
+    archivedAt: time(row.archivedAt),
+  };
+};

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { ServiceError } from '../errors.ts';
+import { storableText } from '../util/storable-text.ts';
 
 /** Where a page of each list ends. */
 export const positions = {
-  stores: z.tuple([z.literal('stores'), z.iso.datetime(), z.string().max(128)]),
-  memories: z.tuple([z.literal('memories'), z.string().max(1024)]),
+  stores: z.tuple([z.literal('stores'), z.iso.datetime(), storableText(128)]),
+  memories: z.tuple([z.literal('memories'), storableText(1024)]),
   versions: z.tuple([z.literal('versions'), z.guid()]),
 };
 

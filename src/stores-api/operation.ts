@@ -9,6 +9,7 @@ import type { SecretScanner } from '../memory/secrets.ts';
 import type { Database } from '../postgres/database.ts';
 import type { Memories } from '../store/memories.ts';
 import type { PostgresMemory } from '../store/memory-store.ts';
+import { audited } from './audit.ts';
 import { type Access, identifyForStore } from './authenticate.ts';
 import { errorResponses, invalid, notFound, type StoreError } from './errors.ts';
 
@@ -84,7 +85,7 @@ const ofBody = [
 /** Declares an operation: its route, its documentation, and what is done in the store's turn. */
 export function defineOperation<Params, Query, Body>(
   app: FastifyInstance,
-  { memory, timeoutMs }: StoresOptions,
+  { database, memory, timeoutMs }: StoresOptions,
   operation: Operation<Params, Query, Body>,
 ): void {
   const {
@@ -136,11 +137,13 @@ export function defineOperation<Params, Query, Body>(
         query: parsed(query, request.query),
         body: body === null ? (undefined as Body) : parsed(body, request.body),
       };
-      const result = await inFlight.workWithin(timeoutMs, () =>
+      const work = () =>
         operation.run({
           ...{ ...context, ...input, store, origin },
           memories: memory.memoriesOf(store, { autoCreate: false, origin }),
-        }),
+        });
+      const result = await inFlight.workWithin(timeoutMs, () =>
+        access === 'manage' ? audited(database, request, work) : work(),
       );
       request.logEntry.outcome = 'ok';
       return reply.type('application/json; charset=utf-8').send(JSON.stringify(result));

@@ -94,10 +94,9 @@ export const memoryUpdate = z
   .meta({ id: 'MemoryUpdate' });
 
 const view = z.enum(['basic', 'full']).meta({ description: 'With `full`, items have their `content`.' });
-const absent = (given: unknown) => (given === '' || given === null ? undefined : given);
 
-/** A parameter of a query; an empty one is absent. */
-const parameter = <T extends z.ZodType>(schema: T) => z.preprocess(absent, schema.optional());
+/** What is looked for in the database. */
+const term = z.string().max(1000).refine(isStorable, NOT_STORABLE);
 
 const integer = (min: number, max: number) =>
   z.preprocess(
@@ -117,54 +116,62 @@ const bound = (which: 'since' | 'until') =>
     .meta({ examples: ['2026-11-22T09:30:00Z'] });
 
 const paging = {
-  limit: parameter(integer(1, 1_000_000))
+  limit: integer(1, 1_000_000)
+    .optional()
     .transform((given = DEFAULT_PAGE) => Math.min(given, MAX_PAGE))
     .meta({ description: `Items of a page: ${DEFAULT_PAGE} unless given, at most ${MAX_PAGE}.` }),
-  page: parameter(z.string()).meta({ description: 'The `next_page` of the page before.' }),
+  // The SDKs may send null, which becomes an empty text.
+  page: z
+    .string()
+    .optional()
+    .transform((given) => given || undefined)
+    .meta({ description: 'The `next_page` of the page before.' }),
 };
 
 const created = {
-  'created_at[gte]': parameter(bound('since')).meta({ description: 'Created at this time or later.' }),
-  'created_at[lte]': parameter(bound('until')).meta({ description: 'Created at this time or earlier.' }),
+  'created_at[gte]': bound('since').optional().meta({ description: 'Created at this time or later.' }),
+  'created_at[lte]': bound('until').optional().meta({ description: 'Created at this time or earlier.' }),
 };
 
 export const storeList = z.object({
   ...{ ...paging, ...created },
-  include_archived: parameter(z.enum(['true', 'false']))
+  include_archived: z
+    .enum(['true', 'false'])
+    .optional()
     .transform((given) => given === 'true')
     .meta({ description: 'Whether archived stores are listed.' }),
 });
 
 export const memoryList = z.object({
   ...paging,
-  path_prefix: parameter(
-    z
-      .string()
-      .refine((prefix) => prefix.endsWith('/') && (prefix === '/' || isFilePath(prefix.slice(0, -1))), {
-        error: 'it has to be the path of a directory and end with "/"',
-      }),
-  ).meta({ description: 'Only memories below this directory.', examples: ['/projects/'] }),
-  depth: parameter(z.enum(['0', '1'])).meta({
+  path_prefix: z
+    .string()
+    .refine((prefix) => prefix.endsWith('/') && (prefix === '/' || isFilePath(prefix.slice(0, -1))), {
+      error: 'it has to be the path of a directory and end with "/"',
+    })
+    .optional()
+    .meta({ description: 'Only memories below this directory.', examples: ['/projects/'] }),
+  depth: z.enum(['0', '1']).optional().meta({
     description:
       '0: all memories below the prefix. 1: what is directly there, with a `memory_prefix` for each directory.',
   }),
-  view: parameter(view),
+  view: view.optional(),
 });
 
 export const versionList = z.object({
   ...{ ...paging, ...created },
-  memory_id: parameter(z.string()).meta({ description: 'Only versions of this memory.' }),
-  operation: parameter(z.enum(['created', 'modified', 'deleted'])),
-  api_key_id: parameter(z.string()).meta({ description: 'Only those of this key.' }),
-  session_id: parameter(z.string()).meta({ description: 'No version has a session: this service has none.' }),
-  service_account_id: parameter(z.string()).meta({
+  memory_id: z.string().optional().meta({ description: 'Only versions of this memory.' }),
+  operation: z.enum(['created', 'modified', 'deleted']).optional(),
+  api_key_id: term.optional().meta({ description: 'Only those of this key.' }),
+  session_id: z.string().optional().meta({ description: 'No version has a session: this service has none.' }),
+  service_account_id: term.optional().meta({
     description: 'Only those of JSON Web Tokens with this subject.',
   }),
-  view: parameter(view),
+  view: view.optional(),
 });
 
-export const memoryView = z.object({ view: parameter(view) });
-export const memoryDelete = z.object({ expected_content_sha256: parameter(sha256) });
+export const memoryView = z.object({ view: view.optional() });
+export const memoryDelete = z.object({ expected_content_sha256: sha256.optional() });
 export const nothing = z.object({});
 
 const storeId = z.string().meta({ examples: ['memstore_5f1d7a84b1c24a0f9d3e7c11'] });

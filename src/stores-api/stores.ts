@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { z } from 'zod';
-import { type StoreDetails, Stores } from '../tenants/stores.ts';
+import type { StoreRow } from '../tenants/store-queries.ts';
+import { type StoreDetails, type StoreFilter, Stores } from '../tenants/stores.ts';
 import { Tenants } from '../tenants/tenants.ts';
 import { ALL_STORES } from './authenticate.ts';
 import { positions, readCursor, writeCursor } from './cursors.ts';
@@ -40,16 +41,20 @@ export async function storeRoutes(app: FastifyInstance, options: StoresOptions):
     ...{ params: nothing, query: storeList, body: null, answer: pageOf(storeSchema) },
     run: async ({ store, query }) => {
       const { limit, page, include_archived: includeArchived } = query;
+      const filter = {
+        since: query['created_at[gte]'] ?? null,
+        until: query['created_at[lte]'] ?? null,
+        includeArchived,
+      };
       const [, time = '', id = ''] = readCursor(positions.stores, page) ?? [];
-      const found = await stores.list(
-        {
-          ...{ includeArchived, only: store === ALL_STORES ? null : store },
-          since: query['created_at[gte]'] ?? null,
-          until: query['created_at[lte]'] ?? null,
-        },
-        page === undefined ? null : { time, id },
-        limit,
-      );
+      if (store !== ALL_STORES) {
+        const own = await stores.find(store);
+        return {
+          data: own !== undefined && isListed(own, filter) ? [storeRecord(own)] : [],
+          next_page: null,
+        };
+      }
+      const found = await stores.list(filter, page === undefined ? null : { time, id }, limit);
       const next = found.next && writeCursor(['stores', found.next.time, found.next.id]);
       return { data: found.stores.map(storeRecord), next_page: next };
     },
@@ -93,6 +98,15 @@ export async function storeRoutes(app: FastifyInstance, options: StoresOptions):
       return { id: store, type: 'memory_store_deleted' };
     },
   });
+}
+
+/** Whether a list with this filter has the store. Times are all written in one way, so they compare as texts. */
+function isListed(
+  { createdAt, archivedAt }: StoreRow,
+  { since, until, includeArchived }: StoreFilter,
+): boolean {
+  if (archivedAt !== null && !includeArchived) return false;
+  return (since === null || createdAt >= since) && (until === null || createdAt <= until);
 }
 
 /** @throws StoreError when there would be too many pairs of metadata. */

@@ -30,19 +30,18 @@ export const listStoresQuery = defineQuery<
     since: string | null;
     until: string | null;
     includeArchived: boolean;
-    only: string | null;
     limit: number;
   },
   StoreRow
 >(
   'list_stores',
-  ['beforeTime', 'beforeId', 'since', 'until', 'includeArchived', 'only', 'limit'],
+  ['beforeTime', 'beforeId', 'since', 'until', 'includeArchived', 'limit'],
   `
 SELECT ${COLUMNS} FROM tenants
 WHERE (created_at, id) < (COALESCE($1::text::timestamptz, 'infinity'), COALESCE($2::text, ''))
   AND created_at >= COALESCE($3::text::timestamptz, '-infinity') AND created_at <= COALESCE($4::text::timestamptz, 'infinity')
-  AND (archived_at IS NULL OR $5::boolean) AND ($6::text IS NULL OR id = $6::text)
-ORDER BY tenants.created_at DESC, id DESC LIMIT $7::integer
+  AND (archived_at IS NULL OR $5::boolean)
+ORDER BY tenants.created_at DESC, id DESC LIMIT $6::integer
 `,
 );
 

@@ -25,8 +25,6 @@ export interface StoreFilter {
   since: string | null;
   until: string | null;
   includeArchived: boolean;
-  /** The only one that may be listed; null for all. */
-  only: string | null;
 }
 
 /** The tenants as the Memory Stores API has them: a store is a tenant. Throws `DatabaseError`. */

@@ -24,6 +24,7 @@ HERE = Path(__file__).parent
 TENANT = "acme"
 # A credential of one tenant is refused for others before anything else is looked at; other targets vary the header.
 ONE_TENANT = {"X-Tenant-Id": TENANT}
+STORES_TAG = "memory stores"
 # As many requests as schemathesis likes, and as many without a valid credential.
 NO_RATE_LIMITS = {"RATE_LIMIT_PER_MINUTE": "0", "AUTH_FAILURES_PER_MINUTE": "0"}
 # A run takes much less; what hangs fails.
@@ -39,16 +40,28 @@ class Target:
     credential: str
     headers: Mapping[str, str]
     config: Path
+    options: tuple[str, ...] = ()
 
 
 def memory_api(name: str, url: str, credential: str = "", headers: Mapping[str, str] | None = None) -> Target:
-    return Target(name, f"{url}/openapi.json", credential, headers or {}, HERE / "memory.toml")
+    options = ("--exclude-tag", STORES_TAG)
+    return Target(name, f"{url}/openapi.json", credential, headers or {}, HERE / "memory.toml", options)
+
+
+def stores_api(name: str, url: str, credential: str = "") -> Target:
+    options = ("--include-tag", STORES_TAG)
+    return Target(f"stores-{name}", f"{url}/openapi.json", credential, {}, HERE / "stores.toml", options)
 
 
 @contextmanager
 def auth_none(data_dir: Path) -> Iterator[list[Target]]:
     with running_service(data_dir, AUTH="none", **NO_RATE_LIMITS) as url:
-        yield [memory_api("none", url), memory_api("none-text", url, headers={"Accept": "text/plain"})]
+        run_command(data_dir, "tenants", "create", TENANT)
+        yield [
+            memory_api("none", url),
+            memory_api("none-text", url, headers={"Accept": "text/plain"}),
+            stores_api("none", url),
+        ]
 
 
 @contextmanager
@@ -63,6 +76,9 @@ def auth_keys(data_dir: Path) -> Iterator[list[Target]]:
         yield [
             memory_api("keys-tenant", url, tenant_key, ONE_TENANT),
             memory_api("keys-service", url, service_key),
+            stores_api("keys-tenant", url, tenant_key),
+            stores_api("keys-service", url, service_key),
+            stores_api("keys-manager", url, make_key(data_dir, "--service", "--manage-stores")),
             Target("admin", f"http://127.0.0.1:{port}/openapi.json", admin_key, {}, HERE / "admin.toml"),
         ]
 
@@ -89,7 +105,9 @@ def auth_jwt(data_dir: Path) -> Iterator[list[Target]]:
         AUTO_CREATE_TENANTS="true",
         **NO_RATE_LIMITS,
     ) as url:
-        yield [memory_api("jwt", url, jwt.encode(claims, key, algorithm="EdDSA"), ONE_TENANT)]
+        run_command(data_dir, "tenants", "create", TENANT)
+        token = jwt.encode(claims, key, algorithm="EdDSA")
+        yield [memory_api("jwt", url, token, ONE_TENANT), stores_api("jwt", url, token)]
 
 
 MODES = {"none": auth_none, "keys": auth_keys, "jwt": auth_jwt}
@@ -101,7 +119,7 @@ def check(target: Target, json_report: Path, junit_report: Path, options: list[s
     reports = ["--report-json-path", str(json_report), "--report-junit-path", str(junit_report)]
     schemathesis = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(target.config)]
     done = subprocess.run(
-        [*schemathesis, "run", target.document_url, *headers, *reports, *options],
+        [*schemathesis, "run", target.document_url, *headers, *reports, *target.options, *options],
         cwd=HERE,
         env={**os.environ, "NO_PROXY": "127.0.0.1", "API_CREDENTIAL": target.credential},
         check=False,

@@ -1,16 +1,12 @@
 import Anthropic, { type ClientOptions } from '@anthropic-ai/sdk';
 import { expect } from 'vitest';
-import { type KeyPurpose, Keys } from '../../src/auth/api-keys.ts';
+import type { KeyPurpose } from '../../src/auth/api-keys.ts';
+import { makeKey } from './admin.ts';
 import type { Service } from './service.ts';
 
 /** Issues a key: by default one that may do everything with all stores. */
 export async function storeKey(service: Service, purpose: Partial<KeyPurpose> = {}): Promise<string> {
-  const { key } = await new Keys(service.database).issue({
-    ...{ tenant: null, access: 'read_write', label: '', expiresAt: null },
-    managesStores: (purpose.tenant ?? null) === null && purpose.access !== 'read_only',
-    ...purpose,
-  });
-  return key;
+  return (await makeKey(service, { managesStores: true, ...purpose })).key;
 }
 
 /** The unmodified SDK, whose requests reach the service without a socket. It does not repeat a request. */

@@ -33,6 +33,7 @@ export const overAllTenants: ReadonlySet<string> = new Set([
   'list_tenants_by_id',
   'list_tenants_by_key',
   'list_stores',
+  'list_stores',
   'tenants_with_ttl',
   'tenants_with_history',
   'tenants_with_answers',
@@ -61,6 +62,9 @@ export const functionCalls: readonly string[] = [
   "memory_write('t', '/memories/a/b/f', md5('2')::uuid, 0, 0, 'too much', md5('3')::uuid, '{}', 'k4', 'r', 'answer', 9, 30, 0, false)",
   "memory_rename('t', '/memories/a', '/memories/c/d', md5('4')::uuid, '{}', 'k5', 'r', 'answer', 1024, 20, 9, 30, 0, true)",
   "memory_record_failure('t', 'k6', 'r', 'answer', true)",
+  "memory_store_create('t', '/memories/s', 'aäb', md5('20')::uuid, '{}', true, NULL, NULL, '', 9, 9, 30, 0, true)",
+  "memory_store_update('t', ':memory', '/memories/s/t', 'aöc', NULL, 9, md5('21')::uuid, '{}', false, NULL, NULL, '', 9, 9, 30, 0, true)",
+  "memory_store_delete('t', ':memory', NULL, md5('22')::uuid, '{}', NULL, NULL, '', 30, 0, true)",
   "memory_contents('t', ARRAY[':first', ':first']::uuid[], ARRAY[':first', ':first']::uuid[])",
   "memory_past_contents('t', ':first', 'ffffffff-ffff-ffff-ffff-ffffffffffff', 1000, true)",
   "memory_replace_content('t', ':first', ':first', 'y')",
@@ -77,5 +81,10 @@ export const functionCalls: readonly string[] = [
 /** Returns the call as a statement. */
 export async function functionCall(client: pg.Client, call: string): Promise<string> {
   const { rows } = await client.query("SELECT id FROM versions WHERE tenant_id = 't' ORDER BY id LIMIT 1");
-  return `SELECT * FROM ${call.replaceAll(':first', rows[0]?.id ?? '')}`;
+  const memory = await client.query(
+    "SELECT memory_id FROM entries WHERE tenant_id = 't' AND kind = 'file' AND path >= '/memories/s' ORDER BY path LIMIT 1",
+  );
+  return `SELECT * FROM ${call
+    .replaceAll(':first', rows[0]?.id ?? '')
+    .replaceAll(':memory', memory.rows[0]?.memory_id ?? '')}`;
 }

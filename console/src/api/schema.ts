@@ -350,10 +350,18 @@ export interface components {
         Tenant: {
             /** @example acme */
             id: string;
+            /** @description Of a memory store; null for none but the id. */
+            name: string | null;
+            description: string;
+            metadata: {
+                [key: string]: string;
+            };
             /** @enum {string} */
             status: "active" | "suspended";
             created_at: components["schemas"]["Time"];
             suspended_at: components["schemas"]["Time"] | null;
+            /** @description Since when files can only be read and deleted. */
+            archived_at: components["schemas"]["Time"] | null;
             /** @description When a file last changed; null if never. */
             last_change_at: components["schemas"]["Time"] | null;
             files: number;

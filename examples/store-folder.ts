@@ -1,0 +1,44 @@
+/**
+ * A memory store as a folder, with the sync of the Anthropic SDK's worker: for agents that use files instead of the memory tool.
+ *
+ *   export MEMORY_SERVICE_URL=http://localhost:8080 MEMORY_SERVICE_API_KEY=mem_…   (a key made with --service --manage-stores)
+ *   npx tsx examples/store-folder.ts
+ */
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Anthropic from '@anthropic-ai/sdk';
+import { SessionMemoryStores } from '@anthropic-ai/sdk/tools/agent-toolset/node';
+
+const client = new Anthropic({
+  baseURL: process.env.MEMORY_SERVICE_URL ?? 'http://localhost:8080',
+  apiKey: process.env.MEMORY_SERVICE_API_KEY ?? null,
+  logLevel: 'off',
+});
+const { memoryStores } = client.beta;
+const store = await memoryStores.create({ name: 'team', description: 'What the team knows' });
+const notes = await memoryStores.memories.create(store.id, { path: '/notes.md', content: 'first\n' });
+
+// A worker gets this from its session.
+const resource = { type: 'memory_store', memory_store_id: store.id, access: 'read_write', name: 'team' };
+const workdir = await mkdtemp(join(tmpdir(), 'agent-'));
+const folders = new SessionMemoryStores(client, { workdir });
+await folders.download({ resources: [resource] } as unknown as Parameters<typeof folders.download>[0]);
+const [folder = ''] = folders.roots;
+console.log('in the folder:', JSON.stringify(await readFile(join(folder, 'notes.md'), 'utf8')));
+
+// The agent writes a file, while somebody else changes another one and both change a third.
+await writeFile(join(folder, 'plan.md'), 'Ship it.\n');
+await writeFile(join(folder, 'notes.md'), 'from the folder\n');
+await memoryStores.memories.update(notes.id, { memory_store_id: store.id, content: 'from the store\n' });
+await memoryStores.memories.create(store.id, { path: '/people/ada.md', content: 'Lives in Lyon.\n' });
+await folders.finish();
+
+for (const file of ['notes.md', 'plan.md', 'people/ada.md']) {
+  console.log(`${file} in the folder:`, JSON.stringify(await readFile(join(folder, file), 'utf8')));
+}
+for await (const item of memoryStores.memories.list(store.id, { view: 'full' })) {
+  if (item.type === 'memory') console.log(`${item.path} in the store:`, JSON.stringify(item.content));
+}
+await folders.dispose();
+await memoryStores.delete(store.id);

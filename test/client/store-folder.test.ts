@@ -1,0 +1,41 @@
+/**
+ * The example with a folder, as a user runs it.
+ *
+ * @module-tag long
+ */
+import { execFile } from 'node:child_process';
+import type { AddressInfo } from 'node:net';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+import { storeKey } from '../support/memory-stores.ts';
+import { describeService } from '../support/service.ts';
+
+const OUTPUT = `in the folder: "first\\n"
+notes.md in the folder: "from the store\\n"
+plan.md in the folder: "Ship it.\\n"
+people/ada.md in the folder: "Lives in Lyon.\\n"
+/notes.md in the store: "from the store\\n"
+/people/ada.md in the store: "Lives in Lyon.\\n"
+/plan.md in the store: "Ship it.\\n"
+`;
+
+describeService(
+  'a store as a folder',
+  (service) => {
+    it('examples/store-folder.ts', async () => {
+      const { app } = service();
+      await app.listen({ host: '127.0.0.1', port: 0 });
+      const { port } = app.server.address() as AddressInfo;
+      const run = promisify(execFile)(process.execPath, ['--import', 'tsx', 'examples/store-folder.ts'], {
+        cwd: new URL('../..', import.meta.url),
+        env: {
+          PATH: process.env.PATH,
+          MEMORY_SERVICE_URL: `http://127.0.0.1:${port}`,
+          MEMORY_SERVICE_API_KEY: await storeKey(service()),
+        },
+      });
+      expect(await run).toStrictEqual({ stdout: OUTPUT, stderr: '' });
+    });
+  },
+  { AUTH: 'keys' },
+);

@@ -1,0 +1,44 @@
+/** The oldest version of Anthropic's SDK that has memory stores, and the newest: each drives all operations. */
+import { copyFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { install, run } from '../client/packed-client.ts';
+import { storeKey } from '../support/memory-stores.ts';
+import { describeService } from '../support/service.ts';
+
+const OUTPUT = `create memory_store Notes ada
+retrieve true
+update {"team":"x"}
+list true
+memories.create memory /a.md null 3
+memories.retrieve one
+memories.update /b/c.md two true
+stale true memory_precondition_failed_error
+memories.list memory_prefix /b/
+memoryVersions.list modified two,created one
+memoryVersions.retrieve api_actor
+memoryVersions.redact null null true
+memories.delete memory_deleted
+archive true
+delete memory_store_deleted
+gone true true
+`;
+
+describeService(
+  'memory stores',
+  (service) => {
+    it.each(['0.91.0', '1.12.0'])('with @anthropic-ai/sdk %s', async (version) => {
+      const { folder } = await install([`@anthropic-ai/sdk@${version}`], 'prefer-offline');
+      await copyFile(new URL('drive-stores.mjs', import.meta.url), join(folder, 'drive-stores.mjs'));
+      const { app } = service();
+      if (!app.server.listening) await app.listen({ host: '127.0.0.1', port: 0 });
+      const { port } = app.server.address() as AddressInfo;
+      const url = `http://127.0.0.1:${port}`;
+      const env = { PATH: process.env.PATH, URL: url, KEY: await storeKey(service()) };
+      const { stdout } = await run(process.execPath, ['drive-stores.mjs'], { cwd: folder, env });
+      expect(stdout).toBe(OUTPUT);
+    });
+  },
+  { AUTH: 'keys' },
+);

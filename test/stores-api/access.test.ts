@@ -1,0 +1,244 @@
+import { beforeAll, expect, it } from 'vitest';
+import { all, failing, sdk, storeKey } from '../support/memory-stores.ts';
+import { runOn } from '../support/program.ts';
+import { describeService } from '../support/service.ts';
+
+describeService(
+  'who may do what with stores',
+  (service) => {
+    const keys = { manager: '', service: '', reader: '', tenant: '', tenantReader: '' };
+    let id = '';
+    const as = (key: string) => sdk(service(), key).beta.memoryStores;
+    beforeAll(async () => {
+      keys.manager = await storeKey(service());
+      ({ id } = await as(keys.manager).create({ name: 'x' }));
+      keys.service = await storeKey(service(), { managesStores: false });
+      keys.reader = await storeKey(service(), { managesStores: false, access: 'read_only' });
+      keys.tenant = await storeKey(service(), { managesStores: false, tenant: id });
+      keys.tenantReader = await storeKey(service(), {
+        managesStores: false,
+        tenant: id,
+        access: 'read_only',
+      });
+    });
+
+    it('only a key that manages stores creates, changes, archives and deletes them, and redacts versions', async () => {
+      for (const key of [keys.service, keys.tenant, keys.reader]) {
+        const stores = as(key);
+        const calls = [
+          () => stores.create({ name: 'y' }),
+          () => stores.update(id, { name: 'y' }),
+          () => stores.archive(id),
+          () => stores.delete(id),
+          () => stores.memoryVersions.redact('memver_0', { memory_store_id: id }),
+        ];
+        for (const call of calls) {
+          const { apiMessage } = await failing(call(), 403, 'permission_error');
+          expect(apiMessage).toBe(
+            'This needs a key that manages stores: memory-service keys create --service --manage-stores',
+          );
+        }
+      }
+      expect(await as(keys.manager).retrieve(id)).toMatchObject({ name: 'x', archived_at: null });
+    });
+
+    it('a service key writes memories of every store, and a read-only key only reads', async () => {
+      const memory = await as(keys.service).memories.create(id, { path: '/a', content: 'x' });
+      const of = { memory_store_id: id };
+      for (const key of [keys.reader, keys.tenantReader]) {
+        const { memories, memoryVersions } = as(key);
+        expect(await memories.retrieve(memory.id, of)).toMatchObject({ content: 'x' });
+        expect((await all(memoryVersions.list(id))).length).toBeGreaterThan(0);
+        await failing(memories.create(id, { path: '/b', content: '' }), 403, 'permission_error');
+        await failing(memories.update(memory.id, { ...of, content: '' }), 403, 'permission_error');
+        await failing(memories.delete(memory.id, of), 403, 'permission_error');
+      }
+      await as(keys.tenant).memories.delete(memory.id, of);
+    });
+
+    it("a tenant's key sees its own store only", async () => {
+      const other = await as(keys.manager).create({ name: 'other' });
+      const { memories, ...stores } = as(keys.tenant);
+      expect((await all(as(keys.tenant).list())).map((store) => store.id)).toStrictEqual([id]);
+      expect((await all(as(keys.service).list())).map((store) => store.id)).toContain(other.id);
+      expect(stores).toBeDefined();
+      await failing(as(keys.tenant).retrieve(other.id), 404, 'not_found_error');
+      await failing(memories.create(other.id, { path: '/a', content: '' }), 404, 'not_found_error');
+      await failing(memories.list(other.id), 404, 'not_found_error');
+    });
+
+    it('the store comes from the URL, whatever the header says', async () => {
+      const client = sdk(service(), keys.service, { defaultHeaders: { 'x-tenant-id': 'another' } });
+      expect(await client.beta.memoryStores.retrieve(id)).toMatchObject({ id });
+    });
+
+    it('an admin key, and no key, are refused', async () => {
+      const admin = await storeKey(service(), { isAdmin: true, managesStores: false });
+      await failing(as(admin).list(), 403, 'permission_error');
+      await failing(as('mem_wrong').list(), 401, 'authentication_error');
+    });
+
+    it('the history names the key, and versions are found by it', async () => {
+      const made = await as(keys.manager).create({ name: 'x' });
+      await as(keys.service).memories.create(made.id, { path: '/a', content: 'x' });
+      await as(keys.manager).memories.create(made.id, { path: '/b', content: 'x' });
+      const [b, a] = await all(as(keys.manager).memoryVersions.list(made.id));
+      const by = a?.created_by;
+      if (by?.type !== 'api_actor') throw new Error('the author is a key');
+      expect(by).not.toStrictEqual(b?.created_by);
+      const listed = await all(as(keys.manager).memoryVersions.list(made.id, { api_key_id: by.api_key_id }));
+      expect(listed.map(({ path }) => path)).toStrictEqual(['/a']);
+      await runOn(service(), ['rm', made.id, '/memories/a']);
+      const [deleted] = await all(as(keys.manager).memoryVersions.list(made.id));
+      expect(deleted?.created_by).toStrictEqual({ type: 'user_actor', user_id: expect.any(String) });
+    });
+
+    it('the audit trail has what was done to stores', async () => {
+      const made = await as(keys.manager).create({ name: 'x' });
+      await as(keys.manager).update(made.id, { name: 'y' });
+      await failing(as(keys.manager).update(made.id, { name: '' }), 400, 'invalid_request_error');
+      await as(keys.manager).archive(made.id);
+      await failing(as(keys.manager).update(made.id, { name: 'z' }), 400, 'invalid_request_error');
+      await as(keys.manager).delete(made.id);
+      const events = await service().query(
+        'SELECT action, outcome, channel FROM audit_events WHERE tenant_id = $1 ORDER BY at, id',
+        [made.id],
+      );
+      expect(events.map(({ action, outcome }) => `${action} ${outcome}`)).toStrictEqual([
+        'createMemoryStore ok',
+        'updateMemoryStore ok',
+        'archiveMemoryStore ok',
+        'updateMemoryStore tenant_archived',
+        'deleteMemoryStore ok',
+      ]);
+      expect(new Set(events.map(({ channel }) => channel))).toStrictEqual(new Set(['memory_stores_api']));
+    });
+
+    it('a suspended store is refused, but can be deleted', async () => {
+      const made = await as(keys.manager).create({ name: 'x' });
+      await runOn(service(), ['tenants', 'suspend', made.id]);
+      await failing(as(keys.manager).retrieve(made.id), 403, 'permission_error');
+      await failing(as(keys.manager).memories.list(made.id), 403, 'permission_error');
+      await as(keys.manager).delete(made.id);
+      expect((await all(as(keys.manager).list())).map((store) => store.id)).not.toContain(made.id);
+    });
+
+    it('keys create --manage-stores makes such a key, and keys list shows it', async () => {
+      const made = await runOn(service(), ['keys', 'create', '--service', '--manage-stores', '--json']);
+      const { key, id: keyId, manages_stores } = JSON.parse(made.stdout);
+      expect(manages_stores).toBe(true);
+      expect(await as(key).create({ name: 'by the CLI' })).toMatchObject({ name: 'by the CLI' });
+      const listed = await runOn(service(), ['keys', 'list']);
+      expect(listed.stdout).toMatch(new RegExp(`${keyId} +\\(service\\) +read_write, manages stores`));
+      for (const args of [['--tenant', id], ['--admin'], ['--service', '--read-only']]) {
+        const refused = await runOn(service(), ['keys', 'create', '--manage-stores', ...args]);
+        expect(refused.stderr).toContain(
+          '--manage-stores is for --service, and not for a key that only reads',
+        );
+      }
+    });
+  },
+  { AUTH: 'keys' },
+);
+
+describeService(
+  'stores without authentication',
+  (service) => {
+    it('anyone does everything', async () => {
+      const { beta } = sdk(service(), 'none');
+      const { id } = await beta.memoryStores.create({ name: 'x' });
+      await beta.memoryStores.delete(id);
+      await failing(beta.memoryStores.retrieve('default-none'), 404, 'not_found_error');
+    });
+  },
+  { AUTH: 'none' },
+);
+
+describeService(
+  'limits of a store',
+  (service) => {
+    const stores = () => sdk(service(), 'none').beta.memoryStores;
+    it('the quotas hold', async () => {
+      const { id } = await stores().create({ name: 'x' });
+      await runOn(service(), [
+        'tenants',
+        'set',
+        id,
+        '--max-files',
+        '2',
+        '--max-bytes',
+        '10',
+        '--max-file-bytes',
+        '8',
+      ]);
+      const of = { memory_store_id: id };
+      const { id: memory } = await stores().memories.create(id, { path: '/a', content: '12345678' });
+      const refused: [() => Promise<unknown>, string][] = [
+        [
+          () => stores().memories.create(id, { path: '/b', content: '123456789' }),
+          'content: it is larger than 8 bytes, the limit of this memory store.',
+        ],
+        [
+          () => stores().memories.update(memory, { ...of, content: '123456789' }),
+          'content: it is larger than 8 bytes, the limit of this memory store.',
+        ],
+        [
+          () => stores().memories.create(id, { path: '/b', content: '123' }),
+          'The memory store is full: it has 8 of 10 bytes, and this needs 3 more.',
+        ],
+        [
+          () => stores().memories.create(id, { path: '/b/c/d/e', content: '' }),
+          'The memory store is full: it has 0 of 2 directories, and this needs 3 more.',
+        ],
+        [
+          () => stores().memories.update(memory, { ...of, path: '/b/c/d/e', content: '' }),
+          'The memory store is full: it has 0 of 2 directories, and this needs 3 more.',
+        ],
+      ];
+      for (const [call, message] of refused) {
+        expect((await failing(call(), 400, 'invalid_request_error')).apiMessage).toBe(message);
+      }
+      expect(await all(stores().memories.list(id))).toMatchObject([{ path: '/a', content_size_bytes: 8 }]);
+      expect((await all(stores().memoryVersions.list(id))).length).toBe(1);
+    });
+
+    it('the rate limit holds', async () => {
+      const { id } = await stores().create({ name: 'x' });
+      await runOn(service(), ['tenants', 'set', id, '--rate-per-minute', '1']);
+      await stores().retrieve(id);
+      const limited = await failing(stores().retrieve(id), 429, 'rate_limit_error');
+      expect(Number(limited.headers?.get('retry-after'))).toBeGreaterThan(0);
+    });
+
+    it('secrets are masked or refused, as for the memory tool', async () => {
+      const { id } = await stores().create({ name: 'x' });
+      const token = `ghp_${'a1B2c3D4e5F6g7H8i9J0'.repeat(2).slice(0, 36)}`;
+      await runOn(service(), ['tenants', 'set', id, '--redact', 'mask']);
+      const memory = await stores().memories.create(id, {
+        path: '/a',
+        content: `key ${token}!`,
+        view: 'full',
+      });
+      expect(memory.content).toMatch(/^key \[REDACTED:[a-z_]+\]!$/);
+      const of = { memory_store_id: id };
+      const updated = await stores().memories.update(memory.id, {
+        ...of,
+        content: `new ${token}`,
+        view: 'full',
+      });
+      expect(updated.content).toMatch(/^new \[REDACTED:[a-z_]+\]$/);
+      await failing(
+        stores().memories.create(id, { path: `/${token}`, content: '' }),
+        400,
+        'invalid_request_error',
+      );
+      const strict = await stores().create({ name: 'x' });
+      await runOn(service(), ['tenants', 'set', strict.id, '--redact', 'reject']);
+      const create = stores().memories.create(strict.id, { path: '/a', content: token });
+      const refused = await failing(create, 400, 'invalid_request_error');
+      expect(JSON.stringify(refused.error)).not.toContain(token);
+      expect((await all(stores().memoryVersions.list(id))).length).toBe(2);
+    });
+  },
+  { AUTH: 'none' },
+);
