@@ -4,10 +4,12 @@ import { effectiveSettings, fullness } from '../tenants/effective-settings.ts';
 import type { ListedTenant } from '../tenants/listing-queries.ts';
 import { tenantId, time } from './fields.ts';
 import { effectiveSettingsSchema, ownSettingsSchema, settingsRecord } from './settings.ts';
+import { detailsSchema } from './tenant-details.ts';
 
 export const tenantSchema = z
   .object({
     id: tenantId,
+    ...detailsSchema,
     status: z.enum(['active', 'suspended']),
     created_at: time,
     suspended_at: time.nullable(),
@@ -29,9 +31,10 @@ export function tenantRecord(row: ListedTenant, config: Config) {
   const effective = effectiveSettings(row, config);
   return {
     id: row.id,
+    ...{ name: row.name ?? row.id, description: row.description, metadata: row.metadata },
     status: row.suspendedAt === null ? 'active' : 'suspended',
-    created_at: instant(row.createdAt),
-    suspended_at: instant(row.suspendedAt),
+    created_at: row.createdAt,
+    suspended_at: row.suspendedAt,
     last_change_at: row.lastChangeAt,
     files: row.files,
     bytes: row.bytes,
