@@ -28,9 +28,11 @@ export function registerTenantShowCommand(tenants: Command, open: Open, io: Io):
         if (json) {
           return printJson(io.stdout, {
             ...usageOf(row),
+            ...{ name: row.name ?? row.id, description: row.description },
             ...{ answers, lastActivityAt },
             ...settingsFrom((name) => row[name]),
             effective: effectiveSettings(row, config),
+            metadata: row.metadata,
           });
         }
         const { id, files, bytes, historyVersions, historyBytes, createdAt, suspendedAt } = usageOf(row);
@@ -38,6 +40,7 @@ export function registerTenantShowCommand(tenants: Command, open: Open, io: Io):
           io.stdout,
           ['TENANT', id],
           [
+            ...detailRows(row),
             ['files', String(files)],
             ['bytes', String(bytes)],
             ['history', `${amount(historyVersions, 'version')} (${amount(historyBytes, 'byte')})`],
@@ -61,6 +64,15 @@ export function registerTenantShowCommand(tenants: Command, open: Open, io: Io):
         if (ALL_SETTINGS.some(([name]) => row[name] === null)) printLine(io.stderr, `\n${DEFAULTS_NOTE}`);
       }),
     );
+}
+
+/** What people say of a tenant, as far as they do. */
+function detailRows({ name, description, metadata }: TenantRow): [string, string][] {
+  return [
+    ...(name === null ? [] : [['name', name] as [string, string]]),
+    ...(description === '' ? [] : [['description', description] as [string, string]]),
+    ...Object.entries(metadata).map(([key, value]): [string, string] => [`metadata ${key}`, value]),
+  ];
 }
 
 const usageOf = ({ id, files, bytes, historyVersions, historyBytes, createdAt, suspendedAt }: TenantRow) => ({

@@ -340,7 +340,7 @@ describeService(
               reason: 'changed',
               changed_by: { type: 'admin_key', id: admin().key.id },
               at: null,
-              message: expect.stringContaining('/memories/c: key control plane changed it at'),
+              message: expect.stringContaining('/memories/c: admin key control plane changed it at'),
             },
           ],
         },
