@@ -38,7 +38,13 @@ CREATE TABLE "api_keys" (
 	"expires_at" timestamp with time zone,
 	"revoked_at" timestamp with time zone,
 	"last_used_at" timestamp with time zone,
-	CONSTRAINT "api_keys_access" CHECK ("api_keys"."access" IN ('read_write', 'read_only')),
+	"only_tenants" text[],
+	"rotated_at" timestamp with time zone,
+	"creation_key" text COLLATE "C",
+	"creation_request" text COLLATE "C",
+	CONSTRAINT "api_keys_creation" UNIQUE("creation_key"),
+	CONSTRAINT "api_keys_access" CHECK ("api_keys"."access" IN ('read_write', 'read_only') OR ("api_keys"."access" = 'operate' AND "api_keys"."is_admin")),
+	CONSTRAINT "api_keys_only_tenants" CHECK ("api_keys"."only_tenants" IS NULL OR "api_keys"."is_admin"),
 	CONSTRAINT "api_keys_admin" CHECK (NOT "api_keys"."is_admin" OR "api_keys"."tenant_id" IS NULL),
 	CONSTRAINT "api_keys_manages_stores" CHECK (NOT "api_keys"."manages_stores" OR ("api_keys"."tenant_id" IS NULL AND NOT "api_keys"."is_admin"))
 );
@@ -148,6 +154,7 @@ CREATE TABLE "versions" (
 --> statement-breakpoint
 ALTER TABLE "entries" ADD CONSTRAINT "entries_parent_is_directory" FOREIGN KEY ("tenant_id","parent_path") REFERENCES "public"."entries"("tenant_id","dir_path") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "api_keys_id" ON "api_keys" USING btree ("id");--> statement-breakpoint
+CREATE INDEX "api_keys_scoped" ON "api_keys" USING btree ("id") WHERE "api_keys"."only_tenants" IS NOT NULL;--> statement-breakpoint
 CREATE INDEX "api_keys_tenant" ON "api_keys" USING btree ("tenant_id");--> statement-breakpoint
 CREATE INDEX "audit_events_at" ON "audit_events" USING btree ("at","id");--> statement-breakpoint
 CREATE INDEX "audit_events_tenant" ON "audit_events" USING btree ("tenant_id","at","id");--> statement-breakpoint

@@ -31,6 +31,7 @@ import { diffRoutes } from './routes/diffs.ts';
 import { directoryRoutes } from './routes/directory.ts';
 import { exportRoutes } from './routes/export.ts';
 import { importRoutes } from './routes/import.ts';
+import { singleKeyRoutes } from './routes/key.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { memoryRoutes } from './routes/memory.ts';
 import { moveRoutes } from './routes/move.ts';
@@ -38,6 +39,7 @@ import { redactRoutes } from './routes/redact.ts';
 import { searchRoutes } from './routes/search.ts';
 import { sessionRoutes } from './routes/session.ts';
 import { suspensionRoutes } from './routes/suspension.ts';
+import { tenantCopyRoutes } from './routes/tenant-copies.ts';
 import { tenantRoutes } from './routes/tenants.ts';
 import { timelineRoutes } from './routes/timeline.ts';
 import { usageRoutes } from './routes/usage.ts';
@@ -46,7 +48,15 @@ import { writeFileRoutes } from './routes/write-file.ts';
 import { securityHeaders } from './security-headers.ts';
 import { validatorCompiler } from './validation.ts';
 
-const ROUTES = [sessionRoutes, tenantRoutes, suspensionRoutes, keyRoutes, auditRoutes];
+const ROUTES = [
+  sessionRoutes,
+  tenantRoutes,
+  tenantCopyRoutes,
+  suspensionRoutes,
+  keyRoutes,
+  singleKeyRoutes,
+  auditRoutes,
+];
 
 /** Those of one tenant, which must exist: `/tenants/:tenant/…`. */
 const TENANT_ROUTES = [

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { AdminAuthenticator, Administrator } from '../auth/admin-authenticator.ts';
-import { ServiceError } from '../errors.ts';
 import type { Actor, Origin } from '../memory/origin.ts';
 import { mapMaybePromise } from '../util/maybe-promise.ts';
+import { authorize } from './permissions.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -12,11 +12,9 @@ declare module 'fastify' {
   }
 }
 
-const READING = new Set(['GET', 'HEAD']);
-
 /**
- * Identifies the administrator of the routes that are registered after it, before the body is read. With a read-only key, only what
- * reads is let through.
+ * Identifies the administrator of the routes that are registered after it, before the body is read, and refuses what the key does not
+ * allow (permissions.ts).
  */
 export const adminAuthentication = fp<{ authenticator: AdminAuthenticator }>(
   async (app, { authenticator }) => {
@@ -25,9 +23,7 @@ export const adminAuthentication = fp<{ authenticator: AdminAuthenticator }>(
       const identified = mapMaybePromise(authenticator.authenticate(request), (administrator) => {
         request.administrator = administrator;
         request.logEntry.actor = nameOf(administrator.actor);
-        if (administrator.access === 'read_only' && !READING.has(request.method)) {
-          throw new ServiceError('read_only_key');
-        }
+        authorize(administrator, request);
       });
       if (identified instanceof Promise) identified.then(() => done(), done);
       else done();
@@ -38,7 +34,7 @@ export const adminAuthentication = fp<{ authenticator: AdminAuthenticator }>(
 
 /** What the log calls an administrator: never a label, which is free text. */
 function nameOf(actor: Actor): string {
-  return actor.type === 'api_key' ? actor.id : actor.type;
+  return 'id' in actor ? actor.id : actor.type;
 }
 
 /** @throws Error for a route without authentication. */
@@ -46,6 +42,11 @@ export function administratorOf({ administrator }: FastifyRequest): Administrato
   if (administrator === undefined)
     throw new Error('The route is not behind the admin-authentication plugin.');
   return administrator;
+}
+
+/** The only tenants that the administrator of a request may see; null: all. */
+export function scopeOf(request: FastifyRequest): string[] | null {
+  return administratorOf(request).onlyTenants;
 }
 
 /** What the history says of a change by this request. */

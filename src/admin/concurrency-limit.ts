@@ -20,7 +20,7 @@ export const concurrencyLimit = fp<{ maxWaitMs: number }>(
     app.addHook('onRequest', (request, reply, done) => {
       if (reply.raw.destroyed) return done(new ServiceError('client_gone'));
       const { actor } = administratorOf(request);
-      const slot = inFlight.slot(actor.type === 'api_key' ? actor.id : actor.type);
+      const slot = inFlight.slot('id' in actor ? actor.id : actor.type);
       reply.raw.once('close', () => slot.release());
       const waiting = slot.acquire(1);
       if (waiting) waiting.then(() => done(), done);

@@ -17,6 +17,11 @@ export const tenantId = z
   .regex(TENANT_ID, `must be ${TENANT_ID_RULE}`)
   .meta({ examples: ['acme'] });
 
+export const newTenantId = tenantId.refine(
+  (id) => !/^(-|\.\.?$)/.test(id),
+  'of a new tenant must not start with "-", and must not be . or ..',
+);
+
 export const tenantParams = z.strictObject({ tenant: tenantId });
 
 export const memoryPath = text(5000)
@@ -46,7 +51,10 @@ export const versionId = z
   .transform((id) => id.toLowerCase())
   .meta({ examples: ['0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52'] });
 
-export const access = z.enum(['read_write', 'read_only']);
+export const access = z.enum(['read_write', 'operate', 'read_only']).meta({
+  description:
+    '`operate` is for admin keys: everything except managing keys, and creating, copying, renaming and deleting tenants.',
+});
 
 /** A number in a query string. */
 export const count = (min: number, max: number) =>
@@ -76,6 +84,7 @@ export const next = z.string().nullable().meta({
 export const actor = z
   .discriminatedUnion('type', [
     z.object({ type: z.literal('api_key'), id: z.string(), label: z.string() }),
+    z.object({ type: z.literal('admin_key'), id: z.string(), label: z.string() }),
     z.object({ type: z.literal('jwt'), subject: z.string().nullable() }),
     z.object({ type: z.literal('operator'), name: z.string() }),
     z.object({ type: z.literal('system'), job: z.string() }),

@@ -10,6 +10,7 @@ const COMMON = [
   new ServiceError('invalid_request', 414),
   new ServiceError('unauthorized'),
   new ServiceError('not_an_admin_key'),
+  new ServiceError('outside_scope', 'tenant'),
   new ServiceError('host_not_allowed', 'Host'),
   new ServiceError('request_timeout'),
   new ServiceError('expectation_failed'),
@@ -23,7 +24,11 @@ const COMMON = [
 ];
 
 /** What every route that changes something can answer too. */
-const CHANGING = [new ServiceError('read_only_key'), new ServiceError('body_timeout')];
+const CHANGING = [
+  new ServiceError('read_only_key'),
+  new ServiceError('operate_only_key'),
+  new ServiceError('body_timeout'),
+];
 
 /** What every route with a body of text can answer too. */
 const TEXT_BODY = [

@@ -4,13 +4,12 @@ import { effectiveSettings, fullness } from '../tenants/effective-settings.ts';
 import type { ListedTenant } from '../tenants/listing-queries.ts';
 import { tenantId, time } from './fields.ts';
 import { effectiveSettingsSchema, ownSettingsSchema, settingsRecord } from './settings.ts';
+import { detailsSchema } from './tenant-details.ts';
 
 export const tenantSchema = z
   .object({
     id: tenantId,
-    name: z.string().nullable().meta({ description: 'Of a memory store; null for none but the id.' }),
-    description: z.string(),
-    metadata: z.record(z.string(), z.string()),
+    ...detailsSchema,
     status: z.enum(['active', 'suspended']),
     created_at: time,
     suspended_at: time.nullable(),
@@ -33,12 +32,10 @@ export function tenantRecord(row: ListedTenant, config: Config) {
   const effective = effectiveSettings(row, config);
   return {
     id: row.id,
-    name: row.name,
-    description: row.description,
-    metadata: row.metadata,
+    ...{ name: row.name ?? row.id, description: row.description, metadata: row.metadata },
     status: row.suspendedAt === null ? 'active' : 'suspended',
-    created_at: instant(row.createdAt),
-    suspended_at: instant(row.suspendedAt),
+    created_at: row.createdAt,
+    suspended_at: row.suspendedAt,
     archived_at: instant(row.archivedAt),
     last_change_at: row.lastChangeAt,
     files: row.files,

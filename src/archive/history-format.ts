@@ -26,7 +26,7 @@ const PATH = z.string().refine((path) => {
 }, 'is not a path');
 
 const ACTOR = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('api_key'), id: z.string(), label: z.string() }),
+  z.strictObject({ type: z.enum(['api_key', 'admin_key']), id: z.string(), label: z.string() }),
   z.strictObject({ type: z.literal('jwt'), subject: z.string().nullable() }),
   z.strictObject({ type: z.literal('operator'), name: z.string() }),
   z.strictObject({ type: z.literal('system'), job: z.string() }),

@@ -99,6 +99,8 @@ export interface AuditFilter {
   /** ISO 8601; `until` is exclusive. */
   since: string | null;
   until: string | null;
+  /** The only tenants whose events are seen; null: all events. */
+  scope: string[] | null;
 }
 
 /** Where a page ends: the next one begins after it. */
@@ -108,7 +110,7 @@ export interface AuditPosition {
 }
 
 const listQuery = defineQuery<
-  { [name in keyof AuditFilter]: string | null } & {
+  { [name in keyof AuditFilter]: AuditFilter[name] } & {
     afterAt: string | null;
     afterId: string | null;
     limit: number;
@@ -116,7 +118,7 @@ const listQuery = defineQuery<
   AuditEvent
 >(
   'list_audit_events',
-  ['tenant', 'key', 'actor', 'action', 'outcome', 'since', 'until', 'afterAt', 'afterId', 'limit'],
+  ['tenant', 'key', 'actor', 'action', 'outcome', 'since', 'until', 'afterAt', 'afterId', 'limit', 'scope'],
   `
 SELECT id::text, ${time('at')} AS at, actor, action, channel, address, request_id AS "requestId", dry_run AS "dryRun",
   tenant_id AS tenant, key_id AS key, details, outcome
@@ -126,6 +128,7 @@ WHERE ($1::text IS NULL OR tenant_id = $1) AND ($2::text IS NULL OR key_id = $2)
   AND ($4::text IS NULL OR action = $4)
   AND ($5::text IS NULL OR outcome = $5 OR ($5 = 'failed' AND outcome <> 'ok'))
   AND ($6::text IS NULL OR at >= $6::text::timestamptz) AND ($7::text IS NULL OR at < $7::text::timestamptz)
+  AND ($11::text[] IS NULL OR tenant_id = ANY ($11::text[]))
   AND ($8::text IS NULL OR (at, id) < ($8::text::timestamptz, $9::text::uuid))
 ORDER BY at DESC, id DESC LIMIT $10::bigint
 `,

@@ -1,6 +1,7 @@
 import { ServiceError } from '../errors.ts';
 import type { Actor } from '../memory/origin.ts';
 import { mapMaybePromise } from '../util/maybe-promise.ts';
+import type { KeyRow } from './key-queries.ts';
 import type { KnownKeys } from './known-keys.ts';
 import type { Credentials } from './principal.ts';
 
@@ -8,7 +9,9 @@ import type { Credentials } from './principal.ts';
 export interface Administrator {
   /** Whom the history names. */
   actor: Actor;
-  access: 'read_write' | 'read_only';
+  access: KeyRow['access'];
+  /** The only tenants that the caller administers; null: all. */
+  onlyTenants: string[] | null;
 }
 
 /** A method of authentication for the admin API. */
@@ -23,9 +26,9 @@ export interface AdminAuthenticator {
 export function adminKeyAuthentication(keys: KnownKeys): AdminAuthenticator {
   return {
     authenticate: (credentials) =>
-      mapMaybePromise(keys.identify(credentials), ({ isAdmin, actor, access }) => {
+      mapMaybePromise(keys.identify(credentials), ({ isAdmin, actor, access, onlyTenants }) => {
         if (!isAdmin) throw new ServiceError('not_an_admin_key');
-        return { actor, access };
+        return { actor, access, onlyTenants };
       }),
     close: () => keys.close(),
   };
@@ -34,7 +37,7 @@ export function adminKeyAuthentication(keys: KnownKeys): AdminAuthenticator {
 /** No authentication, on a loopback address. */
 export function noAdminAuthentication(): AdminAuthenticator {
   return {
-    authenticate: () => ({ actor: { type: 'anonymous' }, access: 'read_write' }),
+    authenticate: () => ({ actor: { type: 'anonymous' }, access: 'read_write', onlyTenants: null }),
     close: async () => {},
   };
 }

@@ -1,110 +1,30 @@
 import { ServiceError } from '../errors.ts';
 import type { Database } from '../postgres/database.ts';
-import { defineQuery } from '../postgres/query.ts';
-import { time } from '../postgres/time-column.ts';
-import { newApiKey } from './api-key.ts';
-
-/** An API key as stored; never the key itself. `tenant` is null for a service key and an admin key. */
-export interface KeyRow {
-  id: string;
-  tenant: string | null;
-  isAdmin: boolean;
-  /** Whether a service key may also manage stores, and erase history with that. */
-  managesStores: boolean;
-  access: 'read_write' | 'read_only';
-  label: string;
-  createdAt: Date | string;
-  expiresAt: Date | string | null;
-  revokedAt: Date | string | null;
-  lastUsedAt: Date | string | null;
-}
-
-const COLUMNS = `id, tenant_id AS tenant, is_admin AS "isAdmin", manages_stores AS "managesStores", access, label, created_at AS "createdAt", expires_at AS "expiresAt",
-  revoked_at AS "revokedAt", last_used_at AS "lastUsedAt"`;
-
-/** A key with its times relative to now, in milliseconds by the database's clock: a replica with a wrong clock would accept expired keys. */
-export interface FoundKeyRow
-  extends Pick<KeyRow, 'id' | 'label' | 'tenant' | 'isAdmin' | 'managesStores' | 'access'> {
-  isRevoked: boolean;
-  /** Null for a key that does not expire. */
-  expiresInMs: number | null;
-  /** Null for a key that was never used. */
-  usedMsAgo: number | null;
-}
-
-const milliseconds = (interval: string) => `(EXTRACT(EPOCH FROM ${interval}) * 1000)::double precision`;
-
-const findKeyQuery = defineQuery<{ hash: string }, FoundKeyRow>(
-  'find_key',
-  ['hash'],
-  `
-SELECT id, label, tenant_id AS tenant, is_admin AS "isAdmin", manages_stores AS "managesStores", access, revoked_at IS NOT NULL AS "isRevoked",
-  ${milliseconds('expires_at - now()')} AS "expiresInMs", ${milliseconds('now() - last_used_at')} AS "usedMsAgo"
-FROM api_keys WHERE hash = $1
-`,
-);
-
-type NewKeyParams = {
-  hash: string;
-  id: string;
-  tenant: string | null;
-  isAdmin: boolean;
-  managesStores: boolean;
-  access: string;
-  label: string;
-  expiresAt: string | null;
-};
-const NEW_KEY: (keyof NewKeyParams & string)[] = [
-  ...(['hash', 'id', 'tenant', 'isAdmin', 'access', 'label', 'expiresAt', 'managesStores'] as const),
-];
-const CREATE_KEY = `
-INSERT INTO api_keys (hash, id, tenant_id, is_admin, access, label, expires_at, manages_stores)
-VALUES ($1, $2, $3, $4::boolean, $5, $6, $7::timestamptz, $8::boolean)
-`;
-
-/** Keeps a tenant from being deleted until its new key is stored. No row when it does not exist. */
-const keepTenantQuery = defineQuery<{ tenant: string }, { id: string }>(
-  'keep_tenant',
-  ['tenant'],
-  'SELECT id FROM tenants WHERE id = $1 FOR KEY SHARE',
-);
-
-const createKeyQuery = defineQuery<NewKeyParams>('create_key', NEW_KEY, CREATE_KEY);
-
-/** `count` is 0, and nothing changes, when the key is stored already. */
-const createKeyOnceQuery = defineQuery<NewKeyParams>(
-  'create_key_once',
-  NEW_KEY,
-  `${CREATE_KEY}ON CONFLICT (hash) DO NOTHING`,
-);
-
-/** A page of the keys of a tenant, or with null of all keys, newest first: those after `afterTime` and, of one time, `afterId`. */
-const listKeysQuery = defineQuery<
-  { tenant: string | null; afterTime: string | null; afterId: string | null; limit: number },
-  KeyRow & { position: string }
->(
-  'list_keys',
-  ['tenant', 'afterTime', 'afterId', 'limit'],
-  `
-SELECT ${COLUMNS}, ${time('created_at')} AS position FROM api_keys
-WHERE ($1::text IS NULL OR tenant_id = $1)
-  AND ($2::text IS NULL OR created_at < $2::text::timestamptz OR (created_at = $2::text::timestamptz AND id > $3))
-ORDER BY created_at DESC, id LIMIT $4::bigint
-`,
-);
-
-/** `count` is 0 when the key does not exist or is already revoked. */
-const revokeKeyQuery = defineQuery<{ id: string }>(
-  'revoke_key',
-  ['id'],
-  'UPDATE api_keys SET revoked_at = now() WHERE id = $1 AND revoked_at IS NULL',
-);
-
-const noteKeyUseQuery = defineQuery<{ hashes: string[] }>(
-  'note_key_use',
-  ['hashes'],
-  'UPDATE api_keys SET last_used_at = now() WHERE hash = ANY ($1::text[])',
-);
+import type { QueryExecutor } from '../postgres/query.ts';
+import { hashOf, newApiKey } from './api-key.ts';
+import {
+  addSecretQuery,
+  createKeyOnceQuery,
+  createKeyQuery,
+  type FoundKeyRow,
+  findCreationQuery,
+  findKeyQuery,
+  forgetCreationQuery,
+  getKeyQuery,
+  type KeyFilter,
+  type KeyKind,
+  type KeyRow,
+  keepTenantQuery,
+  listKeysQuery,
+  lockKeyQuery,
+  noteKeyUseQuery,
+  type PreviousSecret,
+  previousSecretQuery,
+  replaceSecretQuery,
+  retireSecretQuery,
+  revokeKeyQuery,
+  updateKeyQuery,
+} from './key-queries.ts';
 
 /** What a key is for; `tenant` is null for a service key and an admin key. */
 export interface KeyPurpose {
@@ -114,6 +34,8 @@ export interface KeyPurpose {
   /** Of a service key: it may also create, change, archive and delete stores, and redact versions. */
   managesStores?: boolean;
   access: KeyRow['access'];
+  /** Of an admin key: the only tenants that it administers; by default all. */
+  onlyTenants?: string[] | null;
   label: string;
   expiresAt: string | null;
 }
@@ -122,14 +44,17 @@ export interface KeyPurpose {
 interface NewKey extends KeyPurpose {
   hash: string;
   id: string;
+  creationKey?: string;
+  creationRequest?: string;
 }
-
-export type KeyKind = 'tenant' | 'service' | 'admin';
 
 export function kindOfKey({ tenant, isAdmin }: Pick<KeyRow, 'tenant' | 'isAdmin'>): KeyKind {
   if (isAdmin) return 'admin';
   return tenant === null ? 'service' : 'tenant';
 }
+
+/** Selects every key. */
+export const ALL_KEYS: KeyFilter = { tenant: null, kind: null, status: null, search: null, scope: null };
 
 /** Where a page of keys ends. */
 export interface KeyPosition {
@@ -137,9 +62,20 @@ export interface KeyPosition {
   id: string;
 }
 
+/** A key that a caller asked to create once. */
+export interface CreationRequest {
+  /** Who asks, and under which idempotency key. */
+  key: string;
+  /** What for, as text. */
+  request: string;
+}
+
 const PAGE = 500;
 
-/** The stored API keys. Throws `DatabaseError`. */
+/**
+ * The stored API keys. Where a method takes a `scope`, keys of other tenants, and keys of no tenant, do not exist for it; null: all keys
+ * do. Throws `DatabaseError`.
+ */
 export class Keys {
   readonly #database: Database;
 
@@ -155,12 +91,37 @@ export class Keys {
   /**
    * Makes a key and stores its hash: the returned `key` is kept nowhere.
    *
-   * @throws ServiceError when its tenant does not exist.
+   * @throws ServiceError when a tenant of it does not exist.
    */
   async issue(purpose: KeyPurpose): Promise<{ key: string; id: string }> {
     const { key, hash, id } = newApiKey();
-    if (await this.create({ ...purpose, hash, id })) return { key, id };
-    throw new ServiceError('no_such_tenant', String(purpose.tenant));
+    await this.#database.transaction(async (query) => {
+      await keepTenants(query, purpose);
+      await query(createKeyQuery, paramsOf({ ...purpose, hash, id }));
+    });
+    return { key, id };
+  }
+
+  /**
+   * Makes a key once, within 24 hours: a repeat of the request gives the same key a new secret, since the caller may have lost the first.
+   *
+   * @throws ServiceError when a tenant of it does not exist, when the request was another one, or when the key is in use already.
+   */
+  async issueOnce(purpose: KeyPurpose, creation: CreationRequest): Promise<{ key: string; id: string }> {
+    const { key, hash, id } = newApiKey();
+    const creationKey = hashOf(creation.key);
+    const creationRequest = hashOf(creation.request);
+    return this.#database.transaction(async (query) => {
+      await keepTenants(query, purpose);
+      await query(forgetCreationQuery, { creationKey });
+      const params = paramsOf({ ...purpose, hash, id, creationKey, creationRequest });
+      if ((await query(createKeyOnceQuery, params)).count === 1) return { key, id };
+      const created = (await query(findCreationQuery, { creationKey })).rows[0];
+      if (created?.request !== creationRequest) throw new ServiceError('creation_key_reused');
+      if (!created.isUntouched) throw new ServiceError('key_in_use', created.id);
+      await query(replaceSecretQuery, { hash: created.hash, newHash: hash });
+      return { key, id: created.id };
+    });
   }
 
   /** Stores a new key. Returns false when its tenant does not exist. */
@@ -174,45 +135,127 @@ export class Keys {
   }
 
   #store(statement: typeof createKeyQuery, key: NewKey): Promise<boolean> {
-    const { tenant } = key;
     return this.#database.transaction(async (query) => {
-      const exists = tenant === null || (await query(keepTenantQuery, { tenant })).rows.length === 1;
-      return exists && (await query(statement, { isAdmin: false, managesStores: false, ...key })).count === 1;
+      const exists = key.tenant === null || (await keeps(query, key.tenant));
+      return exists && (await query(statement, paramsOf(key))).count === 1;
     });
   }
 
-  /** Lists the keys of a tenant, or with null all keys, newest first. */
-  async list(tenant: string | null): Promise<KeyRow[]> {
+  /** Lists the keys that match, newest first. */
+  async list(filter: KeyFilter): Promise<KeyRow[]> {
     const all: KeyRow[] = [];
     for (let after: KeyPosition | null = null; ; ) {
-      const page: { keys: KeyRow[]; next: KeyPosition | null } = await this.page(tenant, after, PAGE);
+      const page: { keys: KeyRow[]; next: KeyPosition | null } = await this.page(filter, after, PAGE);
       all.push(...page.keys);
       if (page.next === null) return all;
       after = page.next;
     }
   }
 
-  /** A page of the keys of a tenant, or with null of all keys, newest first. `next` is where the next page begins. */
+  /** A page of the keys that match, newest first. `next` is where the next page begins. */
   async page(
-    tenant: string | null,
+    filter: KeyFilter,
     after: KeyPosition | null,
     limit: number,
   ): Promise<{ keys: KeyRow[]; next: KeyPosition | null }> {
     const { time: afterTime = null, id: afterId = null } = after ?? {};
-    const params = { tenant, afterTime, afterId, limit: limit + 1 };
+    const params = { ...filter, afterTime, afterId, limit: limit + 1 };
     const { rows } = await this.#database.query(listKeysQuery, params);
     const last = rows[limit - 1];
-    const next = rows.length > limit && last !== undefined ? { time: last.position, id: last.id } : null;
-    return { keys: rows.slice(0, limit).map(({ position: _, ...row }) => row), next };
+    const next = rows.length > limit && last !== undefined ? { time: last.createdAt, id: last.id } : null;
+    return { keys: rows.slice(0, limit), next };
   }
 
-  /** @throws ServiceError when the key does not exist or is already revoked. */
-  async revoke(id: string): Promise<void> {
-    if ((await this.#database.query(revokeKeyQuery, { id })).count === 1) return;
-    throw new ServiceError('no_such_key', id);
+  /**
+   * A key, and its previous secret while that still works.
+   *
+   * @throws ServiceError when the key does not exist.
+   */
+  async get(
+    id: string,
+    scope: string[] | null = null,
+  ): Promise<KeyRow & { previous: PreviousSecret | null }> {
+    const row = (await this.#database.query(getKeyQuery, { id, scope })).rows[0];
+    if (row === undefined) throw new ServiceError('unknown_key', id);
+    const previous = (await this.#database.query(previousSecretQuery, { id })).rows[0] ?? null;
+    return { ...row, previous };
+  }
+
+  /**
+   * Changes the label and the expiry of a key. Returns the key as it was.
+   *
+   * @throws ServiceError when the key does not exist or is revoked.
+   */
+  update(
+    id: string,
+    changes: { label?: string | undefined; expiresAt?: string | null | undefined },
+    scope: string[] | null = null,
+  ): Promise<KeyRow> {
+    return this.#database.transaction(async (query) => {
+      const before = await lock(query, id, scope);
+      const { label = before.label, expiresAt = before.expiresAt } = changes;
+      await query(updateKeyQuery, { id, label, expiresAt });
+      return before;
+    });
+  }
+
+  /**
+   * Gives a key a new secret; the previous one works for `overlapSeconds` more.
+   *
+   * @throws ServiceError when the key does not exist, or is revoked or expired.
+   */
+  async rotate(
+    id: string,
+    overlapSeconds: number,
+    scope: string[] | null = null,
+  ): Promise<{ key: string; tenant: string | null }> {
+    const { key, hash: newHash } = newApiKey();
+    return this.#database.transaction(async (query) => {
+      const { hash, isExpired, tenant } = await lock(query, id, scope);
+      if (isExpired) throw new ServiceError('key_expired', id);
+      await query(addSecretQuery, { hash, newHash });
+      await query(retireSecretQuery, { hash, overlapSeconds });
+      return { key, tenant };
+    });
+  }
+
+  /**
+   * Revokes a key, with all its secrets. Returns its tenant.
+   *
+   * @throws ServiceError when the key does not exist or is already revoked.
+   */
+  async revoke(id: string, scope: string[] | null = null): Promise<string | null> {
+    const revoked = (await this.#database.query(revokeKeyQuery, { id, scope })).rows[0];
+    if (revoked === undefined) throw new ServiceError('no_such_key', id);
+    return revoked.tenant;
   }
 
   async noteUse(hashes: string[]): Promise<void> {
     await this.#database.query(noteKeyUseQuery, { hashes });
   }
+}
+
+async function lock(query: QueryExecutor, id: string, scope: string[] | null) {
+  const row = (await query(lockKeyQuery, { id, scope })).rows[0];
+  if (row === undefined) throw new ServiceError('no_such_key', id);
+  return row;
+}
+
+/** Keeps the tenant of a key from being deleted until the transaction ends. Returns false when it does not exist. */
+async function keeps(query: QueryExecutor, tenant: string): Promise<boolean> {
+  return (await query(keepTenantQuery, { tenant })).rows.length === 1;
+}
+
+/** @throws ServiceError when a tenant that a key is for does not exist. */
+async function keepTenants(query: QueryExecutor, { tenant, onlyTenants }: KeyPurpose): Promise<void> {
+  for (const each of [...(tenant === null ? [] : [tenant]), ...(onlyTenants ?? [])]) {
+    if (!(await keeps(query, each))) throw new ServiceError('no_such_tenant', each);
+  }
+}
+
+function paramsOf(key: NewKey) {
+  return {
+    ...{ isAdmin: false, managesStores: false, onlyTenants: null, creationKey: null, creationRequest: null },
+    ...key,
+  };
 }

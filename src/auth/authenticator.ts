@@ -79,7 +79,11 @@ class KeyAuthenticator implements Authenticator {
 
   #callerOf({ tenant, isAdmin, managesStores, actor, access }: KnownKey): Caller {
     if (isAdmin) throw new ServiceError('is_admin_key');
-    return { tenant, actor, access, managesStores, autoCreate: tenant === null && this.#autoCreate };
+    return {
+      ...{ tenant, actor, managesStores },
+      access: access === 'read_write' ? access : 'read_only',
+      autoCreate: tenant === null && this.#autoCreate,
+    };
   }
 
   close(): Promise<void> {

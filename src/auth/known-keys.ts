@@ -5,7 +5,8 @@ import type { ConcurrencyLimiter } from '../util/concurrency-limiter.ts';
 import { mapMaybePromise } from '../util/maybe-promise.ts';
 import { WriteBehindBuffer } from '../util/write-behind-buffer.ts';
 import { hashOf, isApiKey } from './api-key.ts';
-import type { FoundKeyRow, Keys } from './api-keys.ts';
+import type { Keys } from './api-keys.ts';
+import type { FoundKeyRow } from './key-queries.ts';
 import { bearerToken, type Credentials } from './principal.ts';
 
 const CACHED_KEYS = 10_000;
@@ -16,7 +17,7 @@ const LAST_USED_RESOLUTION_MS = 5 * 60_000;
 
 /** A cached key; times as of `performance.now()`, which no correction of the clock changes. */
 export interface KnownKey
-  extends Pick<FoundKeyRow, 'tenant' | 'isAdmin' | 'managesStores' | 'access' | 'isRevoked'> {
+  extends Pick<FoundKeyRow, 'tenant' | 'isAdmin' | 'onlyTenants' | 'managesStores' | 'access' | 'isRevoked'> {
   actor: Actor;
   expiresAt: number;
   lastUsedAt: number;
@@ -105,10 +106,21 @@ export class KnownKeys {
 
 function knownKey(row: FoundKeyRow | undefined, now: number): KnownKey | undefined {
   if (row === undefined) return undefined;
-  const { id, label, tenant, isAdmin, managesStores, access, isRevoked, expiresInMs, usedMsAgo } = row;
+  const {
+    id,
+    label,
+    tenant,
+    isAdmin,
+    onlyTenants,
+    managesStores,
+    access,
+    isRevoked,
+    expiresInMs,
+    usedMsAgo,
+  } = row;
   return {
-    ...{ tenant, isAdmin, managesStores, access, isRevoked },
-    actor: { type: 'api_key', id, label },
+    ...{ tenant, isAdmin, onlyTenants, managesStores, access, isRevoked },
+    actor: { type: isAdmin ? 'admin_key' : 'api_key', id, label },
     expiresAt: now + (expiresInMs ?? Number.POSITIVE_INFINITY),
     lastUsedAt: now - (usedMsAgo ?? Number.POSITIVE_INFINITY),
   };

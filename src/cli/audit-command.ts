@@ -83,6 +83,7 @@ async function eventsOf(database: Database, { limit, by, since, until, ...filter
     outcome: filter.outcome ?? null,
     since: times.since ?? null,
     until: times.until ?? null,
+    scope: null,
   };
   const pages = readPages<AuditEvent>(
     async (after = undefined) =>

@@ -1,39 +1,18 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { newApiKey } from '../auth/api-key.ts';
-import type { KeyRow } from '../auth/api-keys.ts';
-import { Keys, kindOfKey } from '../auth/api-keys.ts';
+import { ALL_KEYS, Keys, kindOfKey } from '../auth/api-keys.ts';
+import type { KeyFilter, KeyRow } from '../auth/key-queries.ts';
 import { requireTenant } from '../tenants/tenants.ts';
-import { parseDuration } from '../util/duration.ts';
 import { tenantId } from './arguments.ts';
 import type { Io } from './io.ts';
+import { registerKeyChangeCommands } from './key-change-commands.ts';
+import { registerKeyCreateCommand } from './key-create-command.ts';
 import { printJson, printLine, printTable, time } from './output.ts';
 import { audited, type Open, withDatabase } from './session.ts';
 
-interface CreateOptions {
-  tenant?: string;
-  service?: boolean;
-  admin?: boolean;
-  manageStores?: boolean;
-  access: KeyRow['access'];
-  readOnly?: boolean;
-  label: string;
-  expires?: Date;
-  json?: boolean;
-}
-
-/** Parses a duration, or a time that JavaScript understands. */
-function expiry(value: string): Date {
-  const duration = parseDuration(value);
-  const date = duration === undefined ? new Date(value) : new Date(Date.now() + duration);
-  if (Number.isNaN(date.getTime())) {
-    throw new InvalidArgumentError('Use a duration (90d, 12h) or a time (2027-01-31T00:00:00Z).');
-  }
-  if (date.getTime() <= Date.now()) throw new InvalidArgumentError('It must be in the future.');
-  return date;
-}
-
-const describe = ({ isAdmin, ...row }: KeyRow) => ({
+const describe = ({ isAdmin, onlyTenants, ...row }: KeyRow) => ({
   ...row,
+  tenants: onlyTenants,
   kind: kindOfKey({ ...row, isAdmin }),
   createdAt: time(row.createdAt),
   expiresAt: time(row.expiresAt),
@@ -41,67 +20,16 @@ const describe = ({ isAdmin, ...row }: KeyRow) => ({
   lastUsedAt: time(row.lastUsedAt),
 });
 
-/** `keys create|generate|list|revoke`. */
+function rightsOf({ access, managesStores, tenants }: ReturnType<typeof describe>): string {
+  const scope = tenants === null ? '' : `, only ${tenants.join(', ')}`;
+  return `${access}${managesStores ? ', manages stores' : ''}${scope}`;
+}
+
+/** `keys create|generate|list|show|update|rotate|revoke`. */
 export function registerKeyCommands(program: Command, open: Open, io: Io = process): void {
-  const keys = program.command('keys').description('Create, list, and revoke API keys.');
+  const keys = program.command('keys').description('Create, list, change, rotate, and revoke API keys.');
 
-  keys
-    .command('create')
-    .description('Create a key and print it. Only its hash is stored, so it cannot be shown again.')
-    .option('--tenant <tenant>', 'a key for this tenant', tenantId)
-    .option('--service', 'a key for all tenants; each request names one in X-Tenant-Id')
-    .option(
-      '--manage-stores',
-      'with --service: the key may also create, change, archive and delete memory stores, and redact versions',
-    )
-    .option('--admin', 'a key for the admin API only (ADMIN_PORT)')
-    .addOption(
-      new Option('--access <access>', 'what the key allows')
-        .choices(['read_write', 'read_only'])
-        .default('read_write'),
-    )
-    .option('--read-only', 'same as --access read_only')
-    .option('--expires <when>', 'when the key expires: a duration (90d, 12h) or a time', expiry)
-    .option('--label <text>', 'what the key is for', '')
-    .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  memory-service keys create --tenant acme --expires 90d --label worker
-  memory-service keys create --service --manage-stores --label control-plane
-  memory-service keys create --admin --read-only --label dashboard`,
-    )
-    .action((options: CreateOptions, command: Command) => {
-      const { tenant = null, service = false, admin: isAdmin = false, label, json } = options;
-      if ([tenant !== null, service, isAdmin].filter(Boolean).length !== 1) {
-        command.error('error: requires one of --tenant <tenant>, --service or --admin');
-      }
-      const { manageStores: managesStores = false } = options;
-      const access = options.readOnly ? 'read_only' : options.access;
-      if (managesStores && (!service || access === 'read_only')) {
-        command.error('error: --manage-stores is for --service, and not for a key that only reads');
-      }
-      return withDatabase(open, async ({ database }) => {
-        const expiresAt = options.expires?.toISOString() ?? null;
-        const kind = kindOfKey({ tenant, isAdmin });
-        const subject = {
-          tenant: tenant ?? undefined,
-          details: { kind, access, manages_stores: managesStores, label, expires_at: expiresAt },
-        };
-        const { key, id } = await audited(database, 'createKey', subject, async (note) => {
-          const purpose = { tenant, isAdmin, managesStores, access, label, expiresAt };
-          const issued = await new Keys(database).issue(purpose);
-          note({ key: issued.id });
-          return issued;
-        });
-        if (json)
-          return printJson(io.stdout, { id, key, kind, tenant, access, managesStores, label, expiresAt });
-        printLine(io.stderr, `Created key ${id}. It cannot be shown again:`);
-        printLine(io.stdout, key);
-      });
-    });
-
+  registerKeyCreateCommand(keys, open, io);
   keys
     .command('generate')
     .description('Print a new key without storing it, for BOOTSTRAP or BOOTSTRAP_FILE. Needs no database.')
@@ -112,12 +40,17 @@ Examples:
     .command('list')
     .description('List keys by their IDs. The keys themselves are not stored.')
     .option('--tenant <tenant>', 'only keys of this tenant', tenantId)
+    .addOption(new Option('--kind <kind>', 'only keys of this kind').choices(['tenant', 'service', 'admin']))
+    .addOption(
+      new Option('--status <status>', 'only keys with this status').choices(['active', 'expired', 'revoked']),
+    )
+    .option('--search <text>', 'only keys with this in their ID or label')
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  memory-service keys list --tenant acme')
-    .action(({ tenant, json }: { tenant?: string; json?: boolean }) =>
+    .action(({ json, ...filter }: Partial<KeyFilter> & { json?: boolean }) =>
       withDatabase(open, async ({ database }) => {
-        if (tenant !== undefined) await requireTenant(database, tenant);
-        const rows = (await new Keys(database).list(tenant ?? null)).map(describe);
+        if (filter.tenant != null) await requireTenant(database, filter.tenant);
+        const rows = (await new Keys(database).list({ ...ALL_KEYS, ...filter })).map(describe);
         if (json) return printJson(io.stdout, rows);
         printTable(
           io.stdout,
@@ -125,7 +58,7 @@ Examples:
           rows.map((row) => [
             row.id,
             row.tenant ?? `(${row.kind})`,
-            row.managesStores ? `${row.access}, manages stores` : row.access,
+            rightsOf(row),
             row.label,
             row.createdAt,
             row.expiresAt,
@@ -137,13 +70,54 @@ Examples:
     );
 
   keys
+    .command('show')
+    .description('Show a key, and its previous secret while that still works.')
+    .argument('<id>', 'ID of the key, from `keys list`')
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExample:\n  memory-service keys show key_0123456789ab')
+    .action((id: string, { json }: { json?: boolean }) =>
+      withDatabase(open, async ({ database }) => {
+        const { previous: before, ...found } = await new Keys(database).get(id);
+        const row = describe(found);
+        const previous = before && {
+          expiresAt: time(before.expiresAt),
+          lastUsedAt: time(before.lastUsedAt),
+        };
+        if (json) return printJson(io.stdout, { ...row, previous });
+        printTable(
+          io.stdout,
+          ['KEY', row.id],
+          [
+            ['for', row.tenant === null ? row.kind : `tenant ${row.tenant}`],
+            ['access', rightsOf(row)],
+            ['label', row.label],
+            ['created', row.createdAt],
+            ['expires', row.expiresAt ?? 'never'],
+            ['revoked', row.revokedAt],
+            ['last used', row.lastUsedAt ?? 'never'],
+            ...(previous === null
+              ? []
+              : [
+                  ['previous secret until', previous.expiresAt],
+                  ['previous secret last used', previous.lastUsedAt ?? 'never'],
+                ]),
+          ],
+        );
+      }),
+    );
+
+  registerKeyChangeCommands(keys, open, io);
+
+  keys
     .command('revoke')
     .description('Revoke a key. It stops working everywhere within AUTH_CACHE_SECONDS.')
     .argument('<id>', 'ID of the key, from `keys list`')
     .addHelpText('after', '\nExample:\n  memory-service keys revoke key_0123456789ab')
     .action((id: string) =>
       withDatabase(open, async ({ database }) => {
-        await audited(database, 'revokeKey', { key: id }, () => new Keys(database).revoke(id));
+        await audited(database, 'revokeKey', { key: id }, async (note) => {
+          note({ tenant: (await new Keys(database).revoke(id)) ?? undefined });
+        });
         printLine(io.stdout, `Revoked key ${id}. It stops working everywhere within AUTH_CACHE_SECONDS.`);
       }),
     );

@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { changedValues } from '../audit/audit.ts';
 import { OperatorError, ServiceError } from '../errors.ts';
 import { ALL_SETTINGS, type Setting, type TenantSettings } from '../tenants/settings.ts';
+import { mergeDetails, Stores } from '../tenants/stores.ts';
 import { requireTenant, Tenants } from '../tenants/tenants.ts';
 import { amount } from '../util/amount.ts';
 import { snakeCase } from '../util/snake-case.ts';
@@ -9,12 +10,13 @@ import { newTenantId, tenantId } from './arguments.ts';
 import { confirm, type Io } from './io.ts';
 import { printLine } from './output.ts';
 import { audited, type Open, withDatabase } from './session.ts';
+import { addDetailOptions, type DetailOptions, detailsOf } from './tenant-detail-options.ts';
 import { addSelectionOptions, isSelective, type Selection, selectTenants } from './tenant-list-command.ts';
 
 /** `default` stands for null, which commander does not accept as an option's value. */
 type SettingOptions = { [Name in keyof TenantSettings]?: NonNullable<TenantSettings[Name]> | 'default' };
 
-interface SetOptions extends SettingOptions, Selection {
+interface SetOptions extends SettingOptions, DetailOptions, Selection {
   all?: boolean;
   dryRun?: boolean;
   yes?: boolean;
@@ -50,15 +52,21 @@ function settingsOf(options: SettingOptions): Partial<TenantSettings> {
 
 /** `tenants create`. */
 export function registerTenantCreateCommand(tenants: Command, open: Open, io: Io): void {
-  addSettingOptions(
-    tenants.command('create').description('Create a tenant.').argument('<tenant>', 'tenant ID', newTenantId),
+  addDetailOptions(
+    addSettingOptions(
+      tenants
+        .command('create')
+        .description('Create a tenant.')
+        .argument('<tenant>', 'tenant ID', newTenantId),
+    ),
   )
     .addHelpText('after', '\nExample:\n  memory-service tenants create acme --max-files 500')
-    .action((tenant: string, options: SettingOptions) =>
+    .action((tenant: string, options: SettingOptions & DetailOptions) =>
       withDatabase(open, async ({ database }) => {
         const settings = settingsOf(options);
-        await audited(database, 'createTenant', { tenant, details: settings }, () =>
-          new Tenants(database).createWith(tenant, settings),
+        const details = detailsOf(options);
+        await audited(database, 'createTenant', { tenant, details: { ...settings, ...details } }, () =>
+          new Tenants(database).createWith(tenant, settings, details),
         );
         printLine(io.stdout, `Created tenant ${tenant}.`);
       }),
@@ -68,14 +76,18 @@ export function registerTenantCreateCommand(tenants: Command, open: Open, io: Io
 /** `tenants set`. */
 export function registerTenantSetCommand(tenants: Command, open: Open, io: Io): void {
   addSelectionOptions(
-    addSettingOptions(
-      tenants
-        .command('set')
-        .description('Change the settings of the named tenants, or of all tenants that match the options.')
-        .argument('[tenants...]', 'tenant IDs', (value, before: string[] = []) => [
-          ...before,
-          tenantId(value),
-        ]),
+    addDetailOptions(
+      addSettingOptions(
+        tenants
+          .command('set')
+          .description(
+            'Change the settings, names, descriptions and metadata of the named tenants, or of all tenants that match the options.',
+          )
+          .argument('[tenants...]', 'tenant IDs', (value, before: string[] = []) => [
+            ...before,
+            tenantId(value),
+          ]),
+      ),
     ),
   )
     .option('--all', 'all tenants')
@@ -87,16 +99,19 @@ export function registerTenantSetCommand(tenants: Command, open: Open, io: Io): 
 Examples:
   memory-service tenants set acme --max-bytes 0 --ttl-days 90 --redact mask
   memory-service tenants set acme globex --max-files default
+  memory-service tenants set acme --name 'Acme Inc.' --metadata plan=pro --metadata region=
   memory-service tenants set --prefix eu- --rate-per-minute 600 --dry-run`,
     )
     .action((ids: string[], options: SetOptions, command: Command) => {
       const settings = settingsOf(options);
-      if (Object.keys(settings).length === 0) command.error('error: nothing to set');
+      const details = detailsOf(options);
+      if (Object.keys({ ...settings, ...details }).length === 0) command.error('error: nothing to set');
       if ([ids.length > 0, options.all ?? false, isSelective(options)].filter(Boolean).length !== 1) {
         command.error('error: name tenants, select them with options such as --prefix, or use --all');
       }
       return withDatabase(open, async ({ config, database }) => {
         const all = new Tenants(database);
+        const stores = new Stores(database);
         const isNamed = ids.length > 0;
         // Look all of them up before changing the first, so that a typo in the last ID changes nothing.
         const chosen = isNamed
@@ -113,8 +128,9 @@ Examples:
           await confirm(io, `Change ${amount(chosen.length, 'tenant')}?`, 'Nothing was changed.');
         }
         for (const { id, ...before } of chosen) {
-          const details = changedValues(before, settings);
-          await audited(database, 'updateTenant', { tenant: id, details }, async () => {
+          const changes = changedValues(before, { ...settings, ...details });
+          await audited(database, 'updateTenant', { tenant: id, details: changes }, async () => {
+            if (Object.keys(details).length > 0) await stores.update(id, (now) => mergeDetails(now, details));
             if (!(await all.set(id, settings))) throw new ServiceError('no_such_tenant', id);
           });
         }

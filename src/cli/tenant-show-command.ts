@@ -28,9 +28,11 @@ export function registerTenantShowCommand(tenants: Command, open: Open, io: Io):
         if (json) {
           return printJson(io.stdout, {
             ...usageOf(row),
+            ...{ name: row.name ?? row.id, description: row.description },
             ...{ answers, lastActivityAt },
             ...settingsFrom((name) => row[name]),
             effective: effectiveSettings(row, config),
+            metadata: row.metadata,
           });
         }
         const usage = usageOf(row);
@@ -39,6 +41,7 @@ export function registerTenantShowCommand(tenants: Command, open: Open, io: Io):
           io.stdout,
           ['TENANT', id],
           [
+            ...detailRows(row),
             ['files', String(files)],
             ['bytes', String(bytes)],
             ['history', `${amount(historyVersions, 'version')} (${amount(historyBytes, 'byte')})`],
@@ -49,9 +52,6 @@ export function registerTenantShowCommand(tenants: Command, open: Open, io: Io):
             ...(archivedAt === null
               ? []
               : [['archived', `since ${archivedAt}: files can only be read and deleted`]]),
-            ...(row.name === null ? [] : [['name', row.name]]),
-            ...(row.description === '' ? [] : [['description', row.description]]),
-            ...Object.entries(row.metadata).map(([key, value]) => ['metadata', `${key}=${value}`]),
           ],
         );
         io.stdout.write('\n');
@@ -70,10 +70,19 @@ export function registerTenantShowCommand(tenants: Command, open: Open, io: Io):
     );
 }
 
+/** What people say of a tenant, as far as they do. */
+function detailRows({ name, description, metadata }: TenantRow): [string, string][] {
+  return [
+    ...(name === null ? [] : [['name', name] as [string, string]]),
+    ...(description === '' ? [] : [['description', description] as [string, string]]),
+    ...Object.entries(metadata).map(([key, value]): [string, string] => [`metadata ${key}`, value]),
+  ];
+}
+
 const usageOf = (row: TenantRow) => {
-  const { id, files, bytes, historyVersions, historyBytes, name, description, metadata } = row;
+  const { id, files, bytes, historyVersions, historyBytes } = row;
   return {
-    ...{ id, name, description, metadata, files, bytes, historyVersions, historyBytes },
+    ...{ id, files, bytes, historyVersions, historyBytes },
     createdAt: time(row.createdAt),
     suspendedAt: time(row.suspendedAt),
     archivedAt: time(row.archivedAt),

@@ -51,7 +51,7 @@ function* text(version: Version, content: string | null, stdout: Io['stdout']): 
     ['operation', version.operation],
     ['path', version.path],
     ['time', shownTime(version.createdAt)],
-    ['by', actor.type === 'api_key' ? `${actorText(actor)} (${actor.id})` : actorText(actor)],
+    ['by', 'id' in actor ? `${actorText(actor)} (${actor.id})` : actorText(actor)],
     ['request', version.requestId],
     ['tool use', version.toolUseId],
     ['bytes', version.contentSizeBytes],

@@ -24,8 +24,22 @@ export const PARAMETER_ERRORS = {
 export const OPERATION_ERRORS = {
   // Tenants and keys
 
+  too_much_metadata: invalid((max: number) => `The metadata must have at most ${max} pairs.`),
   no_such_tenant: notFound((tenant: string) => `Tenant ${tenant} does not exist.`),
+  unknown_key: notFound((id: string) => `Key ${id} does not exist.`),
   no_such_key: notFound((id: string) => `Key ${id} does not exist or is already revoked.`),
+  creation_key_reused: {
+    code: 'idempotency_key_reused' as const,
+    description: 'The idempotency key was used for another request.',
+    problem: () => ({
+      status: 422,
+      message: 'The Idempotency-Key was used for another request. Use a new one for each key.',
+    }),
+  },
+  key_expired: refused((id: string) => `Key ${id} has expired. Change when it expires first.`),
+  key_in_use: refused(
+    (id: string) => `Key ${id} was created by this request and has been used, rotated or revoked since.`,
+  ),
   quota_exceeded: overQuota(
     (
       tenant: string,

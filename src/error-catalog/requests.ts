@@ -113,6 +113,24 @@ export const REQUEST_ERRORS = {
       message: 'This admin key is read-only.',
     }),
   },
+  operate_only_key: {
+    description: 'The admin key may neither manage keys nor create, copy, rename or delete tenants.',
+    problem: () => ({
+      status: 403,
+      message:
+        'This admin key may not do this: its access is `operate`, without keys and without creating, copying, renaming or deleting tenants.',
+    }),
+  },
+  outside_scope: {
+    description: 'The admin key is for other tenants, or the operation concerns all of them.',
+    problem: (of: 'tenant' | 'fleet') => ({
+      status: 403,
+      message:
+        of === 'tenant'
+          ? 'This admin key is not for this tenant.'
+          : 'This admin key is for certain tenants, and this concerns all of them.',
+    }),
+  },
   host_not_allowed: {
     description: 'Without authentication, `Host` and `Origin` must name the loopback interface.',
     problem: (header: 'Host' | 'Origin' | 'another server') => ({
@@ -189,7 +207,7 @@ export const REQUEST_ERRORS = {
     problem: () => ({ status: 417, message: 'Only Expect: 100-continue is supported.' }),
   },
   idempotency_key_reused: {
-    description: 'The idempotency key was used for another write.',
+    description: 'The idempotency key was used for another request.',
     problem: () => ({
       status: 422,
       message:

@@ -1,6 +1,8 @@
 /** Who made a change. */
 export type Actor =
   | { type: 'api_key'; id: string; label: string }
+  /** An administrator, as opposed to an agent. */
+  | { type: 'admin_key'; id: string; label: string }
   /** `subject` is null for a token without one. */
   | { type: 'jwt'; subject: string | null }
   | { type: 'operator'; name: string }
@@ -12,6 +14,8 @@ export function actorText(actor: Actor): string {
   switch (actor.type) {
     case 'api_key':
       return `key ${actor.label || actor.id}`;
+    case 'admin_key':
+      return `admin key ${actor.label || actor.id}`;
     case 'jwt':
       return `token ${actor.subject ?? 'without a subject'}`;
     case 'operator':

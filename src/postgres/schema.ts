@@ -10,6 +10,7 @@ import {
   jsonb,
   pgTable,
   primaryKey,
+  text,
   timestamp,
   unique,
   uniqueIndex,
@@ -217,9 +218,12 @@ export const apiKeys = pgTable(
     /** Identifies the key in listings and when it is revoked. Not secret. */
     id: key('id').notNull(),
     tenantId: key('tenant_id'),
-    access: key('access').$type<'read_write' | 'read_only'>().notNull(),
+    /** `operate` is for admin keys. */
+    access: key('access').$type<'read_write' | 'operate' | 'read_only'>().notNull(),
     /** Whether the key is for the admin API, and for nothing else. */
     isAdmin: boolean('is_admin').notNull().default(false),
+    /** The only tenants that an admin key administers; null: all. */
+    onlyTenants: text('only_tenants').array(),
     /** Whether a service key may create, change, archive and delete stores, and redact versions. */
     managesStores: boolean('manages_stores').notNull().default(false),
     label: key('label').notNull().default(''),
@@ -227,11 +231,21 @@ export const apiKeys = pgTable(
     expiresAt: timestamp('expires_at', { withTimezone: true }),
     revokedAt: timestamp('revoked_at', { withTimezone: true }),
     lastUsedAt: timestamp('last_used_at', { withTimezone: true }),
+    /** When the key got a new secret, which is a row of its own with the same id. Listings show the row that is null here. */
+    rotatedAt: timestamp('rotated_at', { withTimezone: true }),
+    /** Hashes of who created the key under which `Idempotency-Key`, and of the request. */
+    creationKey: key('creation_key').unique('api_keys_creation'),
+    creationRequest: key('creation_request'),
   },
   (t) => [
     index('api_keys_id').on(t.id),
     index('api_keys_tenant').on(t.tenantId),
-    check('api_keys_access', sql`${t.access} IN ('read_write', 'read_only')`),
+    index('api_keys_scoped').on(t.id).where(sql`${t.onlyTenants} IS NOT NULL`),
+    check(
+      'api_keys_access',
+      sql`${t.access} IN ('read_write', 'read_only') OR (${t.access} = 'operate' AND ${t.isAdmin})`,
+    ),
+    check('api_keys_only_tenants', sql`${t.onlyTenants} IS NULL OR ${t.isAdmin}`),
     check('api_keys_admin', sql`NOT ${t.isAdmin} OR ${t.tenantId} IS NULL`),
     check(
       'api_keys_manages_stores',

@@ -87,6 +87,7 @@ const actorSchema = z
 function actorRecord(actor: Actor | null): z.output<typeof actorSchema> | null {
   switch (actor?.type) {
     case 'api_key':
+    case 'admin_key':
       return { type: 'api_actor', api_key_id: actor.id };
     case 'jwt':
       return actor.subject === null

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAX_METADATA } from '../tenants/stores.ts';
 import { isFilePath, PATH_RULE } from './paths.ts';
 import { boundOf } from './times.ts';
 
@@ -10,8 +11,6 @@ export const MAX_PAGE = 100;
 /** With contents. */
 export const MAX_FULL_PAGE = 20;
 const DEFAULT_PAGE = 20;
-
-export const MAX_METADATA = 16;
 
 const isStorable = (text: string) => text.isWellFormed() && !text.includes('\0');
 const NOT_STORABLE = 'must be Unicode text without U+0000';

@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import type { z } from 'zod';
 import type { StoreRow } from '../tenants/store-queries.ts';
-import { type StoreDetails, type StoreFilter, Stores } from '../tenants/stores.ts';
+import { mergeDetails, type StoreFilter, Stores } from '../tenants/stores.ts';
 import { Tenants } from '../tenants/tenants.ts';
 import { ALL_STORES } from './authenticate.ts';
 import { positions, readCursor, writeCursor } from './cursors.ts';
@@ -9,7 +8,7 @@ import { invalid, notFound } from './errors.ts';
 import { newStoreId } from './ids.ts';
 import { defineOperation, type StoresOptions } from './operation.ts';
 import { deletedSchema, pageOf, storeRecord, storeSchema } from './responses.ts';
-import { MAX_METADATA, nothing, storeCreate, storeList, storeParams, storeUpdate } from './schemas.ts';
+import { nothing, storeCreate, storeList, storeParams, storeUpdate } from './schemas.ts';
 
 const archived = invalid('The memory store is archived: nothing in it can be created or changed.');
 
@@ -76,7 +75,8 @@ export async function storeRoutes(app: FastifyInstance, options: StoresOptions):
     summary: "Change a store's name, description and metadata",
     ...{ ...forStore, body: storeUpdate },
     errors: [archived],
-    run: async ({ store, body }) => storeRecord(await stores.update(store, (before) => merged(before, body))),
+    run: async ({ store, body }) =>
+      storeRecord(await stores.update(store, (before) => mergeDetails(before, body))),
   });
 
   defineOperation(app, options, {
@@ -107,20 +107,4 @@ function isListed(
 ): boolean {
   if (archivedAt !== null && !includeArchived) return false;
   return (since === null || createdAt >= since) && (until === null || createdAt <= until);
-}
-
-/** @throws StoreError when there would be too many pairs of metadata. */
-function merged(
-  before: StoreDetails,
-  { name, description, metadata }: z.output<typeof storeUpdate>,
-): StoreDetails {
-  const pairs = new Map<string, string | null>(Object.entries(before.metadata));
-  for (const [key, value] of Object.entries(metadata ?? {})) pairs.set(key, value);
-  const kept = [...pairs].filter((pair): pair is [string, string] => pair[1] !== null);
-  if (kept.length > MAX_METADATA) throw invalid(`metadata: it has at most ${MAX_METADATA} pairs`);
-  return {
-    name: name ?? before.name,
-    description: description ?? before.description,
-    metadata: Object.fromEntries(kept),
-  };
 }

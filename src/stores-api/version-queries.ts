@@ -26,7 +26,7 @@ SELECT ${COLUMNS} FROM (
     AND v.id < COALESCE($8::text::uuid, '${LAST_ID}') AND v.id < COALESCE(${AFTER('$7')}, '${LAST_ID}')
     AND ($2::text IS NULL OR v.memory_id = $2::text::uuid)
     AND ($3::text IS NULL OR CASE v.operation WHEN 'renamed' THEN 'modified' ELSE v.operation END = $3::text)
-    AND ($4::text IS NULL OR (v.origin #>> '{actor,type}' = 'api_key' AND v.origin #>> '{actor,id}' = $4::text))
+    AND ($4::text IS NULL OR (v.origin #>> '{actor,type}' IN ('api_key', 'admin_key') AND v.origin #>> '{actor,id}' = $4::text))
     AND ($5::text IS NULL OR (v.origin #>> '{actor,type}' = 'jwt' AND v.origin #>> '{actor,subject}' = $5::text))
   ORDER BY v.id DESC LIMIT $9::integer
 ) AS v

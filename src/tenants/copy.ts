@@ -1,3 +1,4 @@
+import { ServiceError } from '../errors.ts';
 import { copyAnswersQuery } from '../idempotency/queries.ts';
 import { type Origin, storedOrigin } from '../memory/origin.ts';
 import type { Database } from '../postgres/database.ts';
@@ -5,6 +6,7 @@ import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import {
   beginChangeQuery,
   COUNTED_HISTORY,
+  changeScopesQuery,
   createTenantQuery,
   findTenantQuery,
   lockTenantQuery,
@@ -117,14 +119,17 @@ UPDATE tenants SET ${COUNTED_HISTORY},
 `,
 );
 
-export type Copied =
-  | { kind: 'copied'; files: number; bytes: number; keys: number }
-  | { kind: 'unknown_tenant' }
-  | { kind: 'exists' };
+export interface Copied {
+  files: number;
+  bytes: number;
+  keys: number;
+}
 
 /**
  * Creates the tenant `to` with the files and settings of `from`, suspended if `from` is. The history starts with the files, created by
  * `origin`. Writes to `from` wait meanwhile. Throws `DatabaseError`.
+ *
+ * @throws ServiceError when `from` does not exist, or `to` does.
  */
 export function copyTenant(database: Database, from: string, to: string, origin: Origin): Promise<Copied> {
   return database.transaction((query) =>
@@ -139,6 +144,8 @@ export function copyTenant(database: Database, from: string, to: string, origin:
  * Renames a tenant, with its history, keys, and stored answers. `tenant_id` determines the shard of a row and is never updated, so this
  * copies and deletes in one transaction that locks the tenant. A write that waits for the lock finds no tenant and is refused, not
  * lost. Throws `DatabaseError`.
+ *
+ * @throws ServiceError when `from` does not exist, or `to` does.
  */
 export function renameTenant(database: Database, from: string, to: string): Promise<Copied> {
   return database.transaction(async (query) => {
@@ -146,10 +153,10 @@ export function renameTenant(database: Database, from: string, to: string): Prom
       await copyEntries(query, from, to, { keepsHistory: true, at: null, origin: null });
       await copyHistory(query, from, to);
     });
-    if (copied.kind !== 'copied') return copied;
     await query(copyAnswersQuery, { tenant: from, to });
     // Keys are not sharded by tenant, so they can be updated.
     const keys = (await query(moveKeysQuery, { tenant: from, to })).count;
+    await query(changeScopesQuery, { tenant: from, to });
     await eraseLocked(query, from);
     return { ...copied, keys };
   });
@@ -164,14 +171,15 @@ async function copy(
 ): Promise<Copied> {
   await query(lockTenantQuery, { tenant: from });
   const source = (await query(findTenantQuery, { tenant: from })).rows[0];
-  if (source === undefined) return { kind: 'unknown_tenant' };
-  if ((await query(createTenantQuery, { tenant: to })).count === 0) return { kind: 'exists' };
+  if (source === undefined) throw new ServiceError('no_such_tenant', from);
+  if ((await query(createTenantQuery, { tenant: to })).count === 0)
+    throw new ServiceError('tenant_exists', to);
   await copyRows();
   const { files, bytes } = source;
   // Before the limits are copied, because the source may exceed limits that were lowered later.
   await query(reserveQuery, { tenant: to, files, bytes, directories: 0, maxFiles: 0, maxBytes: 0 });
   await copySettings(query, source, to);
-  return { kind: 'copied', files, bytes, keys: 0 };
+  return { files, bytes, keys: 0 };
 }
 
 const PAGE = { limit: 500, bytes: 4 * 1024 * 1024 };
@@ -216,5 +224,5 @@ async function copySettings(query: QueryExecutor, source: TenantRow, to: string)
   await query(setTenantQuery, { ...source, tenant: to });
   await copyStore(query, source.id, to);
   if (source.suspendedAt === null) return;
-  await query(suspendTenantQuery, { tenant: to, since: new Date(source.suspendedAt).toISOString() });
+  await query(suspendTenantQuery, { tenant: to, since: source.suspendedAt });
 }

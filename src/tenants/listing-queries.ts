@@ -18,9 +18,11 @@ export type Filter = {
   /** The limits of tenants without limits of their own. */
   maxFiles: number;
   maxBytes: number;
+  /** The only tenants that are seen. */
+  scope: string[] | null;
 };
 
-const FILTER = ['search', 'prefix', 'suspended', 'nearLimit', 'maxFiles', 'maxBytes'] as const;
+const FILTER = ['search', 'prefix', 'suspended', 'nearLimit', 'maxFiles', 'maxBytes', 'scope'] as const;
 
 const LISTED = `${TENANT_COLUMNS}, ${time('last_change_at')} AS "lastChangeAt",
   ${time('history_since')} AS "historySince"`;
@@ -36,12 +38,13 @@ const MATCHES = `
   ($1::text IS NULL OR strpos(lower(id), lower($1::text)) > 0)
   AND ($2::text IS NULL OR starts_with(id, $2::text))
   AND ($3::boolean IS NULL OR (suspended_at IS NOT NULL) = $3::boolean)
-  AND ($4::float8 IS NULL OR ${FULLNESS} >= $4::float8)`;
+  AND ($4::float8 IS NULL OR ${FULLNESS} >= $4::float8)
+  AND ($7::text[] IS NULL OR id = ANY ($7::text[]))`;
 
 export const listByIdQuery = defineQuery<Filter & { after: string; limit: number }, ListedTenant>(
   'list_tenants_by_id',
   [...FILTER, 'after', 'limit'],
-  `SELECT ${LISTED} FROM tenants WHERE id > $7 AND ${MATCHES} ORDER BY id LIMIT $8::bigint`,
+  `SELECT ${LISTED} FROM tenants WHERE id > $8 AND ${MATCHES} ORDER BY id LIMIT $9::bigint`,
 );
 
 export const findListedQuery = defineQuery<{ tenant: string }, ListedTenant>(
@@ -58,14 +61,14 @@ export const listByKeyQuery = defineQuery<
   [...FILTER, 'order', 'afterKey', 'afterId', 'limit'],
   `
 SELECT ${LISTED}, key FROM (
-  SELECT *, CASE $7::text
+  SELECT *, CASE $8::text
     WHEN 'files' THEN file_count::float8
     WHEN 'bytes' THEN byte_count::float8
     WHEN 'used' THEN ${FULLNESS}
     ELSE COALESCE(extract(epoch FROM last_change_at)::float8, 0)
   END AS key FROM tenants WHERE ${MATCHES}
 ) AS t
-WHERE $8::float8 IS NULL OR key < $8::float8 OR (key = $8::float8 AND id > $9)
-ORDER BY key DESC, id LIMIT $10::bigint
+WHERE $9::float8 IS NULL OR key < $9::float8 OR (key = $9::float8 AND id > $10)
+ORDER BY key DESC, id LIMIT $11::bigint
 `,
 );

@@ -22,6 +22,8 @@ export interface TenantFilter {
   status?: 'active' | 'suspended' | undefined;
   /** The least percentage of a limit on files or bytes that is used. */
   nearLimit?: number | undefined;
+  /** The only tenants that are seen; null: all. */
+  scope?: string[] | null;
 }
 
 /** Where a page of tenants ends: at a tenant, and at what the order goes by. */
@@ -79,14 +81,17 @@ export async function* readTenants(
   } while (after !== null);
 }
 
-function filterParams({ search, prefix, status, nearLimit }: TenantFilter, config: Config): Filter {
+function filterParams(
+  { search, prefix, status, nearLimit, scope = null }: TenantFilter,
+  config: Config,
+): Filter {
   const { maxFiles, maxBytes } = tenantDefaults(config);
   return {
     search: search ?? null,
     prefix: prefix ?? null,
     suspended: status === undefined ? null : status === 'suspended',
     nearLimit: nearLimit ?? null,
-    ...{ maxFiles, maxBytes },
+    ...{ maxFiles, maxBytes, scope },
   };
 }
 

@@ -13,19 +13,21 @@ export interface TenantRow extends TenantSettings {
   /** The number of superseded versions, and their size. */
   historyVersions: number;
   historyBytes: number;
-  createdAt: Date | string;
-  suspendedAt: Date | string | null;
+  /** Times in ISO 8601. */
+  createdAt: string;
+  suspendedAt: string | null;
   /** What the Memory Stores API says of the tenant (stores.ts). */
   name: string | null;
   description: string;
   metadata: Record<string, string>;
-  archivedAt: Date | string | null;
+  archivedAt: string | null;
 }
 
 // Integers beyond 32 bits come as text from the driver; as float8 they are numbers, exact up to 2^53.
 export const TENANT_COLUMNS = `
-  id, file_count::float8 AS files, byte_count::float8 AS bytes, created_at AS "createdAt", suspended_at AS "suspendedAt",
-  name, description, metadata, archived_at AS "archivedAt",
+  id, file_count::float8 AS files, byte_count::float8 AS bytes, ${time('created_at')} AS "createdAt",
+  ${time('suspended_at')} AS "suspendedAt",
+  name, description, metadata, ${time('archived_at')} AS "archivedAt",
   history_versions::float8 AS "historyVersions", history_bytes::float8 AS "historyBytes",
   ${ALL_SETTINGS.map(([name, setting]) => `${snakeCase(name)}${'choices' in setting ? '' : '::float8'} AS "${name}"`).join(', ')}`;
 
@@ -56,11 +58,11 @@ export const setTenantQuery = defineQuery<{ tenant: string } & TenantSettings>(
   `UPDATE tenants SET ${ALL_SETTINGS.map(([name, setting], i) => `${snakeCase(name)} = $${i + 2}::${'choices' in setting ? 'text' : 'bigint'}`).join(', ')} WHERE id = $1`,
 );
 
-/** Suspends a tenant, or with null resumes it. `count` is 0 when the tenant does not exist. */
+/** Suspends a tenant, from the first time on, or with null resumes it. `count` is 0 when the tenant does not exist. */
 export const suspendTenantQuery = defineQuery<{ tenant: string; since: string | null }>(
   'suspend_tenant',
   ['tenant', 'since'],
-  'UPDATE tenants SET suspended_at = $2::timestamptz WHERE id = $1',
+  'UPDATE tenants SET suspended_at = CASE WHEN $2::text IS NULL THEN NULL ELSE COALESCE(suspended_at, $2::text::timestamptz) END WHERE id = $1',
 );
 
 export const LOCK_TENANT = 'SELECT id FROM tenants WHERE id = $1 FOR NO KEY UPDATE';
@@ -148,4 +150,14 @@ export const moveKeysQuery = defineQuery<{ tenant: string; to: string }>(
   'move_keys',
   ['tenant', 'to'],
   'UPDATE api_keys SET tenant_id = $2 WHERE tenant_id = $1',
+);
+
+/** Replaces a tenant in the scope of admin keys, or with null takes it out: a later tenant with this id is another one. */
+export const changeScopesQuery = defineQuery<{ tenant: string; to: string | null }>(
+  'change_scopes',
+  ['tenant', 'to'],
+  `
+UPDATE api_keys SET only_tenants = array_remove(array_replace(only_tenants, $1::text, $2::text), NULL)
+WHERE only_tenants IS NOT NULL AND $1::text = ANY (only_tenants)
+`,
 );

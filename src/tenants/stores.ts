@@ -14,6 +14,28 @@ import {
 /** What people say of a store. */
 export type StoreDetails = Pick<StoreRow, 'name' | 'description' | 'metadata'>;
 
+/** What changes of that; metadata by pairs, where null removes one. */
+export interface StoreDetailsChange {
+  name?: string | null | undefined;
+  description?: string | null | undefined;
+  metadata?: Record<string, string | null> | null | undefined;
+}
+
+export const MAX_METADATA = 16;
+
+/** @throws ServiceError when there would be too many pairs of metadata. */
+export function mergeDetails(before: StoreDetails, change: StoreDetailsChange): StoreDetails {
+  const pairs = new Map<string, string | null>(Object.entries(before.metadata));
+  for (const [key, value] of Object.entries(change.metadata ?? {})) pairs.set(key, value);
+  const kept = [...pairs].filter((pair): pair is [string, string] => pair[1] !== null);
+  if (kept.length > MAX_METADATA) throw new ServiceError('too_much_metadata', MAX_METADATA);
+  return {
+    name: change.name ?? before.name,
+    description: change.description ?? before.description,
+    metadata: Object.fromEntries(kept),
+  };
+}
+
 /** Where a page of stores ends. */
 export interface StorePosition {
   time: string;
@@ -109,6 +131,15 @@ export async function copyStore(query: QueryExecutor, from: string, to: string):
     name: name === id ? null : name,
     metadata: JSON.stringify(metadata),
   });
+}
+
+/** Changes what people say of a tenant, in a transaction that has locked it. */
+export async function setDetails(
+  query: QueryExecutor,
+  id: string,
+  change: StoreDetailsChange,
+): Promise<void> {
+  await query(setStoreQuery, paramsOf(id, mergeDetails(await existing(query, id), change)));
 }
 
 async function existing(query: QueryExecutor, id: string): Promise<StoreRow> {

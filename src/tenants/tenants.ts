@@ -4,6 +4,7 @@ import type { OverQuota } from '../memory/store.ts';
 import type { Database } from '../postgres/database.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import {
+  changeScopesQuery,
   createTenantQuery,
   deleteTenantKeysQuery,
   deleteTenantQuery,
@@ -18,6 +19,7 @@ import {
   type TenantRow,
 } from './queries.ts';
 import type { TenantSettings } from './settings.ts';
+import { type StoreDetailsChange, setDetails } from './stores.ts';
 
 const ERASED_AT_ONCE = 2000;
 
@@ -66,15 +68,20 @@ export class Tenants {
   }
 
   /**
-   * Creates a tenant with settings of its own.
+   * Creates a tenant with settings of its own, and what people say of it.
    *
    * @throws ServiceError when there is such a tenant already.
    */
-  async createWith(tenant: string, settings: Partial<TenantSettings>): Promise<void> {
+  async createWith(
+    tenant: string,
+    settings: Partial<TenantSettings>,
+    details: StoreDetailsChange = {},
+  ): Promise<void> {
     await this.#database.transaction(async (query) => {
       if ((await query(createTenantQuery, { tenant })).count === 0)
         throw new ServiceError('tenant_exists', tenant);
       await set(query, tenant, settings);
+      if (Object.keys(details).length > 0) await setDetails(query, tenant, details);
     });
   }
 
@@ -139,6 +146,7 @@ export async function eraseLocked(
 ): Promise<Erased> {
   while (!(await eraseBatch(query, tenant, erased)));
   erased.keys += (await query(deleteTenantKeysQuery, { tenant })).count;
+  await query(changeScopesQuery, { tenant, to: null });
   await query(deleteTenantQuery, { tenant });
   return erased;
 }

@@ -12,11 +12,14 @@ export function camelCase(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** A value of JSON with other names of its fields. */
+/** A value of JSON with other names of its fields. The names in `metadata` are its author's and stay. */
 export function renamed(value: unknown, rename: (name: string) => string): unknown {
   if (Array.isArray(value)) return value.map((each) => renamed(each, rename));
   if (typeof value !== 'object' || value === null || value instanceof Date) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([name, each]) => [rename(name), renamed(each, rename)]),
+    Object.entries(value).map(([name, each]) => [
+      rename(name),
+      name === 'metadata' ? each : renamed(each, rename),
+    ]),
   );
 }

@@ -22,7 +22,9 @@ describeService(
       const { status, body } = await admin().call('GET', '/session');
       expect(status).toBe(200);
       expect(body).toStrictEqual({
-        actor: { type: 'api_key', id: admin().key.id, label: 'control plane' },
+        actor: { type: 'admin_key', id: admin().key.id, label: 'control plane' },
+        access: 'read_write',
+        tenants: null,
         read_only: false,
         version: '0.1.0',
         now: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),

@@ -28,7 +28,7 @@ describeService(
       const common = {
         id: expect.any(String),
         at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/),
-        actor: { type: 'api_key', id: admin().key.id, label: 'control plane' },
+        actor: { type: 'admin_key', id: admin().key.id, label: 'control plane' },
         channel: 'admin_api',
         address: '127.0.0.1',
         request_id: expect.any(String),
@@ -55,13 +55,14 @@ describeService(
       await admin().call('DELETE', `/keys/${issued.id}`);
       const recorded = await events(`key=${issued.id}`);
       expect(recorded.map(({ action, tenant, details }) => ({ action, tenant, details }))).toStrictEqual([
-        { action: 'revokeKey', tenant: null, details: {} },
+        { action: 'revokeKey', tenant: id, details: {} },
         {
           action: 'createKey',
           tenant: id,
           details: {
             kind: 'tenant',
             access: 'read_write',
+            tenants: null,
             manages_stores: false,
             label: 'worker',
             expires_at: null,

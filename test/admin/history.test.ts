@@ -247,7 +247,7 @@ describeService(
       expect((await get('/file?path=/memories/a')).text).toBe('one\n');
       const [latest] = (await get('/versions?path=/memories/a&limit=1')).body.versions as object[];
       expect(latest).toMatchObject({
-        actor: { type: 'api_key', id: admin().key.id, label: 'control plane' },
+        actor: { type: 'admin_key', id: admin().key.id, label: 'control plane' },
       });
 
       const version = await post('/restore', { version: moved.id, path: '/memories/back/b' });
@@ -338,9 +338,9 @@ describeService(
               path: '/memories/c',
               memory_id: c.memory_id,
               reason: 'changed',
-              changed_by: { type: 'api_key', id: admin().key.id },
+              changed_by: { type: 'admin_key', id: admin().key.id },
               at: null,
-              message: expect.stringContaining('/memories/c: key control plane changed it at'),
+              message: expect.stringContaining('/memories/c: admin key control plane changed it at'),
             },
           ],
         },
@@ -359,7 +359,7 @@ describeService(
       expect((await get(`/versions/${created.id}`)).body).toMatchObject({
         path: null,
         content: null,
-        redacted_by: { type: 'api_key', id: admin().key.id },
+        redacted_by: { type: 'admin_key', id: admin().key.id },
       });
       expect(problem(await post(`/versions/${c.id}/redact`))).toStrictEqual([
         409,
@@ -407,7 +407,7 @@ describeService(
         bucket_seconds: 900,
         actors: [
           { type: 'api_key', id: keyId, label: 'agent' },
-          { type: 'api_key', id: admin().key.id, label: 'control plane' },
+          { type: 'admin_key', id: admin().key.id, label: 'control plane' },
         ],
       });
       const buckets = body.buckets as { start: string; counts: number[]; others: number }[];

@@ -16,7 +16,7 @@ const NONE = {
   history_days: null,
   max_history_bytes: null,
 };
-const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,6}Z$/);
+const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
 
 // On a database of its own: these tests list all tenants and keys.
 describeServiceOnOwnDatabase(
@@ -32,6 +32,9 @@ describeServiceOnOwnDatabase(
       expect([created.status, created.headers.location]).toStrictEqual([201, '/v1/tenants/acme']);
       const tenant = {
         id: 'acme',
+        name: 'acme',
+        description: '',
+        metadata: {},
         status: 'active',
         created_at: TIME,
         suspended_at: null,
@@ -72,6 +75,8 @@ describeServiceOnOwnDatabase(
 
       const suspended = await call('POST', '/tenants/acme/suspend');
       expect(suspended.body).toMatchObject({ status: 'suspended', suspended_at: TIME });
+      const again = await call('POST', '/tenants/acme/suspend');
+      expect(again.body.suspended_at).toBe(suspended.body.suspended_at);
       const resumed = await call('POST', '/tenants/acme/resume');
       expect(resumed.body).toMatchObject({ status: 'active', suspended_at: null });
 
@@ -103,6 +108,73 @@ describeServiceOnOwnDatabase(
           'Tenant acme does not exist.',
         ]);
       }
+    });
+
+    it('keeps a name, a description and metadata of a tenant', async () => {
+      const created = await call('POST', '/tenants', {
+        body: { id: 'described', name: 'Described', metadata: { plan: 'pro', region: 'eu' } },
+      });
+      expect(created.body).toMatchObject({
+        name: 'Described',
+        description: '',
+        metadata: { plan: 'pro', region: 'eu' },
+      });
+      const change = (body: object) => call('PATCH', '/tenants/described', { body });
+      const changed = await change({
+        description: 'Notes',
+        metadata: { plan: null, owner: 'a' },
+        settings: { max_files: 5 },
+      });
+      expect(changed.body).toMatchObject({
+        ...{ name: 'Described', description: 'Notes', settings: { max_files: 5 } },
+        metadata: { region: 'eu', owner: 'a' },
+      });
+      const pairs = Object.fromEntries(Array.from({ length: 15 }, (_, i) => [`k${i}`, 'v']));
+      expect(problem(await change({ metadata: pairs, settings: { max_files: 6 } }))).toStrictEqual([
+        400,
+        'invalid_parameter',
+        'The metadata must have at most 16 pairs.',
+      ]);
+      expect((await change({})).status).toBe(400);
+      expect((await change({ name: '' })).status).toBe(400);
+      expect((await call('GET', '/tenants/described')).body).toStrictEqual(changed.body);
+      const { events } = (await call('GET', '/audit?tenant=described&action=updateTenant&outcome=ok')).body;
+      expect(events).toMatchObject([{ details: { description: { old: '', new: 'Notes' } } }]);
+    });
+
+    it('copies and renames a tenant', async () => {
+      await call('POST', '/tenants', {
+        body: { id: 'from', settings: { max_files: 7 }, metadata: { a: 'b' } },
+      });
+      await call('PUT', '/tenants/from/file?path=/memories/note', {
+        ...{ body: 'text', type: 'text/plain', headers: { 'if-none-match': '*' } },
+      });
+      const key = (await call('POST', '/keys', { body: { kind: 'tenant', tenant: 'from' } })).body;
+      const copied = await call('POST', '/tenants/from/copy', { body: { to: 'copy' } });
+      expect([copied.status, copied.body]).toMatchObject([
+        200,
+        { id: 'copy', files: 1, bytes: 4, metadata: { a: 'b' }, settings: { max_files: 7 } },
+      ]);
+      expect((await call('GET', '/keys?tenant=copy')).body.keys).toStrictEqual([]);
+      expect((await call('GET', '/tenants/copy/versions')).body.versions).toMatchObject([
+        { operation: 'created', actor: { type: 'admin_key', id: admin().key.id } },
+      ]);
+      for (const way of ['copy', 'rename']) {
+        const to = async (from: string, id: string) =>
+          problem(await call('POST', `/tenants/${from}/${way}`, { body: { to: id } }));
+        expect(await to('from', 'copy')).toStrictEqual([409, 'tenant_exists', 'Tenant copy already exists.']);
+        expect((await to('nobody', 'x'))[0]).toBe(404);
+        expect((await to('from', '..'))[0]).toBe(400);
+      }
+      const renamed = await call('POST', '/tenants/from/rename', { body: { to: 'renamed' } });
+      expect([renamed.status, renamed.body]).toMatchObject([
+        200,
+        { id: 'renamed', name: 'renamed', files: 1 },
+      ]);
+      expect((await call('GET', '/tenants/from')).status).toBe(404);
+      expect((await call('GET', '/keys?tenant=renamed')).body.keys).toMatchObject([{ id: key.id }]);
+      const { events } = (await call('GET', '/audit?action=renameTenant&outcome=ok')).body;
+      expect(events).toMatchObject([{ tenant: 'from', details: { to: 'renamed' } }]);
     });
 
     it('refuses what is not valid, and names it', async () => {
@@ -205,6 +277,12 @@ describeServiceOnOwnDatabase(
       expect(await listed('sort=changed')).toStrictEqual(['P-3', 'p-2', 'p-1', 'p-4']);
       expect(await listed('status=suspended')).toStrictEqual(['p-4']);
       expect(await listed('status=active')).toStrictEqual(['P-3', 'p-1', 'p-2']);
+      const byFiles = (await call('GET', '/tenants?sort=files&limit=1')).body.next;
+      expect(problem(await call('GET', `/tenants?sort=bytes&limit=1&after=${byFiles}`))).toStrictEqual([
+        400,
+        'invalid_parameter',
+        'The query parameter `after` is not valid: use the `next` of the previous page, with the same other parameters.',
+      ]);
       expect((await call('GET', '/tenants?search=%25')).body).toStrictEqual({ tenants: [], next: null });
       expect((await call('GET', '/tenants/p-2')).body).toMatchObject({
         used_percent: 100,
@@ -224,9 +302,13 @@ describeServiceOnOwnDatabase(
           kind: 'tenant',
           tenant: 'keyed',
           access: 'read_write',
+          tenants: null,
           manages_stores: false,
           label: 'worker',
-          expires_at: '2099-01-01T00:00:00.000Z',
+          created_at: TIME,
+          expires_at: '2099-01-01T00:00:00.000000Z',
+          revoked_at: null,
+          last_used_at: null,
           key: expect.stringMatching(/^mem_[A-Za-z0-9_-]{49}$/),
         },
       ]);
@@ -241,10 +323,11 @@ describeServiceOnOwnDatabase(
             kind: 'tenant',
             tenant: 'keyed',
             access: 'read_write',
+            tenants: null,
             manages_stores: false,
             label: 'worker',
             created_at: TIME,
-            expires_at: '2099-01-01T00:00:00.000Z',
+            expires_at: '2099-01-01T00:00:00.000000Z',
             revoked_at: null,
             last_used_at: expect.toSatisfy((at) => at === null || typeof at === 'string'),
           },
@@ -314,7 +397,7 @@ describeServiceOnOwnDatabase(
         history_bytes: { used: 0, limit: 1073741824 },
         history_versions: 0,
         stored_answers: 1,
-        last_activity_at: TIME,
+        last_activity_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       });
     });
   },

@@ -47,7 +47,7 @@ describeService(
       expect((await upload(to, archive.rawPayload)).body).toStrictEqual({ ...result, dry_run: false });
       expect((await admin().call('GET', `/tenants/${to}/file?path=/memories/a.md`)).text).toBe('one');
       const { body } = await admin().call('GET', `/tenants/${to}/versions?limit=1`);
-      expect(body.versions).toMatchObject([{ actor: { type: 'api_key', id: admin().key.id } }]);
+      expect(body.versions).toMatchObject([{ actor: { type: 'admin_key', id: admin().key.id } }]);
 
       expect(problem(await upload(to, archive.rawPayload))).toStrictEqual([
         409,

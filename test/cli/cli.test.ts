@@ -429,7 +429,7 @@ describeServiceOnOwnDatabase(
         'w-1',
         'w-2',
       );
-      expect(renamed).toMatchObject({ kind: 'copied', files: 1, keys: 1 });
+      expect(renamed).toMatchObject({ files: 1, keys: 1 });
       expect(await write).toMatchObject({ status: 403, body: { code: 'unknown_tenant' } });
       expect([...(await rowsOf(service(), 'w-2')).keys()]).toStrictEqual(['/memories', '/memories/a']);
       await assertInvariants(service());

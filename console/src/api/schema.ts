@@ -26,6 +26,11 @@ export interface components {
             label: string;
         } | {
             /** @constant */
+            type: "admin_key";
+            id: string;
+            label: string;
+        } | {
+            /** @constant */
             type: "jwt";
             subject: string | null;
         } | {
@@ -227,8 +232,13 @@ export interface components {
              */
             kind: "tenant" | "service" | "admin";
             tenant: string | null;
-            /** @enum {string} */
-            access: "read_write" | "read_only";
+            /**
+             * @description `operate` is for admin keys: everything except managing keys, and creating, copying, renaming and deleting tenants.
+             * @enum {string}
+             */
+            access: "read_write" | "operate" | "read_only";
+            /** @description Of an admin key: the only tenants that it administers; null: all of them. */
+            tenants: string[] | null;
             /** @description Of a service key: it may manage memory stores, too. */
             manages_stores: boolean;
             label: string;
@@ -237,6 +247,37 @@ export interface components {
             revoked_at: components["schemas"]["Time"] | null;
             /** @description Accurate to five minutes. */
             last_used_at: components["schemas"]["Time"] | null;
+        };
+        KeyWithPrevious: {
+            /** @example key_0123456789ab */
+            id: string;
+            /**
+             * @description Valid for one tenant, for all tenants (each request names one in `X-Tenant-Id`), or for this API.
+             * @enum {string}
+             */
+            kind: "tenant" | "service" | "admin";
+            tenant: string | null;
+            /**
+             * @description `operate` is for admin keys: everything except managing keys, and creating, copying, renaming and deleting tenants.
+             * @enum {string}
+             */
+            access: "read_write" | "operate" | "read_only";
+            /** @description Of an admin key: the only tenants that it administers; null: all of them. */
+            tenants: string[] | null;
+            /** @description Of a service key: it may manage memory stores, too. */
+            manages_stores: boolean;
+            label: string;
+            created_at: components["schemas"]["Time"];
+            expires_at: components["schemas"]["Time"] | null;
+            revoked_at: components["schemas"]["Time"] | null;
+            /** @description Accurate to five minutes. */
+            last_used_at: components["schemas"]["Time"] | null;
+            /** @description The secret before the last rotation, while it still works. */
+            previous: {
+                expires_at: components["schemas"]["Time"];
+                /** @description Accurate to five minutes. */
+                last_used_at: components["schemas"]["Time"] | null;
+            } | null;
         };
         Moved: {
             from: string;
@@ -326,6 +367,13 @@ export interface components {
         };
         Session: {
             actor: components["schemas"]["Actor"];
+            /**
+             * @description `operate` is for admin keys: everything except managing keys, and creating, copying, renaming and deleting tenants.
+             * @enum {string}
+             */
+            access: "read_write" | "operate" | "read_only";
+            /** @description The only tenants that the credential is for; null: all of them. */
+            tenants: string[] | null;
             /** @description Whether the credential may only read. */
             read_only: boolean;
             /** @description Of the service. */
@@ -350,8 +398,9 @@ export interface components {
         Tenant: {
             /** @example acme */
             id: string;
-            /** @description Of a memory store; null for none but the id. */
-            name: string | null;
+            /** @description For people; not unique. Of a tenant without one: its id. */
+            name: string;
+            /** @description What the memory contains, for people and agents. */
             description: string;
             metadata: {
                 [key: string]: string;
@@ -477,6 +526,7 @@ export type FileChange = components['schemas']['FileChange'];
 export type Health = components['schemas']['Health'];
 export type Imported = components['schemas']['Imported'];
 export type Key = components['schemas']['Key'];
+export type KeyWithPrevious = components['schemas']['KeyWithPrevious'];
 export type Moved = components['schemas']['Moved'];
 export type OwnSettings = components['schemas']['OwnSettings'];
 export type Problem = components['schemas']['Problem'];

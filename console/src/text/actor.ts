@@ -4,6 +4,7 @@ import type { Actor } from '../../../src/memory/origin.ts';
 export function actorFilter(actor: Actor): string | null {
   switch (actor.type) {
     case 'api_key':
+    case 'admin_key':
       return actor.id;
     case 'jwt':
       return actor.subject;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type AuditEvent, listAudit } from '../../audit/audit.ts';
+import { scopeOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
 import { actor, givenTime, next, pageFields, tenantId, text, time } from '../fields.ts';
@@ -62,11 +63,12 @@ export const auditRoutes = adminRoutes((app, { database }) => {
   app.get(
     '/audit',
     {
+      config: { scope: 'handler' },
       schema: {
         operationId: 'listAudit',
         summary: 'List administrative changes, newest first, a page at a time',
         description:
-          'Changes by this API, the console and the command line, including refused ones. Kept for `AUDIT_DAYS`.',
+          'Changes by this API, the console and the command line, including refused ones. Kept for `AUDIT_DAYS`. With a key for certain tenants: only those of its tenants.',
         tags: ['audit'],
         querystring: listQuery,
         response: {
@@ -75,7 +77,8 @@ export const auditRoutes = adminRoutes((app, { database }) => {
         },
       },
     },
-    async ({ query: { limit, after, since: from, until: to, ...filter } }) => {
+    async (request) => {
+      const { limit, after, since: from, until: to, ...filter } = request.query;
       const { since, until } = await readTimes(database, { since: from, until: to });
       const page = await listAudit(
         database,
@@ -87,6 +90,7 @@ export const auditRoutes = adminRoutes((app, { database }) => {
           outcome: filter.outcome ?? null,
           since: since ?? null,
           until: until ?? null,
+          scope: scopeOf(request),
         },
         { limit, after: readCursor(position, after) },
       );

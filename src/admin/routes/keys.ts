@@ -1,64 +1,69 @@
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { KeyRow } from '../../auth/api-keys.ts';
-import { Keys, kindOfKey } from '../../auth/api-keys.ts';
+import { Keys } from '../../auth/api-keys.ts';
 import { ServiceError } from '../../errors.ts';
 import { requireTenant } from '../../tenants/tenants.ts';
 import { noteAudit } from '../audit.ts';
+import { administratorOf, scopeOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
-import { access, next, pageFields, tenantId, text, time } from '../fields.ts';
+import { access, next, pageFields, tenantId, text } from '../fields.ts';
+import { expiresAt, keyRecord, keySchema, keyWithSecretSchema, kind } from '../key-record.ts';
+import { requireInScope } from '../permissions.ts';
 import { errorResponses, json, noSuchTenant } from '../responses.ts';
-import { instant } from '../tenant-record.ts';
 
-const kind = z.enum(['tenant', 'service', 'admin']).meta({
-  description:
-    'Valid for one tenant, for all tenants (each request names one in `X-Tenant-Id`), or for this API.',
-});
-
-const keyFields = {
-  id: z.string().meta({ examples: ['key_0123456789ab'] }),
-  kind,
-  tenant: tenantId.nullable(),
-  access,
-  manages_stores: z.boolean().meta({ description: 'Of a service key: it may manage memory stores, too.' }),
-  label: z.string(),
-  created_at: time,
-  expires_at: time.nullable(),
-  revoked_at: time.nullable(),
-  last_used_at: time.nullable().meta({ description: 'Accurate to five minutes.' }),
-};
-const keySchema = z.object(keyFields).meta({ id: 'Key', description: 'A key; never the key itself.' });
-const { revoked_at: _revoked, last_used_at: _used, created_at: _created, ...issuedFields } = keyFields;
-const issuedSchema = z.object({
-  ...issuedFields,
-  key: z.string().meta({ description: 'The key itself, shown only once.' }),
-});
+const MAX_TENANTS = 100;
 
 const newKey = z
   .strictObject({
     kind,
     tenant: tenantId.optional().meta({ description: 'Required for, and only for, tenant keys.' }),
     access: access.default('read_write'),
+    tenants: z.array(tenantId).min(1).max(MAX_TENANTS).nullable().default(null).meta({
+      description:
+        'Only for admin keys: the tenants that the key administers; null: all of them. It lists no others, and cannot create, copy or rename tenants, or create service and admin keys.',
+    }),
     manages_stores: z.boolean().default(false).meta({
       description:
         'Only with the kind `service` and the access `read_write`: the key may also create, change, archive and delete memory stores, and redact versions.',
     }),
     label: text(255).default('').meta({ description: 'What it is for.' }),
-    expires_at: z.iso.datetime({ offset: true }).nullable().default(null),
+    expires_at: expiresAt.default(null),
   })
   .refine(({ kind: given, tenant }) => (given === 'tenant') === (tenant !== undefined), {
     error: 'is required for, and only for, tenant keys.',
     path: ['tenant'],
   })
+  .refine(({ kind: given, access: allowed }) => allowed !== 'operate' || given === 'admin', {
+    error: 'can be operate only for admin keys.',
+    path: ['access'],
+  })
+  .refine(({ kind: given, tenants }) => tenants === null || given === 'admin', {
+    error: 'is only for admin keys.',
+    path: ['tenants'],
+  })
   .refine(
     ({ kind: given, access: allowed, manages_stores: manages }) =>
       !manages || (given === 'service' && allowed === 'read_write'),
-    { error: 'only a service key that may write manages stores', path: ['manages_stores'] },
-  )
-  .refine(({ expires_at: at }) => at === null || Date.parse(at) > Date.now(), {
-    error: 'must be in the future.',
-    path: ['expires_at'],
+    { error: 'is only for service keys that may write.', path: ['manages_stores'] },
+  );
+
+const idempotencyKey = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 printable ASCII characters without spaces.')
+  .optional()
+  .meta({
+    description:
+      'Repeat the request with the same value when its response is lost: the same key gets a new secret, and no second key is created. Kept for 24 hours.',
   });
+
+const listQuery = z.strictObject({
+  tenant: tenantId.optional().meta({ description: 'Only the keys of this tenant.' }),
+  kind: kind.optional(),
+  status: z.enum(['active', 'expired', 'revoked']).optional(),
+  search: text(255).optional().meta({ description: 'Part of the id or the label, case-insensitive.' }),
+  ...pageFields(200, 50),
+});
 
 const position = z.strictObject({ time: z.iso.datetime(), id: text(255) });
 
@@ -69,23 +74,28 @@ export const keyRoutes = adminRoutes((app, { database }) => {
   app.get(
     '/keys',
     {
+      config: { scope: 'handler' },
       schema: {
         operationId: 'listKeys',
         summary: 'List keys, newest first, a page at a time',
+        description: 'With a key for certain tenants: only the keys of its tenants.',
         tags: ['keys'],
-        querystring: z.strictObject({
-          tenant: tenantId.optional().meta({ description: 'Only the keys of this tenant.' }),
-          ...pageFields(200, 50),
-        }),
+        querystring: listQuery,
         response: {
           200: json('A page.', z.object({ keys: z.array(keySchema), next })),
           ...errorResponses('reads', [noSuchTenant]),
         },
       },
     },
-    async ({ query: { tenant, limit, after } }) => {
-      if (tenant !== undefined) await requireTenant(database, tenant);
-      const page = await keys.page(tenant ?? null, readCursor(position, after), limit);
+    async (request) => {
+      const { limit, after, tenant = null, kind: only = null, status = null, search = null } = request.query;
+      const scope = scopeOf(request);
+      if (tenant !== null) {
+        requireInScope(scope, tenant);
+        await requireTenant(database, tenant);
+      }
+      const filter = { tenant, kind: only, status, search, scope };
+      const page = await keys.page(filter, readCursor(position, after), limit);
       return { keys: page.keys.map(keyRecord), next: writeCursor(page.next) };
     },
   );
@@ -93,65 +103,51 @@ export const keyRoutes = adminRoutes((app, { database }) => {
   app.post(
     '/keys',
     {
+      config: { access: 'read_write', scope: 'handler' },
       schema: {
         operationId: 'createKey',
         summary: 'Create a key and show it once; only its hash is stored',
         tags: ['keys'],
+        headers: z.looseObject({ 'idempotency-key': idempotencyKey }),
         body: newKey,
         response: {
-          201: json('The new key.', issuedSchema),
-          ...errorResponses('takes JSON', [noSuchTenant]),
+          201: json('The new key.', keyWithSecretSchema),
+          ...errorResponses('takes JSON', [
+            noSuchTenant,
+            new ServiceError('creation_key_reused'),
+            new ServiceError('key_in_use', 'key_0123456789ab'),
+          ]),
         },
       },
     },
     async (request, reply) => {
-      const { kind: given, tenant = null, access: allowed, label, expires_at, manages_stores } = request.body;
+      const { kind: given, tenant = null, tenants, manages_stores, expires_at, ...rest } = request.body;
       noteAudit(request, {
         tenant: tenant ?? undefined,
-        details: { kind: given, access: allowed, manages_stores, label, expires_at },
-      });
-      if (tenant !== null) await requireTenant(database, tenant);
-      const expiresAt = instant(expires_at);
-      const isAdmin = given === 'admin';
-      const { id, key } = await keys.issue({
-        ...{ tenant, isAdmin, access: allowed, label, expiresAt },
-        managesStores: manages_stores,
-      });
-      noteAudit(request, { key: id });
-      reply.code(201);
-      return { id, kind: given, tenant, access: allowed, manages_stores, label, expires_at: expiresAt, key };
-    },
-  );
-
-  app.delete(
-    '/keys/:id',
-    {
-      schema: {
-        operationId: 'revokeKey',
-        summary: 'Revoke a key',
-        description: 'It stops working everywhere within `AUTH_CACHE_SECONDS`.',
-        tags: ['keys'],
-        params: z.strictObject({ id: text(255) }),
-        response: {
-          204: z.null().meta({ description: 'Revoked.' }),
-          ...errorResponses('changes', [new ServiceError('no_such_key', 'key_0123456789ab')]),
+        details: {
+          ...{ kind: given, access: rest.access, tenants, manages_stores, label: rest.label, expires_at },
         },
-      },
-    },
-    async ({ params: { id } }, reply) => {
-      await keys.revoke(id);
-      return reply.code(204).send(null);
+      });
+      requireInScope(scopeOf(request), tenant);
+      const purpose = {
+        ...{ tenant, ...rest, isAdmin: given === 'admin', onlyTenants: tenants },
+        ...{ managesStores: manages_stores, expiresAt: expires_at },
+      };
+      const creation = creationOf(request, request.headers['idempotency-key']);
+      const { id, key } = await (creation ? keys.issueOnce(purpose, creation) : keys.issue(purpose));
+      noteAudit(request, { key: id });
+      reply.code(201).header('Location', `/v1/keys/${id}`);
+      return { ...keyRecord(await keys.get(id)), key };
     },
   );
 });
 
-function keyRecord(row: KeyRow) {
+/** Idempotency keys of different administrators do not meet. */
+function creationOf(request: FastifyRequest, given: string | undefined) {
+  if (given === undefined) return undefined;
+  const { actor } = administratorOf(request);
   return {
-    ...{ id: row.id, kind: kindOfKey(row), tenant: row.tenant, access: row.access, label: row.label },
-    manages_stores: row.managesStores,
-    created_at: instant(row.createdAt),
-    expires_at: instant(row.expiresAt),
-    revoked_at: instant(row.revokedAt),
-    last_used_at: instant(row.lastUsedAt),
+    key: JSON.stringify(['id' in actor ? actor.id : actor.type, given]),
+    request: JSON.stringify(request.body),
   };
 }

@@ -2,21 +2,26 @@ import { z } from 'zod';
 import { changedValues } from '../../audit/audit.ts';
 import { ServiceError } from '../../errors.ts';
 import { findListedTenant, listTenants } from '../../tenants/listing.ts';
+import { MAX_METADATA, mergeDetails, Stores } from '../../tenants/stores.ts';
 import { Tenants } from '../../tenants/tenants.ts';
 import { noteAudit } from '../audit.ts';
+import { scopeOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
-import { next, pageFields, tenantId, tenantParams, text } from '../fields.ts';
-import { errorResponses, json, noSuchTenant } from '../responses.ts';
+import { newTenantId, next, pageFields, tenantId, tenantParams, text } from '../fields.ts';
+import { archived, errorResponses, json, noSuchTenant } from '../responses.ts';
 import { settingsChangeSchema, settingsOf, settingsRecord } from '../settings.ts';
+import { detailsChange, detailsOf, newDetails } from '../tenant-details.ts';
 import { tenantRecord, tenantSchema } from '../tenant-record.ts';
 
-const position = z.strictObject({ key: z.number(), id: z.string() });
+const sort = z.enum(['id', 'files', 'bytes', 'used', 'changed']);
+
+const position = z.strictObject({ sort, key: z.number(), id: z.string() });
 
 const listQuery = z.strictObject({
   search: text(128).optional().meta({ description: 'Part of the id, case-insensitive.' }),
   status: z.enum(['active', 'suspended']).optional(),
-  sort: z.enum(['id', 'files', 'bytes', 'used', 'changed']).default('id').meta({
+  sort: sort.default('id').meta({
     description:
       '`id` is ascending; the others start with the largest (`used`: by `used_percent`) or the most recent change.',
   }),
@@ -24,12 +29,14 @@ const listQuery = z.strictObject({
 });
 
 const newTenant = z.strictObject({
-  id: tenantId.refine(
-    (id) => !/^(-|\.\.?$)/.test(id),
-    'of a new tenant must not start with "-", and must not be . or ..',
-  ),
+  id: newTenantId,
+  ...newDetails,
   settings: settingsChangeSchema.default({}),
 });
+
+const tenantChange = z
+  .strictObject({ settings: settingsChangeSchema.optional(), ...detailsChange })
+  .refine((given) => Object.keys(given).length > 0, 'must have a field to change.');
 
 const counted = z.int().min(0);
 const erasedSchema = z.object({
@@ -46,11 +53,13 @@ const erasedSchema = z.object({
 /** The tenants and their settings. */
 export const tenantRoutes = adminRoutes((app, { config, database }) => {
   const tenants = new Tenants(database);
+  const stores = new Stores(database);
   const answer = async (id: string) => tenantRecord(await findListedTenant(database, id), config);
 
   app.get(
     '/tenants',
     {
+      config: { scope: 'handler' },
       schema: {
         operationId: 'listTenants',
         summary: 'List tenants, a page at a time',
@@ -62,12 +71,15 @@ export const tenantRoutes = adminRoutes((app, { config, database }) => {
         },
       },
     },
-    async ({ query: { search, status, sort, limit, after } }) => {
+    async (request) => {
+      const { search, status, sort: order, limit, after } = request.query;
       const page = { limit, after: readCursor(position, after) };
-      const listed = await listTenants(database, config, { search, status, order: sort }, page);
+      if (page.after !== null && page.after.sort !== order) throw new ServiceError('invalid_cursor');
+      const filter = { search, status, order, scope: scopeOf(request) };
+      const listed = await listTenants(database, config, filter, page);
       return {
         tenants: listed.tenants.map((row) => tenantRecord(row, config)),
-        next: writeCursor(listed.next),
+        next: writeCursor(listed.next && { sort: order, ...listed.next }),
       };
     },
   );
@@ -88,8 +100,9 @@ export const tenantRoutes = adminRoutes((app, { config, database }) => {
     },
     async (request, reply) => {
       const { id, settings } = request.body;
-      noteAudit(request, { tenant: id, details: settings });
-      await tenants.createWith(id, settingsOf(settings));
+      const details = detailsOf(request.body);
+      noteAudit(request, { tenant: id, details: { ...settings, ...details } });
+      await tenants.createWith(id, settingsOf(settings), details);
       reply.code(201).header('Location', `/v1/tenants/${encodeURIComponent(id)}`);
       return answer(id);
     },
@@ -114,21 +127,34 @@ export const tenantRoutes = adminRoutes((app, { config, database }) => {
     {
       schema: {
         operationId: 'updateTenant',
-        summary: "Change a tenant's settings",
+        summary: "Change a tenant's settings, name, description and metadata",
         description: 'It takes effect within `AUTH_CACHE_SECONDS`.',
         tags: ['tenants'],
         params: tenantParams,
-        body: z.strictObject({ settings: settingsChangeSchema }),
-        response: { 200: json('The tenant.', tenantSchema), ...errorResponses('takes JSON', [noSuchTenant]) },
+        body: tenantChange,
+        response: {
+          200: json('The tenant.', tenantSchema),
+          ...errorResponses('takes JSON', [
+            noSuchTenant,
+            archived,
+            new ServiceError('too_much_metadata', MAX_METADATA),
+          ]),
+        },
       },
     },
     async (request) => {
       const { tenant } = request.params;
-      const { settings } = request.body;
+      const { settings = {} } = request.body;
+      const details = detailsOf(request.body);
       const before = await tenants.find(tenant);
-      if (before === undefined || !(await tenants.set(tenant, settingsOf(settings))))
+      if (before === undefined) throw new ServiceError('no_such_tenant', tenant);
+      if (Object.keys(details).length > 0)
+        await stores.update(tenant, (current) => mergeDetails(current, details));
+      if (!(await tenants.set(tenant, settingsOf(settings))))
         throw new ServiceError('no_such_tenant', tenant);
-      noteAudit(request, { details: changedValues(settingsRecord(before), settings) });
+      noteAudit(request, {
+        details: { ...changedValues(settingsRecord(before), settings), ...changedValues(before, details) },
+      });
       return answer(tenant);
     },
   );
@@ -136,6 +162,7 @@ export const tenantRoutes = adminRoutes((app, { config, database }) => {
   app.delete(
     '/tenants/:tenant',
     {
+      config: { access: 'read_write' },
       schema: {
         operationId: 'deleteTenant',
         summary: 'Delete a tenant with its files, history, keys and settings',

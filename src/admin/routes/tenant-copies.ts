@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import { ServiceError } from '../../errors.ts';
+import { copyTenant, renameTenant } from '../../tenants/copy.ts';
+import { findListedTenant } from '../../tenants/listing.ts';
+import { noteAudit } from '../audit.ts';
+import { originOf } from '../authentication.ts';
+import { adminRoutes } from '../context.ts';
+import { newTenantId, tenantParams } from '../fields.ts';
+import { errorResponses, json, noSuchTenant } from '../responses.ts';
+import { tenantRecord, tenantSchema } from '../tenant-record.ts';
+
+const body = z.strictObject({ to: newTenantId.meta({ description: 'The id of the new tenant.' }) });
+
+/** Copying and renaming a tenant. */
+export const tenantCopyRoutes = adminRoutes((app, { config, database }) => {
+  const response = (description: string) => ({
+    200: json(description, tenantSchema),
+    ...errorResponses('takes JSON', [noSuchTenant, new ServiceError('tenant_exists', 'globex')]),
+  });
+
+  app.post(
+    '/tenants/:tenant/copy',
+    {
+      config: { access: 'read_write', scope: 'fleet' },
+      schema: {
+        operationId: 'copyTenant',
+        summary: 'Copy a tenant: its files and settings as of one moment, without keys and history',
+        description: 'In one transaction. Writes to the tenant wait until it is done.',
+        tags: ['tenants'],
+        params: tenantParams,
+        body,
+        response: response('The new tenant.'),
+      },
+    },
+    async (request) => {
+      const { tenant } = request.params;
+      const { to } = request.body;
+      noteAudit(request, { details: { to } });
+      await copyTenant(database, tenant, to, originOf(request));
+      return tenantRecord(await findListedTenant(database, to), config);
+    },
+  );
+
+  app.post(
+    '/tenants/:tenant/rename',
+    {
+      config: { access: 'read_write', scope: 'fleet' },
+      schema: {
+        operationId: 'renameTenant',
+        summary: 'Rename a tenant, with its files, history, settings, keys and stored answers',
+        description:
+          'In one transaction. Writes to the tenant wait until it is done. Keys work for the new id within `AUTH_CACHE_SECONDS`; clients that send the id must send the new one.',
+        tags: ['tenants'],
+        params: tenantParams,
+        body,
+        response: response('The tenant with its new id.'),
+      },
+    },
+    async (request) => {
+      const { tenant } = request.params;
+      const { to } = request.body;
+      noteAudit(request, { details: { to } });
+      await renameTenant(database, tenant, to);
+      return tenantRecord(await findListedTenant(database, to), config);
+    },
+  );
+});

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { MAX_METADATA, type StoreDetailsChange } from '../tenants/stores.ts';
+import { text } from './fields.ts';
+
+const name = text(255)
+  .min(1)
+  .meta({ description: 'For people; not unique. Of a tenant without one: its id.' });
+const description = text(1024).meta({ description: 'What the memory contains, for people and agents.' });
+const metadataKey = text(64).min(1);
+const metadataValue = text(512);
+const tooMany = `must have at most ${MAX_METADATA} pairs.`;
+
+/** What people say of a tenant, as it is shown. */
+export const detailsSchema = { name, description, metadata: z.record(z.string(), z.string()) };
+
+/** What people say of a new tenant. */
+export const newDetails = {
+  name: name.optional(),
+  description: description.optional(),
+  metadata: z
+    .record(metadataKey, metadataValue)
+    .refine((pairs) => Object.keys(pairs).length <= MAX_METADATA, tooMany)
+    .optional()
+    .meta({ description: `Yours to use. At most ${MAX_METADATA} pairs.`, examples: [{ plan: 'pro' }] }),
+};
+
+/** What changes of that. */
+export const detailsChange = {
+  ...newDetails,
+  metadata: z
+    .record(metadataKey, metadataValue.nullable())
+    .optional()
+    .meta({
+      description: `Pairs to set; null removes one, and those that are left out stay. At most ${MAX_METADATA} in all.`,
+    }),
+};
+
+/** The details in a body, without what it leaves out. */
+export function detailsOf({ name, description, metadata }: StoreDetailsChange): StoreDetailsChange {
+  return Object.fromEntries(
+    Object.entries({ name, description, metadata }).filter(([, value]) => value !== undefined),
+  );
+}

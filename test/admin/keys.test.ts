@@ -1,0 +1,187 @@
+/** Keys for control planes: one key, filters, changes, rotation, and creation that can be repeated. */
+import { expect, it } from 'vitest';
+import { problem, useAdmin } from '../support/admin.ts';
+import { describeService, freshTenant } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+describeService(
+  'keys of the admin API',
+  (service) => {
+    const admin = useAdmin(service);
+    const call: ReturnType<typeof admin>['call'] = (...args) => admin().call(...args);
+    const create = async (body: object = {}) => {
+      const tenant = freshTenant('keys');
+      expect((await call('POST', '/tenants', { body: { id: tenant } })).status).toBe(201);
+      const made = await call('POST', '/keys', { body: { kind: 'tenant', tenant, ...body } });
+      expect(made.status).toBe(201);
+      return { tenant, id: String(made.body.id), key: String(made.body.key) };
+    };
+    const view = async (key: string) => {
+      const headers = { authorization: `Bearer ${key}` };
+      return (await service().execute(cmd.view('/memories'), { headers })).status;
+    };
+
+    it('gets one key, and changes its label and expiry', async () => {
+      const { id, tenant } = await create({ label: 'worker' });
+      const changed = await call('PATCH', `/keys/${id}`, {
+        body: { label: 'batch', expires_at: '2099-01-01T00:00:00Z' },
+      });
+      expect(changed.body).toMatchObject({ label: 'batch', expires_at: '2099-01-01T00:00:00.000000Z' });
+      expect((await call('GET', `/keys/${id}`)).body).toStrictEqual({ ...changed.body, previous: null });
+      const kept = await call('PATCH', `/keys/${id}`, { body: { expires_at: null } });
+      expect(kept.body).toMatchObject({ label: 'batch', expires_at: null, tenant });
+      for (const body of [{}, { expires_at: '2020-01-01T00:00:00Z' }, { access: 'read_only' }]) {
+        expect((await call('PATCH', `/keys/${id}`, { body })).status).toBe(400);
+      }
+      const { events } = (await call('GET', `/audit?key=${id}&action=updateKey&outcome=ok`)).body;
+      expect(events).toMatchObject([
+        { tenant, details: { expires_at: { old: '2099-01-01T00:00:00.000000Z', new: null } } },
+        { details: { label: { old: 'worker', new: 'batch' }, expires_at: { old: null } } },
+      ]);
+      await call('DELETE', `/keys/${id}`);
+      expect((await call('PATCH', `/keys/${id}`, { body: { label: 'again' } })).status).toBe(404);
+      expect(problem(await call('GET', '/keys/key_none'))).toStrictEqual([
+        404,
+        'not_found',
+        'Key key_none does not exist.',
+      ]);
+    });
+
+    it('filters by kind, status, and part of the id or label', async () => {
+      const { tenant, id } = await create({ label: '100% Worker' });
+      const add = async (body: object) =>
+        (await call('POST', '/keys', { body: { kind: 'tenant', tenant, ...body } })).body.id;
+      const expired = await add({ label: 'expired' });
+      await service().query(
+        "UPDATE api_keys SET expires_at = now() - interval '1 hour' WHERE id = $1::text",
+        [String(expired)],
+      );
+      const revoked = await add({ label: 'revoked' });
+      await call('DELETE', `/keys/${revoked}`);
+      const ids = async (query: string) => {
+        const { status, body } = await call('GET', `/keys?tenant=${tenant}&${query}`);
+        expect(status).toBe(200);
+        return (body.keys as { id: string }[]).map((each) => each.id);
+      };
+      expect(await ids('')).toStrictEqual([revoked, expired, id]);
+      expect(await ids('status=active')).toStrictEqual([id]);
+      expect(await ids('status=expired')).toStrictEqual([expired]);
+      expect(await ids('status=revoked')).toStrictEqual([revoked]);
+      expect(await ids('search=0%25%20work')).toStrictEqual([id]);
+      expect(await ids(`search=${id.slice(4).toUpperCase()}`)).toStrictEqual([id]);
+      expect(await ids('search=_%25')).toStrictEqual([]);
+      expect(await ids('kind=tenant')).toHaveLength(3);
+      expect(await ids('kind=admin')).toStrictEqual([]);
+      const admins = (await call('GET', '/keys?kind=admin&limit=200')).body.keys as { kind: string }[];
+      expect(new Set(admins.map(({ kind }) => kind))).toStrictEqual(new Set(['admin']));
+    });
+
+    it('rotates a key: both secrets work until the overlap ends', async () => {
+      const { id, key, tenant } = await create({ label: 'worker', expires_at: '2099-01-01T00:00:00Z' });
+      const before = (await call('GET', `/keys/${id}`)).body;
+      const rotated = await call('POST', `/keys/${id}/rotate`, { body: { overlap_seconds: 3600 } });
+      const next = String(rotated.body.key);
+      expect(rotated.status).toBe(200);
+      const { previous: _, ...unchanged } = before;
+      expect(rotated.body).toStrictEqual({ ...unchanged, key: next });
+      expect(next).not.toBe(key);
+      expect([await view(key), await view(next)]).toStrictEqual([200, 200]);
+      const shown = (await call('GET', `/keys/${id}`)).body;
+      expect(shown.previous).toMatchObject({ expires_at: expect.any(String) });
+      const overlap = Date.parse((shown.previous as { expires_at: string }).expires_at) - Date.now();
+      expect(overlap).toBeGreaterThan(0);
+      expect(overlap).toBeLessThanOrEqual(3_605_000);
+      expect((await call('GET', `/keys?tenant=${tenant}`)).body.keys).toMatchObject([
+        { id, label: 'worker' },
+      ]);
+      const events = (await call('GET', `/audit?key=${id}&action=rotateKey`)).body.events;
+      expect(events).toMatchObject([{ tenant, outcome: 'ok', details: { overlap_seconds: 3600 } }]);
+      expect(JSON.stringify(events)).not.toContain(next);
+
+      // A third secret, at once: the second stops, and revoking the key stops all.
+      const third = (await call('POST', `/keys/${id}/rotate`, { body: { overlap_seconds: 0 } })).body;
+      const rows = await service().query(
+        'SELECT count(*)::int AS live FROM api_keys WHERE id = $1::text AND expires_at > now()',
+        [id],
+      );
+      expect(rows).toMatchObject([{ live: 2 }]);
+      expect((await call('DELETE', `/keys/${id}`)).status).toBe(204);
+      expect(await view(String(third.key))).toBe(401);
+      expect(
+        await service().query('SELECT FROM api_keys WHERE id = $1::text AND revoked_at IS NULL', [id]),
+      ).toHaveLength(0);
+      expect((await call('POST', `/keys/${id}/rotate`, { body: { overlap_seconds: 0 } })).status).toBe(404);
+    });
+
+    it('does not rotate a key that has expired', async () => {
+      const { id } = await create();
+      await service().query('UPDATE api_keys SET expires_at = now() WHERE id = $1::text', [id]);
+      expect(
+        problem(await call('POST', `/keys/${id}/rotate`, { body: { overlap_seconds: 0 } })),
+      ).toStrictEqual([409, 'refused', `Key ${id} has expired. Change when it expires first.`]);
+      for (const body of [{}, { overlap_seconds: -1 }, { overlap_seconds: 604801 }]) {
+        expect((await call('POST', `/keys/${id}/rotate`, { body })).status).toBe(400);
+      }
+    });
+
+    it('creates one key when a creation is repeated, with a fresh secret each time', async () => {
+      const { tenant } = await create();
+      const repeat = (label: string, headers = { 'idempotency-key': `once-${tenant}` }) =>
+        call('POST', '/keys', { headers, body: { kind: 'tenant', tenant, label } });
+      const both = await Promise.all([repeat('job'), repeat('job')]);
+      expect(both.map(({ status }) => status)).toStrictEqual([201, 201]);
+      const last = await repeat('job');
+      expect(new Set([...both, last].map(({ body }) => body.id)).size).toBe(1);
+      expect(new Set([...both, last].map(({ body }) => body.key)).size).toBe(3);
+      for (const { body } of both) expect(await view(String(body.key))).toBe(401);
+      expect(problem(await repeat('another job'))).toStrictEqual([
+        422,
+        'idempotency_key_reused',
+        'The Idempotency-Key was used for another request. Use a new one for each key.',
+      ]);
+
+      await service().query('UPDATE api_keys SET last_used_at = now() WHERE id = $1::text', [
+        String(last.body.id),
+      ]);
+      expect(problem(await repeat('job'))).toStrictEqual([
+        409,
+        'refused',
+        `Key ${last.body.id} was created by this request and has been used, rotated or revoked since.`,
+      ]);
+      expect(await view(String(last.body.key))).toBe(200);
+      await service().query(
+        "UPDATE api_keys SET created_at = now() - interval '25 hours' WHERE id = $1::text",
+        [String(last.body.id)],
+      );
+      const later = await repeat('job');
+      expect([later.status, later.body.id === last.body.id]).toStrictEqual([201, false]);
+      expect((await repeat('job', { 'idempotency-key': 'a b' })).status).toBe(400);
+    });
+
+    it('keeps the idempotency keys of administrators apart', async () => {
+      const { tenant } = await create();
+      const other = String((await call('POST', '/keys', { body: { kind: 'admin' } })).body.key);
+      const make = async (key: string) => {
+        const headers = { 'idempotency-key': `shared-${tenant}` };
+        return (await call('POST', '/keys', { key, headers, body: { kind: 'tenant', tenant } })).body.id;
+      };
+      expect(await make(other)).not.toBe(await make(admin().key.key));
+    });
+
+    it('makes admin keys with fewer rights, and no others with those', async () => {
+      const { tenant } = await create();
+      const make = async (body: object) => await call('POST', '/keys', { body });
+      const made = await make({ kind: 'admin', access: 'operate', tenants: [tenant] });
+      expect(made.body).toMatchObject({ kind: 'admin', tenant: null, access: 'operate', tenants: [tenant] });
+      for (const [body, detail] of [
+        [{ kind: 'service', access: 'operate' }, 'The field access can be operate only for admin keys.'],
+        [{ kind: 'service', tenants: [tenant] }, 'The field tenants is only for admin keys.'],
+        [{ kind: 'admin', tenants: [] }, 'The field tenants must be at least 1.'],
+      ] as const) {
+        expect(problem(await make(body))).toStrictEqual([400, 'invalid_parameter', detail]);
+      }
+      expect((await make({ kind: 'admin', tenants: [tenant, 'nobody'] })).status).toBe(404);
+    });
+  },
+  { AUTH: 'keys' },
+);
