@@ -36,7 +36,7 @@ export function tenantRecord(row: ListedTenant, config: Config) {
     status: row.suspendedAt === null ? 'active' : 'suspended',
     created_at: row.createdAt,
     suspended_at: row.suspendedAt,
-    archived_at: instant(row.archivedAt),
+    archived_at: row.archivedAt,
     last_change_at: row.lastChangeAt,
     files: row.files,
     bytes: row.bytes,
