@@ -48,12 +48,12 @@ describeService('overlong input', (service) => {
     [
       'deep',
       `{"command":${'['.repeat(20_000)}${']'.repeat(20_000)}}`,
-      'The body nests arrays and objects deeper than 32 levels, the limit of this service. Send only a memory tool input or tool_use blocks, without other nested fields.',
+      'The body nests arrays and objects deeper than 32 levels, the limit of this service.',
     ],
     [
       'wide',
       `{"command":"view","path":"/memories",${Array.from({ length: 5000 }, (_, i) => `"k${i}":0`).join(',')}}`,
-      'The body holds more than 4096 fields and array items, the limit of this service. Send a memory tool input or at most 32 tool_use blocks without other fields.',
+      'The body has more than 4096 fields and array items, the limit of this service.',
     ],
   ])('answers a body that is too %s with a problem', async (_title, body, detail) => {
     const answer = await service().execute(body, { tenant: freshTenant() });
