@@ -30,6 +30,7 @@ import { consoleRoutes } from './routes/console.ts';
 import { diffRoutes } from './routes/diffs.ts';
 import { directoryRoutes } from './routes/directory.ts';
 import { exportRoutes } from './routes/export.ts';
+import { fleetUsageRoutes } from './routes/fleet-usage.ts';
 import { importRoutes } from './routes/import.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { memoryRoutes } from './routes/memory.ts';
@@ -46,7 +47,7 @@ import { writeFileRoutes } from './routes/write-file.ts';
 import { securityHeaders } from './security-headers.ts';
 import { validatorCompiler } from './validation.ts';
 
-const ROUTES = [sessionRoutes, tenantRoutes, suspensionRoutes, keyRoutes, auditRoutes];
+const ROUTES = [sessionRoutes, tenantRoutes, suspensionRoutes, keyRoutes, auditRoutes, fleetUsageRoutes];
 
 /** Those of one tenant, which must exist: `/tenants/:tenant/…`. */
 const TENANT_ROUTES = [
