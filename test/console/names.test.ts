@@ -39,6 +39,8 @@ describeConsole('long names in the console', (fixture) => {
     await page.setViewportSize({ width, height: 800 });
     const places: [place: string, isThere: () => Promise<unknown>][] = [
       [`?search=${tenant}`, () => page.getByRole('link', { name: tenant }).waitFor()],
+      ['overview', () => page.getByRole('img', { name: /^Calls by day/ }).waitFor()],
+      [`audit?tenant=${tenant}`, () => page.getByText('suspendTenant').first().waitFor()],
       ['keys', () => page.getByRole('rowheader', { name: LABEL }).first().waitFor()],
       [`tenants/${tenant}?path=${LONG_PATH}`, () => page.getByRole('heading', { name: NAME }).waitFor()],
       [`tenants/${tenant}/settings`, () => page.getByRole('rowheader', { name: LABEL }).waitFor()],

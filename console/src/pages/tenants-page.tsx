@@ -23,17 +23,30 @@ const SORTS = {
   bytes: 'Most bytes',
 };
 
+const STATES = { '': 'All tenants', active: 'Active', suspended: 'Suspended', 'near-limit': 'Near a limit' };
+/** In percent, as on the overview. */
+const NEAR_LIMIT = 90;
+
+function filterOf(state: string) {
+  if (state === 'near-limit') return { near_limit: NEAR_LIMIT };
+  return state === 'active' || state === 'suspended' ? ({ status: state } as const) : {};
+}
+
 export function TenantsPage() {
   const { query } = route.value;
   const search = query.get('search') ?? '';
   const sort = query.get('sort') ?? 'id';
+  const state = query.get('state') ?? '';
   const settledSearch = useDebounced(search, 200);
   const pages = usePages(
     async (after, signal) => {
-      const { tenants, next } = await listTenants({ search: settledSearch, sort, after }, signal);
+      const { tenants, next } = await listTenants(
+        { ...filterOf(state), search: settledSearch, sort, after },
+        signal,
+      );
       return { items: tenants, next };
     },
-    [settledSearch, sort],
+    [settledSearch, sort, state],
   );
   const [isCreating, setIsCreating] = useState(false);
   return (
@@ -57,6 +70,12 @@ export function TenantsPage() {
             onInput={(event) => replaceQuery({ search: event.currentTarget.value })}
           />
         </label>
+        <label>
+          <span class="visually-hidden">State</span>
+          <select value={state} onChange={(event) => replaceQuery({ state: event.currentTarget.value })}>
+            <Options texts={STATES} />
+          </select>
+        </label>
         <label class="inline">
           Sort by
           <select value={sort} onChange={(event) => replaceQuery({ sort: event.currentTarget.value })}>
@@ -65,7 +84,9 @@ export function TenantsPage() {
         </label>
       </div>
       {pages.error !== undefined && <LoadError error={pages.error} onRetry={pages.reload} />}
-      {pages.items !== undefined && <TenantTable tenants={pages.items} isFiltered={settledSearch !== ''} />}
+      {pages.items !== undefined && (
+        <TenantTable tenants={pages.items} isFiltered={settledSearch !== '' || state !== ''} />
+      )}
       {pages.isLoading && pages.items === undefined && <Loading what="tenants" />}
       {pages.more && (
         <button type="button" class="more" onClick={pages.more} disabled={pages.isLoading}>

@@ -6,7 +6,7 @@ import { Tenants } from '../../tenants/tenants.ts';
 import { noteAudit } from '../audit.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
-import { next, pageFields, tenantId, tenantParams, text } from '../fields.ts';
+import { count, next, pageFields, tenantId, tenantParams, text } from '../fields.ts';
 import { errorResponses, json, noSuchTenant } from '../responses.ts';
 import { settingsChangeSchema, settingsOf, settingsRecord } from '../settings.ts';
 import { tenantRecord, tenantSchema } from '../tenant-record.ts';
@@ -16,6 +16,9 @@ const position = z.strictObject({ key: z.number(), id: z.string() });
 const listQuery = z.strictObject({
   search: text(128).optional().meta({ description: 'Part of the id, case-insensitive.' }),
   status: z.enum(['active', 'suspended']).optional(),
+  near_limit: count(1, 1000)
+    .optional()
+    .meta({ description: 'Only tenants with at least this `used_percent`.' }),
   sort: z.enum(['id', 'files', 'bytes', 'used', 'changed']).default('id').meta({
     description:
       '`id` is ascending; the others start with the largest (`used`: by `used_percent`) or the most recent change.',
@@ -62,9 +65,9 @@ export const tenantRoutes = adminRoutes((app, { config, database }) => {
         },
       },
     },
-    async ({ query: { search, status, sort, limit, after } }) => {
+    async ({ query: { search, status, near_limit: nearLimit, sort, limit, after } }) => {
       const page = { limit, after: readCursor(position, after) };
-      const listed = await listTenants(database, config, { search, status, order: sort }, page);
+      const listed = await listTenants(database, config, { search, status, nearLimit, order: sort }, page);
       return {
         tenants: listed.tenants.map((row) => tenantRecord(row, config)),
         next: writeCursor(listed.next),
