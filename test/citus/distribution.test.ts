@@ -62,6 +62,7 @@ describe.skipIf(!isCitus())('migrate on Citus', () => {
     'fleet_usage reference <none> 2',
     'idempotency_keys distributed tenant_id 1',
     'past_directories distributed tenant_id 1',
+    'tenant_usage distributed tenant_id 1',
     'tenants distributed id 1',
     'versions distributed tenant_id 1',
   ];

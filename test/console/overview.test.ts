@@ -52,10 +52,67 @@ describeConsole('the overview and the audit page', (fixture) => {
     const events = page.locator('.audit-events > li');
     await expect.poll(() => events.count()).toBe(1);
     expect(await events.textContent()).toMatch(
-      /^updateTenantdone.*by console in the console from 127\.0\.0\.1.*max_filesnone → 50$/,
+      /^updateTenantdone.*by key console · console, 127\.0\.0\.1.*max_filesnone → 50$/,
     );
     await page.getByLabel('Outcome').selectOption('Failed');
     await page.getByText('No change matches').waitFor();
     expect(await page.title()).toBe('Audit · Memory console');
+  });
+});
+
+describeConsole('several tenants at once', (fixture) => {
+  it('are suspended, limited and deleted after a question', async () => {
+    const { database } = fixture().service;
+    const tenants = new Tenants(database);
+    const prefix = freshTenant('bulk');
+    const ids = ['a', 'b', 'c'].map((letter) => `${prefix}-${letter}`);
+    for (const id of ids) await tenants.create(id);
+    const rows = () => Promise.all(ids.map((id) => tenants.find(id)));
+    const page = await fixture().openSignedIn(`#/?search=${prefix}-`);
+    const dialog = page.getByRole('dialog');
+    const select = async (...chosen: string[]) => {
+      for (const id of chosen) await page.getByLabel(`Select ${id}`, { exact: true }).check();
+    };
+
+    await select(`${prefix}-a`, `${prefix}-b`);
+    await page.getByRole('button', { name: 'Suspend…' }).click();
+    await dialog.getByRole('heading', { name: 'Suspend 2 tenants?' }).waitFor();
+    expect((await rows()).map((row) => row?.suspendedAt === null)).toStrictEqual([true, true, true]);
+    await dialog.getByRole('button', { name: 'Suspend' }).click();
+    await page.getByText('Suspended 2 tenants.').waitFor();
+    expect((await rows()).map((row) => row?.suspendedAt === null)).toStrictEqual([false, false, true]);
+
+    await select(`${prefix}-b`);
+    await page.getByRole('button', { name: 'Select all shown' }).click();
+    await page.getByText('3 selected').waitFor();
+    await page.getByRole('button', { name: 'Set limits…' }).click();
+    await dialog.getByRole('spinbutton', { name: /^Files/ }).fill('7');
+    await dialog.getByRole('button', { name: 'Set limits' }).click();
+    await page.getByText('Set the limits of 3 tenants.').waitFor();
+    expect((await rows()).map((row) => [row?.maxFiles, row?.maxBytes])).toStrictEqual([
+      [7, null],
+      [7, null],
+      [7, null],
+    ]);
+
+    await select(`${prefix}-a`, `${prefix}-c`);
+    // Another administrator is faster.
+    await tenants.delete(`${prefix}-c`);
+    await page.getByRole('button', { name: 'Delete…' }).click();
+    const confirm = dialog.getByRole('button', { name: 'Delete' });
+    expect(await confirm.isDisabled()).toBe(true);
+    await dialog.getByLabel('Type the number of tenants to confirm').fill('2');
+    await confirm.click();
+    await page.getByText('Deleted 1 tenant.').waitFor();
+    await page.getByText(new RegExp(`^${prefix}-c: `)).waitFor();
+    await page.getByLabel(`Select ${prefix}-a`).waitFor({ state: 'detached' });
+    expect((await rows()).map((row) => row?.id)).toStrictEqual([undefined, `${prefix}-b`, undefined]);
+  });
+
+  it('are not offered to a key that may only read', async () => {
+    const tenant = await fixture().poisonedTenant();
+    const page = await fixture().openSignedIn('', { access: 'read_only' });
+    await page.getByRole('link', { name: tenant, exact: true }).waitFor();
+    expect(await page.getByRole('checkbox').count()).toBe(0);
   });
 });

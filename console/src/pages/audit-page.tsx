@@ -103,8 +103,8 @@ function Events({ events }: { events: AuditEvent[] }) {
             {event.key !== null && <code>{event.key}</code>}
           </p>
           <p class="muted small audit-line">
-            <Time value={event.at} /> by <ActorName actor={event.actor} /> in the {CHANNELS[event.channel]}{' '}
-            from {event.address}
+            <Time value={event.at} /> · by <ActorName actor={event.actor} /> · {CHANNELS[event.channel]},{' '}
+            {event.address}
           </p>
           <Details details={event.details} />
         </li>

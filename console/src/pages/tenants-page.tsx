@@ -14,6 +14,8 @@ import { UsageBar } from '../ui/usage-bar.tsx';
 import { useDebounced } from '../ui/use-debounced.ts';
 import { useAction } from '../ui/use-load.ts';
 import { usePages } from '../ui/use-pages.ts';
+import { BulkActions } from './tenants/bulk-actions.tsx';
+import { type Selection, useSelection } from './tenants/use-selection.ts';
 
 const SORTS = {
   id: 'Name',
@@ -49,6 +51,7 @@ export function TenantsPage() {
     [settledSearch, sort, state],
   );
   const [isCreating, setIsCreating] = useState(false);
+  const selection = useSelection(pages.items ?? []);
   return (
     <main>
       <div class="page-head">
@@ -83,9 +86,24 @@ export function TenantsPage() {
           </select>
         </label>
       </div>
+      {selection.tenants.length > 0 && (
+        <BulkActions
+          tenants={selection.tenants}
+          onSelectAll={() => selection.set(pages.items ?? [])}
+          onClear={() => selection.set([])}
+          onDone={() => {
+            selection.set([]);
+            pages.reload();
+          }}
+        />
+      )}
       {pages.error !== undefined && <LoadError error={pages.error} onRetry={pages.reload} />}
       {pages.items !== undefined && (
-        <TenantTable tenants={pages.items} isFiltered={settledSearch !== '' || state !== ''} />
+        <TenantTable
+          tenants={pages.items}
+          isFiltered={settledSearch !== '' || state !== ''}
+          selection={selection}
+        />
       )}
       {pages.isLoading && pages.items === undefined && <Loading what="tenants" />}
       {pages.more && (
@@ -98,7 +116,13 @@ export function TenantsPage() {
   );
 }
 
-function TenantTable({ tenants, isFiltered }: { tenants: Tenant[]; isFiltered: boolean }) {
+interface TableProps {
+  tenants: Tenant[];
+  isFiltered: boolean;
+  selection: Selection;
+}
+
+function TenantTable({ tenants, isFiltered, selection }: TableProps) {
   if (tenants.length === 0) {
     return isFiltered ? (
       <Empty title="No tenant matches" />
@@ -124,9 +148,19 @@ function TenantTable({ tenants, isFiltered }: { tenants: Tenant[]; isFiltered: b
           {tenants.map((tenant) => (
             <tr key={tenant.id}>
               <th scope="row">
-                <a class="name-link" href={hrefOf(['tenants', tenant.id])}>
-                  <Name text={tenant.id} />
-                </a>
+                <div class="selectable">
+                  {canWrite.value && (
+                    <input
+                      type="checkbox"
+                      aria-label={`Select ${tenant.id}`}
+                      checked={selection.has(tenant.id)}
+                      onChange={() => selection.toggle(tenant.id)}
+                    />
+                  )}
+                  <a class="name-link" href={hrefOf(['tenants', tenant.id])}>
+                    <Name text={tenant.id} />
+                  </a>
+                </div>
               </th>
               <td>
                 <StatusBadge status={tenant.status} />
