@@ -64,6 +64,27 @@ CREATE TABLE "audit_events" (
 	"outcome" text COLLATE "C"
 );
 --> statement-breakpoint
+CREATE TABLE "fleet_usage" (
+	"day" date PRIMARY KEY NOT NULL,
+	"tenants" bigint NOT NULL,
+	"suspended" bigint NOT NULL,
+	"files" bigint NOT NULL,
+	"bytes" bigint NOT NULL,
+	"history_bytes" bigint NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "tenant_usage" (
+	"tenant_id" text COLLATE "C" NOT NULL,
+	"day" date NOT NULL,
+	"files" bigint NOT NULL,
+	"bytes" bigint NOT NULL,
+	"history_bytes" bigint NOT NULL,
+	"reads" bigint NOT NULL,
+	"writes" bigint NOT NULL,
+	"refused" bigint NOT NULL,
+	CONSTRAINT "tenant_usage_tenant_id_day_pk" PRIMARY KEY("tenant_id","day")
+);
+--> statement-breakpoint
 CREATE TABLE "entries" (
 	"tenant_id" text COLLATE "C" NOT NULL,
 	"path" text COLLATE "C" NOT NULL,
@@ -153,11 +174,13 @@ CREATE TABLE "versions" (
 );
 --> statement-breakpoint
 ALTER TABLE "entries" ADD CONSTRAINT "entries_parent_is_directory" FOREIGN KEY ("tenant_id","parent_path") REFERENCES "public"."entries"("tenant_id","dir_path") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "tenant_usage" ADD CONSTRAINT "tenant_usage_tenant_id_tenants_id_fk" FOREIGN KEY ("tenant_id") REFERENCES "public"."tenants"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "api_keys_id" ON "api_keys" USING btree ("id");--> statement-breakpoint
 CREATE INDEX "api_keys_scoped" ON "api_keys" USING btree ("id") WHERE "api_keys"."only_tenants" IS NOT NULL;--> statement-breakpoint
 CREATE INDEX "api_keys_tenant" ON "api_keys" USING btree ("tenant_id");--> statement-breakpoint
 CREATE INDEX "audit_events_at" ON "audit_events" USING btree ("at","id");--> statement-breakpoint
 CREATE INDEX "audit_events_tenant" ON "audit_events" USING btree ("tenant_id","at","id");--> statement-breakpoint
+CREATE INDEX "tenant_usage_day" ON "tenant_usage" USING btree ("day");--> statement-breakpoint
 CREATE INDEX "entries_children" ON "entries" USING btree ("tenant_id","parent_path","path");--> statement-breakpoint
 CREATE UNIQUE INDEX "entries_memory" ON "entries" USING btree ("tenant_id","memory_id") WHERE memory_id IS NOT NULL;--> statement-breakpoint
 CREATE INDEX "idempotency_keys_age" ON "idempotency_keys" USING btree ("tenant_id","created_at");--> statement-breakpoint

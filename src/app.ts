@@ -24,6 +24,7 @@ import { searchRoute } from './http/routes/search.ts';
 import { createHttpServer } from './http/server.ts';
 import { slowClients } from './http/slow-clients.ts';
 import { requestTracing } from './http/tracing.ts';
+import { usageCounting } from './http/usage.ts';
 import { createLogger } from './logger.ts';
 import type { Database } from './postgres/database.ts';
 import { MemorySearch } from './search/search.ts';
@@ -35,6 +36,7 @@ import { tenantDefaults } from './tenants/effective-settings.ts';
 import { TenantPolicyCache } from './tenants/policy-cache.ts';
 import { Tenants } from './tenants/tenants.ts';
 import type { Tracing } from './tracing/tracing.ts';
+import { UsageCounts } from './usage/counts.ts';
 
 /**
  * Builds the HTTP service over a database, not listening yet. Closing it lets running requests finish; the database
@@ -81,12 +83,15 @@ export async function buildApp(options: {
   });
   const search = new MemorySearch();
   app.decorate('memorySearch', search);
+  const usage = new UsageCounts(database);
+  app.decorate('usageCounts', usage);
   app.addHook('onClose', async () => {
-    await Promise.all([memory.close(), search.close(), authenticator.close()]);
+    await Promise.all([memory.close(), search.close(), authenticator.close(), usage.close()]);
   });
   // Takes nothing of the service's capacity before the caller is known.
   await app.register(async (protectedRoutes) => {
     if (tracing) await protectedRoutes.register(requestTracing, { tracing });
+    await protectedRoutes.register(usageCounting, { counts: usage });
     await protectedRoutes.register(authentication, { authenticator, policies });
     await protectedRoutes.register(rateLimit);
     await protectedRoutes.register(concurrencyLimit, { capacity });

@@ -100,6 +100,7 @@ const environment = z.object({
   IDEMPOTENCY_HOURS: integer(1, 8760).default(24),
   MAX_TENANT_ANSWERS: integer(0, 1_000_000_000).default(50_000),
   AUDIT_DAYS: integer(1, 36_500).default(365),
+  USAGE_DAYS: integer(1, 36_500).default(400),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
       error: 'must be fatal, error, warn, info, debug, trace or silent',

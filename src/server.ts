@@ -20,6 +20,7 @@ import { asDatabaseError } from './postgres/errors.ts';
 import { describeListenFault, describeStartFault } from './start-errors.ts';
 import { tenantDefaults } from './tenants/effective-settings.ts';
 import type { Tracing } from './tracing/tracing.ts';
+import { recordSizes } from './usage/job.ts';
 import { watchNpx } from './util/npx.ts';
 import { schedule } from './util/schedule.ts';
 
@@ -163,6 +164,9 @@ function startJobs(config: Config, database: Database, log: Logger): () => Promi
     },
     audit: async () => {
       await pruneAudit(database, config.AUDIT_DAYS);
+    },
+    usage: async () => {
+      await recordSizes(database, config);
     },
     history: async () => {
       const pruned = await pruneHistory(database, tenantDefaults(config));

@@ -3,7 +3,9 @@ import { actorText } from '../../src/memory/origin.ts';
 import { ApiError } from './api/client.ts';
 import { endSession, session, storedKey } from './api/session.ts';
 import { getSession } from './api/tenants.ts';
+import { AuditPage } from './pages/audit-page.tsx';
 import { KeysPage } from './pages/keys-page.tsx';
+import { OverviewPage } from './pages/overview/overview-page.tsx';
 import { SignInPage } from './pages/sign-in-page.tsx';
 import { TenantPage } from './pages/tenant-page.tsx';
 import { TenantsPage } from './pages/tenants-page.tsx';
@@ -62,6 +64,8 @@ function Page() {
   if (section === undefined || (section === 'tenants' && tenant === undefined)) return <TenantsPage />;
   if (section === 'tenants' && tenant !== undefined) return <TenantPage key={tenant} tenant={tenant} />;
   if (section === 'keys') return <KeysPage />;
+  if (section === 'overview') return <OverviewPage />;
+  if (section === 'audit') return <AuditPage />;
   return (
     <main class="narrow">
       <h1>There is no such page</h1>
@@ -83,11 +87,17 @@ function TopBar() {
         <span>Memory console</span>
       </a>
       <nav class="main-nav" aria-label="Main">
+        <NavLink href={hrefOf(['overview'])} isCurrent={section === 'overview'}>
+          Overview
+        </NavLink>
         <NavLink href="#/" isCurrent={section === 'tenants'}>
           Tenants
         </NavLink>
         <NavLink href={hrefOf(['keys'])} isCurrent={section === 'keys'}>
           Keys
+        </NavLink>
+        <NavLink href={hrefOf(['audit'])} isCurrent={section === 'audit'}>
+          Audit
         </NavLink>
       </nav>
       <span class="spacer" />

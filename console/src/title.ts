@@ -1,13 +1,15 @@
 import type { Route } from './router.ts';
 
 const APP = 'Memory console';
+const PAGES: Record<string, string> = { overview: 'Overview', keys: 'Keys', audit: 'Audit' };
 const TABS: Record<string, string> = { history: 'History', compare: 'Compare', settings: 'Settings' };
 
 /** The title of a page: what it shows, the most special first. Null is the sign-in. */
 export function titleOf(route: Route | null): string {
   if (route === null) return `Sign in · ${APP}`;
   const [section = 'tenants', tenant, tab = ''] = route.segments;
-  if (section === 'keys') return `Keys · ${APP}`;
+  const page = PAGES[section];
+  if (page !== undefined) return `${page} · ${APP}`;
   if (section !== 'tenants') return `Not found · ${APP}`;
   if (tenant === undefined) return `Tenants · ${APP}`;
   const path = route.query.get('path');

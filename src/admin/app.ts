@@ -30,6 +30,7 @@ import { consoleRoutes } from './routes/console.ts';
 import { diffRoutes } from './routes/diffs.ts';
 import { directoryRoutes } from './routes/directory.ts';
 import { exportRoutes } from './routes/export.ts';
+import { fleetUsageRoutes } from './routes/fleet-usage.ts';
 import { importRoutes } from './routes/import.ts';
 import { singleKeyRoutes } from './routes/key.ts';
 import { keyRoutes } from './routes/keys.ts';
@@ -56,6 +57,7 @@ const ROUTES = [
   keyRoutes,
   singleKeyRoutes,
   auditRoutes,
+  fleetUsageRoutes,
 ];
 
 /** Those of one tenant, which must exist: `/tenants/:tenant/…`. */

@@ -12,13 +12,19 @@ export const TENANT_TABLES = [
   'public.versions',
   'public.past_directories',
   'public.idempotency_keys',
+  'public.tenant_usage',
 ];
 
 /**
  * Copied to every node, and changed on all of them at once. API keys are looked up before their tenant is known, so any node can do it, also
  * while another one is down, and a revoked key is refused everywhere at once.
  */
-export const REFERENCE_TABLES = ['public.api_keys', 'public.audit_events', 'drizzle.__drizzle_migrations'];
+export const REFERENCE_TABLES = [
+  'public.api_keys',
+  'public.audit_events',
+  'public.fleet_usage',
+  'drizzle.__drizzle_migrations',
+];
 
 /** The functions that the service's statements call. A call runs on the node that has the tenant, which is the first argument. */
 export const DELEGATED_FUNCTIONS = [

@@ -1,13 +1,22 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
+import type { Config } from '../config.ts';
+import { databaseTime } from '../postgres/clock.ts';
+import type { Database } from '../postgres/database.ts';
 import { percentOf } from '../tenants/effective-settings.ts';
-import { readTenants } from '../tenants/listing.ts';
-import type { TenantRow } from '../tenants/queries.ts';
 import { requireTenant, Tenants } from '../tenants/tenants.ts';
 import { tenantUsage, type Used } from '../tenants/usage.ts';
-import { tenantId } from './arguments.ts';
-import type { Io } from './io.ts';
+import { type Days, usageDays } from '../usage/days.ts';
+import { fleetDays, fleetTotals } from '../usage/fleet.ts';
+import { renamed, snakeCase } from '../util/snake-case.ts';
+import { positiveInteger, tenantId } from './arguments.ts';
+import { type Io, print } from './io.ts';
 import { DEFAULTS_NOTE, printJson, printTable } from './output.ts';
 import { type Open, withDatabase } from './session.ts';
+
+interface Options {
+  days?: number;
+  json?: boolean;
+}
 
 /** `usage`. */
 export function registerUsageCommand(program: Command, open: Open, io: Io = process): void {
@@ -15,50 +24,104 @@ export function registerUsageCommand(program: Command, open: Open, io: Io = proc
     .command('usage')
     .description('Show the usage and limits of a tenant, or the total usage of all tenants.')
     .argument('[tenant]', 'tenant ID', tenantId)
-    .option('--json', 'print JSON')
+    .addOption(new Option('--days <n>', 'list the last days instead, by UTC').argParser(positiveInteger))
+    .option('--json', 'print JSON; with --days one object per line')
     .addHelpText(
       'after',
-      `\n${DEFAULTS_NOTE}\n\nExamples:\n  memory-service usage\n  memory-service usage acme`,
+      `\n${DEFAULTS_NOTE}\n\nExamples:\n  memory-service usage\n  memory-service usage acme\n  memory-service usage acme --days 30\n  memory-service usage --days 30`,
     )
-    .action((tenant: string | undefined, { json }: { json?: boolean }) =>
+    .action((tenant: string | undefined, { days, json = false }: Options) =>
       withDatabase(open, async ({ config, database }) => {
-        if (tenant === undefined) {
-          return showTotal(readTenants(database, config, { order: 'id' }), json ?? false, io);
-        }
-        const row = await requireTenant(database, tenant);
-        const usage = await tenantUsage(new Tenants(database), config, row);
-        const { files, bytes, historyBytes, historyVersions } = usage;
-        if (json) {
-          return printJson(io.stdout, {
-            ...{ tenants: 1, id: tenant, files: files.used, bytes: bytes.used },
-            ...{ historyVersions, historyBytes: historyBytes.used },
-            ...{ maxFiles: files.limit ?? 0, maxBytes: bytes.limit ?? 0 },
-            maxHistoryBytes: historyBytes.limit ?? 0,
-          });
-        }
-        printTable(
-          io.stdout,
-          [tenant, 'USED', 'LIMIT', 'PERCENT'],
-          [line('files', files), line('bytes', bytes), line('history bytes', historyBytes)],
-        );
+        if (days !== undefined) {
+          const wanted = await lastDays(database, days);
+          await (tenant === undefined
+            ? showFleetDays(database, wanted, json, io)
+            : showDays(database, tenant, wanted, json, io));
+        } else if (tenant === undefined) await showTotal(database, config, json, io);
+        else await showTenant(database, config, tenant, json, io);
       }),
     );
 }
 
-function line(what: string, { used, limit }: Used): (string | number)[] {
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Today and the days before it. */
+async function lastDays(database: Database, days: number): Promise<Days> {
+  const first = new Date((await databaseTime(database)).getTime() - (days - 1) * DAY_MS);
+  return { from: first.toISOString().slice(0, 10), until: null };
+}
+
+async function showDays(
+  database: Database,
+  tenant: string,
+  wanted: Days,
+  json: boolean,
+  io: Io,
+): Promise<void> {
+  await requireTenant(database, tenant);
+  const days = await usageDays(database, tenant, wanted);
+  if (json) return print(io.stdout, days.map(line));
+  printTable(
+    io.stdout,
+    ['DAY', 'FILES', 'BYTES', 'HISTORY BYTES', 'READS', 'WRITES', 'REFUSED'],
+    days.map((each) => [
+      ...[each.day, each.files, each.bytes, each.historyBytes],
+      ...[each.reads, each.writes, each.refused],
+    ]),
+  );
+}
+
+async function showFleetDays(database: Database, wanted: Days, json: boolean, io: Io): Promise<void> {
+  const days = await fleetDays(database, wanted);
+  if (json) return print(io.stdout, days.map(line));
+  printTable(
+    io.stdout,
+    [...['DAY', 'TENANTS', 'ACTIVE', 'FILES', 'BYTES', 'HISTORY BYTES'], ...['READS', 'WRITES', 'REFUSED']],
+    days.map((each) => [
+      ...[each.day, each.tenants, each.active, each.files, each.bytes, each.historyBytes],
+      ...[each.reads, each.writes, each.refused],
+    ]),
+  );
+}
+
+const line = (value: object) => `${JSON.stringify(renamed(value, snakeCase))}\n`;
+
+async function showTenant(
+  database: Database,
+  config: Config,
+  tenant: string,
+  json: boolean,
+  io: Io,
+): Promise<void> {
+  const row = await requireTenant(database, tenant);
+  const { files, bytes, historyBytes, historyVersions } = await tenantUsage(
+    new Tenants(database),
+    config,
+    row,
+  );
+  if (json) {
+    return printJson(io.stdout, {
+      ...{ tenants: 1, id: tenant, files: files.used, bytes: bytes.used },
+      ...{ historyVersions, historyBytes: historyBytes.used },
+      ...{ maxFiles: files.limit ?? 0, maxBytes: bytes.limit ?? 0 },
+      maxHistoryBytes: historyBytes.limit ?? 0,
+    });
+  }
+  printTable(
+    io.stdout,
+    [tenant, 'USED', 'LIMIT', 'PERCENT'],
+    [usedRow('files', files), usedRow('bytes', bytes), usedRow('history bytes', historyBytes)],
+  );
+}
+
+function usedRow(what: string, { used, limit }: Used): (string | number)[] {
   if (limit === null) return [what, used, 'no limit', '-'];
   return [what, used, String(limit), `${percentOf(used, limit)}%`];
 }
 
-async function showTotal(tenants: AsyncIterable<TenantRow>, json: boolean, io: Io): Promise<void> {
-  const total = { tenants: 0, files: 0, bytes: 0, historyVersions: 0, historyBytes: 0 };
-  for await (const { files, bytes, historyVersions, historyBytes } of tenants) {
-    total.tenants++;
-    total.files += files;
-    total.bytes += bytes;
-    total.historyVersions += historyVersions;
-    total.historyBytes += historyBytes;
-  }
+async function showTotal(database: Database, config: Config, json: boolean, io: Io): Promise<void> {
+  const { tenants, files, bytes, historyVersions, historyBytes } = await fleetTotals(database, config, 100);
+  const total = { tenants, files, bytes, historyVersions, historyBytes };
   if (json) return printJson(io.stdout, total);
   printTable(
     io.stdout,

@@ -4,6 +4,7 @@ import {
   boolean,
   check,
   customType,
+  date,
   foreignKey,
   index,
   integer,
@@ -277,3 +278,34 @@ export const auditEvents = pgTable(
   },
   (t) => [index('audit_events_at').on(t.at, t.id), index('audit_events_tenant').on(t.tenantId, t.at, t.id)],
 );
+
+/**
+ * What a tenant used on a day, by UTC (src/usage). The sizes are those of the last time that the row was written. Deleting the tenant deletes its
+ * rows: no request waits for this foreign key, because requests do not write here.
+ */
+export const tenantUsage = pgTable(
+  'tenant_usage',
+  {
+    tenantId: key('tenant_id')
+      .notNull()
+      .references(() => tenants.id, { onDelete: 'cascade' }),
+    day: date('day').notNull(),
+    files: bigint('files', { mode: 'number' }).notNull(),
+    bytes: bigint('bytes', { mode: 'number' }).notNull(),
+    historyBytes: bigint('history_bytes', { mode: 'number' }).notNull(),
+    reads: bigint('reads', { mode: 'number' }).notNull(),
+    writes: bigint('writes', { mode: 'number' }).notNull(),
+    refused: bigint('refused', { mode: 'number' }).notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.tenantId, t.day] }), index('tenant_usage_day').on(t.day)],
+);
+
+/** The sizes of all tenants together at the end of a day, by UTC: tenants that were deleted later count, too. */
+export const fleetUsage = pgTable('fleet_usage', {
+  day: date('day').primaryKey(),
+  tenants: bigint('tenants', { mode: 'number' }).notNull(),
+  suspended: bigint('suspended', { mode: 'number' }).notNull(),
+  files: bigint('files', { mode: 'number' }).notNull(),
+  bytes: bigint('bytes', { mode: 'number' }).notNull(),
+  historyBytes: bigint('history_bytes', { mode: 'number' }).notNull(),
+});

@@ -9,6 +9,7 @@ export const JOB_LOCKS = {
   expiration: 7_236_105_552,
   results: 7_236_105_553,
   history: 7_236_105_554,
+  usage: 7_236_105_555,
 } as const;
 
 /** A background job that works on tenants, one after the other. */

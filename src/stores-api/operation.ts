@@ -4,6 +4,7 @@ import { ServiceError } from '../errors.ts';
 import { contextOf, type RequestContext } from '../http/authentication.ts';
 import { inFlightOf } from '../http/capacity.ts';
 import { MAX_HEADERS, MAX_PIPELINED } from '../http/connections.ts';
+import { countUse } from '../http/usage.ts';
 import type { Origin } from '../memory/origin.ts';
 import type { SecretScanner } from '../memory/secrets.ts';
 import type { Database } from '../postgres/database.ts';
@@ -146,6 +147,7 @@ export function defineOperation<Params, Query, Body>(
         access === 'manage' ? audited(database, request, work) : work(),
       );
       request.logEntry.outcome = 'ok';
+      countUse(request, access === 'read' ? 'reads' : 'writes');
       return reply.type('application/json; charset=utf-8').send(JSON.stringify(result));
     },
   });

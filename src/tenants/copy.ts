@@ -93,6 +93,16 @@ SELECT $2, path, made_at, removed_at FROM past_directories WHERE tenant_id = $1
 `,
 );
 
+/** Copies all of them at once: there is one a day. */
+export const copyUsageQuery = defineQuery<{ tenant: string; to: string }>(
+  'copy_usage',
+  ['tenant', 'to'],
+  `
+INSERT INTO tenant_usage (tenant_id, day, files, bytes, history_bytes, reads, writes, refused)
+SELECT $2, day, files, bytes, history_bytes, reads, writes, refused FROM tenant_usage WHERE tenant_id = $1
+`,
+);
+
 /** The columns of a tenant that describe its history; times as text. */
 export type HistoryState = {
   since: string;
@@ -141,7 +151,7 @@ export function copyTenant(database: Database, from: string, to: string, origin:
 }
 
 /**
- * Renames a tenant, with its history, keys, and stored answers. `tenant_id` determines the shard of a row and is never updated, so this
+ * Renames a tenant, with its history, keys, stored answers, and usage. `tenant_id` determines the shard of a row and is never updated, so this
  * copies and deletes in one transaction that locks the tenant. A write that waits for the lock finds no tenant and is refused, not
  * lost. Throws `DatabaseError`.
  *
@@ -154,6 +164,7 @@ export function renameTenant(database: Database, from: string, to: string): Prom
       await copyHistory(query, from, to);
     });
     await query(copyAnswersQuery, { tenant: from, to });
+    await query(copyUsageQuery, { tenant: from, to });
     // Keys are not sharded by tenant, so they can be updated.
     const keys = (await query(moveKeysQuery, { tenant: from, to })).count;
     await query(changeScopesQuery, { tenant: from, to });

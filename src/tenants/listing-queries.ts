@@ -31,8 +31,11 @@ const LISTED = `${TENANT_COLUMNS}, ${time('last_change_at')} AS "lastChangeAt",
 const PERCENT = (used: string, own: string, limit: string) =>
   `COALESCE(floor(100 * ${used}::float8 / NULLIF(COALESCE(${own}, ${limit}::bigint), 0)), -1)`;
 
-/** As `fullness`. */
-const FULLNESS = `greatest(${PERCENT('file_count', 'max_files', '$5')}, ${PERCENT('byte_count', 'max_bytes', '$6')})`;
+/** As `fullness`, with the parameters of the service's default limits. */
+export const fullnessColumn = (maxFiles: string, maxBytes: string) =>
+  `greatest(${PERCENT('file_count', 'max_files', maxFiles)}, ${PERCENT('byte_count', 'max_bytes', maxBytes)})`;
+
+const FULLNESS = fullnessColumn('$5', '$6');
 
 const MATCHES = `
   ($1::text IS NULL OR strpos(lower(id), lower($1::text)) > 0)

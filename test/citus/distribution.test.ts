@@ -56,10 +56,13 @@ describe.skipIf(!isCitus())('migrate on Citus', () => {
 
   const PLACES = [
     'api_keys reference <none> 2',
+    'audit_events reference <none> 2',
     'drizzle.__drizzle_migrations reference <none> 2',
     'entries distributed tenant_id 1',
+    'fleet_usage reference <none> 2',
     'idempotency_keys distributed tenant_id 1',
     'past_directories distributed tenant_id 1',
+    'tenant_usage distributed tenant_id 1',
     'tenants distributed id 1',
     'versions distributed tenant_id 1',
   ];

@@ -20,6 +20,7 @@ const THROUGH_COORDINATOR = new Set([
   'copy_versions',
   'copy_past_directories',
   'copy_answers',
+  'copy_usage',
 ]);
 /** `begin_change` is always in a transaction, where a function runs on the node that the service is connected to. */
 const NOT_DISTRIBUTED = new Set(['wait_for_reader', 'begin_change']);

@@ -19,6 +19,24 @@ const click = (page: Page, name: string | RegExp) => page.getByRole('button', { 
 
 const VIEWS: View[] = [
   ['tenants', '#/', (page) => page.getByRole('meter').first().waitFor()],
+  [
+    'the dialog for several tenants',
+    '#/',
+    async (page) => {
+      await page.getByRole('checkbox').first().check();
+      await click(page, 'Set limits…');
+      await page.getByText('These replace the limits').waitFor();
+    },
+  ],
+  ['the overview', '#/overview', (page) => page.getByRole('img', { name: /^Calls by day/ }).waitFor()],
+  [
+    'the audit trail',
+    '#/audit',
+    async (page) => {
+      await page.getByPlaceholder('Action').fill('createFile');
+      await page.getByRole('heading', { name: 'Audit' }).waitFor();
+    },
+  ],
   ['keys', '#/keys', (page) => page.getByRole('rowheader').first().waitFor()],
   ['the dialog for a new key', '#/keys', (page) => click(page, 'New key')],
   [

@@ -36,9 +36,16 @@ describeConsole('long names in the console', (fixture) => {
     expect(Buffer.byteLength(LONG_PATH)).toBe(1024);
     const tenant = await longTenant();
     const page = await fixture().openSignedIn('', { label: LABEL });
+    const { key } = await fixture().createKey({ label: LABEL });
+    await fetch(`${fixture().url}/v1/tenants/${tenant}/resume`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+    });
     await page.setViewportSize({ width, height: 800 });
     const places: [place: string, isThere: () => Promise<unknown>][] = [
       [`?search=${tenant}`, () => page.getByRole('link', { name: tenant }).waitFor()],
+      ['overview', () => page.getByRole('img', { name: /^Calls by day/ }).waitFor()],
+      [`audit?tenant=${tenant}`, () => page.getByText('resumeTenant').first().waitFor()],
       ['keys', () => page.getByRole('rowheader', { name: LABEL }).first().waitFor()],
       [`tenants/${tenant}?path=${LONG_PATH}`, () => page.getByRole('heading', { name: NAME }).waitFor()],
       [`tenants/${tenant}/settings`, () => page.getByRole('rowheader', { name: LABEL }).waitFor()],

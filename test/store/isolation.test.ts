@@ -177,7 +177,7 @@ describe('the plan of every statement', () => {
         if (table === 'tenants' && !overAllTenants.has(name) && !ofKeys.has(name)) {
           expect([table, conditions]).toStrictEqual([table, expect.stringMatching(/\bid = \(?\$1\b/)]);
         }
-        if (table === 'idempotency_keys' && !overAllTenants.has(name)) {
+        if (['idempotency_keys', 'tenant_usage'].includes(String(table)) && !overAllTenants.has(name)) {
           expect([table, conditions]).toStrictEqual([table, expect.stringMatching(/\btenant_id = \(?\$1\b/)]);
         }
         if (table === 'api_keys' && !ofKeys.has(name)) {

@@ -71,9 +71,11 @@ const VALUES: Readonly<Record<string, string>> = {
     'restore.to': '{a}',
   },
   ...{ 'memory_write.removed': NUMBER },
+  ...{ day: TIME, 'list_usage_days.from': TIME, 'fleet_activity.from': TIME, 'fleet_sizes.from': TIME },
+  ...{ 'most_active_tenants.from': TIME, 'record_fleet.suspended': NUMBER },
 };
 const IS_NUMBER =
-  /^(limit|nearLimit|bytes|files|directories|start|keep|.*(Days|Bytes|Files|Chars|Minute|Entries|Answers|Depth))$/;
+  /^(limit|nearLimit|reads|writes|refused|tenants|bytes|files|directories|start|keep|.*(Days|Bytes|Files|Chars|Minute|Entries|Answers|Depth))$/;
 
 function sampleOf(statement: string, parameter: string): string {
   const value = VALUES[`${statement}.${parameter}`] ?? VALUES[parameter];

@@ -37,6 +37,10 @@ export const overAllTenants: ReadonlySet<string> = new Set([
   'tenants_with_ttl',
   'tenants_with_history',
   'tenants_with_answers',
+  'tenant_ids',
+  'fleet_totals',
+  'fleet_activity',
+  'most_active_tenants',
 ]);
 
 /** A key is found by its hash before its tenant is known. Operators list and revoke keys. */

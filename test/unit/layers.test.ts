@@ -23,6 +23,7 @@ const LAYERS = [
   'embedded',
   'idempotency',
   'tenants',
+  'usage',
   'store',
   'history',
   'auth',

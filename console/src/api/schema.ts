@@ -4,6 +4,16 @@ export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        ActiveTenant: {
+            /** @example acme */
+            tenant: string;
+            /** @description Calls that read or searched. */
+            reads: number;
+            /** @description Calls that write, also those that the model got wrong. */
+            writes: number;
+            /** @description Requests that were answered with 403, 409 or 429, and writes that were refused because the memory is full, archived or read-only. */
+            refused: number;
+        };
         Activity: {
             since: components["schemas"]["Time"];
             until: components["schemas"]["Time"];
@@ -201,6 +211,37 @@ export interface components {
             old_version: string | null;
             /** @description What the file becomes like again; null when it is deleted. */
             version: string | null;
+        };
+        /** @description Sizes are recorded once an hour; null where they were not. */
+        FleetDay: {
+            /**
+             * @description By UTC.
+             * @example 2026-11-23
+             */
+            day: string;
+            tenants: number | null;
+            suspended: number | null;
+            files: number | null;
+            bytes: number | null;
+            history_bytes: number | null;
+            /** @description Tenants that sent a request. */
+            active: number;
+            /** @description Calls that read or searched. */
+            reads: number;
+            /** @description Calls that write, also those that the model got wrong. */
+            writes: number;
+            /** @description Requests that were answered with 403, 409 or 429, and writes that were refused because the memory is full, archived or read-only. */
+            refused: number;
+        };
+        FleetTotals: {
+            tenants: number;
+            suspended: number;
+            /** @description Tenants that use at least `near_limit` percent of their limit on files or bytes. */
+            near_limit: number;
+            files: number;
+            bytes: number;
+            history_bytes: number;
+            history_versions: number;
         };
         Health: {
             /** @constant */
@@ -449,6 +490,23 @@ export interface components {
             /** @description When the memory last changed, a file was last read (accurate to the day), or a key of the tenant was last used, whichever is latest. */
             last_activity_at: components["schemas"]["Time"] | null;
         };
+        /** @description The sizes are those of the last time on the day that they were recorded. */
+        UsageDay: {
+            /**
+             * @description By UTC.
+             * @example 2026-11-23
+             */
+            day: string;
+            files: number;
+            bytes: number;
+            history_bytes: number;
+            /** @description Calls that read or searched. */
+            reads: number;
+            /** @description Calls that write, also those that the model got wrong. */
+            writes: number;
+            /** @description Requests that were answered with 403, 409 or 429, and writes that were refused because the memory is full, archived or read-only. */
+            refused: number;
+        };
         Used: {
             used: number;
             /** @description Null: no limit. */
@@ -511,6 +569,7 @@ export interface components {
     headers: never;
     pathItems: never;
 }
+export type ActiveTenant = components['schemas']['ActiveTenant'];
 export type Activity = components['schemas']['Activity'];
 export type Actor = components['schemas']['Actor'];
 export type AdjacentChanges = components['schemas']['AdjacentChanges'];
@@ -523,6 +582,8 @@ export type DirectorySizes = components['schemas']['DirectorySizes'];
 export type EffectiveSettings = components['schemas']['EffectiveSettings'];
 export type Entry = components['schemas']['Entry'];
 export type FileChange = components['schemas']['FileChange'];
+export type FleetDay = components['schemas']['FleetDay'];
+export type FleetTotals = components['schemas']['FleetTotals'];
 export type Health = components['schemas']['Health'];
 export type Imported = components['schemas']['Imported'];
 export type Key = components['schemas']['Key'];
@@ -539,6 +600,7 @@ export type Tenant = components['schemas']['Tenant'];
 export type Time = components['schemas']['Time'];
 export type TreePage = components['schemas']['TreePage'];
 export type Usage = components['schemas']['Usage'];
+export type UsageDay = components['schemas']['UsageDay'];
 export type Used = components['schemas']['Used'];
 export type Version = components['schemas']['Version'];
 export type VersionWithContent = components['schemas']['VersionWithContent'];

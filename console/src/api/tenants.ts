@@ -1,5 +1,15 @@
 import { send, sendJson } from './client.ts';
-import type { Access, Key, KeyKind, SessionInfo, Settings, Tenant, Usage } from './types.ts';
+import type {
+  Access,
+  FleetUsage,
+  Key,
+  KeyKind,
+  SessionInfo,
+  Settings,
+  Tenant,
+  Usage,
+  UsageDay,
+} from './types.ts';
 
 export const getSession = () => sendJson<SessionInfo>('session');
 
@@ -7,6 +17,9 @@ export interface TenantQuery {
   search?: string;
   status?: Tenant['status'] | undefined;
   sort?: string;
+  /** The least percentage of a limit that is used. */
+  near_limit?: number | undefined;
+  limit?: number;
   after?: string | null;
 }
 
@@ -23,6 +36,13 @@ export const getTenant = (tenant: string, signal?: AbortSignal) =>
 
 export const getUsage = (tenant: string, signal: AbortSignal) =>
   sendJson<Usage>(tenantPath(tenant, '/usage'), { signal });
+
+export const listUsageDays = (tenant: string, signal: AbortSignal) =>
+  sendJson<{ days: UsageDay[] }>(tenantPath(tenant, '/usage/days'), { signal });
+
+/** All tenants together, now and by day. */
+export const getFleetUsage = (since: string, signal: AbortSignal) =>
+  sendJson<FleetUsage>('usage', { query: { since }, signal });
 
 export const changeSettings = (tenant: string, settings: Partial<Settings>) =>
   sendJson<Tenant>(tenantPath(tenant), { method: 'PATCH', json: { settings } });

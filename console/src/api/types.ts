@@ -1,8 +1,11 @@
 // The answers of the admin API, by the names that the console gives them. Those of admin-openapi.yaml are in schema.ts.
 
 import type {
+  ActiveTenant,
   Difference,
   DirectorySizes,
+  FleetDay,
+  FleetTotals,
   Imported,
   Key,
   OwnSettings,
@@ -13,15 +16,24 @@ import type {
 
 export type {
   Activity,
+  AuditEvent,
   DirectoryPage,
   Entry,
   FileChange,
+  FleetDay,
   Key,
   SearchMatch,
   Tenant,
   Usage,
+  UsageDay,
   Version,
 } from './schema.ts';
+/** All tenants together. */
+export interface FleetUsage {
+  total: FleetTotals;
+  days: FleetDay[];
+  most_active: ActiveTenant[];
+}
 export type SessionInfo = Session;
 export type Settings = OwnSettings;
 export type KeyKind = Key['kind'];

@@ -14,6 +14,8 @@ import { UsageBar } from '../ui/usage-bar.tsx';
 import { useDebounced } from '../ui/use-debounced.ts';
 import { useAction } from '../ui/use-load.ts';
 import { usePages } from '../ui/use-pages.ts';
+import { BulkActions } from './tenants/bulk-actions.tsx';
+import { type Selection, useSelection } from './tenants/use-selection.ts';
 
 const SORTS = {
   id: 'Name',
@@ -23,19 +25,33 @@ const SORTS = {
   bytes: 'Most bytes',
 };
 
+const STATES = { '': 'All tenants', active: 'Active', suspended: 'Suspended', 'near-limit': 'Near a limit' };
+/** In percent, as on the overview. */
+const NEAR_LIMIT = 90;
+
+function filterOf(state: string) {
+  if (state === 'near-limit') return { near_limit: NEAR_LIMIT };
+  return state === 'active' || state === 'suspended' ? ({ status: state } as const) : {};
+}
+
 export function TenantsPage() {
   const { query } = route.value;
   const search = query.get('search') ?? '';
   const sort = query.get('sort') ?? 'id';
+  const state = query.get('state') ?? '';
   const settledSearch = useDebounced(search, 200);
   const pages = usePages(
     async (after, signal) => {
-      const { tenants, next } = await listTenants({ search: settledSearch, sort, after }, signal);
+      const { tenants, next } = await listTenants(
+        { ...filterOf(state), search: settledSearch, sort, after },
+        signal,
+      );
       return { items: tenants, next };
     },
-    [settledSearch, sort],
+    [settledSearch, sort, state],
   );
   const [isCreating, setIsCreating] = useState(false);
+  const selection = useSelection(pages.items ?? []);
   return (
     <main>
       <div class="page-head">
@@ -57,6 +73,12 @@ export function TenantsPage() {
             onInput={(event) => replaceQuery({ search: event.currentTarget.value })}
           />
         </label>
+        <label>
+          <span class="visually-hidden">State</span>
+          <select value={state} onChange={(event) => replaceQuery({ state: event.currentTarget.value })}>
+            <Options texts={STATES} />
+          </select>
+        </label>
         <label class="inline">
           Sort by
           <select value={sort} onChange={(event) => replaceQuery({ sort: event.currentTarget.value })}>
@@ -64,8 +86,25 @@ export function TenantsPage() {
           </select>
         </label>
       </div>
+      {selection.tenants.length > 0 && (
+        <BulkActions
+          tenants={selection.tenants}
+          onSelectAll={() => selection.set(pages.items ?? [])}
+          onClear={() => selection.set([])}
+          onDone={() => {
+            selection.set([]);
+            pages.reload();
+          }}
+        />
+      )}
       {pages.error !== undefined && <LoadError error={pages.error} onRetry={pages.reload} />}
-      {pages.items !== undefined && <TenantTable tenants={pages.items} isFiltered={settledSearch !== ''} />}
+      {pages.items !== undefined && (
+        <TenantTable
+          tenants={pages.items}
+          isFiltered={settledSearch !== '' || state !== ''}
+          selection={selection}
+        />
+      )}
       {pages.isLoading && pages.items === undefined && <Loading what="tenants" />}
       {pages.more && (
         <button type="button" class="more" onClick={pages.more} disabled={pages.isLoading}>
@@ -77,7 +116,13 @@ export function TenantsPage() {
   );
 }
 
-function TenantTable({ tenants, isFiltered }: { tenants: Tenant[]; isFiltered: boolean }) {
+interface TableProps {
+  tenants: Tenant[];
+  isFiltered: boolean;
+  selection: Selection;
+}
+
+function TenantTable({ tenants, isFiltered, selection }: TableProps) {
   if (tenants.length === 0) {
     return isFiltered ? (
       <Empty title="No tenant matches" />
@@ -103,9 +148,19 @@ function TenantTable({ tenants, isFiltered }: { tenants: Tenant[]; isFiltered: b
           {tenants.map((tenant) => (
             <tr key={tenant.id}>
               <th scope="row">
-                <a class="name-link" href={hrefOf(['tenants', tenant.id])}>
-                  <Name text={tenant.id} />
-                </a>
+                <div class="selectable">
+                  {canWrite.value && (
+                    <input
+                      type="checkbox"
+                      aria-label={`Select ${tenant.id}`}
+                      checked={selection.has(tenant.id)}
+                      onChange={() => selection.toggle(tenant.id)}
+                    />
+                  )}
+                  <a class="name-link" href={hrefOf(['tenants', tenant.id])}>
+                    <Name text={tenant.id} />
+                  </a>
+                </div>
               </th>
               <td>
                 <StatusBadge status={tenant.status} />

@@ -8,7 +8,7 @@ import { noteAudit } from '../audit.ts';
 import { scopeOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
-import { newTenantId, next, pageFields, tenantId, tenantParams, text } from '../fields.ts';
+import { count, newTenantId, next, pageFields, tenantId, tenantParams, text } from '../fields.ts';
 import { archived, errorResponses, json, noSuchTenant } from '../responses.ts';
 import { settingsChangeSchema, settingsOf, settingsRecord } from '../settings.ts';
 import { detailsChange, detailsOf, newDetails } from '../tenant-details.ts';
@@ -21,6 +21,9 @@ const position = z.strictObject({ sort, key: z.number(), id: z.string() });
 const listQuery = z.strictObject({
   search: text(128).optional().meta({ description: 'Part of the id, case-insensitive.' }),
   status: z.enum(['active', 'suspended']).optional(),
+  near_limit: count(1, 1000)
+    .optional()
+    .meta({ description: 'Only tenants with at least this `used_percent`.' }),
   sort: sort.default('id').meta({
     description:
       '`id` is ascending; the others start with the largest (`used`: by `used_percent`) or the most recent change.',
@@ -72,10 +75,10 @@ export const tenantRoutes = adminRoutes((app, { config, database }) => {
       },
     },
     async (request) => {
-      const { search, status, sort: order, limit, after } = request.query;
+      const { search, status, near_limit: nearLimit, sort: order, limit, after } = request.query;
       const page = { limit, after: readCursor(position, after) };
       if (page.after !== null && page.after.sort !== order) throw new ServiceError('invalid_cursor');
-      const filter = { search, status, order, scope: scopeOf(request) };
+      const filter = { search, status, nearLimit, order, scope: scopeOf(request) };
       const listed = await listTenants(database, config, filter, page);
       return {
         tenants: listed.tenants.map((row) => tenantRecord(row, config)),

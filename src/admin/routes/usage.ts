@@ -1,16 +1,30 @@
 import { z } from 'zod';
 import { Tenants } from '../../tenants/tenants.ts';
 import { tenantUsage } from '../../tenants/usage.ts';
+import { usageDays } from '../../usage/days.ts';
 import { adminRoutes } from '../context.ts';
 import { tenantId, tenantParams, time } from '../fields.ts';
 import { tenantOf } from '../required-tenant.ts';
 import { errorResponses, json, noSuchTenant } from '../responses.ts';
 import { instant } from '../tenant-record.ts';
+import { day, daysFields, readDays, usesFields } from '../usage-days.ts';
 
 const counted = z.int().min(0);
 const used = z
   .object({ used: counted, limit: counted.nullable().meta({ description: 'Null: no limit.' }) })
   .meta({ id: 'Used' });
+const daySchema = z
+  .object({
+    day,
+    files: counted,
+    bytes: counted,
+    history_bytes: counted,
+    ...usesFields,
+  })
+  .meta({
+    id: 'UsageDay',
+    description: 'The sizes are those of the last time on the day that they were recorded.',
+  });
 const usageSchema = z
   .object({
     id: tenantId,
@@ -26,7 +40,7 @@ const usageSchema = z
   })
   .meta({ id: 'Usage' });
 
-/** What a tenant uses of its limits. */
+/** What a tenant uses of its limits, and what it used on each day. */
 export const usageRoutes = adminRoutes((app, { config, database }) => {
   const tenants = new Tenants(database);
 
@@ -50,6 +64,30 @@ export const usageRoutes = adminRoutes((app, { config, database }) => {
         stored_answers: usage.storedAnswers,
         last_activity_at: instant(usage.lastActivityAt),
       };
+    },
+  );
+
+  app.get(
+    '/tenants/:tenant/usage/days',
+    {
+      schema: {
+        operationId: 'listUsageDays',
+        summary: 'List what a tenant used on each day, oldest first',
+        description:
+          'A day without requests and without a change of the sizes is left out: the sizes are those of the day before. Requests are counted once a minute.',
+        tags: ['tenants'],
+        params: tenantParams,
+        querystring: z.strictObject(daysFields),
+        response: {
+          200: json('The days.', z.object({ days: z.array(daySchema) })),
+          ...errorResponses('reads', [noSuchTenant]),
+        },
+      },
+    },
+    async (request) => {
+      const days = await readDays(database, request.query);
+      const rows = await usageDays(database, tenantOf(request).id, days);
+      return { days: rows.map(({ historyBytes, ...day }) => ({ ...day, history_bytes: historyBytes })) };
     },
   );
 });

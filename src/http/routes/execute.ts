@@ -3,7 +3,7 @@ import { ServiceError } from '../../errors.ts';
 import { requestKey } from '../../idempotency/idempotency.ts';
 import { type Executed, executeCommand, findCommand } from '../../memory/commands/index.ts';
 import { type Language, languages, readOnly } from '../../memory/messages.ts';
-import { failure } from '../../memory/result.ts';
+import { refusal } from '../../memory/result.ts';
 import type { SecretScanner } from '../../memory/secrets.ts';
 import type { MemoryStores } from '../../memory/store.ts';
 import { contextOf } from '../authentication.ts';
@@ -98,7 +98,8 @@ function executeMemory(
   const { principal, policy } = contextOf(request);
   const found = findCommand(input.command);
   const key = toolUseId ?? idempotencyKey(request);
-  return measured(request, metrics, { tool, command: found?.name ?? 'unknown', toolUseId }, () =>
+  const call = { tool, command: found?.name ?? 'unknown', access: found?.access, toolUseId };
+  return measured(request, metrics, call, () =>
     executeCommand(input, {
       store: memory.forTenant(principal.tenant, {
         autoCreate: principal.autoCreate,
@@ -116,7 +117,7 @@ function executeMemory(
 
 /** To the model, an archived memory is one that it cannot write. */
 function refusedByArchive(error: unknown): Executed {
-  if (error instanceof ServiceError && error.code === 'tenant_archived') return failure(readOnly);
+  if (error instanceof ServiceError && error.code === 'tenant_archived') return refusal(readOnly);
   throw error;
 }
 

@@ -50,7 +50,8 @@ export function searchMemory(
 ): Promise<SearchResult> {
   const { principal, policy } = contextOf(request);
   const { tenant } = principal;
-  return measured(request, metrics, { tool: SEARCH_TOOL, command: SEARCH_TOOL, toolUseId }, () =>
+  const call = { tool: SEARCH_TOOL, command: SEARCH_TOOL, access: 'read', toolUseId } as const;
+  return measured(request, metrics, call, () =>
     runSearch(search, {
       tenant,
       files: filesNow(database, tenant),

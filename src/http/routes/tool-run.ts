@@ -3,12 +3,16 @@ import type { MemoryResult } from '../../memory/result.ts';
 import type { CommandDetails } from '../../tracing/tracing.ts';
 import { contextOf } from '../authentication.ts';
 import type { Metrics } from '../metrics.ts';
+import { countUse } from '../usage.ts';
 
-/** Runs one call, and tells the log, the metrics and the trace what came of it. */
-export async function measured<Result extends { isError: boolean }>(
+/** Runs one call, and tells the log, the metrics, the usage and the trace what came of it. */
+export async function measured<Result extends Pick<MemoryResult, 'isError' | 'isRefusal'>>(
   request: FastifyRequest,
   metrics: Metrics,
-  call: Pick<CommandDetails, 'tool' | 'command' | 'toolUseId'>,
+  {
+    access,
+    ...call
+  }: Pick<CommandDetails, 'tool' | 'command' | 'toolUseId'> & { access: 'read' | 'write' | undefined },
   work: () => Promise<Result>,
 ): Promise<Result> {
   const { principal, policy } = contextOf(request);
@@ -20,6 +24,8 @@ export async function measured<Result extends { isError: boolean }>(
   try {
     const result = await (trace === undefined ? work() : trace.run(work));
     outcome = result.isError ? 'error' : 'ok';
+    if (result.isRefusal) countUse(request, 'refused');
+    else if (access !== undefined) countUse(request, access === 'read' ? 'reads' : 'writes');
     // Of several calls in one request the log's line names a failure, if there was one.
     if (request.logEntry.outcome !== 'error') request.logEntry.outcome = outcome;
     return result;

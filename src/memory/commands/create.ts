@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { created, invalidPath, refused } from '../messages.ts';
+import { created, invalidPath } from '../messages.ts';
 import { type MemoryPath, parsePath, ROOT } from '../path.ts';
 import { failure, type MemoryResult } from '../result.ts';
 import type { Created, Refusal } from '../store.ts';
 import { defineCommand, type MemoryContext, pathField, textField } from './command.ts';
-import { applyWritePolicy } from './edit.ts';
+import { applyWritePolicy, refusedResult } from './edit.ts';
 import { refuseSecretPath } from './secrets.ts';
 
 export const create = defineCommand({
@@ -24,7 +24,7 @@ export const create = defineCommand({
     const parsed = parsePath(given);
     if (!parsed.ok) return failure(invalidPath(parsed.problem));
     const file = await createFile(parsed.path, text, context);
-    return file.kind === 'created' ? file.result : failure(refused(file));
+    return file.kind === 'created' ? file.result : refusedResult(file);
   },
 });
 

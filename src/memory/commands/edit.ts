@@ -1,8 +1,8 @@
 import { refused, secretsMasked } from '../messages.ts';
 import type { MemoryPath } from '../path.ts';
-import { failure, type MemoryResult, success } from '../result.ts';
+import { failure, type MemoryResult, refusal, success } from '../result.ts';
 import { mask, type Secret } from '../secrets.ts';
-import type { Edit, PolicyRefusal } from '../store.ts';
+import type { Edit, PolicyRefusal, Refusal } from '../store.ts';
 import type { Change } from '../text.ts';
 import type { MemoryContext } from './command.ts';
 import { kindsOf, maskAnswer } from './secrets.ts';
@@ -32,12 +32,18 @@ export async function editFile(
     case 'edited':
       return outcome.result;
     case 'refused':
-      return failure(typeof outcome.refusal === 'string' ? outcome.refusal : refused(outcome.refusal));
+      return typeof outcome.refusal === 'string' ? failure(outcome.refusal) : refusedResult(outcome.refusal);
     case 'missing':
       return failure(edit.missing);
     case 'over_quota':
-      return failure(refused(outcome));
+      return refusedResult(outcome);
   }
+}
+
+/** What the model reads when a write is refused. */
+export function refusedResult(outcome: Refusal): MemoryResult {
+  const make = outcome.kind === 'over_quota' ? refusal : failure;
+  return make(refused(outcome));
 }
 
 /**

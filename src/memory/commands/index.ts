@@ -1,5 +1,5 @@
 import { invalidField, isMissing, mustBeAString, readOnly, unknownCommand } from '../messages.ts';
-import { failure, type MemoryResult } from '../result.ts';
+import { failure, type MemoryResult, refusal } from '../result.ts';
 import { IdempotentReplay } from '../store.ts';
 import type { MemoryCommand, MemoryContext } from './command.ts';
 import { create } from './create.ts';
@@ -32,7 +32,7 @@ export async function executeCommand(
   const command = findCommand(name);
   if (command === undefined) return failure(describeUnknown(name));
   if (command.access === 'read') return await command.run(input, context);
-  if (context.access === 'read_only') return failure(readOnly);
+  if (context.access === 'read_only') return refusal(readOnly);
   try {
     const result = await command.run(input, context);
     if (!result.isError) return result;

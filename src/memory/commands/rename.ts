@@ -5,13 +5,13 @@ import {
   destinationInsideSource,
   invalidPath,
   missing,
-  refused,
   renamed,
 } from '../messages.ts';
 import { lengthProblem, type MemoryPath, parsePath, ROOT } from '../path.ts';
 import { failure, type MemoryResult, success } from '../result.ts';
 import type { PolicyRefusal, Renamed } from '../store.ts';
 import { defineCommand, type MemoryContext, pathField } from './command.ts';
+import { refusedResult } from './edit.ts';
 import { maskAnswer, refuseSecretPath } from './secrets.ts';
 
 export const rename = defineCommand({
@@ -51,7 +51,7 @@ export const rename = defineCommand({
         return failure(invalidPath(problem));
       }
       default:
-        return failure(refused(outcome));
+        return refusedResult(outcome);
     }
   },
 });

@@ -1,0 +1,145 @@
+import { listAudit } from '../api/audit.ts';
+import type { AuditEvent } from '../api/types.ts';
+import { hrefOf, replaceQuery, route } from '../router.ts';
+import { formatNumber } from '../text/format.ts';
+import { ActorName, Badge, Time } from '../ui/inline.tsx';
+import { Empty, LoadError, Loading } from '../ui/messages.tsx';
+import { Name } from '../ui/name.tsx';
+import { Options } from '../ui/options.tsx';
+import { useDebounced } from '../ui/use-debounced.ts';
+import { usePages } from '../ui/use-pages.ts';
+
+const OUTCOMES = { '': 'Any outcome', ok: 'Done', failed: 'Failed' };
+const SPANS = {
+  '': 'Any time',
+  '1h': 'Last hour',
+  '1d': 'Last day',
+  '7d': 'Last 7 days',
+  '30d': 'Last 30 days',
+};
+const CHANNELS = { admin_api: 'admin API', console: 'console', command_line: 'command line' };
+const FIELDS = { tenant: 'Tenant', actor: 'Key or name of who did it', action: 'Action' };
+
+/** What administrators changed, newest first. */
+export function AuditPage() {
+  const { query } = route.value;
+  const of = (name: string) => query.get(name) ?? '';
+  const filter = {
+    ...{ tenant: of('tenant'), actor: of('actor'), action: of('action') },
+    ...{ outcome: of('outcome'), since: of('since') },
+  };
+  const settled = useDebounced(JSON.stringify(filter), 200);
+  const pages = usePages<AuditEvent>(
+    async (after, signal) => {
+      const { events, next } = await listAudit(JSON.parse(settled), after, signal);
+      return { items: events, next };
+    },
+    [settled],
+  );
+  return (
+    <main>
+      <div class="page-head">
+        <h1>Audit</h1>
+        <button type="button" onClick={pages.reload} disabled={pages.isLoading}>
+          Refresh
+        </button>
+      </div>
+      <div class="filters audit-filters">
+        {Object.entries(FIELDS).map(([name, title]) => (
+          <label key={name}>
+            <span class="visually-hidden">{title}</span>
+            <input
+              type="search"
+              placeholder={title}
+              value={of(name)}
+              onInput={(event) => replaceQuery({ [name]: event.currentTarget.value })}
+            />
+          </label>
+        ))}
+        <Choice name="outcome" title="Outcome" texts={OUTCOMES} value={of('outcome')} />
+        <Choice name="since" title="Time" texts={SPANS} value={of('since')} />
+      </div>
+      {pages.error !== undefined && <LoadError error={pages.error} onRetry={pages.reload} />}
+      {pages.items !== undefined && <Events events={pages.items} />}
+      {pages.isLoading && pages.items === undefined && <Loading what="the audit trail" />}
+      {pages.more && (
+        <button type="button" class="more" onClick={pages.more} disabled={pages.isLoading}>
+          Show older changes
+        </button>
+      )}
+    </main>
+  );
+}
+
+function Choice(props: { name: string; title: string; texts: Record<string, string>; value: string }) {
+  return (
+    <label>
+      <span class="visually-hidden">{props.title}</span>
+      <select
+        value={props.value}
+        onChange={(event) => replaceQuery({ [props.name]: event.currentTarget.value })}
+      >
+        <Options texts={props.texts} />
+      </select>
+    </label>
+  );
+}
+
+function Events({ events }: { events: AuditEvent[] }) {
+  if (events.length === 0) return <Empty title="No change matches" />;
+  return (
+    <ol class="audit-events">
+      {events.map((event) => (
+        <li key={event.id}>
+          <p class="audit-line">
+            <strong>{event.action}</strong>
+            {event.dry_run && <Badge kind="neutral">dry run</Badge>}
+            <Outcome outcome={event.outcome} />
+            {event.tenant !== null && (
+              <a class="name-link" href={hrefOf(['tenants', event.tenant])}>
+                <Name text={event.tenant} />
+              </a>
+            )}
+            {event.key !== null && <code>{event.key}</code>}
+          </p>
+          <p class="muted small audit-line">
+            <Time value={event.at} /> · by <ActorName actor={event.actor} /> · {CHANNELS[event.channel]},{' '}
+            {event.address}
+          </p>
+          <Details details={event.details} />
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Outcome({ outcome }: { outcome: string | null }) {
+  if (outcome === null) return <Badge kind="neutral">unfinished</Badge>;
+  return <Badge kind={outcome === 'ok' ? 'good' : 'bad'}>{outcome === 'ok' ? 'done' : outcome}</Badge>;
+}
+
+/** What changed: what each value was, and what it is now. */
+function Details({ details }: { details: AuditEvent['details'] }) {
+  const rows = Object.entries(details);
+  if (rows.length === 0) return null;
+  return (
+    <dl class="audit-details small">
+      {rows.map(([name, value]) => (
+        <div key={name}>
+          <dt class="muted">{name}</dt>
+          <dd>{isChange(value) ? `${shown(value.old)} → ${shown(value.new)}` : shown(value)}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function isChange(value: unknown): value is { old: unknown; new: unknown } {
+  return typeof value === 'object' && value !== null && 'old' in value && 'new' in value;
+}
+
+function shown(value: unknown): string {
+  if (value === null) return 'none';
+  if (typeof value === 'number') return formatNumber(value);
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,187 @@
+import type { ComponentChildren } from 'preact';
+import { getFleetUsage, listTenants } from '../../api/tenants.ts';
+import type { FleetUsage, Tenant } from '../../api/types.ts';
+import { hrefOf, replaceQuery, route } from '../../router.ts';
+import { count, formatBytes, formatNumber } from '../../text/format.ts';
+import { Time } from '../../ui/inline.tsx';
+import { LoadError, Loading } from '../../ui/messages.tsx';
+import { Name } from '../../ui/name.tsx';
+import { Options } from '../../ui/options.tsx';
+import { useLoad } from '../../ui/use-load.ts';
+import { DayChart, lastDays } from './day-chart.tsx';
+
+const SPANS = { '7': '7 days', '30': '30 days', '90': '90 days' };
+/** As the service counts them in its totals. */
+const NEAR_LIMIT = 90;
+const ROWS = 5;
+
+/** The state of the service: all tenants together, and those that need attention. */
+export function OverviewPage() {
+  const days = Number(route.value.query.get('days') ?? 30);
+  const span = days in SPANS ? days : 30;
+  const { data, error, reload } = useLoad(
+    async (signal) => {
+      const [usage, near, suspended] = await Promise.all([
+        getFleetUsage(`${span - 1}d`, signal),
+        listTenants({ near_limit: NEAR_LIMIT, sort: 'used', limit: ROWS }, signal),
+        listTenants({ status: 'suspended', sort: 'changed', limit: ROWS }, signal),
+      ]);
+      return { usage, near: near.tenants, suspended: suspended.tenants };
+    },
+    [span],
+  );
+  return (
+    <main>
+      <div class="page-head">
+        <h1>Overview</h1>
+        <label class="inline">
+          Show
+          <select
+            value={String(span)}
+            onChange={(event) => replaceQuery({ days: event.currentTarget.value })}
+          >
+            <Options texts={SPANS} />
+          </select>
+        </label>
+      </div>
+      {error !== undefined && <LoadError error={error} onRetry={reload} />}
+      {data === undefined && error === undefined && <Loading what="the overview" />}
+      {data && (
+        <>
+          <Totals total={data.usage.total} />
+          <Charts usage={data.usage} days={lastDays(span)} />
+          <div class="overview-lists">
+            <TenantList
+              title="Near a limit"
+              all={hrefOf([], { state: 'near-limit', sort: 'used' })}
+              empty={`No tenant uses ${NEAR_LIMIT} % of a limit.`}
+              tenants={data.near}
+              total={data.usage.total.near_limit}
+              say={(tenant) => `${tenant.used_percent} %`}
+            />
+            <TenantList
+              title="Suspended"
+              all={hrefOf([], { state: 'suspended' })}
+              empty="No tenant is suspended."
+              tenants={data.suspended}
+              total={data.usage.total.suspended}
+              say={({ suspended_at: since }) => since && <Time value={since} isAge />}
+            />
+            <section class="card">
+              <h2>Most active</h2>
+              <Rows empty="No tenant sent a request.">
+                {data.usage.most_active.slice(0, ROWS).map(({ tenant, reads, writes, refused }) => (
+                  <Row key={tenant} id={tenant}>
+                    {count(reads + writes, 'call')}
+                    {refused > 0 && `, ${formatNumber(refused)} refused`}
+                  </Row>
+                ))}
+              </Rows>
+            </section>
+          </div>
+        </>
+      )}
+    </main>
+  );
+}
+
+function Totals({ total }: { total: FleetUsage['total'] }) {
+  const facts = [
+    ['Tenants', formatNumber(total.tenants)],
+    ['Files', formatNumber(total.files)],
+    ['Size', formatBytes(total.bytes)],
+    ['History', formatBytes(total.history_bytes)],
+    ['Near a limit', formatNumber(total.near_limit)],
+    ['Suspended', formatNumber(total.suspended)],
+  ];
+  return (
+    <dl class="totals">
+      {facts.map(([name, value]) => (
+        <div class="card" key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+const CALLS = [
+  { name: 'reads', color: 'series-0' },
+  { name: 'writes', color: 'series-2' },
+  { name: 'refused', color: 'series-7' },
+];
+
+function Charts({ usage, days }: { usage: FleetUsage; days: string[] }) {
+  const recorded = new Map(usage.days.map((each) => [each.day, each]));
+  const values = (valuesOf: (day: FleetUsage['days'][number]) => number[]) =>
+    days.map((day) => {
+      const found = recorded.get(day);
+      return { day, values: found === undefined ? [] : valuesOf(found) };
+    });
+  return (
+    <section class="card charts" aria-label="Usage over time">
+      <DayChart
+        title="Calls"
+        series={CALLS}
+        days={values(({ reads, writes, refused }) => [reads, writes, refused])}
+        format={formatNumber}
+      />
+      <DayChart
+        title="Size of all files"
+        series={[{ name: 'in all files', color: 'series-1' }]}
+        days={values(({ bytes }) => [bytes ?? 0])}
+        format={formatBytes}
+      />
+    </section>
+  );
+}
+
+interface ListProps {
+  title: string;
+  /** The address of the whole list. */
+  all: string;
+  empty: string;
+  tenants: Tenant[];
+  total: number;
+  say: (tenant: Tenant) => ComponentChildren;
+}
+
+function TenantList({ title, all, empty, tenants, total, say }: ListProps) {
+  return (
+    <section class="card">
+      <h2>{title}</h2>
+      <Rows {...{ empty }}>
+        {tenants.map((tenant) => (
+          <Row key={tenant.id} id={tenant.id}>
+            {say(tenant)}
+          </Row>
+        ))}
+      </Rows>
+      {total > tenants.length && (
+        <p class="small">
+          <a href={all}>All {formatNumber(total)}</a>
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Rows({ empty, children }: { empty: string; children: ComponentChildren[] }) {
+  return children.length === 0 ? (
+    <p class="muted small">{empty}</p>
+  ) : (
+    <ul class="overview-rows">{children}</ul>
+  );
+}
+
+function Row({ id, children }: { id: string; children: ComponentChildren }) {
+  return (
+    <li>
+      <a class="name-link" href={hrefOf(['tenants', id])}>
+        <Name text={id} />
+      </a>
+      <span class="muted small">{children}</span>
+    </li>
+  );
+}

@@ -1,0 +1,38 @@
+import type { FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
+import type { UsageCounts } from '../usage/counts.ts';
+import type { Uses } from '../usage/uses.ts';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Those of the process. */
+    usageCounts: UsageCounts;
+  }
+  interface FastifyRequest {
+    /** Undefined until the first one. */
+    uses: Uses | undefined;
+  }
+}
+
+/** No access, a conflict, and too many requests. */
+const REFUSALS = new Set([403, 409, 429]);
+
+/** Counts a call of a request: as a read, as a write, or as one that was refused. */
+export function countUse(request: FastifyRequest, use: keyof Uses): void {
+  request.uses ??= { reads: 0, writes: 0, refused: 0 };
+  request.uses[use]++;
+}
+
+/** Adds what a request did to the usage of its tenant. */
+export const usageCounting = fp<{ counts: UsageCounts }>(
+  async (app, { counts }) => {
+    app.decorateRequest('uses');
+    app.addHook('onResponse', (request, reply, done) => {
+      if (REFUSALS.has(reply.statusCode)) countUse(request, 'refused');
+      const { uses, logEntry } = request;
+      if (uses !== undefined && logEntry.tenant !== undefined) counts.add(logEntry.tenant, uses);
+      done();
+    });
+  },
+  { name: 'usage-counting', dependencies: ['access-log'] },
+);

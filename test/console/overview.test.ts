@@ -1,0 +1,118 @@
+/** @module-tag long */
+import { expect, it } from 'vitest';
+import { Tenants } from '../../src/tenants/tenants.ts';
+import { describeConsole } from '../support/console-suite.ts';
+import { freshTenant } from '../support/service.ts';
+
+describeConsole('the overview and the audit page', (fixture) => {
+  it('shows totals, usage over time, and the tenants that need attention', async () => {
+    const { database, app, query } = fixture().service;
+    const tenants = new Tenants(database);
+    const active = await fixture().poisonedTenant();
+    await app.usageCounts.flush();
+    const [suspended, full] = [freshTenant('suspended'), await fixture().poisonedTenant()];
+    await tenants.create(suspended);
+    await tenants.suspend(suspended, true);
+    await tenants.set(full, { maxFiles: 10 });
+    await query(
+      `INSERT INTO tenant_usage (tenant_id, day, files, bytes, history_bytes, reads, writes, refused)
+       SELECT $1::text, current_date - 3, 1, 1, 1, 1000000, 5000, 12`,
+      [active],
+    );
+    const page = await fixture().openSignedIn('#/overview');
+    const card = (name: string) =>
+      page.locator('section.card').filter({ has: page.getByRole('heading', { name }) });
+    await card('Most active').getByRole('link', { name: active, exact: true }).waitFor();
+    expect(await card('Most active').locator('li').first().textContent()).toMatch(
+      /1,005,\d{3} calls, 12 refused$/,
+    );
+    await card('Near a limit').getByRole('link', { name: full, exact: true }).waitFor();
+    await card('Suspended').getByRole('link', { name: suspended, exact: true }).waitFor();
+    const chart = page.getByRole('img', { name: /^Calls by day/ });
+    expect(await chart.getAttribute('aria-label')).toMatch(/, at most 1,005,012$/);
+    expect(await chart.locator('g').count()).toBe(30);
+    await page.getByLabel('Show').selectOption('7 days');
+    await expect.poll(() => chart.locator('g').count()).toBe(7);
+    expect(await page.title()).toBe('Overview · Memory console');
+
+    await page.goto(`${fixture().url}/#/?state=suspended&search=${suspended}`);
+    await page.getByRole('link', { name: suspended, exact: true }).waitFor();
+    await page.getByLabel('State').selectOption('Active');
+    await page.getByText('No tenant matches').waitFor();
+  });
+
+  it('lists what administrators did, by tenant and outcome', async () => {
+    const tenant = await fixture().poisonedTenant();
+    const page = await fixture().openSignedIn(`#/tenants/${tenant}/settings`);
+    await page.getByRole('spinbutton', { name: /^Files/ }).fill('50');
+    await page.getByRole('button', { name: 'Save settings' }).click();
+    await page.getByText('Saved the settings.').waitFor();
+    await page.getByRole('link', { name: 'Audit' }).click();
+    await page.getByPlaceholder('Tenant').fill(tenant);
+    const events = page.locator('.audit-events > li');
+    await expect.poll(() => events.count()).toBe(1);
+    expect(await events.textContent()).toMatch(
+      /^updateTenantdone.*by key console · console, 127\.0\.0\.1.*max_filesnone → 50$/,
+    );
+    await page.getByLabel('Outcome').selectOption('Failed');
+    await page.getByText('No change matches').waitFor();
+    expect(await page.title()).toBe('Audit · Memory console');
+  });
+});
+
+describeConsole('several tenants at once', (fixture) => {
+  it('are suspended, limited and deleted after a question', async () => {
+    const { database } = fixture().service;
+    const tenants = new Tenants(database);
+    const prefix = freshTenant('bulk');
+    const ids = ['a', 'b', 'c'].map((letter) => `${prefix}-${letter}`);
+    for (const id of ids) await tenants.create(id);
+    const rows = () => Promise.all(ids.map((id) => tenants.find(id)));
+    const page = await fixture().openSignedIn(`#/?search=${prefix}-`);
+    const dialog = page.getByRole('dialog');
+    const select = async (...chosen: string[]) => {
+      for (const id of chosen) await page.getByLabel(`Select ${id}`, { exact: true }).check();
+    };
+
+    await select(`${prefix}-a`, `${prefix}-b`);
+    await page.getByRole('button', { name: 'Suspend…' }).click();
+    await dialog.getByRole('heading', { name: 'Suspend 2 tenants?' }).waitFor();
+    expect((await rows()).map((row) => row?.suspendedAt === null)).toStrictEqual([true, true, true]);
+    await dialog.getByRole('button', { name: 'Suspend' }).click();
+    await page.getByText('Suspended 2 tenants.').waitFor();
+    expect((await rows()).map((row) => row?.suspendedAt === null)).toStrictEqual([false, false, true]);
+
+    await select(`${prefix}-b`);
+    await page.getByRole('button', { name: 'Select all shown' }).click();
+    await page.getByText('3 selected').waitFor();
+    await page.getByRole('button', { name: 'Set limits…' }).click();
+    await dialog.getByRole('spinbutton', { name: /^Files/ }).fill('7');
+    await dialog.getByRole('button', { name: 'Set limits' }).click();
+    await page.getByText('Set the limits of 3 tenants.').waitFor();
+    expect((await rows()).map((row) => [row?.maxFiles, row?.maxBytes])).toStrictEqual([
+      [7, null],
+      [7, null],
+      [7, null],
+    ]);
+
+    await select(`${prefix}-a`, `${prefix}-c`);
+    // Another administrator is faster.
+    await tenants.delete(`${prefix}-c`);
+    await page.getByRole('button', { name: 'Delete…' }).click();
+    const confirm = dialog.getByRole('button', { name: 'Delete' });
+    expect(await confirm.isDisabled()).toBe(true);
+    await dialog.getByLabel('Type the number of tenants to confirm').fill('2');
+    await confirm.click();
+    await page.getByText('Deleted 1 tenant.').waitFor();
+    await page.getByText(new RegExp(`^${prefix}-c: `)).waitFor();
+    await page.getByLabel(`Select ${prefix}-a`).waitFor({ state: 'detached' });
+    expect((await rows()).map((row) => row?.id)).toStrictEqual([undefined, `${prefix}-b`, undefined]);
+  });
+
+  it('are not offered to a key that may only read', async () => {
+    const tenant = await fixture().poisonedTenant();
+    const page = await fixture().openSignedIn('', { access: 'read_only' });
+    await page.getByRole('link', { name: tenant, exact: true }).waitFor();
+    expect(await page.getByRole('checkbox').count()).toBe(0);
+  });
+});
