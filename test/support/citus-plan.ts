@@ -70,6 +70,7 @@ const VALUES: Readonly<Record<string, string>> = {
     'restore.from': '{a}',
     'restore.to': '{a}',
   },
+  ...{ scope: '{a}', onlyTenants: '{a}', overlapSeconds: NUMBER },
   ...{ 'memory_write.removed': NUMBER },
 };
 const IS_NUMBER =
