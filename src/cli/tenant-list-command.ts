@@ -122,7 +122,7 @@ export interface Selection {
 export function addSelectionOptions(command: Command): Command {
   return command
     .option('--prefix <text>', 'only tenants whose ID starts with this', nonEmpty)
-    .option('--search <text>', 'only tenants whose ID contains this, ignoring case', nonEmpty)
+    .option('--search <text>', 'only tenants whose ID or name contains this, ignoring case', nonEmpty)
     .option(
       '--near-limit <percent>',
       'only tenants that use at least this percentage of their file or byte limit',

@@ -76,6 +76,22 @@ describeConsole('long names in the console', (fixture) => {
     expect(await page.getByRole('treeitem', { name: NAME }).getAttribute('title')).toBe(LONG_PATH);
   });
 
+  it('lists memory stores by name, with id and description, and finds them by name', async () => {
+    const { app } = fixture().service;
+    const name = `Store ${freshTenant('named')}`;
+    const created = await app.inject({
+      method: 'POST',
+      url: '/v1/memory_stores',
+      payload: { name, description: 'What the team has learned' },
+    });
+    expect(created.statusCode).toBe(200);
+    const page = await fixture().openSignedIn(`#/?search=${encodeURIComponent(name)}`);
+    const row = page.locator('table.tenants tbody tr');
+    await row.getByRole('link', { name }).waitFor();
+    expect(await row.count()).toBe(1);
+    await row.getByText(`${created.json().id} · What the team has learned`).waitFor();
+  });
+
   it('shows each key as a card on a narrow screen, with what its values mean', async () => {
     const tenant = await longTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/settings`);

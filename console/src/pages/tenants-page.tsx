@@ -157,9 +157,7 @@ function TenantTable({ tenants, isFiltered, selection }: TableProps) {
                       onChange={() => selection.toggle(tenant.id)}
                     />
                   )}
-                  <a class="name-link" href={hrefOf(['tenants', tenant.id])}>
-                    <Name text={tenant.id} />
-                  </a>
+                  <TenantName tenant={tenant} />
                 </div>
               </th>
               <td>
@@ -188,6 +186,23 @@ function TenantTable({ tenants, isFiltered, selection }: TableProps) {
           ))}
         </tbody>
       </table>
+    </div>
+  );
+}
+
+/** A link by name, with the id and the description below it where the tenant has a name of its own. */
+function TenantName({ tenant: { id, name, description } }: { tenant: Tenant }) {
+  const about = [name === id ? '' : id, description].filter(Boolean).join(' · ');
+  return (
+    <div class="tenant-name">
+      <a class="name-link" href={hrefOf(['tenants', id])}>
+        <Name text={name} />
+      </a>
+      {about !== '' && (
+        <span class="muted small">
+          <Name text={about} />
+        </span>
+      )}
     </div>
   );
 }

@@ -19,7 +19,7 @@ const sort = z.enum(['id', 'files', 'bytes', 'used', 'changed']);
 const position = z.strictObject({ sort, key: z.number(), id: z.string() });
 
 const listQuery = z.strictObject({
-  search: text(128).optional().meta({ description: 'Part of the id, case-insensitive.' }),
+  search: text(128).optional().meta({ description: 'Part of the id or the name, case-insensitive.' }),
   status: z.enum(['active', 'suspended']).optional(),
   near_limit: count(1, 1000)
     .optional()
