@@ -52,7 +52,7 @@ describeConsole('the overview and the audit page', (fixture) => {
     const events = page.locator('.audit-events > li');
     await expect.poll(() => events.count()).toBe(1);
     expect(await events.textContent()).toMatch(
-      /^updateTenantdone.*by key console · console, 127\.0\.0\.1.*max_filesnone → 50$/,
+      /^updateTenantdone.*by admin key console · console, 127\.0\.0\.1.*max_filesnone → 50$/,
     );
     await page.getByLabel('Outcome').selectOption('Failed');
     await page.getByText('No change matches').waitFor();

@@ -28,7 +28,7 @@ export function DayChart({ title, series, days, format }: Props) {
     <figure class="day-chart">
       <figcaption>
         <span class="chart-title">{title}</span>
-        <span class="muted small">at most {format(Math.max(0, ...totals))} a day</span>
+        <span class="muted small">at most {format(Math.max(0, ...totals))}</span>
       </figcaption>
       <svg
         viewBox={`0 0 ${days.length} ${HEIGHT}`}
