@@ -1,0 +1,102 @@
+/** The commands for keys and for what people say of tenants. */
+import { expect, it } from 'vitest';
+import { runOn } from '../support/program.ts';
+import { describeService, freshTenant } from '../support/service.ts';
+
+describeService(
+  'the commands for keys',
+  (service) => {
+    const run = (...args: string[]) => runOn(service(), args);
+    const json = async (...args: string[]) => {
+      const { code, stdout, stderr } = await run(...args, '--json');
+      expect([code, stderr]).toStrictEqual([0, expect.any(String)]);
+      return JSON.parse(stdout);
+    };
+    const tenant = async () => {
+      const id = freshTenant('cli-keys');
+      expect((await run('tenants', 'create', id)).code).toBe(0);
+      return id;
+    };
+
+    it('show, change and rotate a key', async () => {
+      const id = await tenant();
+      const made = await json('keys', 'create', '--tenant', id, '--label', 'worker');
+      expect((await run('keys', 'update', made.id, '--label', 'batch', '--expires', '90d')).stdout).toBe(
+        `Changed key ${made.id}. It takes effect within AUTH_CACHE_SECONDS.\n`,
+      );
+      const rotated = await run('keys', 'rotate', made.id, '--overlap', '1h');
+      expect(rotated.stderr).toContain(`Rotated key ${made.id}. The new secret cannot be shown again:\n`);
+      expect(rotated.stdout).toMatch(/^mem_[A-Za-z0-9_-]{49}\n$/);
+      expect(rotated.stdout).not.toContain(made.key);
+      expect(await json('keys', 'show', made.id)).toMatchObject({
+        ...{ id: made.id, tenant: id, kind: 'tenant', label: 'batch', tenants: null },
+        ...{
+          expires_at: expect.any(String),
+          previous: { expires_at: expect.any(String), last_used_at: null },
+        },
+      });
+      expect((await run('keys', 'show', made.id)).stdout).toMatch(/^previous secret until +\d{4}-/m);
+      expect((await run('keys', 'update', made.id, '--expires', 'never')).code).toBe(0);
+      expect((await json('keys', 'show', made.id)).expires_at).toBeNull();
+      const events = await run('audit', '--key', made.id, '--json');
+      const changes = events.stdout
+        .trim()
+        .split('\n')
+        .map((line): { action: string; tenant: string } => JSON.parse(line));
+      expect(changes.map(({ action, tenant: of }) => [action, of])).toStrictEqual([
+        ['updateKey', id],
+        ['rotateKey', id],
+        ['updateKey', id],
+        ['createKey', id],
+      ]);
+      expect((await run('keys', 'update', made.id)).code).toBe(2);
+      expect((await run('keys', 'rotate', made.id, '--overlap', '8d')).code).toBe(2);
+      expect((await run('keys', 'rotate', 'key_none')).stderr).toContain(
+        'Key key_none does not exist or is already revoked.',
+      );
+    });
+
+    it('create admin keys with fewer rights, and list keys by kind, status and label', async () => {
+      const [a, b] = [await tenant(), await tenant()];
+      const label = `support ${a}`;
+      const scoped = ['--access', 'operate', '--only-tenants', `${a},${b}`, '--label', label];
+      const { id } = await json('keys', 'create', '--admin', ...scoped);
+      expect((await run('keys', 'create', '--service', ...scoped)).stderr).toContain(
+        'error: --only-tenants and --access operate are for --admin',
+      );
+      const list = async (...args: string[]) =>
+        ((await json('keys', 'list', ...args)) as { id: string }[]).map((each) => each.id);
+      expect(await json('keys', 'list', '--search', label.toUpperCase())).toMatchObject([
+        { id, kind: 'admin', access: 'operate', tenants: [a, b] },
+      ]);
+      expect(await list('--search', label, '--kind', 'service')).toStrictEqual([]);
+      expect(await list('--search', label, '--status', 'active')).toStrictEqual([id]);
+      await run('keys', 'revoke', id);
+      expect(await list('--search', label, '--status', 'revoked', '--kind', 'admin')).toStrictEqual([id]);
+      expect(await list('--search', label, '--status', 'active')).toStrictEqual([]);
+    });
+
+    it('set what people say of tenants', async () => {
+      const id = freshTenant('cli-described');
+      await run(
+        'tenants',
+        'create',
+        id,
+        '--name',
+        'Acme Inc.',
+        '--metadata',
+        'plan=pro',
+        '--metadata',
+        'myKey=1',
+      );
+      expect((await run('tenants', 'set', id, '--description', 'Notes', '--metadata', 'plan=')).code).toBe(0);
+      expect(await json('tenants', 'show', id)).toMatchObject({
+        ...{ name: 'Acme Inc.', description: 'Notes', metadata: { myKey: '1' } },
+      });
+      expect((await run('tenants', 'show', id)).stdout).toMatch(/^metadata myKey +1$/m);
+      const usage = await run('tenants', 'set', id, '--metadata', 'plan');
+      expect([usage.code, usage.stderr]).toStrictEqual([2, expect.stringContaining('Use key=value')]);
+    });
+  },
+  { AUTH: 'keys' },
+);
