@@ -6,6 +6,7 @@ const HINTS: { readonly [R in ErrorReason]?: (...values: ErrorValues[R]) => stri
   no_such_tenant: () => 'See: memory-service tenants list',
   tenant_exists: () => 'Choose another ID.',
   no_such_key: () => 'See: memory-service keys list',
+  unknown_key: () => 'See: memory-service keys list',
   quota_exceeded: (tenant, _what, { of, used, needed }) =>
     `Raise the limit with: memory-service tenants set ${tenant} --max-${of === 'bytes' ? 'bytes' : 'files'} ${used + needed}`,
   nothing_at: (tenant) => `See: memory-service ls ${tenant}`,

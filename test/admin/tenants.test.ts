@@ -38,6 +38,7 @@ describeServiceOnOwnDatabase(
         status: 'active',
         created_at: TIME,
         suspended_at: null,
+        archived_at: null,
         last_change_at: null,
         files: 0,
         bytes: 0,

@@ -116,12 +116,16 @@ describeServiceOnOwnDatabase(
       expect(await json('tenants', 'show', 'shown')).toStrictEqual({
         ...{
           id: 'shown',
+          name: 'shown',
+          description: '',
+          metadata: {},
           files: 0,
           bytes: 0,
           history_versions: 0,
           history_bytes: 0,
           created_at: expect.any(String),
           suspended_at: null,
+          archived_at: null,
         },
         ...{ answers: 0, last_activity_at: null },
         ...{
@@ -338,6 +342,7 @@ describeServiceOnOwnDatabase(
       const {
         created_at: _,
         id: __,
+        name: ____,
         last_activity_at: ___,
         ...settings
       } = await json('tenants', 'show', 'c-1');

@@ -70,6 +70,7 @@ const VALUES: Readonly<Record<string, string>> = {
     'restore.from': '{a}',
     'restore.to': '{a}',
   },
+  ...{ scope: '{a}', onlyTenants: '{a}', overlapSeconds: NUMBER },
   ...{ 'memory_write.removed': NUMBER },
   ...{ day: TIME, 'list_usage_days.from': TIME, 'fleet_activity.from': TIME, 'fleet_sizes.from': TIME },
   ...{ 'most_active_tenants.from': TIME, 'record_fleet.suspended': NUMBER },

@@ -50,8 +50,18 @@ export const ofKeys: ReadonlySet<string> = new Set([
   'create_key',
   'create_key_once',
   'list_keys',
+  'get_key',
+  'previous_secret',
+  'lock_key',
+  'update_key',
+  'add_secret',
+  'retire_secret',
+  'forget_creation',
+  'find_creation',
+  'replace_secret',
   'revoke_key',
   'move_keys',
+  'change_scopes',
   'note_key_use',
 ]);
 
