@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { Tenants } from '../../src/tenants/tenants.ts';
+import { makeKey } from '../support/admin.ts';
 import { createAgent } from '../support/console.ts';
 import { describeConsole } from '../support/console-suite.ts';
 import { freshTenant } from '../support/service.ts';
@@ -77,11 +78,13 @@ describeConsole('long names in the console', (fixture) => {
   });
 
   it('lists memory stores by name, with id and description, and finds them by name', async () => {
-    const { app } = fixture().service;
+    const { service } = fixture();
+    const { key } = await makeKey(service, { managesStores: true });
     const name = `Store ${freshTenant('named')}`;
-    const created = await app.inject({
+    const created = await service.app.inject({
       method: 'POST',
       url: '/v1/memory_stores',
+      headers: { 'x-api-key': key },
       payload: { name, description: 'What the team has learned' },
     });
     expect(created.statusCode).toBe(200);
