@@ -206,8 +206,11 @@ export const destinationInsideSource = (from: string, to: string) =>
 
 export const unknownCommand = (command: string, known: readonly string[]) =>
   `Error: Unknown command: ${quoted(command)}. The commands are ${known.join(', ')}`;
+/** Says what is wrong with a field, for people as well: the model reads `invalidField`. */
+export const fieldProblemText = (command: string, field: string, problem: string) =>
+  `Invalid input for ${command}: \`${field}\` ${problem}`;
 export const invalidField = (command: string, field: string, problem: string) =>
-  `Error: Invalid input for ${command}: \`${field}\` ${problem}`;
+  `Error: ${fieldProblemText(command, field, problem)}`;
 export const isMissing = 'is missing';
 export const mustBeAString = 'must be a string';
 export const containsNul = 'contains a NUL character (U+0000), which cannot be stored';

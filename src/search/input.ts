@@ -1,12 +1,6 @@
 import { z } from 'zod';
-import {
-  describeProblem,
-  integerField,
-  pathField,
-  textField,
-  wrongType,
-} from '../memory/commands/command.ts';
-import { invalidPath } from '../memory/messages.ts';
+import { firstProblem, integerField, pathField, textField, wrongType } from '../memory/commands/command.ts';
+import { fieldProblemText, pathProblemText } from '../memory/messages.ts';
 import { type MemoryPath, parsePath, ROOT } from '../memory/path.ts';
 import { problemOf } from './match-lines.ts';
 import {
@@ -52,15 +46,15 @@ export interface SearchRequest {
 
 export type ReadInput = { ok: true; request: SearchRequest } | { ok: false; refusal: string };
 
-/** Checks an input as a model wrote it. A refusal is in words for the model. */
+/** Checks an input as a model wrote it. A refusal is in words for the model, without `Error: `. */
 export function readSearchInput(input: unknown, where: Where = 'both'): ReadInput {
   const parsed = searchSchema.safeParse(input);
-  if (!parsed.success) return refuse(describeProblem(SEARCH_TOOL, parsed.error.issues));
+  if (!parsed.success) return refuse(fieldProblemText(SEARCH_TOOL, ...firstProblem(parsed.error.issues)));
   const { query: text, mode, path: given, max_results: maxResults } = parsed.data;
   if (text.trim() === '') return refuse(emptyQuery);
   if (text.length > MAX_QUERY_LENGTH) return refuse(queryTooLong(text.length, MAX_QUERY_LENGTH));
   const found = parsePath(given ?? ROOT);
-  if (!found.ok) return refuse(invalidPath(found.problem));
+  if (!found.ok) return refuse(pathProblemText(found.problem));
   const most = maxResults ?? DEFAULT_RESULTS;
   if (most < 1 || most > MAX_RESULTS) return refuse(invalidMaxResults(most, MAX_RESULTS));
   const query = queryOf(text, mode ?? 'words', where);

@@ -29,9 +29,9 @@ export const noLiteral = (files: number, path: string) =>
 export const noRegex = (files: number, path: string) =>
   `${nothing(files, path)} The expression is matched line by line, with upper and lower case unless it begins with (?i). Mode words is more tolerant.`;
 
-// Wrong input
+// Wrong input: for people as well. The model reads them after `Error: `.
 
-const invalidQuery = (why: string) => `Error: Invalid \`query\` parameter: ${why}`;
+const invalidQuery = (why: string) => `Invalid \`query\` parameter: ${why}`;
 export const emptyQuery = invalidQuery('it must not be empty');
 export const queryTooLong = (length: number, limit: number) =>
   invalidQuery(`it has ${length} characters, and ${limit} are allowed`);
@@ -41,8 +41,8 @@ export const queryWithoutWords = invalidQuery(
 export const invalidExpression = (why: string) =>
   invalidQuery(`it is not a regular expression in RE2 syntax: ${why}`);
 export const invalidMaxResults = (given: number, limit: number) =>
-  `Error: Invalid \`max_results\` parameter: ${given}. It should be from 1 to ${limit}`;
+  `Invalid \`max_results\` parameter: ${given}. It should be from 1 to ${limit}`;
 export const unknownMode = 'must be words, literal or regex';
 
 export const tooMuchWork =
-  'Error: The search takes too much time. Search a directory with `path`, or use a simpler query.';
+  'The search takes too much time. Search a directory with `path`, or use a simpler query.';

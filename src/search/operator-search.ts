@@ -18,9 +18,9 @@ export async function searchForOperator(
   const files = at === undefined ? filesNow(database, tenant) : filesAt(database, tenant, at);
   const result = await runSearch(search, { tenant, files, maxChars: 0, ...rest });
   if (result.failed === undefined) return result;
-  switch (result.failed) {
+  switch (result.failed.about) {
     case 'input':
-      throw new ServiceError('invalid_search', result.content.replace(/^Error: /, ''));
+      throw new ServiceError('invalid_search', result.failed.refusal);
     case 'path': {
       const path = String((rest.input as { path?: unknown }).path);
       throw at === undefined

@@ -35,9 +35,11 @@ export interface SearchResult extends MemoryResult {
   matches: Match[];
   /** How many more files, or matches in the modes that go by path, there are. */
   more: number;
-  /** What a failure is about. */
-  failed?: 'input' | 'path' | 'work';
+  /** What a failure is about, and what is wrong, for people as well. */
+  failed?: { about: Failed; refusal: string };
 }
+
+type Failed = 'input' | 'path' | 'work';
 
 export interface Search {
   tenant: string;
@@ -59,12 +61,12 @@ export async function runSearch(
   { tenant, files, input, where, maxChars }: Search,
 ): Promise<SearchResult> {
   const read = readSearchInput(input, where);
-  if (!read.ok) return failed('input', read.refusal);
+  if (!read.ok) return failed('input', `Error: ${read.refusal}`, read.refusal);
   return describe(await search.find(tenant, files, read.request), read.request, maxChars);
 }
 
-function failed(about: NonNullable<SearchResult['failed']>, why: string): SearchResult {
-  return { ...failure(why), matches: [], more: 0, failed: about };
+function failed(about: Failed, text: string, refusal = text): SearchResult {
+  return { ...failure(text), matches: [], more: 0, failed: { about, refusal } };
 }
 
 function describe(found: Found, { path, query, maxResults }: SearchRequest, maxChars: number): SearchResult {
@@ -72,7 +74,7 @@ function describe(found: Found, { path, query, maxResults }: SearchRequest, maxC
     case 'missing':
       return failed('path', viewMissing(path));
     case 'too_much_work':
-      return failed('work', tooMuchWork);
+      return failed('work', `Error: ${tooMuchWork}`, tooMuchWork);
     case 'words':
     case 'lines': {
       const matches = matchesOf(found).slice(0, maxResults);

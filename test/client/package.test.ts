@@ -67,7 +67,7 @@ describe('installed alone', () => {
   });
 });
 
-describe('the snippets of the documents, as they stand', () => {
+describe('the snippets of the documents, as they stand', { tags: 'long' }, () => {
   const ANSWER = 'I will remember that you live in Lyon.';
   const LISTING =
     "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:\n4.0K\t/memories";

@@ -37,7 +37,7 @@ it('finds the edits of a large file', () => {
   expect(work).toBeLessThan(MAX_WORK / 10);
 });
 
-it('compares in another thread, until the client leaves', async () => {
+it('compares in another thread, until the client leaves', { tags: 'long' }, async () => {
   const threads = new PatchThreads();
   const started = once(process, 'worker') as Promise<[Worker]>;
   const signal = new AbortController().signal;

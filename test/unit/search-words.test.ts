@@ -4,6 +4,7 @@ import { fold } from '../../src/search/fold.ts';
 import { WordMatcher } from '../../src/search/match-words.ts';
 import { stem } from '../../src/search/stem.ts';
 import { similarity, wordsOf } from '../../src/search/words.ts';
+import { fuzzParameters } from '../support/arbitraries.ts';
 
 const one = (query: string) => {
   const [word] = wordsOf(query);
@@ -23,11 +24,12 @@ describe('folding', () => {
     expect(fold(text)).toBe(folded);
   });
 
-  it('keeps the lines of every text', () => {
+  it('keeps the lines of every text', { tags: 'random' }, () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(fold(`${text}\n`).split('\n').length).toBe(`${text}\n`.split('\n').length);
       }),
+      fuzzParameters(200),
     );
   });
 });

@@ -54,15 +54,15 @@ export function defineCommand<Schema extends z.ZodObject>(definition: {
       const parsed = schema.safeParse(input);
       return parsed.success
         ? execute(parsed.data, context)
-        : Promise.resolve(failure(describeProblem(name, parsed.error.issues)));
+        : Promise.resolve(failure(invalidField(name, ...firstProblem(parsed.error.issues))));
     },
   };
 }
 
 /** Returns the first problem in field order. Missing or mistyped fields come before texts that cannot be stored. */
-export function describeProblem(command: string, issues: z.core.$ZodIssue[]): string {
+export function firstProblem(issues: z.core.$ZodIssue[]): [field: string, problem: string] {
   const issue = issues.find(({ code }) => code !== 'custom') ?? issues[0];
-  return invalidField(command, String(issue?.path[0] ?? 'input'), issue?.message ?? 'is not valid');
+  return [String(issue?.path[0] ?? 'input'), issue?.message ?? 'is not valid'];
 }
 
 /** A path as the model wrote it, to be parsed by `parsePath`. */
