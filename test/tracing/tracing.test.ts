@@ -188,11 +188,12 @@ describe('what spans hold', { tags: 'long' }, () => {
       'update_memory',
       'delete_memory',
       'create_memory',
+      'search_memory',
     ]);
     // A refusal is the caller's error.
     const requests = named(spans, 'POST /execute');
     expect(requests.map(({ attributes }) => attributes['http.response.status_code'])).toStrictEqual([
-      ...Array(9).fill(200),
+      ...Array(10).fill(200),
       ...[400, 400],
     ]);
     expect(requests.filter(({ status }) => status.code === ERROR)).toStrictEqual([]);
