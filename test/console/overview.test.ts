@@ -111,7 +111,7 @@ describeConsole('several tenants at once', (fixture) => {
 
   it('are not offered to a key that may only read', async () => {
     const tenant = await fixture().poisonedTenant();
-    const page = await fixture().openSignedIn('', { access: 'read_only' });
+    const page = await fixture().openSignedIn(`#/?search=${tenant}`, { access: 'read_only' });
     await page.getByRole('link', { name: tenant, exact: true }).waitFor();
     expect(await page.getByRole('checkbox').count()).toBe(0);
   });
