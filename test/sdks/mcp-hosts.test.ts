@@ -43,7 +43,9 @@ it('serves the inspector over stdio', async () => {
     `MEMORY_SERVICE_API_KEY=${await fixture.tenantKey()}`,
   ];
   const target = [...variables.flatMap((variable) => ['-e', variable]), bin('memory-service-mcp')];
-  expect(await inspect(target, ['tools/list'])).toMatchObject({ tools: [{ name: 'memory' }] });
+  expect(await inspect(target, ['tools/list'])).toMatchObject({
+    tools: [{ name: 'memory' }, { name: 'memory_search' }],
+  });
   expect(await inspect(target, CALL)).toStrictEqual(CREATED);
   expect(await inspect(target, ['resources/list'])).toMatchObject({
     resources: [{ uri: 'memory:///memories/user.md' }],

@@ -10,5 +10,6 @@ export function MarkdownView({ content }: { content: string }) {
     if (data) article.current?.replaceChildren(data.renderMarkdown(content));
   }, [data, content]);
   if (error !== undefined) return <LoadError error={error} />;
-  return <article ref={article} class="markdown" />;
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and without the focus the keyboard cannot scroll it.
+  return <article ref={article} class="markdown" tabIndex={0} />;
 }
