@@ -196,7 +196,7 @@ export const updateKeyQuery = defineQuery<{ id: string; label: string; expiresAt
   ['id', 'label', 'expiresAt'],
   `
 UPDATE api_keys SET label = $2,
-  expires_at = CASE WHEN rotated_at IS NULL THEN $3::text::timestamptz ELSE least(expires_at, $3::text::timestamptz) END
+  expires_at = CASE WHEN rotated_at IS NULL THEN $3::timestamptz ELSE least(expires_at, $3::timestamptz) END
 WHERE id = $1
 `,
 );

@@ -62,7 +62,7 @@ export const setTenantQuery = defineQuery<{ tenant: string } & TenantSettings>(
 export const suspendTenantQuery = defineQuery<{ tenant: string; since: string | null }>(
   'suspend_tenant',
   ['tenant', 'since'],
-  'UPDATE tenants SET suspended_at = CASE WHEN $2::text IS NULL THEN NULL ELSE COALESCE(suspended_at, $2::text::timestamptz) END WHERE id = $1',
+  'UPDATE tenants SET suspended_at = CASE WHEN $2::timestamptz IS NULL THEN NULL ELSE COALESCE(suspended_at, $2::timestamptz) END WHERE id = $1',
 );
 
 export const LOCK_TENANT = 'SELECT id FROM tenants WHERE id = $1 FOR NO KEY UPDATE';

@@ -23,7 +23,13 @@ const THROUGH_COORDINATOR = new Set([
   'copy_usage',
 ]);
 /** `begin_change` is always in a transaction, where a function runs on the node that the service is connected to. */
-const NOT_DISTRIBUTED = new Set(['wait_for_reader', 'begin_change']);
+const NOT_DISTRIBUTED = new Set([
+  'wait_for_reader',
+  'begin_change',
+  'database_time',
+  'is_standby',
+  'try_lock',
+]);
 
 describe.skipIf(!isCitus())('the plan on Citus of every statement', () => {
   let own: Awaited<ReturnType<typeof createTestDatabase>>;

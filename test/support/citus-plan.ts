@@ -73,6 +73,9 @@ const VALUES: Readonly<Record<string, string>> = {
   ...{ scope: '{a}', onlyTenants: '{a}', overlapSeconds: NUMBER },
   ...{ 'memory_write.removed': NUMBER },
   ...{ day: TIME, 'list_usage_days.from': TIME, 'fleet_activity.from': TIME, 'fleet_sizes.from': TIME },
+  ...{ actor: '{}', details: '{}', lock: NUMBER, 'end_part.rows': NUMBER },
+  // On all shards.
+  ...{ 'list_tenants_by_id.scope': '{a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,x,y,z}' },
   ...{ 'most_active_tenants.from': TIME, 'record_fleet.suspended': NUMBER },
 };
 const IS_NUMBER =
