@@ -6,7 +6,7 @@ from typing import Any
 
 import schemathesis
 from schemathesis import Case, HookContext, Response
-from schemathesis.core.failures import AcceptedNegativeData, Failure
+from schemathesis.core.failures import Failure
 from schemathesis.openapi.checks import RejectedPositiveData
 
 # What the state of the service or a rule across fields refuses, whatever the schema says.
@@ -18,6 +18,7 @@ _BY_STATE = {
     "precondition_required",
     "not_found",
     "tenant_exists",
+    "idempotency_key_reused",
 }
 _DOOMED = "doomed"
 _HEADERS_TOO_LARGE = 431
@@ -42,9 +43,9 @@ def before_call(context: HookContext, case: Case[Any], kwargs: dict[str, Any]) -
 @schemathesis.hook
 def filter_failure(context: HookContext, failure: Failure, case: Case[Any], response: Response) -> bool:
     """Accepts that valid data is refused for the state, and for rules that a schema does not show."""
-    if isinstance(failure, AcceptedNegativeData):
-        # A URL that is too long is refused before anybody looks at its parameters.
-        return response.status_code != _HEADERS_TOO_LARGE
+    if response.status_code == _HEADERS_TOO_LARGE:
+        # A URL that is too long is refused before anybody looks at its method and parameters.
+        return False
     if not isinstance(failure, RejectedPositiveData):
         return True
     code = response.json().get("code")

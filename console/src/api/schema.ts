@@ -73,7 +73,7 @@ export interface components {
              */
             action: string;
             /** @enum {string} */
-            channel: "admin_api" | "console" | "command_line";
+            channel: "admin_api" | "console" | "command_line" | "memory_stores_api";
             /**
              * @description The caller's IP address, or the host that ran the command.
              * @example 192.0.2.7

@@ -17,7 +17,12 @@ const SPANS = {
   '7d': 'Last 7 days',
   '30d': 'Last 30 days',
 };
-const CHANNELS = { admin_api: 'admin API', console: 'console', command_line: 'command line' };
+const CHANNELS = {
+  admin_api: 'admin API',
+  console: 'console',
+  command_line: 'command line',
+  memory_stores_api: 'Memory Stores API',
+};
 const FIELDS = { tenant: 'Tenant', actor: 'Key or name of who did it', action: 'Action' };
 
 /** What administrators changed, newest first. */

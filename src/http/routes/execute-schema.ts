@@ -153,7 +153,8 @@ export const executeSchema: FastifySchema = {
   ].join('\n\n'),
   tags: ['memory'],
   headers,
-  body: z.union([commandSchema, toolUseSchema, searchUseSchema, toolUsesSchema]).meta({
+  // Some client generators make one type of them, with the fields of the last block.
+  body: z.union([commandSchema, searchUseSchema, toolUseSchema, toolUsesSchema]).meta({
     'x-examples': mapExamples(examples, ({ summary, request }) => ({ summary, value: request })),
   }),
   response: {
