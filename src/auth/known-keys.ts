@@ -68,7 +68,9 @@ export class KnownKeys {
    * @throws ServiceError 401 when there is none, 429 after too many failed attempts.
    */
   identify(credentials: Credentials): KnownKey | Promise<KnownKey> {
-    const given = bearerToken(credentials) ?? '';
+    const given = bearerToken(credentials);
+    // No attempt: nothing is guessed, and a page asks so whether it needs a key.
+    if (given === undefined) throw new ServiceError('unauthorized');
     const hash = hashOf(given);
     const key = this.#known.get(hash) ?? (isApiKey(given) ? this.#find(hash, credentials.ip) : undefined);
     return mapMaybePromise(key, (found) => {

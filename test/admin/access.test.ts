@@ -113,6 +113,15 @@ describeService(
       }
     });
 
+    it('does not count requests without a credential, as a page sends to find out whether it needs one', async () => {
+      const own = await openAdmin(service(), { AUTH_FAILURES_PER_MINUTE: '2' });
+      for (let i = 0; i < 5; i++) {
+        expect((await own.call('GET', '/session', { headers: { authorization: '' } })).status).toBe(401);
+      }
+      expect((await own.call('GET', '/session')).status).toBe(200);
+      await own.app.close();
+    });
+
     it('limits failed attempts from one address', async () => {
       const own = await openAdmin(service(), { AUTH_FAILURES_PER_MINUTE: '2' });
       const guess = async () => {

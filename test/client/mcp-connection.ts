@@ -10,8 +10,13 @@ const COMMAND = ['--import', 'tsx', 'clients/mcp/src/cli.ts'];
 const root = new URL('../..', import.meta.url);
 
 /** Starts a server of its own. */
-export async function connectStdio(url: string, key: string): Promise<Client> {
-  const env = { PATH: process.env.PATH ?? '', MEMORY_SERVICE_URL: url, MEMORY_SERVICE_API_KEY: key };
+export async function connectStdio(url: string, key: string, tenant?: string): Promise<Client> {
+  const env = {
+    PATH: process.env.PATH ?? '',
+    MEMORY_SERVICE_URL: url,
+    MEMORY_SERVICE_API_KEY: key,
+    ...(tenant === undefined ? {} : { MEMORY_SERVICE_TENANT: tenant }),
+  };
   return connect(
     new StdioClientTransport({ command: process.execPath, args: COMMAND, env, cwd: root.pathname }),
   );

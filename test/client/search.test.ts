@@ -4,7 +4,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import { ChatAnthropic } from '@langchain/anthropic';
 import { type BaseMessage, HumanMessage } from '@langchain/core/messages';
 import { generateText, jsonSchema, stepCountIs } from 'ai';
-import { MEMORY_SEARCH_TOOL, MemoryClient, runMemoryTools } from 'memory-service-client';
+import { MEMORY_SEARCH_TOOL, type MemoryClient, runMemoryTools } from 'memory-service-client';
 import { memoryTools as aiSdkTools } from 'memory-service-client/ai-sdk';
 import { memoryTools as anthropicTools } from 'memory-service-client/anthropic';
 import { memoryTools as langchainTools } from 'memory-service-client/langchain';
@@ -94,16 +94,16 @@ describe('finds a fact among a thousand files, and edits its file', () => {
   });
 
   it('over MCP', async () => {
-    const key = await fixture.tenantKey();
-    const memory = new MemoryClient({ url: fixture.url, apiKey: key });
-    await memory.execute({ command: 'create', path: pathOf('mcp'), file_text: CONTENT });
-    const client = await connectStdio(fixture.url, key);
+    const client = await connectStdio(fixture.url, fixture.serviceKey, tenant);
     expect((await client.listTools()).tools).toStrictEqual(TOOLS);
     const call = async (name: string, args: Record<string, unknown>) =>
       client.callTool({ name, arguments: args });
     const answer = (content: string, isError = false) => ({
       content: [{ type: 'text', text: content }],
       isError,
+    });
+    expect(await call('memory_search', { query: 'Odile Faure' })).toMatchObject({
+      content: [{ text: expect.stringContaining(`${pathOf('mcp')}:3: Contact: Odile Faure`) }],
     });
     expect(await call('memory_search', searchCall('mcp'))).toStrictEqual(answer(found('mcp')));
     expect(await call('memory', editCall('mcp'))).toStrictEqual(answer(EDITED));

@@ -117,6 +117,7 @@ describeConsole('the timeline in the console', (fixture) => {
     const changes = await changesOf(tenant);
     const page = await fixture().openSignedIn(`#/tenants/${tenant}?at=${changes[6]}`);
     await page.getByText('The memory as it was at').waitFor();
+    await slider(page).waitFor();
     const since = await prune(tenant, 3);
     await slider(page).press('Home');
     await page.getByText('The history begins at').waitFor();
