@@ -3,14 +3,13 @@ import fp from 'fastify-plugin';
 import { type AuditSubject, beginAudit, type OpenAuditEvent } from '../audit/audit.ts';
 import type { Database } from '../postgres/database.ts';
 import { administratorOf } from './authentication.ts';
+import { isReading } from './permissions.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     audit: { subject: AuditSubject; event: OpenAuditEvent | undefined } | undefined;
   }
 }
-
-const READING = new Set(['GET', 'HEAD']);
 
 /**
  * Records each request that changes something in the audit trail: before its handler runs, and again with its outcome before the response
@@ -26,7 +25,7 @@ export const audit = fp<{ database: Database }>(
       if (action !== undefined) request.logEntry.command = action;
       if (tenant !== undefined) request.logEntry.tenant = tenant;
       if (key !== undefined) request.logEntry.key = key;
-      if (READING.has(request.method) || action === undefined) return;
+      if (isReading(request) || action === undefined) return;
       request.audit = { subject: { tenant, key }, event: undefined };
       request.audit.event = await beginAudit(
         database,

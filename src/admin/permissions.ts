@@ -18,13 +18,17 @@ declare module 'fastify' {
 }
 
 const READING = new Set(['GET', 'HEAD']);
+
+/** Whether a request changes nothing. */
+export const isReading = ({ method }: Pick<FastifyRequest, 'method'>) => READING.has(method);
+
 const LEVELS = { read_only: 0, operate: 1, read_write: 2 };
 
 /** @throws ServiceError 403 when the administrator may not use the route of this request. */
 export function authorize({ access, onlyTenants }: Administrator, request: FastifyRequest): void {
   const { tenant } = request.params as { tenant?: string };
   const { config } = request.routeOptions;
-  const required = config.access ?? defaultAccess(request.method, tenant);
+  const required = config.access ?? defaultAccess(request, tenant);
   if (LEVELS[access] < LEVELS[required]) {
     throw new ServiceError(access === 'read_only' ? 'read_only_key' : 'operate_only_key');
   }
@@ -34,8 +38,8 @@ export function authorize({ access, onlyTenants }: Administrator, request: Fasti
   requireInScope(onlyTenants, tenant ?? null);
 }
 
-function defaultAccess(method: string, tenant: string | undefined): Administrator['access'] {
-  if (READING.has(method)) return 'read_only';
+function defaultAccess(request: FastifyRequest, tenant: string | undefined): Administrator['access'] {
+  if (isReading(request)) return 'read_only';
   return tenant === undefined ? 'read_write' : 'operate';
 }
 

@@ -4,6 +4,7 @@ import { databaseTime } from '../postgres/clock.ts';
 import type { Database } from '../postgres/database.ts';
 import { defineQuery } from '../postgres/query.ts';
 import { time } from '../postgres/time-column.ts';
+import { DAY_MS } from '../util/duration.ts';
 import { snakeCase } from '../util/snake-case.ts';
 
 /** How a change came in. `console` is the page, which calls the admin API. */
@@ -189,8 +190,6 @@ export async function listAudit(
   const last = events.length < limit ? undefined : events.at(-1);
   return { events, next: last === undefined ? null : { at: last.at, id: last.id } };
 }
-
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** Deletes the events of more than `days` ago, in batches. Returns how many that were. */
 export async function pruneAudit(database: Database, days: number): Promise<number> {

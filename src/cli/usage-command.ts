@@ -7,6 +7,7 @@ import { requireTenant, Tenants } from '../tenants/tenants.ts';
 import { tenantUsage, type Used } from '../tenants/usage.ts';
 import { type Days, usageDays } from '../usage/days.ts';
 import { fleetDays, fleetTotals } from '../usage/fleet.ts';
+import { DAY_MS } from '../util/duration.ts';
 import { renamed, snakeCase } from '../util/snake-case.ts';
 import { positiveInteger, tenantId } from './arguments.ts';
 import { type Io, print } from './io.ts';
@@ -42,8 +43,6 @@ export function registerUsageCommand(program: Command, open: Open, io: Io = proc
       }),
     );
 }
-
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** Today and the days before it. */
 async function lastDays(database: Database, days: number): Promise<Days> {

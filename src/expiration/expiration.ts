@@ -3,6 +3,7 @@ import { storedOrigin } from '../memory/origin.ts';
 import type { Database } from '../postgres/database.ts';
 import { defineQuery } from '../postgres/query.ts';
 import { runTenantJob } from '../postgres/tenant-job.ts';
+import { DAY_MS } from '../util/duration.ts';
 
 interface TenantWithTtl {
   id: string;
@@ -54,7 +55,6 @@ FROM memory_expire($1, $2::timestamptz, $3::integer, $4::text::uuid, $5::bigint,
 `,
 );
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 /** Small, so that a tenant's own writes never wait long for the job. */
 const FILES_A_BATCH = 200;
 const ORIGIN = storedOrigin({ actor: { type: 'system', job: 'expiration' } });

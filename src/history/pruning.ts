@@ -2,6 +2,7 @@ import type { Database } from '../postgres/database.ts';
 import { defineQuery } from '../postgres/query.ts';
 import { runTenantJob } from '../postgres/tenant-job.ts';
 import { time } from '../postgres/time-column.ts';
+import { DAY_MS } from '../util/duration.ts';
 
 /** What a tenant keeps of its history, by limits of its own or the given ones, and how much it has. */
 export interface Retention {
@@ -61,7 +62,6 @@ const pruneExcessQuery = defineQuery<
   'SELECT versions::float8, bytes::float8 FROM memory_prune_excess($1, $2::bigint, $3::integer)',
 );
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 /** Small enough that a tenant's own writes never wait long for the job. */
 const VERSIONS_A_BATCH = 500;
 /** Of a live file, whatever their age; the head is one of them. */

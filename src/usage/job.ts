@@ -3,6 +3,7 @@ import { databaseTime } from '../postgres/clock.ts';
 import type { Database } from '../postgres/database.ts';
 import { defineQuery } from '../postgres/query.ts';
 import { runTenantJob } from '../postgres/tenant-job.ts';
+import { DAY_MS } from '../util/duration.ts';
 import type { Sizes } from './days.ts';
 import { fleetTotals } from './fleet.ts';
 
@@ -51,8 +52,6 @@ const pruneFleetQuery = defineQuery<{ before: string }>(
   ['before'],
   'DELETE FROM fleet_usage WHERE day < $1::text::date',
 );
-
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
  * Records today's sizes of all tenants together and of each whose sizes changed without a request, as by expiration, and deletes the days of

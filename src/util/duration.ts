@@ -1,9 +1,11 @@
+export const DAY_MS = 24 * 60 * 60_000;
+
 const UNIT_MS: Readonly<Record<string, number>> = {
   s: 1000,
   m: 60_000,
   h: 60 * 60_000,
-  d: 24 * 60 * 60_000,
-  w: 7 * 24 * 60 * 60_000,
+  d: DAY_MS,
+  w: 7 * DAY_MS,
 };
 
 /** The milliseconds of `30s`, `90m`, `2h`, `3d`, or `1w`; undefined for another text. */
