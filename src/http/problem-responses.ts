@@ -1,4 +1,5 @@
-import { descriptionOf, type ServiceError } from '../errors.ts';
+import { descriptionOf, ServiceError } from '../errors.ts';
+import { MAX_HEADERS, MAX_PIPELINED } from './connections.ts';
 import { PROBLEM_JSON, problemOf, problemSchema } from './problem-details.ts';
 
 const REQUEST_ID = 'b7c1c1f0-5d4e-4a57-9a53-3f1f3b0e8a11';
@@ -20,3 +21,28 @@ function problemResponse(errors: ServiceError[]): object {
   );
   return { description, content: { [PROBLEM_JSON]: { schema: problemSchema, examples } } };
 }
+
+/** What every authenticated route of the main listener can answer instead, as examples. */
+export const agentErrors = [
+  new ServiceError('invalid_request', 400),
+  new ServiceError('unauthorized'),
+  new ServiceError('is_admin_key'),
+  new ServiceError('host_not_allowed', 'Host'),
+  new ServiceError('body_timeout'),
+  new ServiceError('request_timeout'),
+  new ServiceError('body_too_large', 6356992, 'service'),
+  new ServiceError('unsupported_media_type'),
+  new ServiceError('expectation_failed'),
+  new ServiceError('rate_limited', 6000, 7),
+  new ServiceError('too_many_at_once'),
+  new ServiceError('too_many_failed_attempts', 60),
+  new ServiceError('too_many_pipelined', MAX_PIPELINED),
+  new ServiceError('headers_too_large'),
+  new ServiceError('too_many_headers', MAX_HEADERS),
+  new ServiceError('internal_error'),
+  new ServiceError('database_unavailable'),
+  new ServiceError('database_busy'),
+  new ServiceError('overloaded'),
+  new ServiceError('timeout'),
+  new ServiceError('issuer_unavailable'),
+];

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { ServiceError } from '../errors.ts';
 import { contextOf, type RequestContext } from '../http/authentication.ts';
 import { inFlightOf } from '../http/capacity.ts';
-import { MAX_HEADERS, MAX_PIPELINED } from '../http/connections.ts';
+import { agentErrors } from '../http/problem-responses.ts';
 import { countUse } from '../http/usage.ts';
 import type { Origin } from '../memory/origin.ts';
 import type { SecretScanner } from '../memory/secrets.ts';
@@ -52,30 +52,7 @@ interface Operation<Params, Query, Body> {
   run(request: StoreRequest<Params, Query, Body>): Promise<object>;
 }
 
-const ofAll = [
-  invalid('limit: Too small: expected number to be >=1'),
-  new ServiceError('invalid_request', 400),
-  new ServiceError('unauthorized'),
-  new ServiceError('is_admin_key'),
-  new ServiceError('host_not_allowed', 'Host'),
-  new ServiceError('body_timeout'),
-  new ServiceError('request_timeout'),
-  new ServiceError('body_too_large', 6356992, 'service'),
-  new ServiceError('expectation_failed'),
-  new ServiceError('rate_limited', 6000, 7),
-  new ServiceError('too_many_at_once'),
-  new ServiceError('too_many_failed_attempts', 60),
-  new ServiceError('too_many_pipelined', MAX_PIPELINED),
-  new ServiceError('headers_too_large'),
-  new ServiceError('too_many_headers', MAX_HEADERS),
-  new ServiceError('unsupported_media_type'),
-  new ServiceError('internal_error'),
-  new ServiceError('database_unavailable'),
-  new ServiceError('database_busy'),
-  new ServiceError('overloaded'),
-  new ServiceError('timeout'),
-  new ServiceError('issuer_unavailable'),
-];
+const ofAll = [invalid('limit: Too small: expected number to be >=1'), ...agentErrors];
 const ofStore = [notFound('memory store'), new ServiceError('tenant_suspended', 'acme')];
 const ofBody = [
   new ServiceError('invalid_json', 'malformed'),

@@ -5,10 +5,9 @@ import { ServiceError } from '../../errors.ts';
 import { commands } from '../../memory/commands/index.ts';
 import { SEARCH_TOOL, searchSchema } from '../../search/input.ts';
 import { TENANT_ID } from '../../tenants/tenant-id.ts';
-import { MAX_HEADERS, MAX_PIPELINED } from '../connections.ts';
 import { tooComplex } from '../json-limits.ts';
 import { schemaName } from '../openapi.ts';
-import { problemResponses } from '../problem-responses.ts';
+import { agentErrors, problemResponses } from '../problem-responses.ts';
 import { examples } from './execute-examples.ts';
 import { MAX_CALLS, MAX_ID_LENGTH, notAMemoryInput } from './tool-call.ts';
 
@@ -100,32 +99,12 @@ export const callErrors = [
   tooComplex('values'),
   new ServiceError('tenant_required'),
   invalidTenant(),
-  new ServiceError('invalid_request', 400),
-  new ServiceError('unauthorized'),
+  ...agentErrors,
   new ServiceError('tenant_mismatch'),
-  new ServiceError('is_admin_key'),
   new ServiceError('tenant_suspended', 'acme'),
   new ServiceError('unknown_tenant', 'acme'),
-  new ServiceError('host_not_allowed', 'Host'),
-  new ServiceError('body_timeout'),
-  new ServiceError('request_timeout'),
-  new ServiceError('body_too_large', 6356992, 'service'),
-  new ServiceError('unsupported_media_type'),
   new ServiceError('unsupported_charset'),
   new ServiceError('unsupported_content_encoding'),
-  new ServiceError('expectation_failed'),
-  new ServiceError('rate_limited', 6000, 7),
-  new ServiceError('too_many_at_once'),
-  new ServiceError('too_many_failed_attempts', 60),
-  new ServiceError('too_many_pipelined', MAX_PIPELINED),
-  new ServiceError('headers_too_large'),
-  new ServiceError('too_many_headers', MAX_HEADERS),
-  new ServiceError('internal_error'),
-  new ServiceError('database_unavailable'),
-  new ServiceError('database_busy'),
-  new ServiceError('overloaded'),
-  new ServiceError('timeout'),
-  new ServiceError('issuer_unavailable'),
 ];
 
 const errors = [
