@@ -23,6 +23,8 @@ const IN_NAME = 3;
 const IN_DIRECTORY = 1.5;
 /** Enough for the words of a memory that begin like those of a query. */
 const MAX_REMEMBERED = 20_000;
+/** In UTF-16 units. A longer part of a text keeps all of the text in memory. */
+const MAX_REMEMBERED_LENGTH = 12;
 
 /** A word of the query (its index), and how similar what was found is. */
 type Hit = readonly [word: number, similarity: number];
@@ -128,7 +130,8 @@ export class WordMatcher {
       const similar = word.isUnspaced ? 0 : similarity(token, word);
       if (similar > 0) hits.push([i, similar]);
     }
-    if (this.#hits.size < MAX_REMEMBERED && token.length < 64) this.#hits.set(token, hits);
+    if (this.#hits.size < MAX_REMEMBERED && token.length <= MAX_REMEMBERED_LENGTH)
+      this.#hits.set(token, hits);
     return hits;
   }
 }

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { LineMatcher, type LinesFile } from './match-lines.ts';
 import { WordMatcher, type WordsFile } from './match-words.ts';
 import type { Query, SearchedFile } from './query.ts';
@@ -23,16 +24,30 @@ export interface Scanned {
   furtherFiles: number;
 }
 
+/** As many as there are searches at once: the pages of one share its matcher, and with it what it found out about the words of a memory. */
+const MATCHERS = 4;
+const matchers = new LRUCache<string, WordMatcher | LineMatcher>({ max: MATCHERS });
+
+function matcherOf(query: Query): WordMatcher | LineMatcher {
+  const key = JSON.stringify(query);
+  const matcher =
+    matchers.get(key) ??
+    (query.mode === 'words'
+      ? new WordMatcher(query.words, query.where)
+      : new LineMatcher(query.mode, query.text, query.where));
+  matchers.set(key, matcher);
+  return matcher;
+}
+
 /** Searches the files of a page. This is what the threads run. */
 export default function scan({ query, page, maxLines }: Task): Scanned {
   const scanned: Scanned = { bytes: 0, words: [], lines: [], furtherLines: 0, furtherFiles: 0 };
   for (const { bytes } of page) scanned.bytes += bytes;
-  if (query.mode === 'words') {
-    const matcher = new WordMatcher(query.words, query.where);
+  const matcher = matcherOf(query);
+  if (matcher instanceof WordMatcher) {
     scanned.words = page.flatMap((file) => matcher.match(file) ?? []);
     return scanned;
   }
-  const matcher = new LineMatcher(query.mode, query.text, query.where);
   let left = maxLines;
   for (const file of page) {
     const found = matcher.match(file, left);
