@@ -82,6 +82,7 @@ export class InFlightRequest {
   #isAnswered = false;
   #isClosed = false;
   #isWorking = false;
+  readonly #gone = new AbortController();
 
   /** @throws ServiceError 499 when the client has gone. */
   constructor(capacity: Capacity, tenant: string, reply: FastifyReply) {
@@ -91,8 +92,14 @@ export class InFlightRequest {
     this.bytes = capacity.bytes.slot(tenant);
     reply.raw.once('close', () => {
       this.#isClosed = true;
+      if (!this.#isAnswered) this.#gone.abort();
       this.#releaseIfDone();
     });
+  }
+
+  /** Is aborted when the client closes the connection before the answer. */
+  get gone(): AbortSignal {
+    return this.#gone.signal;
   }
 
   /** Counts the answer, which is in memory and about to be sent. */

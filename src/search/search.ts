@@ -1,3 +1,4 @@
+import { ServiceError } from '../errors.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { RequestLimiter } from '../request-limiter.ts';
 import { WorkerThreads } from '../util/worker-threads.ts';
@@ -47,13 +48,14 @@ export class MemorySearch {
   }
 
   /**
-   * @throws ServiceError 429 or 503 when the tenant or the service searches too much already, DatabaseError
+   * @param gone is aborted when nobody waits for the result any more
+   * @throws ServiceError 429 or 503 when the tenant or the service searches too much already, 499 after `gone`; DatabaseError
    */
-  async find(tenant: string, files: FileSource, request: SearchRequest): Promise<Found> {
+  async find(tenant: string, files: FileSource, request: SearchRequest, gone?: AbortSignal): Promise<Found> {
     return this.#turns.run(tenant, async () => {
       const deadline = AbortSignal.timeout(this.#deadlineMs);
       try {
-        return await this.#find(files, request, deadline);
+        return await this.#find(files, request, deadline, gone);
       } catch (error) {
         if (deadline.aborted) return { kind: 'too_much_work' };
         throw error;
@@ -61,13 +63,19 @@ export class MemorySearch {
     });
   }
 
-  async #find(files: FileSource, request: SearchRequest, deadline: AbortSignal): Promise<Found> {
+  async #find(
+    files: FileSource,
+    request: SearchRequest,
+    deadline: AbortSignal,
+    gone?: AbortSignal,
+  ): Promise<Found> {
     const { path, query } = request;
     const results =
       query.mode === 'words' ? new WordResults(query.words.length) : new LineResults(request.maxResults);
     let searched = 0;
     for await (const page of pagesAhead(files, path)) {
       deadline.throwIfAborted();
+      if (gone?.aborted) throw new ServiceError('client_gone');
       searched += page.length;
       const scanned = await this.#threads.run({ query, page, maxLines: results.maxLines }, deadline);
       if (scanned === 'out_of_memory') return { kind: 'too_much_work' };

@@ -49,6 +49,8 @@ export interface Search {
   where?: Where;
   /** The longest result, in UTF-16 units; 0: no limit. */
   maxChars: number;
+  /** Is aborted when nobody waits for the result any more. */
+  gone?: AbortSignal | undefined;
 }
 
 /** The best files are shown with so many lines, the others with one. */
@@ -58,11 +60,11 @@ const DETAILED_LINES = 3;
 /** Runs one call of `memory_search`, whatever its input is. @throws ServiceError, DatabaseError */
 export async function runSearch(
   search: MemorySearch,
-  { tenant, files, input, where, maxChars }: Search,
+  { tenant, files, input, where, maxChars, gone }: Search,
 ): Promise<SearchResult> {
   const read = readSearchInput(input, where);
   if (!read.ok) return failed('input', `Error: ${read.refusal}`, read.refusal);
-  return describe(await search.find(tenant, files, read.request), read.request, maxChars);
+  return describe(await search.find(tenant, files, read.request, gone), read.request, maxChars);
 }
 
 function failed(about: Failed, text: string, refusal = text): SearchResult {

@@ -4,6 +4,7 @@ import type { FileSource } from '../../src/search/files.ts';
 import { readSearchInput, type SearchRequest } from '../../src/search/input.ts';
 import type { SearchedFile } from '../../src/search/query.ts';
 import { MemorySearch } from '../../src/search/search.ts';
+import { runSearch } from '../../src/search/tool.ts';
 
 const search = new MemorySearch();
 const impatient = new MemorySearch({ deadlineMs: 100 });
@@ -91,19 +92,25 @@ it('searches one at a time for a tenant, while others go on', async () => {
 
 it('gives up a search that takes too long, off the event loop, and goes on with the next', async () => {
   // A state explosion: RE2 falls back to a simulation of all states for each character.
-  const hard = request({ query: '(\\pL{30}){30}x', mode: 'regex' });
+  const input = { query: '(\\pL{30}){30}x', mode: 'regex' };
   const content = 'abcdefghij'.repeat(200_000);
   const pages = [Array.from({ length: 20 }, (_, i) => file(numbered(i), content))];
   let turns = 0;
   let isDone = false;
-  const found = impatient.find('t', source(pages), hard).finally(() => {
-    isDone = true;
-  });
+  const found = runSearch(impatient, { tenant: 't', files: source(pages), input, maxChars: 0 }).finally(
+    () => {
+      isDone = true;
+    },
+  );
   while (!isDone) {
     turns++;
     await nextTurn();
   }
-  expect(await found).toStrictEqual({ kind: 'too_much_work' });
+  expect(await found).toMatchObject({
+    content: 'Error: The search takes too much time. Search a directory with `path`, or use a simpler query.',
+    isError: true,
+    matches: [],
+  });
   // In this thread, no turn of the event loop would pass.
   expect(turns).toBeGreaterThan(100);
   expect(await search.find('t', source([[file('a', 'x')]]), request({ query: 'x' }))).toMatchObject({
@@ -117,6 +124,25 @@ it('matches expressions that backtracking would not finish', async () => {
     const found = await search.find('t', source(pages), request({ query, mode: 'regex' }));
     expect([query, found.kind === 'lines' && found.files]).toStrictEqual([query, []]);
   }
+});
+
+it('ends when nobody waits for the result any more, and lets the next search of the tenant begin', async () => {
+  const leaving = new AbortController();
+  const read: string[] = [];
+  const files: FileSource = {
+    page: async (_path, after) => {
+      read.push(after);
+      if (read.length === 2) leaving.abort();
+      return [file(numbered(read.length), 'x')];
+    },
+    has: async () => true,
+  };
+  const left = search.find('t', files, request({ query: 'x' }), leaving.signal);
+  await expect(left).rejects.toMatchObject({ code: 'client_gone' });
+  expect(read.length).toBeLessThan(5);
+  expect(await search.find('t', source([[file('a', 'x')]]), request({ query: 'x' }))).toMatchObject({
+    withAll: 1,
+  });
 });
 
 it('leaves a page that cannot be read to the caller', async () => {

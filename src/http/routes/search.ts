@@ -57,6 +57,7 @@ export function searchMemory(
       files: filesNow(database, tenant),
       input,
       maxChars: policy.limits.maxViewChars,
+      gone: inFlightOf(request).gone,
     }),
   );
 }
