@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { LRUCache } from 'lru-cache';
 import type { Config } from '../config.ts';
 import { ServiceError } from '../errors.ts';
 import { RequestLimiter } from '../request-limiter.ts';
@@ -13,13 +12,10 @@ export const REQUEST_BYTES = 16 * 1024;
 /** The part of `MAX_IN_FLIGHT_BYTES` that one tenant may have. */
 const TENANT_SHARE_OF_BYTES = 1 / 4;
 
-/** A request counts one unit for each such part of its body and of the answer that is expected, and one for itself. */
+/** A request counts one unit for each such part of its body, and one for itself. */
 const UNIT_BYTES = 8 * 1024;
 /** The most that a request counts: two such requests of a tenant are worked on at once, with the default limits. */
 const MAX_UNITS = 16;
-const REMEMBERED_TENANTS = 10_000;
-/** How many requests of a tenant run at once before its first answer, so that a burst of large ones does no harm. */
-const MAX_BEFORE_FIRST_ANSWER = 4;
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -33,9 +29,6 @@ export class Capacity {
   readonly requests: RequestLimiter;
   readonly bytes: RequestLimiter;
   readonly deadlines = new Deadlines();
-  /** How large a tenant's answers have been of late, in bytes: large ones keep the event loop from other tenants. */
-  readonly #answerSizes = new LRUCache<string, number>({ max: REMEMBERED_TENANTS });
-  readonly #unitsBeforeFirstAnswer: number;
 
   constructor(
     config: Pick<
@@ -43,7 +36,6 @@ export class Capacity {
       'MAX_IN_FLIGHT' | 'MAX_IN_FLIGHT_PER_TENANT' | 'MAX_IN_FLIGHT_BYTES' | 'MAX_QUEUE_MS'
     >,
   ) {
-    this.#unitsBeforeFirstAnswer = Math.floor(config.MAX_IN_FLIGHT_PER_TENANT / MAX_BEFORE_FIRST_ANSWER);
     const waiting = { maxWaiting: MAX_WAITING, maxWaitMs: config.MAX_QUEUE_MS };
     this.requests = new RequestLimiter({
       total: config.MAX_IN_FLIGHT,
@@ -55,18 +47,6 @@ export class Capacity {
       perKey: Math.ceil(config.MAX_IN_FLIGHT_BYTES * TENANT_SHARE_OF_BYTES),
       ...waiting,
     });
-  }
-
-  /** What a request is expected to cost, in units of `requests`. */
-  unitsFor(tenant: string, bodyBytes: number): number {
-    const answerBytes = this.#answerSizes.get(tenant);
-    const units = 1 + Math.floor((bodyBytes + (answerBytes ?? 0)) / UNIT_BYTES);
-    return Math.min(MAX_UNITS, Math.max(units, answerBytes === undefined ? this.#unitsBeforeFirstAnswer : 0));
-  }
-
-  noteAnswer(tenant: string, bytes: number): void {
-    const average = this.#answerSizes.get(tenant) ?? bytes;
-    this.#answerSizes.set(tenant, average + (bytes - average) / 4);
   }
 }
 
@@ -105,7 +85,6 @@ export class InFlightRequest {
   /** Counts the answer, which is in memory and about to be sent. */
   answer(bytes: number): void {
     this.bytes.add(bytes);
-    this.#capacity.noteAnswer(this.bytes.key, bytes);
     this.#isAnswered = true;
     this.#releaseIfDone();
   }
@@ -115,8 +94,8 @@ export class InFlightRequest {
    * slot while a body trickles in.
    */
   takeSlot(): Promise<void> | undefined {
-    const { key: tenant, units } = this.bytes;
-    return this.#request.acquire(this.#capacity.unitsFor(tenant, units - REQUEST_BYTES));
+    const bodyBytes = this.bytes.units - REQUEST_BYTES;
+    return this.#request.acquire(Math.min(MAX_UNITS, 1 + Math.floor(bodyBytes / UNIT_BYTES)));
   }
 
   /**
