@@ -1,44 +1,52 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { type AuditSubject, beginAudit, type OpenAuditEvent } from '../audit/audit.ts';
+import type { z } from 'zod';
+import {
+  type AuditIntent,
+  type AuditSubject,
+  beginAudit,
+  type OpenAuditEvent,
+  recordRefusal,
+} from '../audit/audit.ts';
+import { ServiceError } from '../errors.ts';
+import { auditIntent, logUnrecorded } from '../http/audit.ts';
 import type { Database } from '../postgres/database.ts';
 import { administratorOf } from './authentication.ts';
 import { isReading } from './permissions.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    audit: { subject: AuditSubject; event: OpenAuditEvent | undefined } | undefined;
+    /** Until its outcome is recorded. */
+    auditEvent: OpenAuditEvent | undefined;
   }
 }
 
 /**
  * Records each request that changes something in the audit trail: before its handler runs, and again with its outcome before the response
- * is sent, or after a response that is streamed. Also names the operation, the tenant and the key in the log.
+ * is sent, or after a response that is streamed. A request that its key does not permit is recorded as refused. Also names the operation,
+ * the tenant and the key in the log.
  */
 export const audit = fp<{ database: Database }>(
   async (app, { database }) => {
-    app.decorateRequest('audit');
+    app.decorateRequest('auditEvent');
 
     app.addHook('preHandler', async (request) => {
       const action = request.routeOptions.schema?.operationId;
-      const { tenant, id: key } = request.params as { tenant?: string; id?: string };
+      const { tenant, id: key } = request.params as UrlParams;
       if (action !== undefined) request.logEntry.command = action;
-      if (tenant !== undefined) request.logEntry.tenant = tenant;
-      if (key !== undefined) request.logEntry.key = key;
+      noteInLog(request, { tenant, key });
       if (isReading(request) || action === undefined) return;
-      request.audit = { subject: { tenant, key }, event: undefined };
-      request.audit.event = await beginAudit(
-        database,
-        {
-          actor: administratorOf(request).actor,
-          action,
-          channel: request.headers['sec-fetch-site'] === 'same-origin' ? 'console' : 'admin_api',
-          address: request.ip,
-          requestId: request.id,
-          dryRun: isDryRun(request),
-        },
-        { tenant, key },
-      );
+      const intent = intentOf(request, isDryRun(request));
+      request.auditEvent = await beginAudit(database, intent, { tenant, key }, logUnrecorded(request));
+    });
+
+    app.addHook('onError', async (request, _reply, error) => {
+      const isNotPermitted = error instanceof ServiceError && error.status === 403;
+      const { administrator, auditEvent } = request;
+      if (!isNotPermitted || isReading(request) || administrator === undefined || auditEvent !== undefined)
+        return;
+      const intent = intentOf(request, false);
+      await recordRefusal(database, intent, validSubject(request), error.code).catch(logUnrecorded(request));
     });
 
     app.addHook('onSend', async (request, reply, payload) => {
@@ -51,20 +59,30 @@ export const audit = fp<{ database: Database }>(
   { name: 'audit', dependencies: ['admin-authentication', 'access-log'] },
 );
 
+interface UrlParams {
+  tenant?: string;
+  id?: string;
+}
+
+/** What the URL names. A request that is refused is not validated yet, and its body is not read. */
+function validSubject({ params, routeOptions: { schema } }: FastifyRequest): AuditSubject {
+  const known = schema?.params as z.ZodType<UrlParams> | undefined;
+  const { tenant, id: key } = known?.safeParse(params).data ?? {};
+  return { tenant, key };
+}
+
+function intentOf(request: FastifyRequest, dryRun: boolean): AuditIntent {
+  const { actor } = administratorOf(request);
+  // As they were sent: `request.headers` has only those that the route declares.
+  const isConsole = request.raw.headers['sec-fetch-site'] === 'same-origin';
+  return auditIntent(request, { actor, channel: isConsole ? 'console' : 'admin_api', dryRun });
+}
+
 async function finish(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-  const { event, subject } = request.audit ?? {};
-  if (event === undefined || subject === undefined) return;
-  request.audit = undefined;
+  const event = request.auditEvent;
+  request.auditEvent = undefined;
   const failed = reply.statusCode >= 400 ? String(reply.statusCode) : 'ok';
-  try {
-    await event.finish(request.logEntry.outcome ?? failed, subject);
-  } catch (error) {
-    // The change is made, and its record says that it began. The caller must not repeat it.
-    request.log.error(
-      { reqId: request.id, fault: (error as Error).name },
-      'the outcome of a change is not recorded',
-    );
-  }
+  await event?.finish(request.logEntry.outcome ?? failed);
 }
 
 function isDryRun({ body, query }: FastifyRequest): boolean {
@@ -74,14 +92,12 @@ function isDryRun({ body, query }: FastifyRequest): boolean {
 }
 
 /** Says what the change of a request is about, for the audit trail and the log. */
-export function noteAudit(request: FastifyRequest, { tenant, key, details }: AuditSubject): void {
-  if (tenant !== undefined) request.logEntry.tenant = tenant;
-  if (key !== undefined) request.logEntry.key = key;
-  if (request.audit === undefined) return;
-  const { subject } = request.audit;
-  request.audit.subject = {
-    tenant: tenant ?? subject.tenant,
-    key: key ?? subject.key,
-    details: { ...subject.details, ...details },
-  };
+export function noteAudit(request: FastifyRequest, subject: AuditSubject): void {
+  noteInLog(request, subject);
+  request.auditEvent?.note(subject);
+}
+
+function noteInLog({ logEntry }: FastifyRequest, { tenant, key }: AuditSubject): void {
+  if (tenant !== undefined) logEntry.tenant = tenant;
+  if (key !== undefined) logEntry.key = key;
 }

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { ServiceError } from '../errors.ts';
 import { type Actor, storedActor } from '../memory/origin.ts';
 import { databaseTime } from '../postgres/clock.ts';
 import type { Database } from '../postgres/database.ts';
+import { asDatabaseError } from '../postgres/errors.ts';
 import { defineQuery } from '../postgres/query.ts';
 import { time } from '../postgres/time-column.ts';
 import { DAY_MS } from '../util/duration.ts';
@@ -63,12 +65,13 @@ const insertQuery = defineQuery<{
   dryRun: boolean;
   tenant: string | null;
   key: string | null;
+  outcome: string | null;
 }>(
   'insert_audit_event',
-  ['id', 'actor', 'action', 'channel', 'address', 'requestId', 'dryRun', 'tenant', 'key'],
+  ['id', 'actor', 'action', 'channel', 'address', 'requestId', 'dryRun', 'tenant', 'key', 'outcome'],
   `
-INSERT INTO audit_events (id, actor, action, channel, address, request_id, dry_run, tenant_id, key_id)
-VALUES ($1::text::uuid, $2::text::jsonb, $3, $4, $5, $6, $7::boolean, $8, $9)
+INSERT INTO audit_events (id, actor, action, channel, address, request_id, dry_run, tenant_id, key_id, outcome)
+VALUES ($1::text::uuid, $2::text::jsonb, $3, $4, $5, $6, $7::boolean, $8, $9, $10)
 `,
 );
 
@@ -149,34 +152,91 @@ DELETE FROM audit_events WHERE id = ANY (
 
 /** An event that is recorded as begun. */
 export interface OpenAuditEvent {
-  /** Records how it ended. */
-  finish(outcome: string, subject: AuditSubject): Promise<void>;
+  /** Adds to what is recorded when it ends. */
+  note(more: AuditSubject): void;
+  /** Records how it ended. Never rejects. */
+  finish(outcome: string): Promise<void>;
 }
 
 /**
  * Records that an administrative change begins: before it is made, so that none is without a record. Throws `DatabaseError`, and then the
  * change must not be made.
+ *
+ * @param onUnrecorded is told of an outcome that cannot be recorded. The change has happened and its beginning is recorded, so its caller
+ *   must not take it for failed and repeat it.
  */
 export async function beginAudit(
   database: Database,
   intent: AuditIntent,
-  { tenant, key }: AuditSubject,
+  subject: AuditSubject,
+  onUnrecorded: (error: Error) => void,
 ): Promise<OpenAuditEvent> {
-  const id = randomUUID();
-  const about = { tenant: tenant ?? null, key: key ?? null };
-  await database.query(insertQuery, { ...intent, ...about, id, actor: storedActor(intent.actor) });
+  const id = await insert(database, intent, subject, null);
+  let noted = subject;
   return {
-    async finish(outcome, subject) {
-      const params = {
-        id,
-        outcome,
-        tenant: subject.tenant ?? null,
-        key: subject.key ?? null,
-        details: JSON.stringify(subject.details ?? {}),
+    note({ tenant, key, details }) {
+      noted = {
+        tenant: tenant ?? noted.tenant,
+        key: key ?? noted.key,
+        details: { ...noted.details, ...details },
       };
-      await database.query(finishQuery, params);
+    },
+    async finish(outcome) {
+      const { tenant = null, key = null, details = {} } = noted;
+      const params = { id, outcome, tenant, key, details: JSON.stringify(details) };
+      await database.query(finishQuery, params).then(() => {}, onUnrecorded);
     },
   };
+}
+
+/**
+ * Makes a change and records it.
+ *
+ * @param work is given a function that adds to what is recorded
+ * @param options.outcomeOf the outcome for the channel's own errors
+ */
+export async function audited<T>(
+  database: Database,
+  intent: AuditIntent,
+  subject: AuditSubject,
+  work: (note: OpenAuditEvent['note']) => Promise<T>,
+  options: { onUnrecorded: (error: Error) => void; outcomeOf?: (error: unknown) => string | undefined },
+): Promise<T> {
+  const event = await beginAudit(database, intent, subject, options.onUnrecorded);
+  try {
+    const result = await work(event.note);
+    await event.finish('ok');
+    return result;
+  } catch (error) {
+    await event.finish(options.outcomeOf?.(error) ?? outcomeOf(error));
+    throw error;
+  }
+}
+
+function outcomeOf(error: unknown): string {
+  return error instanceof ServiceError ? error.code : asDatabaseError(error).code;
+}
+
+/** Records a change that an administrator may not make. */
+export async function recordRefusal(
+  database: Database,
+  intent: AuditIntent,
+  subject: AuditSubject,
+  outcome: string,
+): Promise<void> {
+  await insert(database, intent, subject, outcome);
+}
+
+async function insert(
+  database: Database,
+  { actor, ...intent }: AuditIntent,
+  { tenant, key }: AuditSubject,
+  outcome: string | null,
+): Promise<string> {
+  const id = randomUUID();
+  const about = { tenant: tenant ?? null, key: key ?? null };
+  await database.query(insertQuery, { ...intent, ...about, id, actor: storedActor(actor), outcome });
+  return id;
 }
 
 /** A page of events, the newest first. */

@@ -171,7 +171,7 @@ Examples:
       withTenant(open, tenant, async (session) => {
         const { dryRun } = options;
         try {
-          await audited(session.database, 'importMemory', { tenant, dryRun }, (note) =>
+          await audited({ database: session.database, io }, 'importMemory', { tenant, dryRun }, (note) =>
             importFrom(session, source, options, io, note),
           );
         } catch (error) {

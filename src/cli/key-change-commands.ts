@@ -28,7 +28,7 @@ export function registerKeyChangeCommands(keys: Command, open: Open, io: Io): vo
       if (label === undefined && expires === undefined) command.error('error: nothing to change');
       const expiresAt = expires === 'never' ? null : expires?.toISOString();
       return withDatabase(open, async ({ database }) => {
-        await audited(database, 'updateKey', { key: id }, async (note) => {
+        await audited({ database, io }, 'updateKey', { key: id }, async (note) => {
           const before = await new Keys(database).update(id, { label, expiresAt });
           const after = {
             ...(label === undefined ? {} : { label }),
@@ -50,7 +50,7 @@ export function registerKeyChangeCommands(keys: Command, open: Open, io: Io): vo
     .action((id: string, { overlap: overlapSeconds, json }: { overlap: number; json?: boolean }) =>
       withDatabase(open, async ({ database }) => {
         const subject = { key: id, details: { overlap_seconds: overlapSeconds } };
-        const { key } = await audited(database, 'rotateKey', subject, async (note) => {
+        const { key } = await audited({ database, io }, 'rotateKey', subject, async (note) => {
           const rotated = await new Keys(database).rotate(id, overlapSeconds);
           note({ tenant: rotated.tenant ?? undefined });
           return rotated;

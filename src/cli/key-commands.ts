@@ -115,7 +115,7 @@ export function registerKeyCommands(program: Command, open: Open, io: Io = proce
     .addHelpText('after', '\nExample:\n  memory-service keys revoke key_0123456789ab')
     .action((id: string) =>
       withDatabase(open, async ({ database }) => {
-        await audited(database, 'revokeKey', { key: id }, async (note) => {
+        await audited({ database, io }, 'revokeKey', { key: id }, async (note) => {
           note({ tenant: (await new Keys(database).revoke(id)) ?? undefined });
         });
         printLine(io.stdout, `Revoked key ${id}. It stops working everywhere within AUTH_CACHE_SECONDS.`);

@@ -97,7 +97,7 @@ Examples:
             expires_at: expiresAt,
           },
         };
-        const { key, id } = await audited(database, 'createKey', subject, async (note) => {
+        const { key, id } = await audited({ database, io }, 'createKey', subject, async (note) => {
           const purpose = { tenant, isAdmin, managesStores, access, onlyTenants, label, expiresAt };
           const issued = await new Keys(database).issue(purpose);
           note({ key: issued.id });

@@ -23,7 +23,7 @@ export function registerExpireCommand(program: Command, open: Open, io: Io = pro
     .action(({ dryRun = false, json }: { dryRun?: boolean; json?: boolean }) =>
       withDatabase(open, async ({ config, database }) => {
         const verb = dryRun ? 'Would delete' : 'Deleted';
-        const expired = await audited(database, 'expireFiles', { dryRun }, async (note) => {
+        const expired = await audited({ database, io }, 'expireFiles', { dryRun }, async (note) => {
           const done = await expireFiles(database, {
             defaultTtlDays: config.MEMORY_TTL_DAYS,
             ...tenantDefaults(config),
@@ -61,7 +61,7 @@ export function registerPruneCommand(program: Command, open: Open, io: Io = proc
     .action((tenant: string | undefined, { json }: { json?: boolean }) =>
       withDatabase(open, async ({ config, database }) => {
         if (tenant !== undefined) await requireTenant(database, tenant);
-        const pruned = await audited(database, 'pruneHistory', { tenant }, async (note) => {
+        const pruned = await audited({ database, io }, 'pruneHistory', { tenant }, async (note) => {
           const done = await pruneHistory(database, { ...tenantDefaults(config), tenant });
           if (done === undefined)
             throw new OperatorError('Another process is pruning the history. Try again later.');

@@ -70,8 +70,11 @@ Examples:
           const question = `Permanently redact version ${id} of ${tenant}, and all with the same content?`;
           await confirm(io, question, 'Nothing was redacted.');
         }
-        const redacted = await audited(database, 'redactVersion', { tenant, details: { version: id } }, () =>
-          eraseVersion(database, tenant, id, operatorOrigin()),
+        const redacted = await audited(
+          { database, io },
+          'redactVersion',
+          { tenant, details: { version: id } },
+          () => eraseVersion(database, tenant, id, operatorOrigin()),
         );
         if (json) return printJson(io.stdout, redacted);
         printLine(io.stdout, `Redacted versions: ${redacted.versions}, stored answers: ${redacted.answers}.`);
@@ -110,7 +113,7 @@ async function redactPath(
     const question = `Permanently remove the names of past directories at ${path} and below it from ${tenant}?`;
     await confirm(io, question, 'Nothing was redacted.');
   }
-  const redacted = await audited(database, 'redactDirectories', { tenant }, () =>
+  const redacted = await audited({ database, io }, 'redactDirectories', { tenant }, () =>
     eraseDirectories(database, tenant, path),
   );
   if (json) return printJson(io.stdout, redacted);

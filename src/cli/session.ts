@@ -1,15 +1,16 @@
 import { hostname, userInfo } from 'node:os';
 import { Transfer } from '../archive/transfer.ts';
-import { type AuditSubject, beginAudit } from '../audit/audit.ts';
+import { type AuditSubject, audited as recordAudited } from '../audit/audit.ts';
 import type { Config } from '../config.ts';
-import { OperatorError, ServiceError } from '../errors.ts';
+import { OperatorError } from '../errors.ts';
 import { History } from '../history/history.ts';
 import type { Origin } from '../memory/origin.ts';
 import type { Database } from '../postgres/database.ts';
-import { asDatabaseError } from '../postgres/errors.ts';
 import { tenantDefaults } from '../tenants/effective-settings.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 import { requireTenant } from '../tenants/tenants.ts';
+import type { Io } from './io.ts';
+import { printLine } from './output.ts';
 
 /** Opens the database that the environment configures. */
 export type Open = () => Promise<{ config: Config; database: Database }>;
@@ -33,38 +34,19 @@ export async function withDatabase<T>(
  * @param action the name of the operation in admin-openapi.yaml, where it has one
  * @param work is given a function that adds to what is recorded
  */
-export async function audited<T>(
-  database: Database,
+export function audited<T>(
+  { database, io }: { database: Database; io: Io },
   action: string,
   { dryRun = false, ...subject }: AuditSubject & { dryRun?: boolean | undefined },
   work: (note: (more: AuditSubject) => void) => Promise<T>,
 ): Promise<T> {
   const { actor } = operatorOrigin();
-  const intent = {
-    actor,
-    action,
-    channel: 'command_line',
-    address: hostname(),
-    requestId: null,
-    dryRun,
-  } as const;
-  const event = await beginAudit(database, intent, subject);
-  let noted = subject;
-  try {
-    const result = await work((more) => {
-      noted = { ...noted, ...more, details: { ...noted.details, ...more.details } };
-    });
-    await event.finish('ok', noted);
-    return result;
-  } catch (error) {
-    await event.finish(codeOf(error), noted).catch(() => {});
-    throw error;
-  }
-}
-
-function codeOf(error: unknown): string {
-  if (error instanceof OperatorError) return 'refused';
-  return error instanceof ServiceError ? error.code : asDatabaseError(error).code;
+  const intent = { action, dryRun, channel: 'command_line', address: hostname(), requestId: null } as const;
+  return recordAudited(database, { ...intent, actor }, subject, work, {
+    outcomeOf: (error) => (error instanceof OperatorError ? 'refused' : undefined),
+    onUnrecorded: () =>
+      printLine(io.stderr, 'Warning: the outcome of this command could not be recorded in the audit trail.'),
+  });
 }
 
 /** The origin of the changes of a command: the user of the operating system who runs it. */

@@ -38,7 +38,7 @@ function registerSuspend(tenants: Command, open: Open, io: Io): void {
       .action((tenant: string) =>
         withDatabase(open, async ({ database }) => {
           await audited(
-            database,
+            { database, io },
             `${name}Tenant`,
             { tenant, details: { suspended: { new: suspended } } },
             async () => {
@@ -65,7 +65,7 @@ function registerDelete(tenants: Command, open: Open, io: Io): void {
           const what = `${amount(files, 'file')} (${amount(bytes, 'byte')})`;
           await confirm(io, `Permanently delete tenant ${tenant} with ${what}?`, 'Nothing was deleted.');
         }
-        const erased = await audited(database, 'deleteTenant', { tenant }, async (note) => {
+        const erased = await audited({ database, io }, 'deleteTenant', { tenant }, async (note) => {
           const rows = await new Tenants(database).delete(tenant);
           if (rows === undefined) throw new ServiceError('no_such_tenant', tenant);
           note({ details: { ...rows } });

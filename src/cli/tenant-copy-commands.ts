@@ -37,8 +37,11 @@ export function registerTenantCopyCommands(tenants: Command, open: Open, io: Io)
       .addHelpText('after', `\nExample:\n  memory-service tenants ${name} acme acme-2026`)
       .action((from: string, to: string, { json }: { json?: boolean }) =>
         withDatabase(open, async ({ database }) => {
-          const copied = await audited(database, `${name}Tenant`, { tenant: from, details: { to } }, () =>
-            work(database, from, to),
+          const copied = await audited(
+            { database, io },
+            `${name}Tenant`,
+            { tenant: from, details: { to } },
+            () => work(database, from, to),
           );
           if (json) return printJson(io.stdout, { from, to, ...copied });
           const { files, bytes, keys } = copied;

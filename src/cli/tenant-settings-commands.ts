@@ -65,8 +65,11 @@ export function registerTenantCreateCommand(tenants: Command, open: Open, io: Io
       withDatabase(open, async ({ database }) => {
         const settings = settingsOf(options);
         const details = detailsOf(options);
-        await audited(database, 'createTenant', { tenant, details: { ...settings, ...details } }, () =>
-          new Tenants(database).createWith(tenant, settings, details),
+        await audited(
+          { database, io },
+          'createTenant',
+          { tenant, details: { ...settings, ...details } },
+          () => new Tenants(database).createWith(tenant, settings, details),
         );
         printLine(io.stdout, `Created tenant ${tenant}.`);
       }),
@@ -129,7 +132,7 @@ Examples:
         }
         for (const { id, ...before } of chosen) {
           const changes = changedValues(before, { ...settings, ...details });
-          await audited(database, 'updateTenant', { tenant: id, details: changes }, async () => {
+          await audited({ database, io }, 'updateTenant', { tenant: id, details: changes }, async () => {
             if (Object.keys(details).length > 0) await stores.update(id, (now) => mergeDetails(now, details));
             if (!(await all.set(id, settings))) throw new ServiceError('no_such_tenant', id);
           });

@@ -68,7 +68,7 @@ Examples:
       }
       return withDatabase(open, async ({ config, database }) => {
         const { dryRun = false, json = false } = options;
-        const changes = await audited(database, 'restore', { tenant, dryRun }, async (note) => {
+        const changes = await audited({ database, io }, 'restore', { tenant, dryRun }, async (note) => {
           const made = await restore(database, tenant, path, options, changeOptions(config, options));
           note({ details: countsOf(made) });
           return made;
@@ -144,7 +144,7 @@ Examples:
         const progress = new Progress(io.stderr, 'Read', 'version');
         const onProgress = (versions: number) => progress.update(versions);
         const change = { ...changeOptions(config, options), onProgress };
-        const reverted = await audited(database, 'revert', { tenant, dryRun }, async (note) => {
+        const reverted = await audited({ database, io }, 'revert', { tenant, dryRun }, async (note) => {
           const made = await revert(database, tenant, { by, since, until }, change).finally(() =>
             progress.end(),
           );

@@ -1,6 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
+import { type AuditSubject, audited } from '../audit/audit.ts';
 import { ServiceError } from '../errors.ts';
+import { auditIntent, logUnrecorded } from '../http/audit.ts';
 import { contextOf, type RequestContext } from '../http/authentication.ts';
 import { inFlightOf } from '../http/capacity.ts';
 import { agentErrors } from '../http/problem-responses.ts';
@@ -10,9 +12,8 @@ import type { SecretScanner } from '../memory/secrets.ts';
 import type { Database } from '../postgres/database.ts';
 import type { Memories } from '../store/memories.ts';
 import type { PostgresMemory } from '../store/memory-store.ts';
-import { audited } from './audit.ts';
-import { type Access, identifyForStore } from './authenticate.ts';
-import { errorResponses, invalid, notFound, type StoreError } from './errors.ts';
+import { type Access, ALL_STORES, identifyForStore } from './authenticate.ts';
+import { errorResponses, invalid, notFound, StoreError } from './errors.ts';
 
 export interface StoresOptions {
   database: Database;
@@ -121,13 +122,35 @@ export function defineOperation<Params, Query, Body>(
           memories: memory.memoriesOf(store, { autoCreate: false, origin }),
         });
       const result = await inFlight.workWithin(timeoutMs, () =>
-        access === 'manage' ? audited(database, request, work) : work(),
+        access === 'manage' ? recorded(database, request, work) : work(),
       );
       request.logEntry.outcome = 'ok';
       countUse(request, access === 'read' ? 'reads' : 'writes');
       return reply.type('application/json; charset=utf-8').send(JSON.stringify(result));
     },
   });
+}
+
+/** Records what only a key that manages stores may do in the audit trail. */
+function recorded(database: Database, request: FastifyRequest, work: () => Promise<object>): Promise<object> {
+  const { actor, tenant } = contextOf(request).principal;
+  const { memory_store_id: _, ...details } = request.params as Record<string, string>;
+  const isOfStore = tenant !== ALL_STORES;
+  const changeAndNote = async (note: (subject: AuditSubject) => void) => {
+    const result = await work();
+    if (!isOfStore && 'id' in result) note({ tenant: String(result.id) });
+    return result;
+  };
+  return audited(
+    database,
+    auditIntent(request, { actor, channel: 'memory_stores_api' }),
+    { tenant: isOfStore ? tenant : undefined, details },
+    changeAndNote,
+    {
+      onUnrecorded: logUnrecorded(request),
+      outcomeOf: (error) => (error instanceof StoreError ? error.type : undefined),
+    },
+  );
 }
 
 /** @throws StoreError that names the first field that is wrong, without its value. */

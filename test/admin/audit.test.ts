@@ -1,7 +1,12 @@
 /** Every administrative change is recorded: who, what, on which tenant or key, what changed, from where, and with what outcome. */
 import { expect, it } from 'vitest';
+import { buildApp } from '../../src/app.ts';
 import { pruneAudit } from '../../src/audit/audit.ts';
-import { makeKey, useAdmin } from '../support/admin.ts';
+import { loadConfig } from '../../src/config.ts';
+import type { Database } from '../../src/postgres/database.ts';
+import { DatabaseError } from '../../src/postgres/errors.ts';
+import { makeKey, openAdmin, useAdmin } from '../support/admin.ts';
+import { sdk, storeKey } from '../support/memory-stores.ts';
 import { runOn } from '../support/program.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 
@@ -115,6 +120,41 @@ describeService(
       ]);
     });
 
+    it('tells the console from other clients where a route declares its headers, too', async () => {
+      const id = await create();
+      const file = `/tenants/${id}/file?path=/memories/a.md`;
+      const headers = { 'sec-fetch-site': 'same-origin', 'if-none-match': '*' };
+      const written = await admin().call('PUT', file, { body: 'text', type: 'text/plain', headers });
+      expect(written.status).toBe(201);
+      expect(await events(`tenant=${id}&action=writeFile`)).toMatchObject([{ channel: 'console' }]);
+    });
+
+    it('records what a key is not permitted to do', async () => {
+      const id = await create();
+      const { key: issued, id: reader } = await makeKey(service(), { isAdmin: true, access: 'read_only' });
+      const refused = async (method: 'POST' | 'DELETE' | 'GET', path: string, key: string) => {
+        const body = method === 'POST' ? { id: 'secret-name', label: 'secret words' } : undefined;
+        return (await admin().call(method, path, { key, ...(body === undefined ? {} : { body }) })).body.code;
+      };
+      expect(await refused('POST', '/tenants', issued)).toBe('read_only_key');
+      expect(await refused('DELETE', `/tenants/${id}?dry_run=true`, issued)).toBe('read_only_key');
+      expect(await refused('POST', `/tenants/no%20id/suspend`, issued)).toBe('read_only_key');
+      const elsewhere = await makeKey(service(), { isAdmin: true, onlyTenants: [await create()] });
+      expect(await refused('POST', `/tenants/${id}/suspend`, elsewhere.key)).toBe('outside_scope');
+      expect(await refused('GET', `/tenants/${id}`, elsewhere.key)).toBe('outside_scope');
+
+      const common = { dry_run: false, key: null, details: {}, channel: 'admin_api' };
+      expect(await events(`actor=${reader}`)).toMatchObject([
+        { ...common, action: 'suspendTenant', tenant: null, outcome: 'read_only_key' },
+        { ...common, action: 'deleteTenant', tenant: id, outcome: 'read_only_key' },
+        { ...common, action: 'createTenant', tenant: null, outcome: 'read_only_key' },
+      ]);
+      expect(await events(`actor=${elsewhere.id}`)).toMatchObject([
+        { ...common, action: 'suspendTenant', tenant: id, outcome: 'outside_scope' },
+      ]);
+      expect(JSON.stringify(await events(`actor=${reader}`))).not.toMatch(/secret|no id/);
+    });
+
     it('records the changes of commands', async () => {
       const id = freshTenant('audit');
       const run = (...args: string[]) => runOn(service(), args);
@@ -131,6 +171,42 @@ describeService(
       expect(shown.stdout).toMatch(
         /^TIME +WHO +ACTION +TENANT +KEY +OUTCOME +DETAILS\n\S+ +operator \S+ +updateTenant +\S+ +- +ok +\{"max_files":\{"new":7,"old":5\}\}\n$/,
       );
+    });
+
+    it('does not fail a change whose outcome cannot be recorded: it has happened', async () => {
+      const { database: real } = service();
+      const database: Database = {
+        ...real,
+        query: (query, params) =>
+          query.name === 'finish_audit_event'
+            ? Promise.reject(new DatabaseError(Object.assign(new Error('canceled'), { code: '57014' })))
+            : real.query(query, params),
+      };
+      const ids = [freshTenant('audit'), freshTenant('audit')] as const;
+
+      const faulty = await openAdmin({ ...service(), database });
+      expect((await faulty.call('POST', '/tenants', { body: { id: ids[0] } })).status).toBe(201);
+      await faulty.app.close();
+
+      const ran = await runOn({ ...service(), database }, ['tenants', 'create', ids[1]]);
+      expect(ran.code).toBe(0);
+      expect(ran.stderr).toBe(
+        'Warning: the outcome of this command could not be recorded in the audit trail.\n',
+      );
+
+      const config = loadConfig({ AUTH: 'keys', LOG_LEVEL: 'silent' });
+      const app = await buildApp({ config, database });
+      const key = await storeKey(service());
+      const store = await sdk({ ...service(), app }, key).beta.memoryStores.create({ name: 'notes' });
+      await app.close();
+
+      for (const id of [...ids, store.id]) {
+        expect((await admin().call('GET', `/tenants/${id}`)).status).toBe(200);
+      }
+      expect(await events(`actor=${faulty.key.id}`)).toMatchObject([
+        { action: 'createTenant', outcome: null },
+      ]);
+      expect(await events(`tenant=${ids[1]}`)).toMatchObject([{ action: 'createTenant', outcome: null }]);
     });
 
     it('pages through events, each once', async () => {

@@ -1,0 +1,18 @@
+import type { FastifyRequest } from 'fastify';
+import type { AuditChannel, AuditIntent } from '../audit/audit.ts';
+import type { Actor } from '../memory/origin.ts';
+
+/** What the audit trail says of a request that changes something. */
+export function auditIntent(
+  request: FastifyRequest,
+  { actor, channel, dryRun = false }: { actor: Actor; channel: AuditChannel; dryRun?: boolean },
+): AuditIntent {
+  const action = request.routeOptions.schema?.operationId ?? '';
+  return { actor, action, channel, address: request.ip, requestId: request.id, dryRun };
+}
+
+/** Logs that the audit trail lacks the outcome of a request. */
+export function logUnrecorded(request: FastifyRequest): (error: Error) => void {
+  return ({ name }) =>
+    request.log.error({ reqId: request.id, fault: name }, 'the outcome of a change is not recorded');
+}
