@@ -28,7 +28,7 @@ if [ "$(cat .venv/stamp 2>/dev/null)" != "$stamp" ]; then
   "$python" -m venv .venv || skip "$python cannot make a virtual environment"
   # The smallest of the packages, to tell an index that cannot be reached from packages that cannot be had.
   "${pip[@]}" download --no-deps --no-cache-dir --retries 1 --timeout 20 --dest .venv/probe \
-    "$(grep '^iniconfig==' "$requirements")" >.venv/probe.log 2>&1 || skip 'the Python package index cannot be reached'
+    "$(grep -m1 -E '^(iniconfig|pyproject_hooks)==' "$requirements")" >.venv/probe.log 2>&1 || skip 'the Python package index cannot be reached'
   "${pip[@]}" install -r "$requirements" || fail "pip install -r $requirements"
   echo "$stamp" >.venv/stamp
 fi
