@@ -19,8 +19,11 @@ import { docsRoutes } from './http/routes/docs.ts';
 import { executeRoute } from './http/routes/execute.ts';
 import { healthRoutes } from './http/routes/health.ts';
 import { indexRoute } from './http/routes/index-page.ts';
+import { mcpRoute } from './http/routes/mcp.ts';
 import { metricsRoute } from './http/routes/metrics.ts';
+import { protectedResourceRoutes } from './http/routes/protected-resource.ts';
 import { searchRoute } from './http/routes/search.ts';
+import { whoamiRoute } from './http/routes/whoami.ts';
 import { createHttpServer } from './http/server.ts';
 import { slowClients } from './http/slow-clients.ts';
 import { requestTracing } from './http/tracing.ts';
@@ -75,7 +78,8 @@ export async function buildApp(options: {
   await app.register(openapi, { config });
 
   const authenticator = await createAuthenticator(config, database);
-  const policies = new TenantPolicyCache(new Tenants(database), config);
+  const tenants = new Tenants(database);
+  const policies = new TenantPolicyCache(tenants, config);
   const memory = new PostgresMemory(database, {
     batchSize: database.batchSize,
     maxAnswers: config.MAX_TENANT_ANSWERS,
@@ -99,8 +103,12 @@ export async function buildApp(options: {
     const searching = { ...work, search, metrics };
     await protectedRoutes.register(executeRoute, searching);
     await protectedRoutes.register(searchRoute, searching);
+    if (config.MCP === 'on') await protectedRoutes.register(mcpRoute, { ...searching, config });
+    const { timeoutMs } = work;
+    await protectedRoutes.register(whoamiRoute, { authenticator, tenants, config, timeoutMs });
     await protectedRoutes.register(memoryStoreRoutes, { ...work, prefix: STORES_PREFIX });
   });
+  if (config.MCP === 'on') await app.register(protectedResourceRoutes, { config });
   await app.register(healthRoutes, { database });
   await app.register(metricsRoute, { metrics });
   await app.register(docsRoutes, { title: 'Memory service API' });

@@ -67,6 +67,8 @@ const settingVariables = Object.fromEntries(
 const environment = z.object({
   HOST: z.string().default('127.0.0.1'),
   PORT: integer(0, 65535).default(8080),
+  PUBLIC_URL: httpUrl.transform((url) => url.replace(/\/+$/, '')).optional(),
+  MCP: z.enum(['on', 'off'], { error: 'must be on or off' }).default('on'),
   ADMIN_HOST: z.string().default('127.0.0.1'),
   ADMIN_PORT: integer(0, 65535).optional(),
   DATABASE_URL: z

@@ -8,6 +8,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The media type of the body that the route takes; by default JSON. */
     bodyType?: string;
+    /** What a 401 asks for (`WWW-Authenticate`); by default a bearer token. */
+    challenge?: (request: FastifyRequest) => string;
   }
 }
 
@@ -75,13 +77,17 @@ function sendProblem(error: ServiceError, request: FastifyRequest, reply: Fastif
   request.logEntry.outcome = error.code;
   // Rejections such as `overloaded` have no cause, and the log line of the request is enough.
   if (error.status >= 500 && error.cause !== undefined) logFault(error, request);
-  if (error.status === 401) reply.header('WWW-Authenticate', 'Bearer');
+  if (error.status === 401) reply.header('WWW-Authenticate', challengeOf(request));
   if (error.retryAfter !== undefined) reply.header('Retry-After', String(error.retryAfter));
   return reply
     .headers(commonHeaders(request.id))
     .code(error.status)
     .type(PROBLEM_JSON)
     .send(JSON.stringify(problemOf(error, request.id)));
+}
+
+function challengeOf(request: FastifyRequest): string {
+  return request.routeOptions.config?.challenge?.(request) ?? 'Bearer';
 }
 
 /** The body of a problem. */

@@ -33,6 +33,7 @@ const LAYERS = [
   'files',
   'search',
   'tracing',
+  'mcp',
   'http',
   'stores-api',
   'admin',

@@ -3,9 +3,10 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { MemoryServiceError } from 'memory-service-client';
 import packageJson from '../package.json' with { type: 'json' };
 import { createHttpServer } from './http.ts';
-import { createMemoryServer } from './server.ts';
+import { serverFor } from './memory-server.ts';
 import { createClient, nameSettings, readSettings, type Settings, USAGE, UsageError } from './settings.ts';
 
 try {
@@ -16,7 +17,7 @@ try {
 } catch (error) {
   // The client's own `TypeError`s say which option is wrong, and never show the key.
   const isUsage = error instanceof UsageError || error instanceof TypeError;
-  if (!isUsage && !isSystemError(error)) throw error;
+  if (!isUsage && !(error instanceof MemoryServiceError) && !isSystemError(error)) throw error;
   process.stderr.write(`memory-service-mcp: ${nameSettings(error.message)}\n`);
   process.exitCode = isUsage ? 2 : 1;
 }
@@ -28,7 +29,11 @@ function isSystemError(error: unknown): error is NodeJS.ErrnoException {
 
 async function serve({ client, http }: Settings): Promise<void> {
   const memory = createClient(client);
-  if (http === undefined) return createMemoryServer(memory).connect(new StdioServerTransport());
+  if (http === undefined) {
+    // A host shows its user that the server has failed, and standard error; what a call answers only the model reads.
+    await memory.check();
+    return serverFor(memory).connect(new StdioServerTransport());
+  }
 
   const server = createHttpServer({ client, ...http });
   server.listen(http.port, http.host);

@@ -2,15 +2,16 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { isInitializeRequest } from '@modelcontextprotocol/sdk/types.js';
 import { type MemoryClient, type MemoryClientOptions, MemoryServiceError } from 'memory-service-client';
+import { orderOf, type Session, Sessions } from '../../../src/mcp/sessions.ts';
 import {
   ConcurrencyLimiter,
   type ConcurrencyLimits,
   type Refusal,
 } from '../../../src/util/concurrency-limiter.ts';
+import { AcceptedCallers } from './accepted-callers.ts';
 import { HttpError } from './http-error.ts';
+import { serverFor } from './memory-server.ts';
 import { readBody } from './request-body.ts';
-import { createMemoryServer } from './server.ts';
-import { Sessions } from './sessions.ts';
 import { createClient, nameSettings } from './settings.ts';
 
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
@@ -19,6 +20,8 @@ const HEADER_VALUE = /^[\x21-\x7e]+$/;
 const MEBIBYTE = 2 ** 20;
 /** How long a client has to send a request, and to take a response. */
 const TRANSFER_TIMEOUT_MS = 60_000;
+/** How long a request waits for an earlier one of its session. */
+const GAP_TIMEOUT_MS = 500;
 
 export interface HttpOptions {
   /** Where the service is. The callers bring the keys. */
@@ -55,6 +58,7 @@ export function createHttpServer(options: HttpOptions): Server {
     connectionsCheckingInterval: 5000,
   };
   return createServer(timeouts, (request, response) => {
+    if (isLivenessProbe(request)) return sendLiveness(response);
     const refusal = refuse(request, allowed);
     if (refusal !== undefined) return sendError(request, response, refusal);
     handler.handle(request, response).catch((error: unknown) => {
@@ -69,7 +73,10 @@ class Handler {
   readonly #options: HttpOptions;
   readonly #requests: ConcurrencyLimiter;
   readonly #bytes = new ConcurrencyLimiter(BYTES, capacityError);
-  readonly #sessions = new Sessions();
+  readonly #sessions = new Sessions({ gapTimeoutMs: GAP_TIMEOUT_MS });
+  /** The requests of a session share a client, so an outage is waited for once. */
+  readonly #clients = new WeakMap<Session, MemoryClient>();
+  readonly #accepted = new AcceptedCallers();
 
   constructor(options: HttpOptions) {
     this.#options = options;
@@ -77,31 +84,47 @@ class Handler {
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const {
-      maxBodyBytes: maxBytes,
-      client: { url, tenant: defaultTenant },
-    } = this.#options;
-    const { apiKey, tenant = defaultTenant, key, sessionId } = callerOf(request);
+    const caller = callerOf(request);
+    const { key, sessionId } = caller;
     const bytes = this.#bytes.slot(key);
     response.once('close', () => bytes.release());
-    const newClient = () => createClient({ url, apiKey, tenant });
-    const session =
-      sessionId === undefined ? undefined : this.#sessions.open(`${key}\n${sessionId}`, newClient);
-    const client = session?.client ?? newClient();
-    const body = readBody(request, { maxBytes, bytes, checkKey: () => checkKey(client) });
-    const run = async (message: unknown) => {
-      if (isInitializeRequest(message)) {
-        const id = crypto.randomUUID();
-        const ownId = numericId(message);
-        const nextId = ownId === undefined ? undefined : ownId + 1;
-        this.#sessions.open(`${key}\n${id}`, newClient, nextId);
-        response.setHeader('Mcp-Session-Id', id);
-      }
-      await this.#requests.run(key, () => answer(request, response, message, client));
-    };
-    await (session === undefined ? run(await body) : session.run(body, numericId, run));
+    const session = sessionId === undefined ? undefined : this.#sessions.open(`${key}\n${sessionId}`);
+    const client = this.#clientOf(caller, session);
+    const turn = session?.arrive();
+    try {
+      const message = await readBody(request, {
+        maxBytes: this.#options.maxBodyBytes,
+        bytes,
+        checkKey: () => this.#accepted.check(key, client, { duringOutage: 'refuse' }),
+      });
+      await turn?.start(orderOf(message));
+      await this.#requests.run(key, async () => {
+        await this.#accepted.check(key, client, { duringOutage: 'accept' });
+        if (isInitializeRequest(message))
+          response.setHeader('Mcp-Session-Id', this.#newSession(key, message));
+        await answer(request, response, message, client);
+      });
+    } finally {
+      turn?.end();
+    }
     bytes.add(response.writableLength);
     if (!response.writableFinished) response.setTimeout(TRANSFER_TIMEOUT_MS, () => response.destroy());
+  }
+
+  #clientOf({ apiKey, tenant }: Caller, session: Session | undefined): MemoryClient {
+    const known = session === undefined ? undefined : this.#clients.get(session);
+    if (known !== undefined) return known;
+    const { url, tenant: defaultTenant } = this.#options.client;
+    const client = createClient({ url, apiKey, tenant: tenant ?? defaultTenant });
+    if (session !== undefined) this.#clients.set(session, client);
+    return client;
+  }
+
+  #newSession(key: string, initialize: unknown): string {
+    const id = crypto.randomUUID();
+    const ownId = orderOf(initialize);
+    this.#sessions.open(`${key}\n${id}`, ownId === undefined ? undefined : ownId + 1);
+    return id;
   }
 }
 
@@ -113,19 +136,12 @@ async function answer(
 ): Promise<void> {
   if (response.destroyed) return;
   const closed = new Promise((resolve) => response.once('close', resolve));
-  const server = createMemoryServer(client);
+  const server = serverFor(client);
   const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
   // Also ends the calls of a caller that has gone, whose request the transport never answers.
   closed.then(() => server.close()).catch(console.error);
   await server.connect(transport);
   await Promise.race([transport.handleRequest(request, response, message), closed]);
-}
-
-/** @throws HttpError when the service does not accept the key */
-async function checkKey(client: MemoryClient): Promise<void> {
-  const block = { type: 'tool_use', id: crypto.randomUUID(), name: 'memory', input: {} } as const;
-  // An input without a command: the service authenticates the caller, and does nothing else.
-  await client.execute(block);
 }
 
 function capacityError(refusal: Refusal): HttpError {
@@ -152,12 +168,6 @@ function callerOf(request: IncomingMessage): Caller {
   return { apiKey, tenant, key, sessionId: sessionId?.toString() };
 }
 
-/** The id by which a request is ordered. */
-function numericId(message: unknown): number | undefined {
-  const isRequest = typeof message === 'object' && message !== null && 'method' in message && 'id' in message;
-  return isRequest && Number.isSafeInteger(message.id) ? Number(message.id) : undefined;
-}
-
 function refuse(request: IncomingMessage, allowed: ReadonlySet<string>): HttpError | undefined {
   const { host, origin, authorization, 'x-tenant-id': tenant } = request.headers;
   // A web page can point a name of its own to this address, and so make the browser of someone here send requests (DNS rebinding).
@@ -174,6 +184,16 @@ function refuse(request: IncomingMessage, allowed: ReadonlySet<string>): HttpErr
   if (tenant !== undefined && tenantHeader(request) === undefined)
     return new HttpError(400, 'X-Tenant-Id is not a tenant id.');
   return undefined;
+}
+
+/** Before the host is checked: an orchestrator asks by address. */
+function isLivenessProbe({ method, url = '' }: IncomingMessage): boolean {
+  return (method === 'GET' || method === 'HEAD') && url.replace(/\?.*/, '') === '/healthz';
+}
+
+function sendLiveness(response: ServerResponse): void {
+  response.writeHead(200, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });
+  response.end('{"status":"ok"}');
 }
 
 function isAllowed(url: string, allowed: ReadonlySet<string>): boolean {

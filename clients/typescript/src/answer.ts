@@ -2,8 +2,12 @@ import { parseRetryAfter } from './backoff.ts';
 import type { Fault } from './errors.ts';
 import type { MemoryResult } from './types.ts';
 
+/** Reads the JSON of an answer; undefined when it is not the service's. */
+export type Read<Result> = (answer: Record<string, unknown>) => Result | undefined;
+
 /** What is known of a request when its answer is read. */
 interface Request {
+  service: string;
   url: URL;
   headers: Headers;
   requestId: string;
@@ -12,12 +16,16 @@ interface Request {
 // 502 and 504 are how a gateway reports what is a network error without it.
 const RETRYABLE = new Set([429, 502, 503, 504]);
 
+export const readResult: Read<MemoryResult> = ({ content, is_error }) =>
+  typeof content === 'string' && typeof is_error === 'boolean' ? { content, is_error } : undefined;
+
 /** Reads an answer as a result of the service, or as a fault. */
-export function readAnswer(
+export function readAnswer<Result>(
   { status, headers }: Response,
   text: string,
   request: Request,
-): { result: MemoryResult } | { fault: Fault } {
+  read: Read<Result>,
+): { result: Result } | { fault: Fault } {
   const fault = {
     status,
     requestId: headers.get('X-Request-Id') ?? request.requestId,
@@ -25,10 +33,8 @@ export function readAnswer(
     retryAfterMs: parseRetryAfter(headers.get('Retry-After')),
   };
   if (status === 200) {
-    const { content, is_error } = parseJson(text);
-    if (typeof content === 'string' && typeof is_error === 'boolean') {
-      return { result: { content, is_error } };
-    }
+    const result = read(parseJson(text));
+    if (result !== undefined) return { result };
     return { fault: { ...fault, code: 'invalid_answer', message: foreignAnswer(status, request) } };
   }
   const isProblem = headers.get('Content-Type')?.startsWith('application/problem+json');
@@ -36,12 +42,13 @@ export function readAnswer(
   if (typeof code !== 'string' || typeof detail !== 'string') {
     return { fault: { ...fault, code: `http_${status}`, message: foreignAnswer(status, request) } };
   }
-  const message = `The memory service answered ${status} ${code}: ${adviceOn(code, request) ?? detail}`;
+  const message = `${request.service} answered ${status} ${code}: ${adviceOn(code, detail, request) ?? detail}`;
   return { fault: { ...fault, code, message } };
 }
 
 /** What to change in the options. The service itself names the headers that they are sent as. */
-function adviceOn(code: string, { url, headers }: Request): string | undefined {
+function adviceOn(code: string, detail: string, { url, headers }: Request): string | undefined {
+  const namesTenant = headers.has('X-Tenant-Id');
   switch (code) {
     case 'unauthorized':
       return headers.has('Authorization')
@@ -53,6 +60,12 @@ function adviceOn(code: string, { url, headers }: Request): string | undefined {
       return '`tenant` has to be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -.';
     case 'tenant_mismatch':
       return 'The key is not for this `tenant`. Leave `tenant` out, or use a key of that tenant.';
+    case 'is_admin_key':
+      return '`apiKey` is an admin key, which is for the admin API only. Use a tenant key or a service key.';
+    case 'unknown_tenant':
+      return namesTenant ? `${detail} Check \`tenant\`.` : undefined;
+    case 'tenant_suspended':
+      return namesTenant ? `${detail} Check \`tenant\`, or have an operator resume it.` : undefined;
     case 'route_not_found':
       return `There is no ${url}. Check \`url\`.`;
     default:

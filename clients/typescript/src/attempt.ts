@@ -1,21 +1,26 @@
-import { isObject, readAnswer } from './answer.ts';
+import { isObject, type Read, readAnswer } from './answer.ts';
 import type { Fault } from './errors.ts';
 import { injectTrace } from './tracing.ts';
-import type { MemoryResult } from './types.ts';
 
-/** One HTTP request of a call. */
-export interface Attempt {
+/** One HTTP request. */
+export interface Attempt<Result> {
+  /** How messages call the service: by its URL too, where that is what may be wrong. */
+  service: string;
   fetch: typeof globalThis.fetch;
   url: URL;
   headers: Headers;
-  body: string;
+  /** Undefined for GET. */
+  body: string | undefined;
+  read: Read<Result>;
   timeoutMs: number;
   signal: AbortSignal | undefined;
 }
 
 /** Sends a request once. Never throws: what went wrong is a fault. */
-export async function attempt(options: Attempt): Promise<{ result: MemoryResult } | { fault: Fault }> {
-  const { fetch, url, body, timeoutMs, signal } = options;
+export async function attempt<Result>(
+  options: Attempt<Result>,
+): Promise<{ result: Result } | { fault: Fault }> {
+  const { service, fetch, url, body, read, timeoutMs, signal } = options;
   // Made here, so that a request that is never answered can be found in the service's log as well.
   const requestId = crypto.randomUUID();
   const headers = new Headers(options.headers);
@@ -30,14 +35,14 @@ export async function attempt(options: Attempt): Promise<{ result: MemoryResult 
   try {
     // A redirect would send the memory's contents to an address that nobody configured, or turn POST into GET.
     const init: RequestInit = {
-      method: 'POST',
+      method: body === undefined ? 'GET' : 'POST',
       headers,
-      body,
+      body: body ?? null,
       redirect: 'manual',
       signal: controller.signal,
     };
     const response = await fetch(url, init);
-    return readAnswer(response, await response.text(), { url, headers, requestId });
+    return readAnswer(response, await response.text(), { service, url, headers, requestId }, read);
   } catch (cause) {
     if (signal?.aborted) return { fault: { ...abortedFault(signal), requestId } };
     const fault = controller.signal.aborted ? timeoutFault(url, timeoutMs) : networkFault(url, cause);
@@ -63,8 +68,17 @@ function networkFault({ origin }: URL, cause: unknown): Fault {
   // Only the code: whose `fetch` it is, and so what its message holds, is not known here.
   const code = codeOf(cause) ?? (cause instanceof Error ? codeOf(cause.cause) : undefined);
   const why = code === undefined ? '' : `: ${code}`;
-  const message = `The memory service at ${origin} cannot be reached${why}. Check \`url\` and that the service runs.`;
+  const message = `The memory service at ${origin} cannot be reached${why}. ${adviceOnCode(code)}`;
   return { code: 'network_error', message, retryable: true };
+}
+
+/** The codes are those of Node, which Bun shares in part. */
+function adviceOnCode(code = ''): string {
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG')
+    return 'It does not speak TLS: if it has none, start `url` with http://.';
+  if (/CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)/.test(code))
+    return 'Its TLS certificate is not trusted: check the host name in `url`, or make its authority known (NODE_EXTRA_CA_CERTS).';
+  return 'Check `url` and that the service runs.';
 }
 
 function codeOf(error: unknown): string | undefined {

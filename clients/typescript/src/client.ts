@@ -1,13 +1,15 @@
+import { readResult } from './answer.ts';
 import { type Attempt, abortedFault, attempt } from './attempt.ts';
 import { backoffMs, sleep } from './backoff.ts';
 import { type Fault, MemoryServiceError } from './errors.ts';
+import { type Identity, readIdentity } from './identity.ts';
 import {
   DEFAULT_LOGGER,
   type DEFAULTS,
-  executeUrl,
   headersFor,
   type Logger,
   type MemoryClientOptions,
+  serviceUrls,
   wholeNumber,
 } from './options.ts';
 import { Outage } from './outage.ts';
@@ -31,7 +33,7 @@ const WARNED_ONCE =
  * by all conversations of a tenant.
  */
 export class MemoryClient {
-  readonly #url: URL;
+  readonly #urls: ReturnType<typeof serviceUrls>;
   readonly #headers: Headers;
   readonly #fetch: typeof globalThis.fetch;
   readonly #onError: MemoryClientOptions['onError'];
@@ -41,7 +43,7 @@ export class MemoryClient {
 
   /** @throws TypeError when an option cannot be used; its message never holds the API key. */
   constructor(options: MemoryClientOptions) {
-    this.#url = executeUrl(options.url);
+    this.#urls = serviceUrls(options.url);
     this.#headers = headersFor(options);
     this.#limits = {
       timeoutMs: wholeNumber('timeoutMs', options.timeoutMs, 1),
@@ -85,6 +87,30 @@ export class MemoryClient {
     return this.#send(call, headers, key, signal);
   }
 
+  /**
+   * Asks the service who this client is to it. Call it when a program starts: what is wrong with `url`, `apiKey` or `tenant` is an
+   * error here, and not one that only a model reads later. It tries once, and takes `attemptTimeoutMs` at most.
+   *
+   * @throws MemoryServiceError which names the option to change, and the URL
+   */
+  async check({ signal: given }: { signal?: AbortSignal | null | undefined } = {}): Promise<Identity> {
+    const signal = given ?? undefined;
+    const headers = new Headers(this.#headers);
+    headers.delete('Content-Type');
+    const answer = await attempt({
+      service: `The memory service at ${this.#urls.base}`,
+      fetch: this.#fetch,
+      url: this.#urls.whoami,
+      headers,
+      body: undefined,
+      read: readIdentity,
+      timeoutMs: this.#limits.attemptTimeoutMs,
+      signal,
+    });
+    if ('fault' in answer) throw new MemoryServiceError(answer.fault, { tries: 1 });
+    return answer.result;
+  }
+
   async #send(
     body: object,
     headers: Headers,
@@ -94,11 +120,13 @@ export class MemoryClient {
     const { timeoutMs, attemptTimeoutMs } = this.#limits;
     const maxRetries = this.#outage.allowsRetries() ? this.#limits.maxRetries : 0;
     const deadline = performance.now() + timeoutMs;
-    const request: Omit<Attempt, 'timeoutMs'> = {
+    const request: Omit<Attempt<MemoryResult>, 'timeoutMs'> = {
+      service: 'The memory service',
       fetch: this.#fetch,
-      url: this.#url,
+      url: this.#urls.execute,
       headers,
       body: JSON.stringify(body),
+      read: readResult,
       signal,
     };
     const failed = (fault: Fault, tries: number) => {

@@ -34,10 +34,10 @@ export class MemoryServiceError extends Error {
   readonly retryable: boolean;
   /** How long the service asked to wait, in milliseconds; undefined when it did not say. */
   readonly retryAfterMs: number | undefined;
-  /** What all tries were sent under. With it in `execute`'s options the call can be sent again and happens once. */
-  readonly idempotencyKey: string;
+  /** What all tries were sent under. With it in `execute`'s options the call can be sent again and happens once. Undefined for `check`. */
+  readonly idempotencyKey: string | undefined;
 
-  constructor(fault: Fault, context: { tries: number; idempotencyKey: string }) {
+  constructor(fault: Fault, context: { tries: number; idempotencyKey?: string }) {
     const { status, code, message, requestId, retryable, retryAfterMs, cause } = fault;
     const tries = context.tries > 1 ? `${context.tries} tries` : undefined;
     const request = requestId === undefined ? undefined : `request ${requestId}`;

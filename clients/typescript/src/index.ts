@@ -3,6 +3,7 @@ export { inOrder } from './adapters/in-order.ts';
 export { type AssistantMessage, runMemoryTools } from './adapters/messages.ts';
 export { type ExecuteOptions, MemoryClient } from './client.ts';
 export { MemoryServiceError } from './errors.ts';
+export type { Identity } from './identity.ts';
 export type { Logger, MemoryClientOptions } from './options.ts';
 export { MEMORY_SEARCH_TOOL, type MemorySearchInput } from './search-tool.ts';
 export type * from './types.ts';

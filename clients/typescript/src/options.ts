@@ -38,8 +38,8 @@ export interface MemoryClientOptions {
 export const DEFAULT_LOGGER: Logger = { warn: (message) => console.warn(message), debug: () => {} };
 export const DEFAULTS = { timeoutMs: 30_000, attemptTimeoutMs: 10_000, maxRetries: 8 };
 
-/** The URL of `/execute` below the given one. */
-export function executeUrl(given: string | URL): URL {
+/** The URLs of a service's routes below the given one. */
+export function serviceUrls(given: string | URL): { base: string; execute: URL; whoami: URL } {
   const url = URL.canParse(String(given)) ? new URL(given) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     throw new TypeError('`url` has to be that of the memory service, like https://memory.example.com');
@@ -52,7 +52,8 @@ export function executeUrl(given: string | URL): URL {
   if (path.endsWith('/execute')) {
     throw new TypeError(`\`url\` must not end in /execute, which the client adds: ${url.origin}${path}`);
   }
-  return new URL(`${path}/execute`, url.origin);
+  const base = `${url.origin}${path}`;
+  return { base, execute: new URL(`${base}/execute`), whoami: new URL(`${base}/whoami`) };
 }
 
 /** The headers of every request. */

@@ -13,7 +13,7 @@ import { type SearchOptions, searchMemory } from './search.ts';
 import { readToolCalls, type ToolCall } from './tool-call.ts';
 import { measured, sendJson, sendText, wantsText } from './tool-run.ts';
 
-interface ExecuteOptions extends SearchOptions {
+export interface ExecuteOptions extends SearchOptions {
   memory: MemoryStores;
   scanner: SecretScanner;
   /** How long a request may be worked on, in milliseconds. */
@@ -52,21 +52,30 @@ async function answer(request: FastifyRequest, options: ExecuteOptions): Promise
     const single = await execute(request, calls, options);
     return { body: answerOf(single, calls), single };
   }
-  const { maxViewChars } = contextOf(request).policy.limits;
+  const run = callsInTurn(request, options);
   const body: object[] = [];
-  let length = 0;
   // In their order, since a later one may build on an earlier one.
-  for (const call of calls) {
-    const isFull = maxViewChars > 0 && length >= MAX_ANSWER_VIEWS * maxViewChars;
-    const result = isFull ? notRun(request, ANSWER_FULL) : await executeInTurn(request, call, options);
-    length += result.content.length;
-    body.push(answerOf(result, call));
-  }
+  for (const call of calls) body.push(answerOf(await run(call), call));
   return { body };
 }
 
-/** Runs one call of an array. A reused id fails only this call, because earlier ones may have been executed and none stops the others. */
-async function executeInTurn(
+/** Runs the calls of one request, until their results are too long together. */
+export function callsInTurn(
+  request: FastifyRequest,
+  options: ExecuteOptions,
+): (call: ToolCall) => Promise<Executed> {
+  const { maxViewChars } = contextOf(request).policy.limits;
+  let length = 0;
+  return async (call) => {
+    const isFull = maxViewChars > 0 && length >= MAX_ANSWER_VIEWS * maxViewChars;
+    const result = isFull ? notRun(request, ANSWER_FULL) : await executeInTurn(request, call, options);
+    length += result.content.length;
+    return result;
+  };
+}
+
+/** Runs one call of several. A reused id fails only this call, because earlier ones may have been executed and none stops the others. */
+export async function executeInTurn(
   request: FastifyRequest,
   call: ToolCall,
   options: ExecuteOptions,

@@ -1,7 +1,6 @@
 import type { Tool } from '@modelcontextprotocol/sdk/types.js';
-import { MEMORY_SEARCH_TOOL } from 'memory-service-client';
 
-const DESCRIPTION = `Stores information across conversations in text files under /memories, and reads it back. All paths start with /memories.
+const MEMORY_DESCRIPTION = `Stores information across conversations in text files under /memories, and reads it back. All paths start with /memories.
 
 Commands:
 - \`view\` (path, view_range): Shows a directory or a file. A directory is listed up to 2 levels deep, one entry per line: its size, a tab, and its path, which ends in / for a directory. Hidden items and node_modules are left out. A file is shown with line numbers, starting at 1; \`view_range\` selects lines of it. A long result is cut at the end of a line, and its last line says how to read the rest.
@@ -18,7 +17,7 @@ Commands:
 export const MEMORY_TOOL: Tool = {
   name: 'memory',
   title: 'Memory',
-  description: DESCRIPTION,
+  description: MEMORY_DESCRIPTION,
   inputSchema: {
     type: 'object',
     properties: {
@@ -63,14 +62,37 @@ export const MEMORY_TOOL: Tool = {
   _meta: { 'anthropic/alwaysLoad': true },
 };
 
-const { name, description, input_schema: inputSchema } = MEMORY_SEARCH_TOOL;
+const SEARCH_DESCRIPTION = `Searches the files of your memory, all of /memories, and shows where something is: each result is path:line: text. Use it to find what was written down before, and view or edit the file that it names. A memory directory shows only two levels; this finds files at any depth.
 
-/** The search in the memory, next to the memory tool. */
+- Start with mode words (the default) and the few words that the file must contain: names, topics, error codes. Not a whole question. The best files come first; case, accents and simple endings do not matter.
+- Use mode literal for an exact text, and mode regex (RE2 syntax, line by line) for a pattern. Both are case-sensitive.
+- When nothing is found, try other words for the same thing before you conclude that it is not there.`;
+
+/** The search in the memory, next to the memory tool; in words that are also those of the clients. */
 export const SEARCH_TOOL: Tool = {
-  name,
+  name: 'memory_search',
   title: 'Search memory',
-  description,
-  inputSchema,
+  description: SEARCH_DESCRIPTION,
+  inputSchema: {
+    type: 'object',
+    properties: {
+      query: { type: 'string', description: 'What to look for.' },
+      mode: {
+        type: 'string',
+        enum: ['words', 'literal', 'regex'],
+        description: 'How to look for it: words by default.',
+      },
+      path: {
+        type: 'string',
+        description: 'The directory or file to search, like /memories/projects. All of /memories by default.',
+      },
+      max_results: {
+        type: 'integer',
+        description: 'The most lines to show, from 1 to 100: 20 by default.',
+      },
+    },
+    required: ['query'],
+  },
   annotations: { title: 'Search memory', readOnlyHint: true, openWorldHint: false },
   _meta: { 'anthropic/alwaysLoad': true },
 };

@@ -1,6 +1,6 @@
 import type { Resource } from '@modelcontextprotocol/sdk/types.js';
-import { McpError } from '@modelcontextprotocol/sdk/types.js';
-import type { MemoryClient } from 'memory-service-client';
+import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
+import { callMemory, type ExecuteTool } from './call.ts';
 
 /** The code that the MCP specification has for a resource that does not exist. */
 const RESOURCE_NOT_FOUND = -32002;
@@ -12,8 +12,9 @@ const LISTED_FILE = /^\S+\t(\/.*[^/])$/;
 const CUT = /^\[Truncated: showing lines \d+ to (\d+) of \d+\./;
 
 /** The files that a view of `/memories` lists: two levels, without hidden ones. */
-export async function listFiles(client: MemoryClient): Promise<Resource[]> {
-  const { content } = await client.execute({ command: 'view', path: '/memories' });
+export async function listFiles(execute: ExecuteTool): Promise<Resource[]> {
+  const { content, isError } = await callMemory(execute, { command: 'view', path: '/memories' });
+  if (isError) throw new McpError(ErrorCode.InternalError, content);
   return content.split('\n').flatMap((line) => {
     const path = LISTED_FILE.exec(line)?.[1];
     if (path === undefined || path === '/memories') return [];
@@ -27,16 +28,16 @@ export async function listFiles(client: MemoryClient): Promise<Resource[]> {
  *
  * @throws McpError when there is no such file, or it has a line that is longer than a view
  */
-export async function readFile(client: MemoryClient, uri: URL): Promise<string> {
+export async function readFile(execute: ExecuteTool, uri: URL): Promise<string> {
   const path = pathOf(uri);
   const lines: string[] = [];
   for (;;) {
-    const { content, is_error } = await client.execute({
+    const { content, isError } = await callMemory(execute, {
       command: 'view',
       path,
       view_range: [lines.length + 1, -1],
     });
-    if (is_error) throw new McpError(RESOURCE_NOT_FOUND, content);
+    if (isError) throw new McpError(RESOURCE_NOT_FOUND, content);
     if (!content.startsWith(HEADER)) throw new McpError(RESOURCE_NOT_FOUND, `${path} is a directory.`);
     const shown = content.split('\n').slice(1);
     const last = shown.at(-1) ?? '';

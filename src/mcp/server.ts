@@ -5,20 +5,25 @@ import {
   ListToolsRequestSchema,
   McpError,
 } from '@modelcontextprotocol/sdk/types.js';
-import { inOrder, type MemoryClient } from 'memory-service-client';
-import packageJson from '../package.json' with { type: 'json' };
-import { callMemory } from './call.ts';
+import { SerialQueue } from '../util/serial-queue.ts';
+import { callTool, type ExecuteTool } from './call.ts';
 import { MEMORY_PROTOCOL, TIDINESS } from './instructions.ts';
 import { listFiles, readFile } from './resources.ts';
-import { TOOLS } from './tool.ts';
+import { TOOLS } from './tools.ts';
 
-/** An MCP server for the memory of one client, not yet connected. */
-export function createMemoryServer(client: MemoryClient): McpServer {
+/** What a server says of itself. */
+export interface ServerName {
+  name: string;
+  version: string;
+}
+
+/** An MCP server for one memory, not yet connected. The service has one at `/mcp`, and `memory-service-mcp` is one. */
+export function createMemoryServer({ name, version }: ServerName, execute: ExecuteTool): McpServer {
   const server = new McpServer(
-    { name: packageJson.name, title: 'Memory', version: packageJson.version },
+    { name, title: 'Memory', version },
     { capabilities: { tools: {} }, instructions: MEMORY_PROTOCOL },
   );
-  registerTools(server, client);
+  registerTools(server, execute);
   server.registerPrompt(
     'memory-protocol',
     { title: 'Memory protocol', description: 'Asks the model to use its memory, and to keep it tidy.' },
@@ -29,20 +34,20 @@ export function createMemoryServer(client: MemoryClient): McpServer {
   server.registerResource(
     'file',
     new ResourceTemplate('memory:///memories/{+path}', {
-      list: async () => ({ resources: await listFiles(client) }),
+      list: async () => ({ resources: await listFiles(execute) }),
     }),
     { title: 'File in memory', description: 'A file of the memory, as text.', mimeType: 'text/plain' },
     async (uri) => ({
-      contents: [{ uri: uri.href, mimeType: 'text/plain', text: await readFile(client, uri) }],
+      contents: [{ uri: uri.href, mimeType: 'text/plain', text: await readFile(execute, uri) }],
     }),
   );
   return server;
 }
 
 /** Not `registerTool`, whose own check of the input would answer in the place of the service. */
-function registerTools({ server }: McpServer, client: MemoryClient): void {
+function registerTools({ server }: McpServer, execute: ExecuteTool): void {
   // Hosts start the calls of one turn at once, and a later one may view what an earlier one creates.
-  const enqueue = inOrder();
+  const calls = new SerialQueue();
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...TOOLS] }));
   server.setRequestHandler(CallToolRequestSchema, ({ params }, { signal }) => {
     const { name, arguments: input, _meta: meta } = params;
@@ -50,6 +55,6 @@ function registerTools({ server }: McpServer, client: MemoryClient): void {
       const names = TOOLS.map((tool) => tool.name).join(' and ');
       throw new McpError(ErrorCode.InvalidParams, `There is no tool ${name}. The tools are ${names}.`);
     }
-    return enqueue(() => callMemory(client, { name, input, meta, signal }));
+    return calls.run('', () => callTool(execute, { name, input, meta, signal }));
   });
 }

@@ -1,0 +1,25 @@
+import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { type MemoryClient, MemoryServiceError } from 'memory-service-client';
+import type { ExecuteTool } from '../../../src/mcp/call.ts';
+import { createMemoryServer } from '../../../src/mcp/server.ts';
+import packageJson from '../package.json' with { type: 'json' };
+import { nameSettings } from './settings.ts';
+
+/** An MCP server for the memory of one client, not yet connected. */
+export function serverFor(client: MemoryClient): McpServer {
+  return createMemoryServer(packageJson, executorOf(client));
+}
+
+/** A call that gets no result is one that the model reads about. */
+function executorOf(client: MemoryClient): ExecuteTool {
+  return async (call, signal) => {
+    try {
+      const block = { type: 'tool_use', ...call } as const;
+      const { content, is_error: isError } = await client.execute(block, { signal });
+      return { content, isError };
+    } catch (error) {
+      if (!(error instanceof MemoryServiceError)) throw error;
+      return { content: `Error: ${nameSettings(error.message)}`, isError: true };
+    }
+  };
+}

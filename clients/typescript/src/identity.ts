@@ -1,0 +1,41 @@
+import { isObject } from './answer.ts';
+
+/** Who a client is to the service. Names are those of `GET /whoami`; a later version may add some. */
+export interface Identity {
+  credential: {
+    /** `none`: the service has no authentication. */
+    kind: 'tenant_key' | 'service_key' | 'token' | 'none';
+    /** Of a key. */
+    id: string | null;
+    label: string | null;
+    /** Of a token. */
+    subject: string | null;
+  };
+  tenant: {
+    id: string;
+    /** `false`: the first write creates it. */
+    exists: boolean;
+    /** Whether its files can only be read and deleted. */
+    archived: boolean;
+  };
+  rights: {
+    /** `read_write`, `read_only`, or what a later version of the service has. */
+    access: string;
+    creates_tenants: boolean;
+    manages_stores: boolean;
+  };
+  /** By name; 0 means no limit. */
+  limits: Record<string, number>;
+  mounts: unknown[];
+  /** Of the service. */
+  version: string;
+}
+
+export function readIdentity(answer: Record<string, unknown>): Identity | undefined {
+  const { credential, tenant, rights, limits, mounts, version } = answer;
+  const isIdentity =
+    [credential, tenant, rights, limits].every(isObject) &&
+    Array.isArray(mounts) &&
+    typeof version === 'string';
+  return isIdentity ? (answer as unknown as Identity) : undefined;
+}

@@ -1,0 +1,168 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Config } from '../../config.ts';
+import { ServiceError } from '../../errors.ts';
+import type { ExecuteTool } from '../../mcp/call.ts';
+import type { McpAnswer } from '../../mcp/exchange.ts';
+import { orderOf, Sessions, type Turn } from '../../mcp/sessions.ts';
+import { version } from '../../version.ts';
+import { contextOf } from '../authentication.ts';
+import { inFlightOf } from '../capacity.ts';
+import { problemFor } from '../problem-details.ts';
+import { publicUrlOf } from '../public-url.ts';
+import { callsInTurn, type ExecuteOptions, executeInTurn } from './execute.ts';
+import { METADATA_PATH } from './protected-resource.ts';
+import { tools } from './tool-call.ts';
+
+const SERVER = { name: 'memory-service', version };
+/** How long a request waits for an earlier one of its session. Not long: without routing by session, that one may be at another replica. */
+const GAP_TIMEOUT_MS = 50;
+/** Longer ones are not ours. */
+const MAX_SESSION_ID_LENGTH = 64;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Of a request to `/mcp` that names its session. */
+    mcpTurn: Turn | undefined;
+  }
+}
+
+/** The SDK takes long to load, so only a service that listens loads it before the first request. */
+let loading: Promise<typeof import('../../mcp/exchange.ts')> | undefined;
+const load = () => {
+  loading ??= import('../../mcp/exchange.ts');
+  return loading;
+};
+
+/**
+ * `POST /mcp`: MCP over streamable HTTP for the request's tenant. Any replica answers any request: of a session, nothing but the order of
+ * its requests is kept, and that only as long as there are some.
+ */
+export async function mcpRoute(
+  app: FastifyInstance,
+  options: ExecuteOptions & { config: Config },
+): Promise<void> {
+  const sessions = new Sessions({ gapTimeoutMs: GAP_TIMEOUT_MS });
+  app.decorateRequest('mcpTurn');
+  app.addHook('onListen', async () => {
+    await load();
+  });
+  app.post(
+    '/mcp',
+    {
+      config: { challenge: (request) => challengeOf(request, options.config) },
+      schema: { hide: true },
+      onRequest: async (request, reply) => {
+        const session = sessionOf(request);
+        if (session === undefined) return;
+        const turn = sessions.open(session).arrive();
+        request.mcpTurn = turn;
+        reply.raw.once('close', () => turn.end());
+      },
+    },
+    async (request, reply) => {
+      const { mcpTurn: turn, body } = request;
+      await turn?.start(orderOf(body));
+      try {
+        const answer = await exchange(request, reply, options);
+        if (answer.isNewSession) reply.header('Mcp-Session-Id', newSession(request));
+        return send(request, reply, answer);
+      } finally {
+        turn?.end();
+      }
+    },
+  );
+
+  function newSession(request: FastifyRequest): string {
+    const id = crypto.randomUUID();
+    const ownId = orderOf(request.body);
+    sessions.open(sessionKey(request, id), ownId === undefined ? undefined : ownId + 1);
+    return id;
+  }
+}
+
+/** @throws ServiceError when a call has no result, as for `/execute` */
+async function exchange(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  options: ExecuteOptions,
+): Promise<McpAnswer> {
+  const { answerMessages } = await load();
+  const inFlight = inFlightOf(request);
+  await inFlight.takeSlot();
+  // Ends what is left to do for a caller that has gone, or was told that it took too long.
+  const over = new AbortController();
+  reply.raw.once('close', () => over.abort());
+  let fault: ServiceError | undefined;
+  const run = runnerFor(request, options);
+  const execute: ExecuteTool = async (call) => {
+    over.signal.throwIfAborted();
+    try {
+      return await run(call);
+    } catch (error) {
+      fault ??= problemFor(error);
+      throw error;
+    }
+  };
+  try {
+    const { accept, 'mcp-protocol-version': protocolVersion } = request.headers;
+    // There is nothing but JSON in an answer, whatever else is accepted.
+    const acceptsJson = request.accepts().type(['json']) !== false;
+    const work = () =>
+      answerMessages(SERVER, execute, {
+        body: request.body,
+        accept: acceptsJson ? undefined : accept,
+        protocolVersion: protocolVersion?.toString(),
+        signal: over.signal,
+      });
+    const answer = await inFlight.workWithin(options.timeoutMs, work);
+    if (fault) throw fault;
+    return answer;
+  } finally {
+    over.abort();
+  }
+}
+
+/** Runs the calls of a request as `/execute` does: those of a batch as the blocks of an array. */
+function runnerFor(request: FastifyRequest, options: ExecuteOptions): ExecuteTool {
+  const run = Array.isArray(request.body)
+    ? callsInTurn(request, options)
+    : (call: Parameters<typeof executeInTurn>[1]) => executeInTurn(request, call, options);
+  return async ({ id, name, input }) => {
+    const tool = tools.find((each) => each === name);
+    if (tool === undefined)
+      throw new ServiceError('internal_error', new Error('a tool that MCP does not list'));
+    const { content, isError } = await run({
+      tool,
+      input: input as Record<string, unknown>,
+      toolUseId: id,
+    });
+    return { content, isError };
+  };
+}
+
+function send(request: FastifyRequest, reply: FastifyReply, answer: McpAnswer): FastifyReply {
+  const { logEntry } = request;
+  logEntry.command ??= answer.methods;
+  logEntry.outcome ??= answer.status >= 400 ? 'error' : 'ok';
+  reply.code(answer.status);
+  if (answer.body === '') return reply.send();
+  return reply.type('application/json; charset=utf-8').send(answer.body);
+}
+
+/** What names a session in this process: no caller can use one of another. */
+function sessionKey(request: FastifyRequest, id: string): string {
+  const { tenant, actor } = contextOf(request).principal;
+  return JSON.stringify([tenant, actor, id]);
+}
+
+function sessionOf(request: FastifyRequest): string | undefined {
+  const id = request.headers['mcp-session-id'];
+  if (typeof id !== 'string' || id.length > MAX_SESSION_ID_LENGTH) return undefined;
+  return sessionKey(request, id);
+}
+
+/** RFC 9728, section 5.1: where the caller learns how to get a token. */
+function challengeOf(request: FastifyRequest, config: Config): string {
+  const base = publicUrlOf(request, config);
+  return base === undefined ? 'Bearer' : `Bearer resource_metadata="${base}${METADATA_PATH}/mcp"`;
+}

@@ -1,0 +1,72 @@
+import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
+import { isInitializeRequest } from '@modelcontextprotocol/sdk/types.js';
+import type { ExecuteTool } from './call.ts';
+import { createMemoryServer, type ServerName } from './server.ts';
+
+/** What the transport reads of a request. */
+interface McpRequest {
+  /** As parsed. */
+  body: unknown;
+  /** Undefined: whatever the server sends. */
+  accept: string | undefined;
+  protocolVersion: string | undefined;
+  /** Ends the exchange. */
+  signal: AbortSignal;
+}
+
+export interface McpAnswer {
+  status: number;
+  /** JSON; empty for messages that have no answer. */
+  body: string;
+  /** The methods that the messages called, as far as MCP has them. */
+  methods: string;
+  isNewSession: boolean;
+}
+
+/** What this server knows, for the log: callers could write anything. */
+const METHODS = new Set([
+  ...['initialize', 'ping', 'tools/list', 'tools/call', 'prompts/list', 'prompts/get'],
+  ...['resources/list', 'resources/templates/list', 'resources/read'],
+  ...['notifications/initialized', 'notifications/cancelled'],
+]);
+
+/** Answers the messages of one HTTP request: one, or a batch. Nothing is kept. */
+export async function answerMessages(
+  name: ServerName,
+  execute: ExecuteTool,
+  { body, accept, protocolVersion, signal }: McpRequest,
+): Promise<McpAnswer> {
+  const server = createMemoryServer(name, execute);
+  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
+  // The transport answers no caller that has gone.
+  const gone = new Promise<Response>((resolve) => {
+    signal.addEventListener('abort', () => resolve(new Response(null, { status: 499 })), { once: true });
+  });
+  try {
+    await server.connect(transport);
+    const headers = new Headers({
+      'Content-Type': 'application/json',
+      Accept: accept ?? 'application/json, text/event-stream',
+    });
+    if (protocolVersion !== undefined) headers.set('Mcp-Protocol-Version', protocolVersion);
+    const request = new Request('http://localhost/mcp', { method: 'POST', headers });
+    const response = await Promise.race([transport.handleRequest(request, { parsedBody: body }), gone]);
+    return {
+      status: response.status,
+      body: await response.text(),
+      methods: methodsOf(body),
+      isNewSession: response.status === 200 && isInitializeRequest(body),
+    };
+  } finally {
+    await server.close();
+  }
+}
+
+function methodsOf(body: unknown): string {
+  const methods = [body].flat().map((message) => {
+    const method: unknown =
+      typeof message === 'object' && message !== null && 'method' in message && message.method;
+    return typeof method === 'string' && METHODS.has(method) ? method : 'unknown';
+  });
+  return [...new Set(methods)].join(',');
+}
