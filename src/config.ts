@@ -1,21 +1,32 @@
 import { createPublicKey } from 'node:crypto';
 import { z } from 'zod';
 import { ALL_SETTINGS, MAX_TEXT_BYTES, type Setting, type SettingVariables } from './tenants/settings.ts';
+import { expectedQuantity, formatQuantity, parseQuantity, type Unit } from './util/quantity.ts';
 
 /** A configuration that cannot be used. Its message names every variable that is wrong, and never a value's secret. */
 export class ConfigError extends Error {
   override name = 'ConfigError';
 }
 
-/** An integer from the environment, which only holds strings. */
-const integer = (min: number, max: number = Number.MAX_SAFE_INTEGER) =>
+/** A number from the environment, which only holds strings: digits, or with a unit of its own, such as `10MB` or `5s`. */
+const quantity = (unit: Unit, min: number, max: number = Number.MAX_SAFE_INTEGER) =>
   z
     .string()
-    .regex(/^\d+$/, 'must be a whole number')
-    .transform(Number)
-    .refine((n) => n >= min && n <= max, {
-      error: max === Number.MAX_SAFE_INTEGER ? `must be at least ${min}` : `must be from ${min} to ${max}`,
-    });
+    .transform((text, context) => {
+      const value = parseQuantity(text, unit);
+      if (value !== undefined) return value;
+      context.addIssue(`must be ${expectedQuantity(unit)}`);
+      return z.NEVER;
+    })
+    .refine((n) => n >= min && n <= max, { error: `must be ${range(unit, min, max)}` });
+
+function range(unit: Unit, min: number, max: number): string {
+  const [from, to] = [formatQuantity(min, unit), formatQuantity(max, unit)];
+  return max === Number.MAX_SAFE_INTEGER ? `at least ${from}` : `from ${from} to ${to}`;
+}
+
+const integer = (min: number, max?: number) => quantity('things', min, max);
+const milliseconds = (min: number, max?: number) => quantity('milliseconds', min, max);
 
 const flag = z
   .enum(['true', 'false'], { error: 'must be true or false' })
@@ -53,7 +64,7 @@ const MEBIBYTE = 1024 * 1024;
 
 /** The variable of the service's default of a setting. */
 function settingVariable(setting: Setting): z.ZodType {
-  if (!('choices' in setting)) return integer(0, setting.max).default(setting.default);
+  if (!('choices' in setting)) return quantity(setting.unit, 0, setting.max).default(setting.default);
   const choices = Object.keys(setting.choices);
   const error = `must be ${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`;
   return z.enum(choices, { error }).default(setting.default);
@@ -80,7 +91,7 @@ const environment = z.object({
   DATA_DIR: z.string().default('./data'),
   AUTH: z.enum(['none', 'keys', 'jwt'], { error: 'must be none, keys or jwt' }).optional(),
   ALLOW_UNAUTHENTICATED: flag.default(false),
-  AUTH_CACHE_SECONDS: integer(1, 30).default(10),
+  AUTH_CACHE_SECONDS: quantity('seconds', 1, 30).default(10),
   AUTH_FAILURES_PER_MINUTE: integer(0).default(30),
   JWKS_URL: httpUrl.optional(),
   JWT_PUBLIC_KEY: publicKey.optional(),
@@ -88,7 +99,7 @@ const environment = z.object({
   JWT_AUDIENCE: z.string().optional(),
   JWT_TENANT_CLAIM: z.string().default('tenant'),
   JWT_ALGORITHMS: algorithms.default(['RS256', 'ES256', 'EdDSA']),
-  JWT_CLOCK_SKEW_SECONDS: integer(0, 60).default(5),
+  JWT_CLOCK_SKEW_SECONDS: quantity('seconds', 0, 60).default(5),
   AUTO_CREATE_TENANTS: flag.optional(),
   BOOTSTRAP: z.string().optional(),
   BOOTSTRAP_FILE: z.string().optional(),
@@ -98,11 +109,11 @@ const environment = z.object({
     .default(false),
   ...settingVariables,
   /** Of the service itself, so never without a limit. The default follows from `MAX_FILE_BYTES`. */
-  MAX_BODY_BYTES: integer(1024, MAX_TEXT_BYTES).optional(),
-  IDEMPOTENCY_HOURS: integer(1, 8760).default(24),
+  MAX_BODY_BYTES: quantity('bytes', 1024, MAX_TEXT_BYTES).optional(),
+  IDEMPOTENCY_HOURS: quantity('hours', 1, 8760).default(24),
   MAX_TENANT_ANSWERS: integer(0, 1_000_000_000).default(50_000),
-  AUDIT_DAYS: integer(1, 36_500).default(365),
-  USAGE_DAYS: integer(1, 36_500).default(400),
+  AUDIT_DAYS: quantity('days', 1, 36_500).default(365),
+  USAGE_DAYS: quantity('days', 1, 36_500).default(400),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
       error: 'must be fatal, error, warn, info, debug, trace or silent',
@@ -110,25 +121,25 @@ const environment = z.object({
     .default('info'),
   DB_POOL_MAX: integer(1, 1000).default(10),
   DB_BATCH_SIZE: integer(1, 1000).default(32),
-  DB_CONNECT_TIMEOUT_MS: integer(1).default(5000),
-  DB_STATEMENT_TIMEOUT_MS: integer(0).default(10_000),
-  DB_LOCK_TIMEOUT_MS: integer(0).default(5000),
-  DB_IDLE_IN_TRANSACTION_TIMEOUT_MS: integer(0).default(10_000),
-  DB_START_TIMEOUT_MS: integer(0).default(15_000),
-  REQUEST_TIMEOUT_MS: integer(0).default(30_000),
-  HANDLER_TIMEOUT_MS: integer(1).default(20_000),
+  DB_CONNECT_TIMEOUT_MS: milliseconds(1).default(5000),
+  DB_STATEMENT_TIMEOUT_MS: milliseconds(0).default(10_000),
+  DB_LOCK_TIMEOUT_MS: milliseconds(0).default(5000),
+  DB_IDLE_IN_TRANSACTION_TIMEOUT_MS: milliseconds(0).default(10_000),
+  DB_START_TIMEOUT_MS: milliseconds(0).default(15_000),
+  REQUEST_TIMEOUT_MS: milliseconds(0).default(30_000),
+  HANDLER_TIMEOUT_MS: milliseconds(1).default(20_000),
   MAX_IN_FLIGHT: integer(0).default(64),
   MAX_IN_FLIGHT_PER_TENANT: integer(0).default(32),
-  MAX_IN_FLIGHT_BYTES: integer(0).default(128 * MEBIBYTE),
-  MAX_QUEUE_MS: integer(0, 60_000).default(1000),
-  TRANSFER_TIMEOUT_MS: integer(1).default(5000),
+  MAX_IN_FLIGHT_BYTES: quantity('bytes', 0).default(128 * MEBIBYTE),
+  MAX_QUEUE_MS: milliseconds(0, 60_000).default(1000),
+  TRANSFER_TIMEOUT_MS: milliseconds(1).default(5000),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: httpUrl.optional(),
   OTEL_EXPORTER_OTLP_PROTOCOL: otlpProtocol.default('http/protobuf'),
   OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: otlpProtocol.optional(),
   OTEL_SDK_DISABLED: flag.default(false),
-  SHUTDOWN_DELAY_MS: integer(0).default(0),
-  SHUTDOWN_TIMEOUT_MS: integer(1).default(10_000),
+  SHUTDOWN_DELAY_MS: milliseconds(0).default(0),
+  SHUTDOWN_TIMEOUT_MS: milliseconds(1).default(10_000),
 });
 
 export type Config = Readonly<ReturnType<typeof loadConfig>>;

@@ -4,7 +4,7 @@ import { hashOf, isApiKey, keyId } from './auth/api-key.ts';
 import { Keys } from './auth/api-keys.ts';
 import { type Config, ConfigError } from './config.ts';
 import type { Database } from './postgres/database.ts';
-import { settingSchemas } from './tenants/setting-schemas.ts';
+import { typedSettingSchemas } from './tenants/setting-schemas.ts';
 import { TENANT_ID } from './tenants/tenant-id.ts';
 import { Tenants } from './tenants/tenants.ts';
 import { camelCase, renamed, snakeCase } from './util/snake-case.ts';
@@ -23,7 +23,7 @@ const tenantId = z
 /** Settings have the names that `tenants show --json` and the admin API give them; those that they had before are accepted too. */
 const tenantSchema = z.preprocess(
   (given) => renamed(given, camelCase),
-  z.strictObject({ id: tenantId, ...z.object(settingSchemas).partial().shape }),
+  z.strictObject({ id: tenantId, ...z.object(typedSettingSchemas).partial().shape }),
 );
 
 const keySchema = z

@@ -11,6 +11,7 @@ import type { AuditSubject } from '../audit/audit.ts';
 import { OperatorError, ServiceError } from '../errors.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { amount } from '../util/amount.ts';
+import { byteAmount } from '../util/size.ts';
 import { memoryPath, tenantId } from './arguments.ts';
 import { explain } from './hints.ts';
 import { type Io, Progress, print } from './io.ts';
@@ -45,7 +46,7 @@ export function registerExportCommand(program: Command, openSession: Open, io: I
           }
           const also = versions === null ? '' : `, with ${amount(versions, 'version')}`;
           io.stderr.write(
-            `Exported ${amount(files, 'file')} (${amount(bytes, 'byte')}) of ${tenant} to ${output}${also}.\n`,
+            `Exported ${amount(files, 'file')} (${byteAmount(bytes)}) of ${tenant} to ${output}${also}.\n`,
           );
           return;
         }
@@ -209,7 +210,7 @@ async function importFrom(
   note({ details: { files, bytes, directories: directories.length, versions } });
   if (dryRun) await print(io.stdout, made(filePaths, directories));
   const verb = dryRun ? 'Would import' : 'Imported';
-  const what = `${amount(files, 'file')} (${amount(bytes, 'byte')}) and ${amount(directories.length, 'directory', 'directories')}`;
+  const what = `${amount(files, 'file')} (${byteAmount(bytes)}) and ${amount(directories.length, 'directory', 'directories')}`;
   const also = versions === null ? '' : `, with ${amount(versions, 'version')}`;
   io.stderr.write(`${verb} ${what} into ${tenant.id}${also}.\n`);
   if (historyLeftOut !== null) {

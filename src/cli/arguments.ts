@@ -7,6 +7,7 @@ import { type MemoryPath, parsePath } from '../memory/path.ts';
 import { databaseTime } from '../postgres/clock.ts';
 import type { Database } from '../postgres/database.ts';
 import { TENANT_ID, TENANT_ID_RULE } from '../tenants/tenant-id.ts';
+import { parseQuantity } from '../util/quantity.ts';
 
 /*
  * Commander argument parsers: each throws InvalidArgumentError, which is a usage error.
@@ -37,6 +38,12 @@ export function percentage(value: string): number {
 export function positiveInteger(value: string): number {
   if (/^[1-9]\d{0,8}$/.test(value)) return Number(value);
   throw new InvalidArgumentError('Use a whole number of at least 1.');
+}
+
+export function numberOfDays(value: string): number {
+  const days = parseQuantity(value, 'days');
+  if (days !== undefined && days >= 1 && days < 1_000_000) return days;
+  throw new InvalidArgumentError('Use a whole number of days of at least 1, such as 30, 30d or 4w.');
 }
 
 export const TIME_HELP = `

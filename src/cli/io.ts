@@ -3,6 +3,7 @@ import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { OperatorError } from '../errors.ts';
 import { amount } from '../util/amount.ts';
+import { byteAmount } from '../util/size.ts';
 import { renamed, snakeCase } from '../util/snake-case.ts';
 
 /** Where a command reads and writes: data goes to `stdout`, messages to `stderr`. */
@@ -59,7 +60,7 @@ export class Progress {
   update(items: number, bytes?: number): void {
     if (!this.#terminal.isTTY || items < this.#shown + 100) return;
     this.#shown = items;
-    const size = bytes === undefined ? '' : `, ${amount(bytes, 'byte')}`;
+    const size = bytes === undefined ? '' : `, ${byteAmount(bytes)}`;
     this.#terminal.write(`\r${this.#verb} ${amount(items, this.#unit)}${size}`);
   }
 

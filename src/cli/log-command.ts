@@ -6,6 +6,7 @@ import { shownTime } from '../history/time-text.ts';
 import { versionRecord } from '../history/version.ts';
 import { actorText } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
+import { formatBytes } from '../util/size.ts';
 import { memoryPath, positiveInteger, TIME_HELP, tenantId, timeArgument, timesOf } from './arguments.ts';
 import { checkActor, checkPath } from './history-subjects.ts';
 import { type Io, print } from './io.ts';
@@ -125,14 +126,14 @@ async function* lines(
   }
 }
 
-const COLUMNS = { time: 27, version: 36, operation: 9, bytes: 9, actor: 20 } as const;
-const HEAD = row('TIME', 'VERSION', 'OPERATION', 'BYTES', 'BY', 'PATH\n');
+const COLUMNS = { time: 27, version: 36, operation: 9, size: 9, actor: 20 } as const;
+const HEAD = row('TIME', 'VERSION', 'OPERATION', 'SIZE', 'BY', 'PATH\n');
 
 function row(
   time: string,
   version: string,
   operation: string,
-  bytes: string,
+  size: string,
   actor: string,
   path: string,
 ): string {
@@ -140,7 +141,7 @@ function row(
     time.padEnd(COLUMNS.time),
     version.padEnd(COLUMNS.version),
     operation.padEnd(COLUMNS.operation),
-    bytes.padStart(COLUMNS.bytes),
+    size.padStart(COLUMNS.size),
     actor.padEnd(COLUMNS.actor),
     path,
   ].join('  ');
@@ -148,10 +149,10 @@ function row(
 
 function line({ version, before, after }: LogEntry): string {
   const { createdAt, id, operation, contentSizeBytes, actor } = version;
-  const bytes = contentSizeBytes === null ? '-' : String(contentSizeBytes);
+  const size = contentSizeBytes === null ? '-' : formatBytes(contentSizeBytes);
   const isMoved = before.kind === 'file' && after.kind === 'file' && before.path !== after.path;
   const path = isMoved ? `${before.path} -> ${after.path}` : (version.path ?? redacted(version));
-  return row(shownTime(createdAt), id, operation, bytes, actorText(actor), path);
+  return row(shownTime(createdAt), id, operation, size, actorText(actor), path);
 }
 
 function redacted({ redactedAt, redactedBy }: LogEntry['version']): string {

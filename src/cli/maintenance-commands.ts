@@ -5,6 +5,7 @@ import { pruneHistory } from '../history/pruning.ts';
 import { tenantDefaults } from '../tenants/effective-settings.ts';
 import { requireTenant } from '../tenants/tenants.ts';
 import { amount } from '../util/amount.ts';
+import { byteAmount } from '../util/size.ts';
 import { tenantId } from './arguments.ts';
 import type { Io } from './io.ts';
 import { printJson, printLine } from './output.ts';
@@ -29,8 +30,7 @@ export function registerExpireCommand(program: Command, open: Open, io: Io = pro
             ...tenantDefaults(config),
             dryRun,
             onTenant: (tenant, { files, bytes }) => {
-              if (!json)
-                printLine(io.stderr, `${tenant}: ${amount(files, 'file')}, ${amount(bytes, 'byte')}`);
+              if (!json) printLine(io.stderr, `${tenant}: ${amount(files, 'file')}, ${byteAmount(bytes)}`);
             },
           });
           if (done === undefined)
@@ -41,7 +41,7 @@ export function registerExpireCommand(program: Command, open: Open, io: Io = pro
         if (json) return printJson(io.stdout, expired);
         printLine(
           io.stdout,
-          `${verb} ${amount(expired.files, 'file')} (${amount(expired.bytes, 'byte')}) of ${amount(expired.tenants, 'tenant')}.`,
+          `${verb} ${amount(expired.files, 'file')} (${byteAmount(expired.bytes)}) of ${amount(expired.tenants, 'tenant')}.`,
         );
       }),
     );
@@ -71,7 +71,7 @@ export function registerPruneCommand(program: Command, open: Open, io: Io = proc
         if (json) return printJson(io.stdout, pruned);
         printLine(
           io.stdout,
-          `Deleted ${amount(pruned.versions, 'version')} (${amount(pruned.bytes, 'byte')} of history).`,
+          `Deleted ${amount(pruned.versions, 'version')} (${byteAmount(pruned.bytes)} of history).`,
         );
       }),
     );

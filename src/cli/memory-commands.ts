@@ -5,6 +5,7 @@ import type { History } from '../history/history.ts';
 import { redactedAt } from '../history/past.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { amount } from '../util/amount.ts';
+import { formatBytes } from '../util/size.ts';
 import { registerExportCommand, registerImportCommand } from './archive-commands.ts';
 import { memoryPath, TIME_HELP, tenantId, timeArgument, timesOf } from './arguments.ts';
 import { registerChangeCommands } from './change-commands.ts';
@@ -87,16 +88,16 @@ async function* records(rows: AsyncIterable<ListedRow>) {
   }
 }
 
-const BYTES_WIDTH = 11;
-const HEAD = `${'BYTES'.padStart(BYTES_WIDTH)}  ${'MODIFIED'.padEnd(20)}  PATH\n`;
+const SIZE_WIDTH = 8;
+const HEAD = `${'SIZE'.padStart(SIZE_WIDTH)}  ${'MODIFIED'.padEnd(20)}  PATH\n`;
 
 async function* lines(rows: AsyncIterable<ListedRow>): AsyncGenerator<string> {
   // With the first row, because an error may come instead of it.
   let head = HEAD;
   for await (const row of rows) {
     const isDirectory = row.kind === 'dir';
-    const bytes = isDirectory ? '-' : String(row.bytes);
-    yield `${head}${bytes.padStart(BYTES_WIDTH)}  ${modifiedAt(row)}  ${row.path}${isDirectory ? '/' : ''}\n`;
+    const size = row.bytes === null ? '-' : formatBytes(row.bytes);
+    yield `${head}${size.padStart(SIZE_WIDTH)}  ${modifiedAt(row)}  ${row.path}${isDirectory ? '/' : ''}\n`;
     head = '';
   }
   yield head;

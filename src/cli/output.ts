@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
+import { formatBytes } from '../util/size.ts';
 import { renamed, snakeCase } from '../util/snake-case.ts';
 import type { Io } from './io.ts';
 
@@ -28,15 +29,25 @@ function named(character: string): string {
   return `<U+${code}>`;
 }
 
+interface SizeCell {
+  bytes: number;
+}
+
+/** A cell of `printTable` with a size. */
+export const size = (bytes: number | null): SizeCell | null => (bytes === null ? null : { bytes });
+
+function cellText(cell: string | number | SizeCell | null | undefined): string {
+  if (cell === null || cell === undefined) return '-';
+  return typeof cell === 'object' ? formatBytes(cell.bytes) : String(cell);
+}
+
 /** Prints a table for people. Columns are as wide as their widest cell, and numbers are right-aligned. */
 export function printTable(
   output: Output,
   head: string[],
-  rows: (string | number | null | undefined)[][],
+  rows: (string | number | SizeCell | null | undefined)[][],
 ): void {
-  const cells = rows.map((row) =>
-    row.map((cell) => (cell === null || cell === undefined ? '-' : shown(output, String(cell)))),
-  );
+  const cells = rows.map((row) => row.map((cell) => shown(output, cellText(cell))));
   const widths = head.map((title, i) =>
     cells.reduce((width, row) => Math.max(width, row[i]?.length ?? 0), title.length),
   );

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { ServiceError } from '../errors.ts';
 import { Tenants } from '../tenants/tenants.ts';
 import { amount } from '../util/amount.ts';
+import { byteAmount } from '../util/size.ts';
 import { tenantId } from './arguments.ts';
 import { confirm, type Io } from './io.ts';
 import { printLine } from './output.ts';
@@ -62,7 +63,7 @@ function registerDelete(tenants: Command, open: Open, io: Io): void {
     .action((tenant: string, { yes }: { yes?: boolean }) =>
       withTenant(open, tenant, async ({ database, tenant: { files, bytes } }) => {
         if (!yes) {
-          const what = `${amount(files, 'file')} (${amount(bytes, 'byte')})`;
+          const what = `${amount(files, 'file')} (${byteAmount(bytes)})`;
           await confirm(io, `Permanently delete tenant ${tenant} with ${what}?`, 'Nothing was deleted.');
         }
         const erased = await audited({ database, io }, 'deleteTenant', { tenant }, async (note) => {

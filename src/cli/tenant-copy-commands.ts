@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Database } from '../postgres/database.ts';
 import { copyTenant, renameTenant } from '../tenants/copy.ts';
 import { amount } from '../util/amount.ts';
+import { byteAmount } from '../util/size.ts';
 import { newTenantId, tenantId } from './arguments.ts';
 import type { Io } from './io.ts';
 import { printJson, printLine } from './output.ts';
@@ -48,7 +49,7 @@ export function registerTenantCopyCommands(tenants: Command, open: Open, io: Io)
           const moved = name === 'rename' ? `, ${amount(keys, 'key')}` : '';
           printLine(
             io.stdout,
-            `${done} tenant ${from} to ${to}: ${amount(files, 'file')} (${amount(bytes, 'byte')})${moved}.${also}`,
+            `${done} tenant ${from} to ${to}: ${amount(files, 'file')} (${byteAmount(bytes)})${moved}.${also}`,
           );
         }),
       );

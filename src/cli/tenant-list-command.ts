@@ -8,7 +8,7 @@ import type { TenantRow } from '../tenants/queries.ts';
 import { Tenants } from '../tenants/tenants.ts';
 import { percentage, positiveInteger } from './arguments.ts';
 import type { Io } from './io.ts';
-import { DEFAULTS_NOTE, printJson, printTable, time } from './output.ts';
+import { DEFAULTS_NOTE, printJson, printTable, size, time } from './output.ts';
 import { type Open, withDatabase } from './session.ts';
 
 interface ListOptions extends Selection {
@@ -56,11 +56,11 @@ Examples:
         if (options.json) return printJson(io.stdout, rows.map(asJson));
         printTable(
           io.stdout,
-          ['TENANT', 'FILES', 'BYTES', 'USED', 'LAST ACTIVITY', 'STATUS'],
+          ['TENANT', 'FILES', 'SIZE', 'USED', 'LAST ACTIVITY', 'STATUS'],
           rows.map((row) => [
             row.id,
             row.files,
-            row.bytes,
+            size(row.bytes),
             row.used ?? 'no limit',
             row.lastActivityAt ?? 'never',
             row.suspendedAt === null ? 'active' : 'suspended',

@@ -1,10 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { changedValues } from '../audit/audit.ts';
 import { OperatorError, ServiceError } from '../errors.ts';
-import { ALL_SETTINGS, type Setting, type TenantSettings } from '../tenants/settings.ts';
+import { ALL_SETTINGS, type NumberSetting, type TenantSettings } from '../tenants/settings.ts';
 import { mergeDetails, Stores } from '../tenants/stores.ts';
 import { requireTenant, Tenants } from '../tenants/tenants.ts';
 import { amount } from '../util/amount.ts';
+import { expectedQuantity, formatQuantity, parseQuantity } from '../util/quantity.ts';
 import { snakeCase } from '../util/snake-case.ts';
 import { newTenantId, tenantId } from './arguments.ts';
 import { confirm, type Io } from './io.ts';
@@ -28,17 +29,29 @@ function addSettingOptions(command: Command): Command {
     command.addOption(
       'choices' in setting
         ? new Option(`${flag} <mode>`, setting.help).choices([...Object.keys(setting.choices), 'default'])
-        : new Option(`${flag} <n>`, `${setting.help} (0: ${setting.zero})`).argParser(numberIn(setting)),
+        : new Option(
+            `${flag} ${PLACEHOLDERS[setting.unit] ?? '<n>'}`,
+            `${setting.help} (0: ${setting.zero})`,
+          ).argParser(numberIn(setting)),
     );
   }
   return command;
 }
 
-function numberIn({ max, zero }: Extract<Setting, { max: number }>) {
+const PLACEHOLDERS: Partial<Record<NumberSetting['unit'], string>> = { bytes: '<size>', days: '<days>' };
+
+const UNITS_HELP = `
+<size> is a number of bytes or 500KB, 10MB, 2GB (1 KB: 1,024 bytes); <days> is 30, 30d, or 4w.
+`;
+
+function numberIn({ max, zero, unit }: NumberSetting) {
   return (value: string): number | 'default' => {
     if (value === 'default') return value;
-    if (/^\d{1,16}$/.test(value) && Number(value) <= max) return Number(value);
-    throw new InvalidArgumentError(`Use a whole number from 0 (${zero}) to ${max}, or default.`);
+    const parsed = parseQuantity(value, unit);
+    if (parsed !== undefined && parsed <= max) return parsed;
+    throw new InvalidArgumentError(
+      `Use ${expectedQuantity(unit)}, from 0 (${zero}) to ${formatQuantity(max, unit)}, or default.`,
+    );
   };
 }
 
@@ -60,7 +73,10 @@ export function registerTenantCreateCommand(tenants: Command, open: Open, io: Io
         .argument('<tenant>', 'tenant ID', newTenantId),
     ),
   )
-    .addHelpText('after', '\nExample:\n  memory-service tenants create acme --max-files 500')
+    .addHelpText(
+      'after',
+      `${UNITS_HELP}\nExample:\n  memory-service tenants create acme --max-files 500 --max-bytes 50MB`,
+    )
     .action((tenant: string, options: SettingOptions & DetailOptions) =>
       withDatabase(open, async ({ database }) => {
         const settings = settingsOf(options);
@@ -98,9 +114,9 @@ export function registerTenantSetCommand(tenants: Command, open: Open, io: Io): 
     .option('--yes', 'do not ask for confirmation')
     .addHelpText(
       'after',
-      `
+      `${UNITS_HELP}
 Examples:
-  memory-service tenants set acme --max-bytes 0 --ttl-days 90 --redact mask
+  memory-service tenants set acme --max-bytes 200MB --ttl-days 90d --redact mask
   memory-service tenants set acme globex --max-files default
   memory-service tenants set acme --name 'Acme Inc.' --metadata plan=pro --metadata region=
   memory-service tenants set --prefix eu- --rate-per-minute 600 --dry-run`,

@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import { effectiveSettings } from '../tenants/effective-settings.ts';
 import type { TenantRow } from '../tenants/queries.ts';
-import { ALL_SETTINGS, settingsFrom } from '../tenants/settings.ts';
+import { ALL_SETTINGS, formatSetting, settingsFrom } from '../tenants/settings.ts';
 import { Tenants } from '../tenants/tenants.ts';
 import { amount } from '../util/amount.ts';
+import { byteAmount, formatBytes } from '../util/size.ts';
 import { snakeCase } from '../util/snake-case.ts';
 import { tenantId } from './arguments.ts';
 import type { Io } from './io.ts';
@@ -43,8 +44,8 @@ export function registerTenantShowCommand(tenants: Command, open: Open, io: Io):
           [
             ...detailRows(row),
             ['files', String(files)],
-            ['bytes', String(bytes)],
-            ['history', `${amount(historyVersions, 'version')} (${amount(historyBytes, 'byte')})`],
+            ['size', formatBytes(bytes)],
+            ['history', `${amount(historyVersions, 'version')} (${byteAmount(historyBytes)})`],
             ['stored answers', String(answers)],
             ['created', createdAt],
             ['last activity', lastActivityAt ?? 'never'],
@@ -61,7 +62,7 @@ export function registerTenantShowCommand(tenants: Command, open: Open, io: Io):
           ['SETTING', 'VALUE', 'FROM'],
           ALL_SETTINGS.map(([name, setting]) => [
             snakeCase(name),
-            effective[name] === 0 && 'zero' in setting ? setting.zero : String(effective[name]),
+            formatSetting(setting, effective[name]),
             row[name] === null ? 'environment' : 'tenant',
           ]),
         );

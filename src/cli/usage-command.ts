@@ -8,10 +8,11 @@ import { tenantUsage, type Used } from '../tenants/usage.ts';
 import { type Days, usageDays } from '../usage/days.ts';
 import { fleetDays, fleetTotals } from '../usage/fleet.ts';
 import { DAY_MS } from '../util/duration.ts';
+import { formatBytes } from '../util/size.ts';
 import { renamed, snakeCase } from '../util/snake-case.ts';
-import { positiveInteger, tenantId } from './arguments.ts';
+import { numberOfDays, tenantId } from './arguments.ts';
 import { type Io, print } from './io.ts';
-import { DEFAULTS_NOTE, printJson, printTable } from './output.ts';
+import { DEFAULTS_NOTE, printJson, printTable, size } from './output.ts';
 import { type Open, withDatabase } from './session.ts';
 
 interface Options {
@@ -25,7 +26,9 @@ export function registerUsageCommand(program: Command, open: Open, io: Io = proc
     .command('usage')
     .description('Show the usage and limits of a tenant, or the total usage of all tenants.')
     .argument('[tenant]', 'tenant ID', tenantId)
-    .addOption(new Option('--days <n>', 'list the last days instead, by UTC').argParser(positiveInteger))
+    .addOption(
+      new Option('--days <days>', 'list the last days instead, by UTC: 30, 30d, 4w').argParser(numberOfDays),
+    )
     .option('--json', 'print JSON; with --days one object per line')
     .addHelpText(
       'after',
@@ -62,9 +65,9 @@ async function showDays(
   if (json) return print(io.stdout, days.map(line));
   printTable(
     io.stdout,
-    ['DAY', 'FILES', 'BYTES', 'HISTORY BYTES', 'READS', 'WRITES', 'REFUSED'],
+    ['DAY', 'FILES', 'SIZE', 'HISTORY', 'READS', 'WRITES', 'REFUSED'],
     days.map((each) => [
-      ...[each.day, each.files, each.bytes, each.historyBytes],
+      ...[each.day, each.files, size(each.bytes), size(each.historyBytes)],
       ...[each.reads, each.writes, each.refused],
     ]),
   );
@@ -75,9 +78,9 @@ async function showFleetDays(database: Database, wanted: Days, json: boolean, io
   if (json) return print(io.stdout, days.map(line));
   printTable(
     io.stdout,
-    [...['DAY', 'TENANTS', 'ACTIVE', 'FILES', 'BYTES', 'HISTORY BYTES'], ...['READS', 'WRITES', 'REFUSED']],
+    [...['DAY', 'TENANTS', 'ACTIVE', 'FILES', 'SIZE', 'HISTORY'], ...['READS', 'WRITES', 'REFUSED']],
     days.map((each) => [
-      ...[each.day, each.tenants, each.active, each.files, each.bytes, each.historyBytes],
+      ...[each.day, each.tenants, each.active, each.files, size(each.bytes), size(each.historyBytes)],
       ...[each.reads, each.writes, each.refused],
     ]),
   );
@@ -109,13 +112,17 @@ async function showTenant(
   printTable(
     io.stdout,
     [tenant, 'USED', 'LIMIT', 'PERCENT'],
-    [usedRow('files', files), usedRow('bytes', bytes), usedRow('history bytes', historyBytes)],
+    [
+      usedRow('files', files, String),
+      usedRow('size', bytes, formatBytes),
+      usedRow('history', historyBytes, formatBytes),
+    ],
   );
 }
 
-function usedRow(what: string, { used, limit }: Used): (string | number)[] {
-  if (limit === null) return [what, used, 'no limit', '-'];
-  return [what, used, String(limit), `${percentOf(used, limit)}%`];
+function usedRow(what: string, { used, limit }: Used, format: (value: number) => string): string[] {
+  if (limit === null) return [what, format(used), 'no limit', '-'];
+  return [what, format(used), format(limit), `${percentOf(used, limit)}%`];
 }
 
 async function showTotal(database: Database, config: Config, json: boolean, io: Io): Promise<void> {
@@ -124,7 +131,7 @@ async function showTotal(database: Database, config: Config, json: boolean, io: 
   if (json) return printJson(io.stdout, total);
   printTable(
     io.stdout,
-    ['TENANTS', 'FILES', 'BYTES', 'HISTORY VERSIONS', 'HISTORY BYTES'],
-    [Object.values(total)],
+    ['TENANTS', 'FILES', 'SIZE', 'VERSIONS', 'HISTORY'],
+    [[tenants, files, size(bytes), historyVersions, size(historyBytes)]],
   );
 }

@@ -1,10 +1,32 @@
 import { z } from 'zod';
-import { type Setting, type SettingName, type SettingValue, settingsFrom } from './settings.ts';
+import { expectedQuantity, parseQuantity } from '../util/quantity.ts';
+import {
+  type NumberSetting,
+  type Setting,
+  type SettingName,
+  type SettingValue,
+  settingsFrom,
+} from './settings.ts';
 
 /** What JSON may set: a schema for each setting, by its name. */
 export const settingSchemas = settingsFrom<{ [Name in SettingName]: z.ZodType<SettingValue<Name>> }>(
   (_, setting) => schemaOf(setting).meta({ description: descriptionOf(setting) }),
 );
+
+/** What a person may write in JSON: also `"10MB"` and `"90d"`. */
+export const typedSettingSchemas = settingsFrom<typeof settingSchemas>((name, setting) =>
+  'choices' in setting ? settingSchemas[name] : z.preprocess(numberOf(setting), settingSchemas[name]),
+);
+
+function numberOf({ unit }: NumberSetting) {
+  return (given: unknown, context: z.RefinementCtx): unknown => {
+    if (typeof given !== 'string') return given;
+    const value = parseQuantity(given, unit);
+    if (value !== undefined) return value;
+    context.addIssue(`must be ${expectedQuantity(unit)}`);
+    return z.NEVER;
+  };
+}
 
 function schemaOf(setting: Setting): z.ZodType {
   if ('choices' in setting) return z.enum(Object.keys(setting.choices));

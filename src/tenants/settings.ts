@@ -1,8 +1,9 @@
 /*
  * The settings that a tenant can have of its own. Everything else follows from this table: the environment variables of the service's
- * defaults, the columns and statements, `BOOTSTRAP`, the options of `tenants set`, the admin API and the console. It imports nothing,
- * because the console includes it. To add a setting, add an entry, run `npm run db:generate`, and document its variable.
+ * defaults, the columns and statements, `BOOTSTRAP`, the options of `tenants set`, the admin API and the console. The console includes it. To add a setting, add an entry, run `npm run db:generate`, and document its variable.
  */
+
+import { formatQuantity } from '../util/quantity.ts';
 
 const MEBIBYTE = 1024 * 1024;
 /** The size of an integer column; Postgres holds no text over 1 GiB anyway. */
@@ -128,6 +129,12 @@ export type TenantSettings = { [Name in SettingName]: SettingValue<Name> | null 
 
 /** The variables of the environment that hold the service's defaults. */
 export type SettingVariables = { [Name in SettingName as Settings[Name]['variable']]: SettingValue<Name> };
+
+/** A value as people read it. */
+export function formatSetting(setting: Setting, value: number | string): string {
+  if ('choices' in setting || typeof value === 'string') return String(value);
+  return value === 0 ? setting.zero : formatQuantity(value, setting.unit);
+}
 
 /** The settings, without the types of the single ones. */
 export const ALL_SETTINGS = Object.entries(SETTINGS) as [SettingName, Setting][];

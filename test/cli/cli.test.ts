@@ -68,7 +68,7 @@ describeServiceOnOwnDatabase(
       expect(listed.stdout).not.toContain(key);
 
       expect((await run('usage', 'acme')).stdout).toBe(
-        'acme           USED  LIMIT       PERCENT\nfiles             1  2           50%\nbytes             3  104857600   0%\nhistory bytes     0  1073741824  0%\n',
+        'acme     USED  LIMIT   PERCENT\nfiles    1     2       50%\nsize     3 B   100 MB  0%\nhistory  0 B   1 GB    0%\n',
       );
       expect(await json('usage', 'acme')).toStrictEqual({
         ...{ tenants: 1, id: 'acme', files: 1, bytes: 3, history_versions: 0, history_bytes: 0 },
@@ -105,13 +105,18 @@ describeServiceOnOwnDatabase(
 
     it('show says what holds, and where it is from', async () => {
       await run('tenants', 'create', 'shown', '--max-files', '500', '--max-bytes', '0');
+      await run('tenants', 'create', 'units', '--max-bytes', '1.5GB', '--history-days', '2w');
+      expect(await json('tenants', 'show', 'units')).toMatchObject({
+        max_bytes: 1_610_612_736,
+        history_days: 14,
+      });
       const { stdout } = await run('tenants', 'show', 'shown');
       expect(stdout).not.toMatch(/item|null|undefined/);
       expect(stdout).toMatch(/^status +active$/m);
       expect(stdout).toMatch(/^last activity +never$/m);
       expect(stdout).toMatch(/^max_files +500 +tenant$/m);
       expect(stdout).toMatch(/^max_bytes +no limit +tenant$/m);
-      expect(stdout).toMatch(/^max_file_bytes +1048576 +environment$/m);
+      expect(stdout).toMatch(/^max_file_bytes +1 MB +environment$/m);
       expect(stdout).toMatch(/^ttl_days +never +environment$/m);
       expect(await json('tenants', 'show', 'shown')).toStrictEqual({
         ...{
@@ -201,8 +206,8 @@ describeServiceOnOwnDatabase(
       );
       expect(await ids('--prefix', 'l-', '--sort', 'activity', '--limit', '1')).toStrictEqual(['l-large']);
       expect((await run('tenants', 'list', '--prefix', 'l-large')).stdout).toBe(
-        'TENANT   FILES  BYTES  USED          LAST ACTIVITY         STATUS\n' +
-          'l-large      1   1000  90% of bytes  2031-01-02T03:04:05Z  active\n',
+        'TENANT   FILES    SIZE  USED          LAST ACTIVITY         STATUS\n' +
+          'l-large      1  1000 B  90% of bytes  2031-01-02T03:04:05Z  active\n',
       );
     });
 
@@ -220,7 +225,7 @@ describeServiceOnOwnDatabase(
     it('says where limits are from that it cannot know', async () => {
       await run('tenants', 'create', 'unset');
       const shown = await runOn(service(), ['tenants', 'show', 'unset'], { env: { MAX_TENANT_BYTES: '5' } });
-      expect(shown.stdout).toMatch(/^max_bytes +5 +environment$/m);
+      expect(shown.stdout).toMatch(/^max_bytes +5 B +environment$/m);
       expect(shown.stderr).toBe(
         "\nLimits that a tenant does not set come from this command's environment variables, which may differ from those of the running service.\n",
       );
@@ -443,7 +448,7 @@ describeServiceOnOwnDatabase(
     it('redact and history prune make the history of a tenant smaller', async () => {
       await run('tenants', 'create', 'past', '--history-days', '7', '--max-history-bytes', '2000');
       expect((await run('tenants', 'set', 'past', '--history-days', '36501')).stderr).toContain(
-        'Use a whole number from 0 (none) to 36500, or default.',
+        'Use a duration of whole days such as 30d, or a whole number of days, from 0 (none) to 36500 days, or default.',
       );
       const { key } = await json('keys', 'create', '--tenant', 'past');
       const headers = { authorization: `Bearer ${key}` };
@@ -466,7 +471,7 @@ describeServiceOnOwnDatabase(
         code: 1,
         stderr: 'memory-service: Version 00000000 of past does not exist. See: memory-service log past\n',
       });
-      const { history_bytes: bytes, history_versions: versions } = await json('usage', 'past');
+      const { history_versions: versions } = await json('usage', 'past');
       expect(versions).toBe(2);
       expect((await run('history', 'prune', 'past')).stdout).toBe(
         'Deleted 0 versions (0 bytes of history).\n',
@@ -476,8 +481,8 @@ describeServiceOnOwnDatabase(
         history_days: 0,
         max_history_bytes: 2000,
       });
-      expect((await run('history', 'prune', 'past')).stdout).toBe(
-        `Deleted 2 versions (${bytes} bytes of history).\n`,
+      expect((await run('history', 'prune', 'past')).stdout).toMatch(
+        /^Deleted 2 versions \(1\.\d KB of history\)\.\n$/,
       );
       expect((await run('history', 'prune', 'nobody')).stderr).toBe(
         'memory-service: Tenant nobody does not exist. See: memory-service tenants list\n',

@@ -38,7 +38,7 @@ describe('without a service', () => {
     const folder = await copyPgliteTemplate();
     expect(await run({ DATA_DIR: folder }, 'usage')).toStrictEqual({
       code: 0,
-      output: `Using the embedded database in ${folder}.\nTENANTS  FILES  BYTES  HISTORY VERSIONS  HISTORY BYTES\n      0      0      0                 0              0`,
+      output: `Using the embedded database in ${folder}.\nTENANTS  FILES  SIZE  VERSIONS  HISTORY\n      0      0   0 B         0      0 B`,
     });
     const own = await createTestDatabase();
     const url = new URL(own.url);

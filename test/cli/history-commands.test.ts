@@ -78,20 +78,20 @@ describeServiceOnOwnDatabase('log', (service, kind) => {
     const tenant = await story(service());
     expect(
       masked(await out(service(), ['log', tenant])),
-    ).toBe(`TIME                         VERSION                               OPERATION      BYTES  BY                    PATH
-T..........................  V...................................  created            3  anonymous             /memories/d/a.md
+    ).toBe(`TIME                         VERSION                               OPERATION       SIZE  BY                    PATH
+T..........................  V...................................  created          3 B  anonymous             /memories/d/a.md
 T..........................  V...................................  deleted            -  anonymous             /memories/b.md
-T..........................  V...................................  renamed           10  anonymous             /memories/d/a.md -> /memories/b.md
-T..........................  V...................................  modified          10  anonymous             /memories/d/a.md
-T..........................  V...................................  created            1  anonymous             /memories/d/x
-T..........................  V...................................  created            8  anonymous             /memories/d/a.md
+T..........................  V...................................  renamed         10 B  anonymous             /memories/d/a.md -> /memories/b.md
+T..........................  V...................................  modified        10 B  anonymous             /memories/d/a.md
+T..........................  V...................................  created          1 B  anonymous             /memories/d/x
+T..........................  V...................................  created          8 B  anonymous             /memories/d/a.md
 `);
     expect(await out(service(), ['log', tenant, '/memories'])).toBe(await out(service(), ['log', tenant]));
   });
 
   it('with patches', async () => {
     const tenant = await story(service());
-    const expected = `T..........................  V...................................  created            3  anonymous             /memories/d/a.md
+    const expected = `T..........................  V...................................  created          3 B  anonymous             /memories/d/a.md
 diff --git a/memories/d/a.md b/memories/d/a.md
 new file mode 100644
 --- /dev/null
@@ -109,12 +109,12 @@ deleted file mode 100644
 -one
 -three
 
-T..........................  V...................................  renamed           10  anonymous             /memories/d/a.md -> /memories/b.md
+T..........................  V...................................  renamed         10 B  anonymous             /memories/d/a.md -> /memories/b.md
 diff --git a/memories/d/a.md b/memories/b.md
 rename from memories/d/a.md
 rename to memories/b.md
 
-T..........................  V...................................  modified          10  anonymous             /memories/d/a.md
+T..........................  V...................................  modified        10 B  anonymous             /memories/d/a.md
 diff --git a/memories/d/a.md b/memories/d/a.md
 --- a/memories/d/a.md
 +++ b/memories/d/a.md
@@ -123,7 +123,7 @@ diff --git a/memories/d/a.md b/memories/d/a.md
 -two
 +three
 
-T..........................  V...................................  created            8  anonymous             /memories/d/a.md
+T..........................  V...................................  created          8 B  anonymous             /memories/d/a.md
 diff --git a/memories/d/a.md b/memories/d/a.md
 new file mode 100644
 --- /dev/null
@@ -215,9 +215,7 @@ new file mode 100644
     expect(await json(service(), 'log', tenant, '--since', '1h')).toHaveLength(6);
     expect(await out(service(), ['cat', tenant, a, '--at', '0m'])).toBe('new');
     expect(await out(service(), ['diff', tenant, '/memories', '--at', '0m'])).toBe('');
-    expect(await out(service(), ['ls', tenant, '--at', '1h'])).toBe(
-      '      BYTES  MODIFIED              PATH\n',
-    );
+    expect(await out(service(), ['ls', tenant, '--at', '1h'])).toBe('    SIZE  MODIFIED              PATH\n');
   });
 
   it('search finds what there is now, and what there was', async () => {
@@ -261,10 +259,10 @@ new file mode 100644
     const lines = masked(text).split('\n');
     expect(lines.slice(-2 - 9)).toStrictEqual(
       [
-        'T..........................  V...................................  modified          10  anonymous             /memories/d/a.md',
+        'T..........................  V...................................  modified        10 B  anonymous             /memories/d/a.md',
         '(no diff: the version before was redacted)',
         '',
-        'T..........................  V...................................  created            1  anonymous             /memories/d/x',
+        'T..........................  V...................................  created          1 B  anonymous             /memories/d/x',
         ...[
           'diff --git a/memories/d/x b/memories/d/x',
           'new file mode 100644',
@@ -528,15 +526,15 @@ describeServiceOnOwnDatabase('the past', (service) => {
     const at = (version: Line | undefined) => ['--at', String(version?.created_at)];
     const listed = (text: string) => text.replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, 'T'.padEnd(20, '.'));
     expect(listed(await out(service(), ['ls', tenant, ...at(moved)]))).toBe(
-      `      BYTES  MODIFIED              PATH
-         10  T...................  /memories/b.md
-          -  T...................  /memories/d/
-          1  T...................  /memories/d/x
+      `    SIZE  MODIFIED              PATH
+    10 B  T...................  /memories/b.md
+       -  T...................  /memories/d/
+     1 B  T...................  /memories/d/x
 `,
     );
     expect(listed(await out(service(), ['ls', tenant, '/memories/d/a.md', ...at(x)]))).toBe(
-      `      BYTES  MODIFIED              PATH
-          8  T...................  /memories/d/a.md
+      `    SIZE  MODIFIED              PATH
+     8 B  T...................  /memories/d/a.md
 `,
     );
     expect(JSON.parse(await out(service(), ['ls', tenant, b, ...at(moved), '--json']))).toStrictEqual([

@@ -41,11 +41,19 @@ describeConsole('the settings of a tenant in the console', (fixture) => {
 
     await field('Creating').selectOption('Overwrite the file');
     await field('Secrets').selectOption('Default');
-    await field('Days of history').fill('7');
+    await field('Days of history').fill('1w');
+    const size = field('Size of all files');
+    await size.fill('lots');
+    expect(await size.evaluate((input) => 'validationMessage' in input && input.validationMessage)).toBe(
+      'Enter a size such as 10MB, or a whole number of bytes.',
+    );
+    await size.fill('10 MB');
     await page.getByRole('button', { name: 'Save settings' }).click();
     await page.getByText('Saved the settings.').waitFor();
+    expect(await size.inputValue()).toBe('10MB');
     expect(await tenants.find(tenant)).toMatchObject({
       ...{ maxFiles: 500, redact: null, createExisting: 'overwrite', historyDays: 7, maxFileBytes: null },
+      maxBytes: 10_485_760,
     });
   });
 });

@@ -28,7 +28,7 @@ describe('start', () => {
         'memory-service: The configuration is not valid:',
         '  PORT must be a whole number',
         '  DATABASE_URL must be a URL like postgres://user:password@host:5432/database',
-        '  MAX_FILE_BYTES must be a whole number',
+        '  MAX_FILE_BYTES must be a size such as 10MB, or a whole number of bytes',
       ].join('\n'),
     );
   });

@@ -6,6 +6,7 @@ import { loadConfig } from '../../src/config.ts';
 import { loadBootstrap } from '../../src/initial-data.ts';
 import { effectiveSettings } from '../../src/tenants/effective-settings.ts';
 import { ALL_SETTINGS, SETTINGS, type Setting } from '../../src/tenants/settings.ts';
+import { typedQuantity } from '../../src/util/quantity.ts';
 import { camelCase, renamed, snakeCase } from '../../src/util/snake-case.ts';
 import { useAdmin } from '../support/admin.ts';
 import { runOn } from '../support/program.ts';
@@ -19,6 +20,18 @@ const sample = (setting: Setting) =>
 const samples = Object.fromEntries(
   ALL_SETTINGS.map(([name, setting]) => [snakeCase(name), sample(setting)] as [string, number | string]),
 );
+/** A default as the documentation has it. */
+const typed = (setting: Setting) => {
+  if ('choices' in setting || setting.default === 0) return setting.default;
+  return setting.unit === 'days' ? `${setting.default}d` : typedQuantity(setting.default, setting.unit);
+};
+const KINDS = {
+  bytes: 'a size',
+  days: 'a duration of whole days',
+  files: 'a number of files',
+  characters: 'a number of characters',
+  requests: 'a number of requests',
+};
 const flag = (name: string) => `--${name.replaceAll('_', '-')}`;
 
 describeService('every setting of a tenant', (service) => {
@@ -45,9 +58,15 @@ describeService('every setting of a tenant', (service) => {
     expect(await stored(id)).toStrictEqual(samples);
     const { stdout: help } = await runOn(service(), ['tenants', 'set', '--help']);
     const { stdout: table } = await runOn(service(), ['tenants', 'show', id]);
+    const rows = table.split('\n').map((line) => line.split(/ {2,}/));
     for (const [name, value] of Object.entries(samples)) {
       expect(help).toMatch(new RegExp(`^ {2}${flag(name)} <`, 'm'));
-      expect(table).toMatch(new RegExp(`^${name} +${value} +tenant$`, 'm'));
+      const shown = name.endsWith('_bytes')
+        ? '2 KB (2000)'
+        : name.endsWith('_days')
+          ? '2000 days'
+          : `${value}`;
+      expect(rows).toContainEqual([name, shown, 'tenant']);
     }
     const defaults = Object.keys(samples).flatMap((name) => [flag(name), 'default']);
     await runOn(service(), ['tenants', 'set', id, ...defaults]);
@@ -73,14 +92,50 @@ describe('every setting of a tenant', () => {
     }
   });
 
+  it('is a size or a duration in the environment and in BOOTSTRAP, too', () => {
+    const env = {
+      MAX_TENANT_BYTES: '10MB',
+      MAX_FILE_BYTES: '512 KiB',
+      HISTORY_DAYS: '2w',
+      MEMORY_TTL_DAYS: '90d',
+    };
+    const expected = { maxBytes: 10_485_760, maxFileBytes: 524_288, historyDays: 14, ttlDays: 90 };
+    expect(effectiveSettings({}, loadConfig(env))).toMatchObject(expected);
+    const load = (settings: object) =>
+      loadBootstrap(loadConfig({ BOOTSTRAP: JSON.stringify({ tenants: [{ id: 'acme', ...settings }] }) }));
+    const typed = { max_bytes: '10MB', maxFileBytes: '512 KiB', history_days: '2w', ttl_days: 90 };
+    expect(load(typed).tenants).toStrictEqual([{ id: 'acme', ...expected }]);
+    expect(() => load({ max_bytes: '10 apples' })).toThrow(
+      'tenants.0.max_bytes: must be a size such as 10MB, or a whole number of bytes',
+    );
+    expect(() => load({ max_files: 'many' })).toThrow('tenants.0.max_files: must be a whole number');
+  });
+
   it.each(ALL_SETTINGS)('%s is in the OpenAPI document and in the documentation', (name, setting) => {
     const fields = file('admin-openapi.yaml').match(new RegExp(`^ {8}${snakeCase(name)}:$`, 'gm'));
     expect(fields).toHaveLength(3);
-    const byDefault = setting === SETTINGS.maxBodyBytes ? '6 × `MAX_FILE_BYTES`' : `\`${setting.default}\``;
+    const byDefault = setting === SETTINGS.maxBodyBytes ? '6 × `MAX_FILE_BYTES`' : `\`${typed(setting)}\``;
     const row = file('docs/configuration.md')
       .split('\n')
       .find((line) => line.startsWith(`| \`${setting.variable}\` `));
     expect(row).toContain(`| ${byDefault} `);
     expect(row).toContain('| **t** |');
+    const cells = file('docs/configuration.md')
+      .split('\n')
+      .map((line) => line.split('|').map((cell) => cell.trim()))
+      .find((line) => line[1] === setting.title);
+    const field = snakeCase(name);
+    expect(cells?.slice(2, 5)).toStrictEqual([
+      `\`${setting.variable}\``,
+      `\`${flag(field)}\``,
+      `\`${field}\``,
+    ]);
+    const values =
+      'choices' in setting
+        ? Object.keys(setting.choices)
+            .map((each) => `\`${each}\``)
+            .join(', ')
+        : KINDS[setting.unit];
+    expect(cells?.[5]).toBe(values);
   });
 });

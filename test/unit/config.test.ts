@@ -29,6 +29,24 @@ it('names every invalid variable in one message', () => {
   );
 });
 
+it('takes sizes and durations, and numbers in the unit of the variable', () => {
+  const durations = {
+    AUTH_CACHE_SECONDS: '20s',
+    IDEMPOTENCY_HOURS: '2d',
+    AUDIT_DAYS: '4w',
+    REQUEST_TIMEOUT_MS: '1m',
+  };
+  expect(loadConfig({ ...durations, MAX_IN_FLIGHT_BYTES: '64MB', MAX_QUEUE_MS: '250' })).toMatchObject({
+    ...{ AUTH_CACHE_SECONDS: 20, IDEMPOTENCY_HOURS: 48, AUDIT_DAYS: 28, REQUEST_TIMEOUT_MS: 60_000 },
+    ...{ MAX_IN_FLIGHT_BYTES: 67_108_864, MAX_QUEUE_MS: 250 },
+  });
+  expect(
+    message({ AUTH_CACHE_SECONDS: '1m', MAX_BODY_BYTES: '1B', AUDIT_DAYS: '36h', MAX_QUEUE_MS: '1 s' }),
+  ).toBe(
+    'The configuration is not valid:\n  AUTH_CACHE_SECONDS must be from 1 second to 30 seconds\n  MAX_BODY_BYTES must be from 1 KB to 512 MB\n  AUDIT_DAYS must be a duration of whole days such as 30d, or a whole number of days\n  MAX_QUEUE_MS must be a duration of whole milliseconds such as 5s, or a whole number of milliseconds',
+  );
+});
+
 it('refuses to listen on a public address without authentication', () => {
   const refusal =
     "The configuration is not valid:\n  AUTH none gives everyone who can reach 0.0.0.0 every tenant's memory: set HOST to a loopback address, or ALLOW_UNAUTHENTICATED=true if something in front authenticates";

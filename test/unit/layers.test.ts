@@ -8,13 +8,13 @@ const src = fileURLToPath(new URL('../../src', import.meta.url));
 /** The modules (folders and files) of `src`. Each imports only packages, itself, and the modules above it. */
 const LAYERS = [
   'version.ts',
+  'util',
   'error-catalog',
   'error-catalog.ts',
   'errors.ts',
   'tenants/settings.ts',
   'config.ts',
   'logger.ts',
-  'util',
   'request-limiter.ts',
   'memory',
   'secrets',

@@ -245,7 +245,7 @@ describeServiceOnOwnDatabase('the usage of all tenants', (service) => {
     await addDay(service(), 'a', today(), 1);
     const run = (...args: string[]) => runOn(service(), args);
     expect((await run('usage', 'a', '--days', '1')).stdout).toBe(
-      `DAY         FILES  BYTES  HISTORY BYTES  READS  WRITES  REFUSED\n${today()}      1     10             20      1       2        3\n`,
+      `DAY         FILES  SIZE  HISTORY  READS  WRITES  REFUSED\n${today()}      1  10 B     20 B      1       2        3\n`,
     );
     expect((await run('usage', '--days', '1', '--json')).stdout).toBe(
       `{"tenants":null,"suspended":null,"files":null,"bytes":null,"history_bytes":null,"day":"${today()}","reads":1,"writes":2,"refused":3,"active":1}\n`,

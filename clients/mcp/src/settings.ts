@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { MemoryClient, type MemoryClientOptions } from 'memory-service-client';
+import { parseSize } from '../../../src/util/size.ts';
 
 /** The service's own default: a file of 1 MiB, escaped as JSON in the worst way. */
 const DEFAULT_MAX_BODY_BYTES = 6 * 2 ** 20 + 65_536;
@@ -57,9 +58,9 @@ export function readSettings(args: string[], env: NodeJS.ProcessEnv): Settings |
   if (!isLoopback(host) && allowedHosts.length === 0) {
     throw new UsageError(`--host ${host} needs --allowed-host with the name under which callers reach it`);
   }
-  const maxBodyBytes = Number(env.MAX_BODY_BYTES || DEFAULT_MAX_BODY_BYTES);
-  if (!Number.isSafeInteger(maxBodyBytes) || maxBodyBytes < 1) {
-    throw new UsageError('MAX_BODY_BYTES needs a number of bytes, at least 1');
+  const maxBodyBytes = parseSize(env.MAX_BODY_BYTES || String(DEFAULT_MAX_BODY_BYTES)) ?? 0;
+  if (maxBodyBytes < 1) {
+    throw new UsageError('MAX_BODY_BYTES needs a size such as 10MB, or a number of bytes, at least 1');
   }
   return { client, http: { port, host, allowedHosts, maxBodyBytes } };
 }

@@ -1,16 +1,4 @@
-const UNITS = ['B', 'KB', 'MB', 'GB', 'TB'];
-
-/** As `1.4 KB`, in units of 1,024 bytes. */
-export function formatBytes(bytes: number): string {
-  let value = bytes;
-  let unit = 0;
-  while (value >= 1024 && unit < UNITS.length - 1) {
-    value /= 1024;
-    unit++;
-  }
-  const digits = unit === 0 || value >= 100 ? 0 : 1;
-  return `${value.toFixed(digits).replace(/\.0$/, '')} ${UNITS[unit]}`;
-}
+export { formatBytes } from '../../../src/util/size.ts';
 
 const numbers = new Intl.NumberFormat('en-US');
 export const formatNumber = (value: number) => numbers.format(value);

@@ -1,11 +1,21 @@
 import { useState } from 'preact/hooks';
-import { ALL_SETTINGS, type NumberSetting, type Setting } from '../../../../src/tenants/settings.ts';
+import {
+  ALL_SETTINGS,
+  formatSetting,
+  type NumberSetting,
+  type Setting,
+} from '../../../../src/tenants/settings.ts';
+import {
+  expectedQuantity,
+  formatQuantity,
+  parseQuantity,
+  typedQuantity,
+} from '../../../../src/util/quantity.ts';
 import { snakeCase } from '../../../../src/util/snake-case.ts';
 import { changed } from '../../api/changes.ts';
 import { canWrite } from '../../api/session.ts';
 import { changeSettings } from '../../api/tenants.ts';
 import type { Settings, Tenant } from '../../api/types.ts';
-import { formatBytes, formatNumber } from '../../text/format.ts';
 import { ErrorText, toast } from '../../ui/messages.tsx';
 import { useUnsaved } from '../../ui/unsaved.ts';
 import { useAction } from '../../ui/use-load.ts';
@@ -94,36 +104,50 @@ function SettingField({
   return (
     <label>
       {setting.title}
-      {setting.unit === 'bytes' && ' (bytes)'}
       <input
-        type="number"
-        min={0}
-        max={setting.max}
-        step={1}
-        placeholder={byDefault === null ? 'default' : formatSetting(Number(byDefault), setting)}
+        inputmode={setting.unit === 'bytes' || setting.unit === 'days' ? 'text' : 'numeric'}
+        placeholder={byDefault === null ? 'default' : formatSetting(setting, byDefault)}
         value={value}
-        onInput={(event) => onChange(event.currentTarget.value)}
+        onInput={(event) => {
+          onChange(event.currentTarget.value);
+          event.currentTarget.setCustomValidity(problemOf(event.currentTarget.value, setting));
+        }}
       />
-      <span class="hint">0: {setting.zero}</span>
+      <span class="hint">
+        {HINTS[setting.unit]}0: {setting.zero}
+      </span>
     </label>
   );
 }
 
-function formatSetting(value: number, { unit, zero }: NumberSetting): string {
-  if (value === 0) return zero;
-  if (unit === 'bytes') return formatBytes(value);
-  return unit === 'days' ? `${formatNumber(value)} days` : formatNumber(value);
+const HINTS: Partial<Record<NumberSetting['unit'], string>> = {
+  bytes: 'Such as 10 MB. ',
+  days: 'Such as 30 or 4w. ',
+};
+
+/** What the browser says beside the field; nothing for a value that can be saved. */
+function problemOf(text: string, { unit, max }: NumberSetting): string {
+  const value = text === '' ? 0 : parseQuantity(text, unit);
+  if (value === undefined) return `Enter ${expectedQuantity(unit)}.`;
+  return value > max ? `Enter at most ${formatQuantity(max, unit)}.` : '';
 }
 
 function fieldsOf(settings: Settings): Fields {
-  return Object.fromEntries(SETTINGS.map(([name]) => [name, String(settings[name] ?? '')])) as Fields;
+  return Object.fromEntries(
+    SETTINGS.map(([name, setting]) => [name, textOf(settings[name], setting)]),
+  ) as Fields;
+}
+
+function textOf(value: number | string | null, setting: Setting): string {
+  if (value === null) return '';
+  return 'choices' in setting ? String(value) : typedQuantity(Number(value), setting.unit);
 }
 
 function changesOf(initial: Fields, fields: Fields): Partial<Settings> {
   return Object.fromEntries(
     SETTINGS.filter(([name]) => fields[name] !== initial[name]).map(([name, setting]) => {
       if (fields[name] === '') return [name, null];
-      return [name, 'choices' in setting ? fields[name] : Number(fields[name])];
+      return [name, 'choices' in setting ? fields[name] : parseQuantity(fields[name], setting.unit)];
     }),
   );
 }
