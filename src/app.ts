@@ -82,7 +82,7 @@ export async function buildApp(options: {
   const policies = new TenantPolicyCache(tenants, config);
   const memory = new PostgresMemory(database, {
     batchSize: database.batchSize,
-    maxAnswers: config.MAX_TENANT_ANSWERS,
+    maxStoredResults: config.MAX_TENANT_ANSWERS,
     defaults: tenantDefaults(config),
   });
   const search = new MemorySearch();

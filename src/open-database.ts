@@ -49,11 +49,11 @@ function explainMissingPglite(error: Error & { code?: string }): never {
   );
 }
 
-/** How long a database may take to answer until it is reported. */
+/** How long a database may take to respond until it is reported. */
 const SLOW_AFTER_MS = 1000;
 const RETRY_AFTER_MS = 1000;
 
-/** Receives a line whenever the database cannot be reached, or does not answer. */
+/** Receives a line whenever the database cannot be reached, or does not respond. */
 type Report = (line: string) => void;
 
 /**
@@ -167,7 +167,7 @@ async function whenReachable(
 /** Reports a server that keeps a connection waiting, before the attempt times out. */
 async function reportingDelay<T>(config: Config, open: () => Promise<T>, report: Report): Promise<T> {
   if (config.DATABASE_URL === undefined) return open();
-  const line = `Waiting for ${describeDatabase(config)}, which has not answered yet.`;
+  const line = `Waiting for ${describeDatabase(config)}, which has not responded yet.`;
   const timer = setTimeout(() => report(line), SLOW_AFTER_MS);
   try {
     return await open();

@@ -11,7 +11,7 @@ import type { EmbeddedEvents } from './embedded/pglite-engine.ts';
 import { OperatorError } from './errors.ts';
 import { expireFiles } from './expiration/expiration.ts';
 import { pruneHistory } from './history/pruning.ts';
-import { pruneAnswers } from './idempotency/pruning.ts';
+import { pruneStoredResults } from './idempotency/stored-results.ts';
 import { applyBootstrap, loadBootstrap } from './initial-data.ts';
 import { closeLog, createLogger } from './logger.ts';
 import { configured, openMigrated } from './open-database.ts';
@@ -157,9 +157,9 @@ function startJobs(config: Config, database: Database, log: Logger): () => Promi
       if (expired && expired.files > 0) log.info(expired, 'expired files');
     },
     pruning: async () => {
-      await pruneAnswers(database, {
+      await pruneStoredResults(database, {
         hours: config.IDEMPOTENCY_HOURS,
-        maxAnswers: config.MAX_TENANT_ANSWERS,
+        maxStoredResults: config.MAX_TENANT_ANSWERS,
       });
     },
     audit: async () => {

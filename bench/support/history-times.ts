@@ -35,7 +35,7 @@ export async function measureTimes(
 ): Promise<HistoryTimes> {
   const database = await openDatabase(loadConfig({ DATABASE_URL: url, DB_STATEMENT_TIMEOUT_MS: '0' }));
   const memory = new PostgresMemory(database, {
-    ...{ maxAnswers: 0, batchSize: 32, defaults: DEFAULTS },
+    ...{ maxStoredResults: 0, batchSize: 32, defaults: DEFAULTS },
   });
   try {
     const store = (tenant: string) => memory.forTenant(tenant, { autoCreate: false, origin: ORIGIN });
@@ -68,7 +68,7 @@ export async function measureEdits({
 }: BenchDatabase): Promise<{ bytes: number; readMs: number }> {
   const database = await openDatabase(loadConfig({ DATABASE_URL: url }));
   await migrate(database);
-  const memory = new PostgresMemory(database, { maxAnswers: 0, batchSize: 32, defaults: DEFAULTS });
+  const memory = new PostgresMemory(database, { maxStoredResults: 0, batchSize: 32, defaults: DEFAULTS });
   const tenant = 'edited';
   const path = `${ROOT}/notes.md` as MemoryPath;
   const size = async () =>

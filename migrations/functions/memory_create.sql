@@ -4,7 +4,7 @@
 -- not_a_directory {path}, over_quota {of, used, limit, needed}, created. With p_auto_create the tenant's first file makes the tenant.
 CREATE OR REPLACE FUNCTION memory_create(
   p_tenant text, p_path text, p_content text, p_version uuid, p_auto_create boolean, p_origin jsonb,
-  p_key_hash text, p_request_hash text, p_answer text,
+  p_key_hash text, p_request_hash text, p_result text,
   p_max_files bigint, p_max_bytes bigint, p_wait boolean,
   OUT outcome text, OUT data jsonb
 ) LANGUAGE plpgsql VOLATILE AS $$
@@ -55,7 +55,7 @@ BEGIN
   WHERE t.id = p_tenant;
   IF p_key_hash IS NOT NULL THEN
     INSERT INTO idempotency_keys (tenant_id, key_hash, request_hash, content, is_error)
-    VALUES (p_tenant, p_key_hash, p_request_hash, p_answer, false);
+    VALUES (p_tenant, p_key_hash, p_request_hash, p_result, false);
   END IF;
 END
 $$;

@@ -3,7 +3,7 @@
 -- Outcomes beside those of memory_open_write: missing, deleted.
 CREATE OR REPLACE FUNCTION memory_delete(
   p_tenant text, p_path text, p_change uuid, p_origin jsonb,
-  p_key_hash text, p_request_hash text, p_answer text,
+  p_key_hash text, p_request_hash text, p_result text,
   p_history_days bigint, p_max_history_bytes bigint, p_wait boolean,
   OUT outcome text, OUT data jsonb
 ) LANGUAGE plpgsql VOLATILE AS $$
@@ -27,7 +27,7 @@ BEGIN
   );
   IF p_key_hash IS NOT NULL THEN
     INSERT INTO idempotency_keys (tenant_id, key_hash, request_hash, content, is_error)
-    VALUES (p_tenant, p_key_hash, p_request_hash, p_answer, false);
+    VALUES (p_tenant, p_key_hash, p_request_hash, p_result, false);
   END IF;
   outcome := 'deleted';
 END

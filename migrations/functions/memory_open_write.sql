@@ -1,4 +1,4 @@
--- Opens every write: locks the tenant, then looks for an earlier answer under the request's idempotency key.
+-- Opens every write: locks the tenant, then looks for an earlier result under the request's idempotency key.
 --
 -- After the lock, each further statement of the write sees the latest committed state, and no other write of the tenant can
 -- come in between. Returns what the tenant uses, its own limits, the time of the change (`at`) with the beginning of the ids of its versions,
@@ -6,8 +6,8 @@
 -- archived, so that its files may only be deleted, and a null outcome when the write is to go on. Otherwise it returns the write's outcome:
 --   skipped         p_wait is false, and another session holds the lock or the tenant does not exist
 --   unknown_tenant  the tenant does not exist
---   replayed        the key has an answer: {content, isError}
---   key_reused      the key has an answer, to a different request
+--   replayed        the key has a stored result: {content, isError}
+--   key_reused      the key has a stored result, to a different request
 CREATE OR REPLACE FUNCTION memory_open_write(
   p_tenant text, p_history_days bigint, p_key_hash text, p_request_hash text, p_wait boolean,
   OUT outcome text, OUT data jsonb, OUT files bigint, OUT max_files bigint, OUT bytes bigint, OUT max_bytes bigint,
@@ -17,7 +17,7 @@ DECLARE
   is_held CONSTANT boolean := memory_hold_shard(p_tenant);
   history_days bigint;
   last_change_at timestamptz;
-  answered record;
+  stored record;
 BEGIN
   IF p_wait THEN
     SELECT t.file_count, t.max_files, t.byte_count, t.max_bytes, t.history_bytes, t.max_history_bytes, t.history_days, t.last_change_at,
@@ -38,14 +38,14 @@ BEGIN
   id_prefix := memory_id_prefix(at);
   keeps_history := COALESCE(history_days, p_history_days) > 0;
   IF p_key_hash IS NOT NULL THEN
-    SELECT i.request_hash, i.content, i.is_error INTO answered
+    SELECT i.request_hash, i.content, i.is_error INTO stored
     FROM idempotency_keys AS i WHERE i.tenant_id = p_tenant AND i.key_hash = p_key_hash;
     IF NOT FOUND THEN
       RETURN;
     -- Empty: a redaction erased what the request could be guessed by.
-    ELSIF answered.request_hash IN (p_request_hash, '') THEN
+    ELSIF stored.request_hash IN (p_request_hash, '') THEN
       outcome := 'replayed';
-      data := jsonb_build_object('content', answered.content, 'isError', answered.is_error);
+      data := jsonb_build_object('content', stored.content, 'isError', stored.is_error);
     ELSE
       outcome := 'key_reused';
     END IF;

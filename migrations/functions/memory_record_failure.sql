@@ -1,8 +1,8 @@
--- Stores the answer of a write that failed, and so changed nothing, under its idempotency key.
+-- Stores the result of a write that failed, and so changed nothing, under its idempotency key.
 --
 -- Outcomes beside those of memory_open_write: recorded. For a tenant that does not exist nothing is stored.
 CREATE OR REPLACE FUNCTION memory_record_failure(
-  p_tenant text, p_key_hash text, p_request_hash text, p_answer text, p_wait boolean,
+  p_tenant text, p_key_hash text, p_request_hash text, p_result text, p_wait boolean,
   OUT outcome text, OUT data jsonb
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -14,7 +14,7 @@ BEGIN
     RETURN;
   END IF;
   INSERT INTO idempotency_keys (tenant_id, key_hash, request_hash, content, is_error)
-  VALUES (p_tenant, p_key_hash, p_request_hash, p_answer, true);
+  VALUES (p_tenant, p_key_hash, p_request_hash, p_result, true);
   outcome := 'recorded';
 END
 $$;

@@ -6,7 +6,7 @@
 -- exceed p_max_path_bytes, or be more than p_max_depth levels below the root.
 CREATE OR REPLACE FUNCTION memory_rename(
   p_tenant text, p_from text, p_to text, p_change uuid, p_origin jsonb,
-  p_key_hash text, p_request_hash text, p_answer text,
+  p_key_hash text, p_request_hash text, p_result text,
   p_max_path_bytes integer, p_max_depth integer, p_max_files bigint, p_history_days bigint, p_max_history_bytes bigint, p_wait boolean,
   OUT outcome text, OUT data jsonb
 ) LANGUAGE plpgsql VOLATILE AS $$
@@ -81,7 +81,7 @@ BEGIN
   );
   IF p_key_hash IS NOT NULL THEN
     INSERT INTO idempotency_keys (tenant_id, key_hash, request_hash, content, is_error)
-    VALUES (p_tenant, p_key_hash, p_request_hash, p_answer, false);
+    VALUES (p_tenant, p_key_hash, p_request_hash, p_result, false);
   END IF;
   outcome := 'renamed';
 END

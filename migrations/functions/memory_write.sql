@@ -6,7 +6,7 @@
 -- over_quota {of, used, limit, needed}, written.
 CREATE OR REPLACE FUNCTION memory_write(
   p_tenant text, p_path text, p_read_version uuid, p_start integer, p_removed integer, p_text text, p_version uuid, p_origin jsonb,
-  p_key_hash text, p_request_hash text, p_answer text,
+  p_key_hash text, p_request_hash text, p_result text,
   p_max_bytes bigint, p_history_days bigint, p_max_history_bytes bigint, p_wait boolean,
   OUT outcome text, OUT data jsonb
 ) LANGUAGE plpgsql VOLATILE AS $$
@@ -77,7 +77,7 @@ BEGIN
   END IF;
   IF p_key_hash IS NOT NULL THEN
     INSERT INTO idempotency_keys (tenant_id, key_hash, request_hash, content, is_error)
-    VALUES (p_tenant, p_key_hash, p_request_hash, p_answer, false);
+    VALUES (p_tenant, p_key_hash, p_request_hash, p_result, false);
   END IF;
   outcome := 'written';
 END

@@ -85,7 +85,7 @@ export async function buildAdminApp(options: {
   config: Config;
   database: Database;
   log?: Logger;
-  /** Those of the process, which count the answers. */
+  /** Those of the process, which count the responses. */
   metrics?: Metrics | undefined;
   /** That of the process: by default one of its own. */
   search?: MemorySearch | undefined;

@@ -69,7 +69,7 @@ export const flag = z.preprocess(
   z.boolean(),
 );
 
-/** How a route answers a page at a time. */
+/** How a route returns a page at a time. */
 export const pageFields = (maxLimit: number, defaultLimit: number) => ({
   limit: count(1, maxLimit).default(defaultLimit),
   after: text(MAX_TEXT).optional().meta({ description: 'The `next` of the previous page.' }),

@@ -6,8 +6,8 @@ export const JSON_LINES = 'application/x-ndjson';
 
 export type WriteLine = (line: object) => void;
 
-/** Answers with lines of JSON: those that `work` writes, then its result or its error. */
-export function answerInLines(
+/** Responds with lines of JSON: those that `work` writes, then its result or its error. */
+export function sendLines(
   request: FastifyRequest,
   reply: FastifyReply,
   work: (write: WriteLine) => Promise<object>,

@@ -3,7 +3,7 @@ import { ServiceError } from '../errors.ts';
 import { tooComplex } from '../http/json-limits.ts';
 import { problemResponses } from '../http/problem-responses.ts';
 
-/** What every route of the admin API can answer instead. */
+/** What every route of the admin API can return instead. */
 const COMMON = [
   new ServiceError('invalid_parameter', 'The query parameter limit must be at most 200.'),
   new ServiceError('invalid_request', 400),
@@ -23,14 +23,14 @@ const COMMON = [
   new ServiceError('overloaded'),
 ];
 
-/** What every route that changes something can answer too. */
+/** What every route that changes something can return too. */
 const CHANGING = [
   new ServiceError('read_only_key'),
   new ServiceError('operate_only_key'),
   new ServiceError('body_timeout'),
 ];
 
-/** What every route with a body of text can answer too. */
+/** What every route with a body of text can return too. */
 const TEXT_BODY = [
   new ServiceError('invalid_utf8'),
   new ServiceError('invalid_body'),
@@ -75,7 +75,7 @@ export function errorResponses(kind: Kind, own: ServiceError[] = []): Record<num
   return problemResponses([...BODY[BODY_OF[kind]], ...COMMON, ...changing, ...own]);
 }
 
-/** A successful answer in JSON. */
+/** A successful response in JSON. */
 export const json = (description: string, schema: z.ZodType) => ({
   description,
   content: { 'application/json': { schema } },

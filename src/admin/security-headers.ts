@@ -19,7 +19,7 @@ export const PAGE_POLICY = [
 const DATA_POLICY =
   "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
 
-/** Headers of every answer of the listener. What serves a page replaces the policy with its own. */
+/** Headers of every response of the listener. What serves a page replaces the policy with its own. */
 export const securityHeaders = fp(
   async (app) => {
     app.addHook('onRequest', (_request, reply, done) => {

@@ -15,7 +15,7 @@ export const usesFields = {
   writes: counted.meta({ description: 'Calls that write, also those that the model got wrong.' }),
   refused: counted.meta({
     description:
-      'Requests that were answered with 403, 409 or 429, and writes that were refused because the memory is full, archived or read-only.',
+      'Requests that were rejected with 403, 409 or 429, and writes that were refused because the memory is full, archived or read-only.',
   }),
 };
 

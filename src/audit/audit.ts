@@ -7,7 +7,7 @@ import { asDatabaseError } from '../postgres/errors.ts';
 import { defineQuery } from '../postgres/query.ts';
 import { time } from '../postgres/time-column.ts';
 import { DAY_MS } from '../util/duration.ts';
-import { snakeCase } from '../util/snake-case.ts';
+import { renamed, snakeCase } from '../util/snake-case.ts';
 
 /** How a change came in. `console` is the page, which calls the admin API. */
 export type AuditChannel = 'admin_api' | 'console' | 'command_line' | 'memory_stores_api';
@@ -183,7 +183,7 @@ export async function beginAudit(
     },
     async finish(outcome) {
       const { tenant = null, key = null, details = {} } = noted;
-      const params = { id, outcome, tenant, key, details: JSON.stringify(details) };
+      const params = { id, outcome, tenant, key, details: JSON.stringify(renamed(details, snakeCase)) };
       await database.query(finishQuery, params).then(() => {}, onUnrecorded);
     },
   };

@@ -62,7 +62,7 @@ FROM run_command_on_workers($$${VERSION}$$)`;
 
 function faultOf({ name, success, result }: Worker, version: string): string | undefined {
   if (!success) {
-    return `The worker ${name} does not answer the coordinator. Start it, or take it out of the cluster with SELECT citus_remove_node.`;
+    return `The worker ${name} does not respond to the coordinator. Start it, or take it out of the cluster with SELECT citus_remove_node.`;
   }
   if (result === '') {
     return `The worker ${name} does not have the extension citus in this database. Run CREATE EXTENSION citus there.`;

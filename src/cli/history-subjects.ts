@@ -4,7 +4,7 @@ import type { History } from '../history/history.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 
 /*
- * Called when a command has found nothing, to tell a typo from an empty answer.
+ * Called when a command has found nothing, to tell a typo from an empty result.
  */
 
 /** These are never typos: they stand for a kind of actor. */

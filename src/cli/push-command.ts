@@ -75,7 +75,7 @@ async function* files({ config, database, tenant }: TenantSession) {
   const defaults = tenantDefaults(config);
   const memory = new PostgresMemory(database, {
     batchSize: 1,
-    maxAnswers: config.MAX_TENANT_ANSWERS,
+    maxStoredResults: config.MAX_TENANT_ANSWERS,
     defaults,
   });
   const memories = memory.memoriesOf(tenant.id, { autoCreate: false, origin: operatorOrigin() });

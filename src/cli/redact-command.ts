@@ -44,7 +44,7 @@ export function registerRedactCommand(program: Command, open: Open, io: Io): voi
       'after',
       `
 Other versions of the file with the same content, such as those before a rename, are redacted as well, and so are all
-stored answers of the tenant: a retried request learns that its answer was redacted. Backups keep the text
+stored results of the tenant: a retried request learns that its result was redacted. Backups keep the text
 until you delete them.
 
 Versions with another content stay, even if they hold the same secret. --dry-run lists the other versions of
@@ -77,7 +77,10 @@ Examples:
           () => eraseVersion(database, tenant, id, operatorOrigin()),
         );
         if (json) return printJson(io.stdout, redacted);
-        printLine(io.stdout, `Redacted versions: ${redacted.versions}, stored answers: ${redacted.answers}.`);
+        printLine(
+          io.stdout,
+          `Redacted versions: ${redacted.versions}, stored results: ${redacted.storedResults}.`,
+        );
         if (redacted.samePath > 0) {
           printLine(
             io.stdout,
@@ -106,7 +109,7 @@ async function redactPath(
     if (json) return printJson(io.stdout, { dryRun, directories });
     return printLine(
       io.stdout,
-      `Would redact directories: ${directories}, and all stored answers of ${tenant}.`,
+      `Would redact directories: ${directories}, and all stored results of ${tenant}.`,
     );
   }
   if (!yes) {
@@ -117,8 +120,8 @@ async function redactPath(
     eraseDirectories(database, tenant, path),
   );
   if (json) return printJson(io.stdout, redacted);
-  const { directories, answers } = redacted;
-  printLine(io.stdout, `Redacted directories: ${directories}, stored answers: ${answers}.`);
+  const { directories, storedResults } = redacted;
+  printLine(io.stdout, `Redacted directories: ${directories}, stored results: ${storedResults}.`);
 }
 
 async function showPreview(preview: ErasurePreview, json: boolean, io: Io): Promise<void> {
@@ -136,7 +139,7 @@ const named = ({ id, memoryId, path, createdAt }: Version) => ({ id, memoryId, p
 
 function* previewLines({ redacted, remaining, lines }: ErasurePreview): Generator<string> {
   if (redacted.length === 0) yield 'This version is already redacted.\n';
-  else yield `These versions and all stored answers of the tenant would be redacted:\n`;
+  else yield `These versions and all stored results of the tenant would be redacted:\n`;
   for (const version of redacted) yield line(version);
   if (remaining.length === 0) return;
   yield '\nThese are kept and may contain the same text or path. Redact each one that does:\n';

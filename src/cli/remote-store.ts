@@ -43,11 +43,11 @@ export class RemoteStore {
     let page: string | null | undefined;
     do {
       const limit = view === 'full' ? '20' : '100';
-      const answer = await this.#send(
+      const response = await this.#send(
         'GET',
         `?${new URLSearchParams({ view, limit, ...(page ? { page } : {}) })}`,
       );
-      const read = pageSchema.safeParse(await answer.json());
+      const read = pageSchema.safeParse(await response.json());
       if (!read.success) throw new OperatorError(`There is no list of memories at ${this.#url}.`);
       for (const item of read.data.data) if (item.type === 'memory') yield item;
       page = read.data.next_page;
@@ -67,15 +67,15 @@ export class RemoteStore {
 
   /** Creates a memory, or replaces the content that it was found with. Returns false when it is another by now. */
   async write(path: string, content: string, found: RemoteMemory | undefined): Promise<boolean> {
-    const answer =
+    const response =
       found === undefined
         ? await this.#send('POST', '', { path, content })
         : await this.#send('POST', `/${found.id}`, {
             content,
             precondition: { type: 'content_sha256', content_sha256: found.content_sha256 },
           });
-    await answer.body?.cancel();
-    return answer.status !== CONFLICT;
+    await response.body?.cancel();
+    return response.status !== CONFLICT;
   }
 
   async #send(method: 'GET' | 'POST', path: string, body?: object): Promise<Response> {
@@ -87,18 +87,18 @@ export class RemoteStore {
     };
     const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
     for (let attempt = 1; ; attempt++) {
-      const answer = await fetch(this.#url + path, init).catch(() => undefined);
-      if (answer?.ok || answer?.status === CONFLICT) return answer;
-      if (answer === undefined) {
+      const response = await fetch(this.#url + path, init).catch(() => undefined);
+      if (response?.ok || response?.status === CONFLICT) return response;
+      if (response === undefined) {
         if (attempt === ATTEMPTS) throw new OperatorError(`Cannot reach ${this.#url}.`);
-      } else if (attempt === ATTEMPTS || (answer.status < 500 && answer.status !== 429)) {
-        const problem = errorSchema.safeParse(await answer.json().catch(() => undefined));
+      } else if (attempt === ATTEMPTS || (response.status < 500 && response.status !== 429)) {
+        const problem = errorSchema.safeParse(await response.json().catch(() => undefined));
         const reason = problem.success ? problem.data.error.message : 'no reason given';
         throw new OperatorError(
-          `The memory store ${this.#id} refused a request: ${answer.status}, ${reason}`,
+          `The memory store ${this.#id} refused a request: ${response.status}, ${reason}`,
         );
       }
-      await sleep(1000 * (Number(answer?.headers.get('retry-after')) || 2 ** (attempt - 1)));
+      await sleep(1000 * (Number(response?.headers.get('retry-after')) || 2 ** (attempt - 1)));
     }
   }
 }

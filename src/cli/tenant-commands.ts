@@ -74,7 +74,7 @@ function registerDelete(tenants: Command, open: Open, io: Io): void {
         });
         printLine(
           io.stdout,
-          `Deleted tenant ${tenant}: 1 row of tenants, ${erased.entries} rows of entries, ${erased.versions} rows of versions, ${erased.directories} rows of past_directories, ${erased.answers} rows of idempotency_keys, ${erased.keys} rows of api_keys.`,
+          `Deleted tenant ${tenant}: 1 row of tenants, ${erased.entries} rows of entries, ${erased.versions} rows of versions, ${erased.directories} rows of past_directories, ${erased.storedResults} rows of idempotency_keys, ${erased.keys} rows of api_keys.`,
         );
       }),
     );

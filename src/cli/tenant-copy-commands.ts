@@ -22,7 +22,7 @@ export function registerTenantCopyCommands(tenants: Command, open: Open, io: Io)
     {
       name: 'rename',
       description:
-        'Rename a tenant, with its files, history, settings, keys, and stored answers, in one transaction. Clients that send the tenant ID must send the new one.',
+        'Rename a tenant, with its files, history, settings, keys, and stored results, in one transaction. Clients that send the tenant ID must send the new one.',
       work: renameTenant,
       done: 'Renamed',
       also: ' Keys work for the new tenant within AUTH_CACHE_SECONDS.',

@@ -25,12 +25,12 @@ export function registerTenantShowCommand(tenants: Command, open: Open, io: Io):
       withTenant(open, tenant, async ({ config, database, tenant: row }) => {
         const all = new Tenants(database);
         const lastActivityAt = time(await all.lastActivity(tenant));
-        const answers = await all.countAnswers(tenant);
+        const storedResults = await all.countStoredResults(tenant);
         if (json) {
           return printJson(io.stdout, {
             ...usageOf(row),
             ...{ name: row.name ?? row.id, description: row.description },
-            ...{ answers, lastActivityAt },
+            ...{ storedResults, lastActivityAt },
             ...settingsFrom((name) => row[name]),
             effective: effectiveSettings(row, config),
             metadata: row.metadata,
@@ -46,7 +46,7 @@ export function registerTenantShowCommand(tenants: Command, open: Open, io: Io):
             ['files', String(files)],
             ['size', formatBytes(bytes)],
             ['history', `${amount(historyVersions, 'version')} (${byteAmount(historyBytes)})`],
-            ['stored answers', String(answers)],
+            ['stored results', String(storedResults)],
             ['created', createdAt],
             ['last activity', lastActivityAt ?? 'never'],
             ['status', suspendedAt === null ? 'active' : `suspended since ${suspendedAt}`],

@@ -61,7 +61,7 @@ const FILE_ERRORS: Partial<Record<string, string>> = {
 };
 
 /**
- * Creates a folder and its parents. `mkdirSync` with `recursive` would loop forever on a file system that answers ENOENT, such as
+ * Creates a folder and its parents. `mkdirSync` with `recursive` would loop forever on a file system that reports ENOENT, such as
  * `/proc`.
  */
 function makeFolder(folder: string): void {

@@ -14,7 +14,7 @@ export type Request =
 export type Statement = Pick<Query<Record<string, Value>, never>, 'name' | 'sql' | 'parameters'>;
 
 /** One per request, in order. `idle` is sent without a request before the connection is closed. */
-export interface Answer {
+export interface Response {
   rows?: unknown[];
   count?: number;
   locked?: boolean;
@@ -28,7 +28,7 @@ export function socketPath(folder: string): string {
   return join(folder, 'memory-service.sock');
 }
 
-export function writeMessage(socket: Socket, message: Request | Answer): void {
+export function writeMessage(socket: Socket, message: Request | Response): void {
   socket.write(`${JSON.stringify(message)}\n`);
 }
 

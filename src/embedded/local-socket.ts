@@ -4,7 +4,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import type { Database } from '../postgres/database.ts';
 import { asDatabaseError } from '../postgres/errors.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
-import { type Answer, type Request, readMessages, socketPath, writeMessage } from './local-protocol.ts';
+import { type Request, type Response, readMessages, socketPath, writeMessage } from './local-protocol.ts';
 
 /*
  * An embedded database belongs to one process. While that process serves, other commands of this machine and user run their statements
@@ -56,7 +56,7 @@ async function listenPrivately(server: Server, path: string): Promise<void> {
   await listening;
 }
 
-/** One connection. Requests are answered one after the other. */
+/** One connection. Requests are handled one after the other. */
 class Session {
   readonly #socket: Socket;
   readonly #database: Database;
@@ -101,12 +101,12 @@ class Session {
   }
 
   async #query(query: QueryExecutor, { query: statement, params }: Extract<Request, { do: 'query' }>) {
-    this.#answer(await query(statement, params).catch(faultOf));
+    this.#respond(await query(statement, params).catch(faultOf));
   }
 
   async #transaction(snapshot: boolean): Promise<void> {
     const work = async (query: QueryExecutor) => {
-      this.#answer({});
+      this.#respond({});
       for (;;) {
         const request = await this.#nextInTransaction();
         if (request?.do === 'commit') return;
@@ -116,25 +116,25 @@ class Session {
     };
     try {
       await this.#database.transaction(work, { snapshot });
-      this.#answer({});
+      this.#respond({});
     } catch (error) {
       if (error instanceof RolledBack) this.#socket.destroy();
-      else this.#answer(faultOf(error));
+      else this.#respond(faultOf(error));
     }
   }
 
   /** Holds the lock until the connection ends. */
   async #holdJobLock(lock: number): Promise<void> {
     const held = await this.#database.withJobLock(lock, async () => {
-      this.#answer({ locked: true });
+      this.#respond({ locked: true });
       await this.#next();
     });
-    if (!held) this.#answer({ locked: false });
+    if (!held) this.#respond({ locked: false });
   }
 
   async #nextInTransaction(): Promise<Request | undefined> {
     const expired = () => {
-      this.#answer({ idle: this.#idleMs });
+      this.#respond({ idle: this.#idleMs });
       this.#socket.destroySoon();
     };
     const timer = this.#idleMs > 0 ? setTimeout(expired, this.#idleMs) : undefined;
@@ -150,12 +150,12 @@ class Session {
     return (await this.#requests.next()).value;
   }
 
-  #answer(answer: Answer): void {
-    writeMessage(this.#socket, answer);
+  #respond(response: Response): void {
+    writeMessage(this.#socket, response);
   }
 }
 
-function faultOf(error: unknown): Answer {
+function faultOf(error: unknown): Response {
   const { sqlState, isUnavailable } = asDatabaseError(error);
   return { fault: { sqlState, isUnavailable } };
 }

@@ -58,9 +58,9 @@ export class PgliteEngine extends PGlite {
   /** Runs every query. */
   override execProtocolRawSync(message: Uint8Array): Uint8Array {
     this.#assertRunning();
-    const answer = super.execProtocolRawSync(message);
+    const response = super.execProtocolRawSync(message);
     this.#assertRunning();
-    return answer;
+    return response;
   }
 
   #assertRunning(): void {

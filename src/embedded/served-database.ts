@@ -4,7 +4,7 @@ import { OperatorError } from '../errors.ts';
 import type { Database } from '../postgres/database.ts';
 import { DatabaseError } from '../postgres/errors.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
-import { type Answer, type Request, readMessages, socketPath, writeMessage } from './local-protocol.ts';
+import { type Request, type Response, readMessages, socketPath, writeMessage } from './local-protocol.ts';
 
 /**
  * Connects to the embedded database of the process that serves `folder`, through its socket.
@@ -41,11 +41,11 @@ export async function connectToServedDatabase(folder: string): Promise<Database 
   };
 }
 
-/** Sends requests and returns the answers. Rejects with `DatabaseError` once the peer is gone. */
+/** Sends requests and returns the responses. Rejects with `DatabaseError` once the peer is gone. */
 class Connection {
   readonly #socket: Socket;
-  readonly #waiting: { resolve(answer: Answer): void; reject(error: unknown): void }[] = [];
-  /** Why no more answers come. */
+  readonly #waiting: { resolve(response: Response): void; reject(error: unknown): void }[] = [];
+  /** Why no more responses come. */
   #ended: Error | undefined;
 
   private constructor(socket: Socket) {
@@ -61,14 +61,14 @@ class Connection {
   }
 
   /** @throws DatabaseError */
-  async send(request: Request): Promise<Answer> {
+  async send(request: Request): Promise<Response> {
     if (this.#ended) throw this.#ended;
-    const answer = await new Promise<Answer>((resolve, reject) => {
+    const response = await new Promise<Response>((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
       writeMessage(this.#socket, request);
     });
-    if (answer.fault) throw databaseError(answer.fault);
-    return answer;
+    if (response.fault) throw databaseError(response.fault);
+    return response;
   }
 
   async close(): Promise<void> {
@@ -80,16 +80,16 @@ class Connection {
 
   async #receive(): Promise<void> {
     let ended: Error = databaseError({ sqlState: undefined, isUnavailable: true });
-    for await (const answer of readMessages<Answer>(this.#socket)) {
-      if (answer.idle === undefined) this.#waiting.shift()?.resolve(answer);
-      else ended = leftAlone(answer.idle);
+    for await (const response of readMessages<Response>(this.#socket)) {
+      if (response.idle === undefined) this.#waiting.shift()?.resolve(response);
+      else ended = leftAlone(response.idle);
     }
     this.#ended = ended;
     for (const { reject } of this.#waiting.splice(0)) reject(ended);
   }
 }
 
-function databaseError({ sqlState, isUnavailable }: NonNullable<Answer['fault']>): DatabaseError {
+function databaseError({ sqlState, isUnavailable }: NonNullable<Response['fault']>): DatabaseError {
   return new DatabaseError({ code: sqlState ?? (isUnavailable ? 'ECONNRESET' : undefined) });
 }
 

@@ -1,4 +1,4 @@
-/** What the service answers for an error. */
+/** What the service returns for an error. */
 export interface Problem {
   /** The HTTP status code. */
   status: number;

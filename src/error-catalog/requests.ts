@@ -137,8 +137,8 @@ export const REQUEST_ERRORS = {
       status: 403,
       message:
         header === 'another server'
-          ? 'The request comes from a page of another server. Without authentication the admin API answers only its own pages: open the console at the address of the admin API, or set AUTH=keys.'
-          : `${header} is not a name of this machine. Without authentication the service answers requests to localhost, 127.0.0.1 and [::1] only: use one of these, set AUTH=keys, or set ALLOW_UNAUTHENTICATED=true if something in front authenticates.`,
+          ? 'The request comes from a page of another server. Without authentication the admin API serves only its own pages: open the console at the address of the admin API, or set AUTH=keys.'
+          : `${header} is not a name of this machine. Without authentication the service accepts requests to localhost, 127.0.0.1 and [::1] only: use one of these, set AUTH=keys, or set ALLOW_UNAUTHENTICATED=true if something in front authenticates.`,
     }),
   },
   route_not_found: {
@@ -247,10 +247,10 @@ export const REQUEST_ERRORS = {
     }),
   },
   too_many_pipelined: {
-    description: 'The connection has too many unanswered requests.',
+    description: 'The connection has too many pending requests.',
     problem: (limit: number) => ({
       status: 429,
-      message: `The connection has ${limit} unanswered requests. Wait for their responses, or use more connections.`,
+      message: `The connection has ${limit} pending requests. Wait for their responses, or use more connections.`,
       retryAfter: 1,
     }),
   },
@@ -284,7 +284,7 @@ export const REQUEST_ERRORS = {
       message:
         during === 'request'
           ? 'The database is not available. Try again shortly.'
-          : 'The database does not answer.',
+          : 'The database does not respond.',
       retryAfter: 2,
       cause,
     }),

@@ -125,12 +125,12 @@ export function deleteAt(
         ? new ServiceError('cannot_delete_root')
         : new ServiceError('nothing_at', tenant, path);
     }
-    const answer = success(deleted(path));
+    const result = success(deleted(path));
     const isExpected = (content: string) => isAsExpected(content, expected);
-    const { kind } = await context.store.deleteIf(path, isExpected, answer);
+    const { kind } = await context.store.deleteIf(path, isExpected, result);
     if (kind === 'missing') throw new ServiceError('nothing_at', tenant, path);
     if (kind === 'changed') throw new ServiceError('changed_since_read', path);
-    return answer.content;
+    return result.content;
   });
 }
 
@@ -196,7 +196,7 @@ async function changing<T>(
   const { maxFileBytes, maxViewChars, redact } = effectiveSettings(tenant, config);
   const memory = new PostgresMemory(database, {
     batchSize: 1,
-    maxAnswers: config.MAX_TENANT_ANSWERS,
+    maxStoredResults: config.MAX_TENANT_ANSWERS,
     defaults: tenantDefaults(config),
   });
   try {

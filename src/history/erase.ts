@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors.ts';
-import { answerRedacted } from '../memory/messages.ts';
+import { resultRedacted } from '../memory/messages.ts';
 import { type Origin, storedActor } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
@@ -55,7 +55,7 @@ const eraseResultsQuery = defineQuery<
   { tenant: string; after: string; until: string; text: string; limit: number },
   { last: string | null; redacted: number }
 >(
-  'redact_answers',
+  'redact_stored_results',
   ['tenant', 'after', 'until', 'text', 'limit'],
   `
 WITH redacted AS (
@@ -79,7 +79,7 @@ export interface ErasedVersion {
   /** Superseded versions that still have a path that was erased. */
   samePath: number;
   /** Stored results that were erased. */
-  answers: number;
+  storedResults: number;
 }
 
 /**
@@ -101,8 +101,8 @@ export async function eraseVersion(
   if (row?.outcome === 'live') throw new ServiceError('version_is_live', version, row.head);
   if (row?.outcome !== 'redacted' || row.redactedAt === null)
     throw new ServiceError('no_such_version', tenant, version);
-  const answers = await eraseResults(database, tenant, row.redactedAt);
-  return { versions: row.versions, samePath: row.samePath, answers };
+  const storedResults = await eraseResults(database, tenant, row.redactedAt);
+  return { versions: row.versions, samePath: row.samePath, storedResults };
 }
 
 /**
@@ -116,12 +116,12 @@ export async function eraseDirectories(
   database: Database,
   tenant: string,
   path: MemoryPath,
-): Promise<{ directories: number; answers: number }> {
+): Promise<{ directories: number; storedResults: number }> {
   // The results first: without the directories, this could not be done again if it were cut short.
   const { redactedAt } = await callEraseDirectories(database, tenant, path, true);
-  const answers = await eraseResults(database, tenant, redactedAt);
+  const storedResults = await eraseResults(database, tenant, redactedAt);
   const { directories } = await callEraseDirectories(database, tenant, path, false);
-  return { directories, answers };
+  return { directories, storedResults };
 }
 
 /** How many directories `eraseDirectories` would erase. Throws what that throws. */
@@ -147,7 +147,7 @@ async function callEraseDirectories(database: Database, tenant: string, path: Me
 async function eraseResults(database: Database, tenant: string, until: string): Promise<number> {
   let erased = 0;
   for (let after = ''; ; ) {
-    const params = { tenant, after, until, text: answerRedacted, limit: RESULTS_A_BATCH };
+    const params = { tenant, after, until, text: resultRedacted, limit: RESULTS_A_BATCH };
     const [batch] = (await database.query(eraseResultsQuery, params)).rows;
     if (batch === undefined || batch.last === null) return erased;
     erased += batch.redacted;

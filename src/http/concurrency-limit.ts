@@ -5,7 +5,7 @@ import { contextOf } from './authentication.ts';
 import { type Capacity, InFlightRequest, inFlightOf, REQUEST_BYTES } from './capacity.ts';
 
 /**
- * Counts the requests to the routes that are registered after it, with the bytes of their bodies and answers. The routes take a slot
+ * Counts the requests to the routes that are registered after it, with the bytes of their bodies and responses. The routes take a slot
  * themselves, once the body is read (`InFlightRequest.takeSlot`).
  */
 export const concurrencyLimit = fp<{ capacity: Capacity }>(

@@ -8,7 +8,7 @@ import { commonHeaders } from './access-log.ts';
 import { PROBLEM_JSON, problemOf, TITLES } from './problem-details.ts';
 import { requestId } from './request-id.ts';
 
-/** How many requests of one connection may be unanswered (HTTP pipelining). */
+/** How many requests of one connection may wait for their responses (HTTP pipelining). */
 export const MAX_PIPELINED = 8;
 export const MAX_HEADERS = 1000;
 
@@ -27,20 +27,20 @@ export const connections = fp(
       response.writeHead(problem.status, { ...headers, Connection: 'close' }).end(body);
     });
 
-    const unanswered = new WeakMap<Socket, Set<ServerResponse>>();
+    const pending = new WeakMap<Socket, Set<ServerResponse>>();
     app.addHook('onRequest', ({ raw }, reply, done) => {
       const { socket } = raw;
-      let responses = unanswered.get(socket);
+      let responses = pending.get(socket);
       if (responses === undefined) {
         responses = new Set();
-        unanswered.set(socket, responses);
+        pending.set(socket, responses);
         socket.once('close', closeQueued.bind(undefined, responses));
       }
       const { raw: response } = reply;
       const all = responses.add(response);
       response.once('close', () => all.delete(response));
       const count = all.size;
-      // Those behind the refused one get no answer: the connection is closed after the refusal, or now if they go on.
+      // Those behind the refused one get no response: the connection is closed after the refusal, or now if they go on.
       if (count > MAX_PIPELINED + 1) {
         if (count > 2 * MAX_PIPELINED) socket.destroy();
         return void reply.hijack();
@@ -72,7 +72,7 @@ function closeQueued(responses: ReadonlySet<ServerResponse>): void {
 const overdue = new TurnQueue();
 
 /** Handles what Node cannot parse as a request: responds with a problem and closes the connection. */
-export function answerClientError(error: ConnectionError, socket: Socket): void {
+export function respondToClientError(error: ConnectionError, socket: Socket): void {
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     // Node names all overdue requests of a second at once, which can be thousands. What still comes of one is not read.
     socket.pause();

@@ -80,7 +80,7 @@ export class Metrics {
     });
     new Gauge({
       name: 'memory_bytes_in_flight',
-      help: 'Bytes of requests and answers that are in memory.',
+      help: 'Bytes of requests and responses that are in memory.',
       registers: [this.registry],
       collect() {
         this.set(capacity.bytes.current.inFlight);

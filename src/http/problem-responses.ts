@@ -22,7 +22,7 @@ function problemResponse(errors: ServiceError[]): object {
   return { description, content: { [PROBLEM_JSON]: { schema: problemSchema, examples } } };
 }
 
-/** What every authenticated route of the main listener can answer instead, as examples. */
+/** What every authenticated route of the main listener can return instead, as examples. */
 export const agentErrors = [
   new ServiceError('invalid_request', 400),
   new ServiceError('unauthorized'),

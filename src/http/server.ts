@@ -1,7 +1,7 @@
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
-import { answerClientError } from './connections.ts';
+import { respondToClientError } from './connections.ts';
 import { handleError } from './problem-details.ts';
 import { requestId } from './request-id.ts';
 
@@ -9,7 +9,7 @@ import { requestId } from './request-id.ts';
  * Makes a Fastify instance with what all listeners have in common. The caller sets the compilers for schemas.
  *
  * @param options.requestTimeoutMs the time in which a request has to arrive; 0: no limit
- * @param options.onError answers for errors
+ * @param options.onError sends the response to an error
  */
 export function createHttpServer(
   config: Config,
@@ -30,11 +30,11 @@ export function createHttpServer(
     // Node looks for overdue requests every 30 s unless told otherwise, and gives headers 60 s.
     http: { headersTimeout: config.REQUEST_TIMEOUT_MS, connectionsCheckingInterval: 1000 },
     trustProxy: config.TRUST_PROXY,
-    // Requests on connections that stay open while the service stops are answered, with Connection: close.
+    // Requests on connections that stay open while the service stops are completed, with Connection: close.
     return503OnClosing: false,
     routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
     frameworkErrors: onError,
-    clientErrorHandler: answerClientError,
+    clientErrorHandler: respondToClientError,
     schemaController: { compilersFactory: { buildValidator: notCalled, buildSerializer: notCalled } },
   });
   app.setErrorHandler(onError);

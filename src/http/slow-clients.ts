@@ -137,7 +137,7 @@ class Transfer {
     return raw.socket !== null && raw.writableLength > 0;
   }
 
-  /** Ends the reading of a body with an error, which whoever reads it answers, and then the connection. */
+  /** Ends the reading of a body with an error, which whoever reads it reports, and then the connection. */
   #refuseBody(): void {
     const reply = this.#reply;
     this.#isTooSlow = true;

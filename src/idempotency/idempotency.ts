@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { answerNotKept, prefix } from '../memory/messages.ts';
+import { prefix, resultNotKept } from '../memory/messages.ts';
 import type { RequestKey } from '../memory/store.ts';
 
 /**
@@ -13,13 +13,13 @@ export function requestKey(key: string, input: Record<string, unknown>): Request
   return { keyHash: sha256(key), requestHash: sha256(JSON.stringify(fields)) };
 }
 
-/** In UTF-16 units. Answers are short, except snippets of long lines, and those that quote long texts or paths. */
+/** In UTF-16 units. Results are short, except snippets of long lines, and those that quote long texts or paths. */
 const MAX_STORED_CHARACTERS = 1024;
 
-/** Returns an answer as it is stored for retries: truncated, because no quota counts it (see `AnswerLimit`). */
-export function storedAnswer(content: string): string {
+/** Returns a result as it is stored for retries: truncated, because no quota counts it (see `StoredResultLimit`). */
+export function storedResult(content: string): string {
   if (content.length <= MAX_STORED_CHARACTERS) return content;
-  return `${prefix(content, MAX_STORED_CHARACTERS)}\n${answerNotKept}`;
+  return `${prefix(content, MAX_STORED_CHARACTERS)}\n${resultNotKept}`;
 }
 
 function sha256(text: string): string {

@@ -161,11 +161,11 @@ function overQuota({ of, used, limit, needed }: Extract<Refusal, { kind: 'over_q
   }
 }
 
-/** Ends the replayed answer when the first answer was too long to be stored in full. */
-export const answerNotKept = '[Truncated: the first answer was longer and was not kept whole.]';
+/** Ends the replayed result when the first one was too long to be stored in full. */
+export const resultNotKept = '[Truncated: the first answer was longer and was not kept whole.]';
 
-/** Replaces a stored answer once a version of the tenant's history was redacted. */
-export const answerRedacted = '[Redacted: the answer to this request was removed.]';
+/** Replaces a stored result once a version of the tenant's history was redacted. */
+export const resultRedacted = '[Redacted: the answer to this request was removed.]';
 
 // str_replace
 

@@ -74,7 +74,7 @@ export type Renamed =
  * One tenant's memory, for one call of the tool: a tree of files under `/memories`, which always exists.
  *
  * Each method is atomic and linearizable. A method that does not succeed changes nothing. Expected outcomes are values. A write takes
- * the `answer` of its success, which is stored with the change when the request has an idempotency key; a repeated write throws
+ * the `result` of its success, which is stored with the change when the request has an idempotency key; a repeated write throws
  * `IdempotentReplay`. Faults (database unavailable, overloaded) are thrown as `ServiceError`.
  */
 export interface MemoryStore {
@@ -85,7 +85,7 @@ export interface MemoryStore {
   lookup(path: MemoryPath, maxEntries: number): Promise<LookupResult>;
 
   /** Creates a file and the missing directories above it. */
-  create(path: MemoryPath, content: string, answer: MemoryResult): Promise<Created>;
+  create(path: MemoryPath, content: string, result: MemoryResult): Promise<Created>;
 
   /**
    * Applies `change` to a file's content so that no other edit is lost. `change` must be pure: it is called again
@@ -94,37 +94,37 @@ export interface MemoryStore {
   edit<R>(path: MemoryPath, change: (content: string) => Edit<R> | Promise<Edit<R>>): Promise<Edited<R>>;
 
   /** Deletes a file, or a directory and everything below it. Not for the root. */
-  delete(path: MemoryPath, answer: MemoryResult): Promise<Deleted>;
+  delete(path: MemoryPath, result: MemoryResult): Promise<Deleted>;
 
   /** Deletes a file unless its content is another than expected. A directory counts as missing. */
   deleteIf(
     path: MemoryPath,
     isExpected: (content: string) => boolean,
-    answer: MemoryResult,
+    result: MemoryResult,
   ): Promise<Deleted | { kind: 'changed' }>;
 
   /** Moves a file, or a directory and everything below it, and creates the missing directories above `to`. */
-  rename(from: MemoryPath, to: MemoryPath, answer: MemoryResult): Promise<Renamed>;
+  rename(from: MemoryPath, to: MemoryPath, result: MemoryResult): Promise<Renamed>;
 
   /**
-   * Stores the answer of a write that failed, where the store works under an idempotency key.
+   * Stores the result of a write that failed, where the store works under an idempotency key.
    *
-   * @throws IdempotentReplay when the key has an answer already
+   * @throws IdempotentReplay when the key has a stored result already
    */
-  recordFailure(answer: MemoryResult): Promise<void>;
+  recordFailure(result: MemoryResult): Promise<void>;
 }
 
 /**
- * Thrown by a write whose idempotency key already has an answer, which is `answer`. It is not an outcome like the others because no
+ * Thrown by a write whose idempotency key already has a stored result, `result`. It is not an outcome like the others because no
  * command handles it.
  */
 export class IdempotentReplay extends Error {
-  readonly answer: MemoryResult;
+  readonly result: MemoryResult;
 
-  constructor(answer: MemoryResult) {
-    super('This write was answered before.');
+  constructor(result: MemoryResult) {
+    super('This write has a stored result.');
     this.name = 'IdempotentReplay';
-    this.answer = answer;
+    this.result = result;
   }
 }
 

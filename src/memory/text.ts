@@ -13,7 +13,7 @@ export function countLines(content: string): number {
 
 /**
  * Lines of `content` from line `first` on (1-based, within the file), at most `maxLines` of them: whole lines, and not many more than
- * hold `maxChars` UTF-16 units. What the answer cannot show is not split.
+ * hold `maxChars` UTF-16 units. What the result cannot show is not split.
  */
 export function linesFrom(content: string, first: number, maxLines: number, maxChars: number): string[] {
   const from = lineOffset(content, first);

@@ -2,7 +2,7 @@ import { type BatchQuery, defineQuery, type Value } from './query.ts';
 
 /*
  * Building blocks of the batch queries (see `BatchQueue`). Each row is found by the tenant of its call: every join says
- * `tenant_id = c.tenant`. A batch query answers the simple calls and leaves the others to the single query.
+ * `tenant_id = c.tenant`. A batch query handles the simple calls and leaves the others to the single query.
  */
 
 /** Larger contents are read by the single query, so that a batch of them does not delay others or exhaust memory. */

@@ -23,7 +23,7 @@ interface Call {
   /** Resolves the call with its row. */
   resolve(row: unknown): void;
   reject(error: unknown): void;
-  /** Sends the call by itself. Resolves, never rejects, once it is answered. */
+  /** Sends the call by itself. Resolves, never rejects, once it is done. */
   fallBack(): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ interface Kind {
  * Combines concurrent reads into one statement when their query has a `batch`. Nothing waits for a batch to fill: while one batch runs,
  * the next one collects, so batches grow with the load and an idle service sends each call immediately.
  *
- * A batch answers the simple calls and says which. It falls back to the single query for the others, one of each tenant at a time, and
+ * A batch handles the simple calls and says which. It falls back to the single query for the others, one of each tenant at a time, and
  * for all calls of a batch that failed on the server or was never sent.
  */
 export class BatchQueue {
@@ -147,6 +147,6 @@ export class BatchQueue {
  * Whether to send the next batch before the callers of the previous one are settled. That keeps the server busy, but a small batch is
  * better sent later, since those callers will add to it.
  */
-export function isWorthSending(waiting: number, answered: number): boolean {
-  return waiting > 0 && waiting >= answered / 2;
+export function isWorthSending(waiting: number, done: number): boolean {
+  return waiting > 0 && waiting >= done / 2;
 }

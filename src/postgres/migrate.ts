@@ -102,7 +102,7 @@ const distributedQuery = defineQuery<{ tables: string[]; functions: string[] }, 
   IS_DISTRIBUTED,
 );
 
-/** @throws DatabaseError when the database does not answer */
+/** @throws DatabaseError when the database does not respond */
 export async function schemaState(database: Database): Promise<SchemaState> {
   const needed = migrationTimes();
   try {

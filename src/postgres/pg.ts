@@ -164,7 +164,7 @@ const deadlines = new Deadlines();
 /**
  * Executes queries on a pool or a connection, which prepares each the first time. Throws `DatabaseError`.
  *
- * @param maxMs a connection that has not answered by then is closed; 0: no limit
+ * @param maxMs a connection that has not responded by then is closed; 0: no limit
  */
 export function executorOn(connection: pg.Pool | pg.ClientBase, maxMs = 0): QueryExecutor {
   return async ({ name, sql, parameters }, params) => {

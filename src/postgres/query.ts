@@ -26,7 +26,7 @@ export interface Query<Params extends Record<string, Value>, Row> {
 
 /**
  * Executes many calls, of any tenants, in one statement. Its parameters are arrays with an element for each call, named as in the
- * single query. It returns a row for each call that it answered; the single query answers the others.
+ * single query. It returns a row for each call that it handled; the single query handles the others.
  */
 export type BatchQuery = Query<Record<string, Value>, { /** Which call, from 1. */ item: number }>;
 

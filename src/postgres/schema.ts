@@ -187,7 +187,7 @@ export const pastDirectories = pgTable(
 );
 
 /**
- * The answers of writes with an idempotency key, so that a retried write gets the same answer and is not executed again. There is no
+ * The results of writes with an idempotency key, so that a retried write gets the same result and is not executed again. There is no
  * foreign key to `tenants`, which would make each insert slower: only writers that have locked the tenant insert here.
  */
 export const idempotencyKeys = pgTable(

@@ -78,7 +78,7 @@ export function deleteFileIf(
   db: TenantDatabase,
   path: MemoryPath,
   isExpected: (content: string) => boolean,
-  answer: MemoryResult,
+  result: MemoryResult,
 ): Promise<Deleted | { kind: 'changed' }> {
   return db.inTransaction(async (query) => {
     const { tenant } = db.context;
@@ -86,7 +86,7 @@ export function deleteFileIf(
     if (file === undefined) return { kind: 'missing' };
     if (!isExpected(file.content)) return { kind: 'changed' };
     const change = { path, change: randomUUID(), origin: db.origin, ...db.context.defaults };
-    return db.write(deleteFunction, change, answer, { transaction: query });
+    return db.write(deleteFunction, change, result, { transaction: query });
   });
 }
 

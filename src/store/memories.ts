@@ -30,8 +30,8 @@ export interface MemoryUpdate {
   withContent: boolean;
 }
 
-/** These writes are not stored under idempotency keys, so they have no answer to repeat. */
-const NO_ANSWER = success('');
+/** These writes are not stored under idempotency keys, so they have no result to repeat. */
+const NO_RESULT = success('');
 
 /**
  * The files of one tenant by their ids, as the Memory Stores API has them. Each method is atomic, and shares locks, quotas, history and batches
@@ -66,20 +66,20 @@ export class Memories {
   create(memory: NewMemory) {
     const { origin, context } = this.#calls;
     const params = { ...memory, version: randomUUID(), origin, ...context.defaults };
-    return this.#calls.write(storeCreateFunction, params, NO_ANSWER);
+    return this.#calls.write(storeCreateFunction, params, NO_RESULT);
   }
 
   update(memory: string, update: MemoryUpdate) {
     const { origin, context } = this.#calls;
     const params = { memory, ...update, change: randomUUID(), origin, ...context.defaults };
-    return this.#calls.write(storeUpdateFunction, params, NO_ANSWER);
+    return this.#calls.write(storeUpdateFunction, params, NO_RESULT);
   }
 
   /** @param expected the SHA-256 that the content has to have, in hexadecimal; null for any */
   delete(memory: string, expected: string | null) {
     const { origin, context } = this.#calls;
     const params = { memory, expected, change: randomUUID(), origin, ...context.defaults };
-    return this.#calls.write(storeDeleteFunction, params, NO_ANSWER);
+    return this.#calls.write(storeDeleteFunction, params, NO_RESULT);
   }
 
   #noteRead(rows: readonly MemoryRow[]): void {

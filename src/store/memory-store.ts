@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { AnswerLimit } from '../idempotency/answer-limit.ts';
+import { StoredResultLimit } from '../idempotency/stored-result-limit.ts';
 import { MAX_DEPTH, MAX_PATH_BYTES, type MemoryPath, ROOT } from '../memory/path.ts';
 import type { MemoryResult } from '../memory/result.ts';
 import type {
@@ -28,8 +28,8 @@ import { WriteQueue } from './write-queue.ts';
 export interface MemoryOptions {
   /** Maximum number of writes that share a statement. */
   batchSize: number;
-  /** Maximum number of stored answers of a tenant; 0: no limit. */
-  maxAnswers: number;
+  /** Maximum number of stored results of a tenant; 0: no limit. */
+  maxStoredResults: number;
   defaults: TenantDefaults;
 }
 
@@ -37,7 +37,7 @@ export interface MemoryOptions {
 export class PostgresMemory implements MemoryStores {
   readonly #shared: Shared;
 
-  constructor(database: Database, { batchSize, maxAnswers, defaults }: MemoryOptions) {
+  constructor(database: Database, { batchSize, maxStoredResults, defaults }: MemoryOptions) {
     const executors = { batched: database.queryBatch, single: database.query };
     const writes = new WriteQueue(executors, batchSize, database.tracer);
     this.#shared = {
@@ -46,7 +46,7 @@ export class PostgresMemory implements MemoryStores {
       writes,
       pending: new PendingFiles(),
       accessTimes: new AccessTimes(database, writes),
-      answers: new AnswerLimit(database, maxAnswers),
+      storedResults: new StoredResultLimit(database, maxStoredResults),
     };
   }
 
@@ -61,7 +61,7 @@ export class PostgresMemory implements MemoryStores {
 
   /** Completes the background writes. Call it when no more requests come. */
   async close(): Promise<void> {
-    await Promise.all([this.#shared.accessTimes.close(), this.#shared.answers.close()]);
+    await Promise.all([this.#shared.accessTimes.close(), this.#shared.storedResults.close()]);
   }
 }
 
@@ -94,34 +94,34 @@ class TenantMemory implements MemoryStore {
     return { kind: 'file', content: content ?? '' };
   }
 
-  create(path: MemoryPath, content: string, answer: MemoryResult): Promise<Created> {
+  create(path: MemoryPath, content: string, result: MemoryResult): Promise<Created> {
     const { autoCreate, defaults } = this.#db.context;
     const { origin } = this.#db;
     const params = { path, content, version: randomUUID(), autoCreate, origin, ...defaults };
-    return this.#db.write(createFunction, params, answer);
+    return this.#db.write(createFunction, params, result);
   }
 
-  delete(path: MemoryPath, answer: MemoryResult) {
+  delete(path: MemoryPath, result: MemoryResult) {
     const { origin, context } = this.#db;
     const params = { path, change: randomUUID(), origin, ...context.defaults };
-    return this.#db.write(deleteFunction, params, answer);
+    return this.#db.write(deleteFunction, params, result);
   }
 
-  deleteIf(path: MemoryPath, isExpected: (content: string) => boolean, answer: MemoryResult) {
-    return deleteFileIf(this.#db, path, isExpected, answer);
+  deleteIf(path: MemoryPath, isExpected: (content: string) => boolean, result: MemoryResult) {
+    return deleteFileIf(this.#db, path, isExpected, result);
   }
 
-  rename(from: MemoryPath, to: MemoryPath, answer: MemoryResult): Promise<Renamed> {
+  rename(from: MemoryPath, to: MemoryPath, result: MemoryResult): Promise<Renamed> {
     const { origin, context } = this.#db;
     const limits = { maxPathBytes: MAX_PATH_BYTES, maxDepth: MAX_DEPTH, ...context.defaults };
     const params = { from, to, change: randomUUID(), origin, ...limits };
-    return this.#db.write(renameFunction, params, answer);
+    return this.#db.write(renameFunction, params, result);
   }
 
-  async recordFailure(answer: MemoryResult): Promise<void> {
+  async recordFailure(result: MemoryResult): Promise<void> {
     // What failed before it came to the store fails again in the same way.
     if (this.#db.context.request && this.#db.writeAttempted)
-      await this.#db.write(recordFailureFunction, {}, answer);
+      await this.#db.write(recordFailureFunction, {}, result);
   }
 
   edit<R>(path: MemoryPath, change: (content: string) => Edit<R> | Promise<Edit<R>>): Promise<Edited<R>> {

@@ -1,6 +1,6 @@
 import { ServiceError } from '../errors.ts';
-import type { AnswerLimit } from '../idempotency/answer-limit.ts';
-import { storedAnswer } from '../idempotency/idempotency.ts';
+import { storedResult } from '../idempotency/idempotency.ts';
+import type { StoredResultLimit } from '../idempotency/stored-result-limit.ts';
 import { storedOrigin } from '../memory/origin.ts';
 import type { MemoryResult } from '../memory/result.ts';
 import { IdempotentReplay, type StoreOptions, type TenantDefaults } from '../memory/store.ts';
@@ -25,7 +25,7 @@ export interface Shared {
   writes: WriteQueue;
   pending: PendingFiles;
   accessTimes: AccessTimes;
-  answers: AnswerLimit;
+  storedResults: StoredResultLimit;
 }
 
 /** How one call of the tool reads and writes the memory of its tenant. */
@@ -65,7 +65,7 @@ export class TenantDatabase {
    *
    * @param options.size characters that the database handles for the call, if more than its parameters
    * @param options.transaction whose statement the call is (`inTransaction`); otherwise it is a statement of its own, which is retried
-   * @throws IdempotentReplay when the request has an answer, ServiceError 422 when its key has the answer to another request
+   * @throws IdempotentReplay when the request has a stored result, ServiceError 422 when its key has that of another request
    */
   async write<Params extends Record<string, Value>, Own extends { kind: string }>(
     fn: TypedWriteFunction<Params & RequestParams, Own | CommonOutcome>,
@@ -76,7 +76,7 @@ export class TenantDatabase {
     const { tenant, request, writes } = this.context;
     this.writeAttempted = true;
     const { keyHash, requestHash } = request ?? { keyHash: null, requestHash: null };
-    const params = { ...own, tenant, keyHash, requestHash, answer: storedAnswer(content) };
+    const params = { ...own, tenant, keyHash, requestHash, storedResult: storedResult(content) };
     const outcome = transaction
       ? await callOn(transaction)(fn, params)
       : await retrying(this.#isRepeatable, () => writes.call(fn, params, size));
@@ -90,7 +90,7 @@ export class TenantDatabase {
       case 'archived':
         throw new ServiceError('tenant_archived', tenant);
     }
-    if (request !== undefined) this.context.answers.note(tenant);
+    if (request !== undefined) this.context.storedResults.note(tenant);
     return outcome as Exclude<Own, CommonOutcome>;
   }
 

@@ -25,8 +25,8 @@ export type RequestParams = {
   tenant: string;
   keyHash: string | null;
   requestHash: string | null;
-  /** Stored as the answer under the key when the write succeeds. */
-  answer: string;
+  /** The result to store under the key when the write succeeds. */
+  storedResult: string;
 };
 
 /** Who makes a change, in which request (`storedOrigin`). */
@@ -127,7 +127,13 @@ function writeFunction<
   },
   { mixesTenants }: { mixesTenants: boolean },
 ): TypedWriteFunction<Params & Service & RequestParams, Outcome | CommonOutcome> {
-  const ofCalls = { tenant: 'text', ...types.call, keyHash: 'text', requestHash: 'text', answer: 'text' };
+  const ofCalls = {
+    tenant: 'text',
+    ...types.call,
+    keyHash: 'text',
+    requestHash: 'text',
+    storedResult: 'text',
+  };
   const columns = Object.keys(ofCalls).map((_, i) => `c.p${i + 1}`);
   const names = [...Object.keys(ofCalls), ...Object.keys(types.service), 'wait'];
   const service = [...Object.values<string>(types.service), 'boolean'].map(
@@ -219,7 +225,7 @@ export const renameFunction = writeFunction<
   { mixesTenants: false },
 );
 
-/** Stores the answer of a failed write under its idempotency key. */
+/** Stores the result of a failed write under its idempotency key. */
 export const recordFailureFunction = writeFunction<
   Record<never, never>,
   Record<never, never>,

@@ -39,7 +39,7 @@ export async function memoryRoutes(app: FastifyInstance, options: StoresOptions)
     ...{ method: 'POST', url: '/:memory_store_id/memories', id: 'createMemory', access: 'write' },
     summary: 'Create a memory',
     description: 'No other memory may have the path, or one above or below it.',
-    ...{ params: storeParams, query: memoryView, body: memoryCreate, answer: memorySchema },
+    ...{ params: storeParams, query: memoryView, body: memoryCreate, response: memorySchema },
     errors: [...notStored, conflict],
     run: async ({ store, memories, query: { view = 'basic' }, body, policy }) => {
       const path = filePathOf(body.path) ?? ROOT;
@@ -57,7 +57,7 @@ export async function memoryRoutes(app: FastifyInstance, options: StoresOptions)
     summary: 'List memories, by their paths',
     description: `With \`view=full\`, a page has at most ${MAX_FULL_PAGE} items, and fewer where they are large.`,
     ...{ params: storeParams, query: memoryList, body: null },
-    answer: pageOf(z.union([memorySchema, prefixSchema])),
+    response: pageOf(z.union([memorySchema, prefixSchema])),
     run: async ({ store, memories, query }) => {
       const { path_prefix: prefix = '/', depth, view = 'basic', limit, page } = query;
       const [, after = ''] = readCursor(positions.memories, page) ?? [];
@@ -79,7 +79,7 @@ export async function memoryRoutes(app: FastifyInstance, options: StoresOptions)
   defineOperation(app, options, {
     ...{ method: 'GET', url: '/:memory_store_id/memories/:memory_id', id: 'retrieveMemory', access: 'read' },
     summary: 'Retrieve a memory',
-    ...{ params: memoryParams, query: memoryView, body: null, answer: memorySchema },
+    ...{ params: memoryParams, query: memoryView, body: null, response: memorySchema },
     errors: [notFound('memory')],
     run: async ({ store, memories, params, query: { view = 'full' } }) => {
       const found = await memories.find(memoryUuid(params), { withContent: view === 'full' });
@@ -92,7 +92,7 @@ export async function memoryRoutes(app: FastifyInstance, options: StoresOptions)
     ...{ method: 'POST', url: '/:memory_store_id/memories/:memory_id', id: 'updateMemory', access: 'write' },
     summary: "Change a memory's content, its path, or both",
     description: 'A memory that is as requested already gets no new version, whatever the precondition says.',
-    ...{ params: memoryParams, query: memoryView, body: memoryUpdate, answer: memorySchema },
+    ...{ params: memoryParams, query: memoryView, body: memoryUpdate, response: memorySchema },
     errors: [notFound('memory'), ...notStored, preconditionFailed(), conflict],
     run: async ({ store, memories, params, query: { view = 'basic' }, body, policy }) => {
       const path = body.path == null ? null : (filePathOf(body.path) ?? ROOT);
@@ -116,7 +116,7 @@ export async function memoryRoutes(app: FastifyInstance, options: StoresOptions)
     },
     summary: 'Delete a memory',
     description: 'Its versions stay.',
-    ...{ params: memoryParams, query: memoryDelete, body: null, answer: deletedSchema('memory_deleted') },
+    ...{ params: memoryParams, query: memoryDelete, body: null, response: deletedSchema('memory_deleted') },
     errors: [notFound('memory'), preconditionFailed()],
     run: async ({ memories, params, query }) => {
       const deleted = await memories.delete(memoryUuid(params), query.expected_content_sha256 ?? null);

@@ -47,8 +47,8 @@ interface Operation<Params, Query, Body> {
   query: z.ZodType<Query>;
   /** Null: it takes none. */
   body: z.ZodType<Body> | null;
-  answer: z.ZodType;
-  /** What it can answer beside what all operations can. */
+  response: z.ZodType;
+  /** Its errors beside those of all operations. */
   errors?: StoreError[];
   run(request: StoreRequest<Params, Query, Body>): Promise<object>;
 }
@@ -77,7 +77,7 @@ export function defineOperation<Params, Query, Body>(
     params,
     query,
     body,
-    answer,
+    response,
     errors = [],
   } = operation;
   const isOfStore = url.includes(':memory_store_id');
@@ -96,7 +96,7 @@ export function defineOperation<Params, Query, Body>(
       querystring: query,
       ...(body === null ? {} : { body }),
       response: {
-        200: { description: 'Done.', content: { 'application/json': { schema: answer } } },
+        200: { description: 'Done.', content: { 'application/json': { schema: response } } },
         ...errorResponses([
           ...ofAll,
           ...(isOfStore ? ofStore : []),

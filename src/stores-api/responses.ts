@@ -6,7 +6,7 @@ import type { StoreRow } from '../tenants/store-queries.ts';
 import { shownId } from './ids.ts';
 import { shownPath } from './paths.ts';
 
-/* What this API answers: records with their schemas. */
+/* What this API returns: records with their schemas. */
 
 const time = z.string().meta({ description: 'RFC 3339, UTC.', examples: ['2026-11-22T09:30:00.123456Z'] });
 

@@ -9,7 +9,7 @@ import { versionRoutes } from './versions.ts';
  * file of what it is about.
  */
 export async function memoryStoreRoutes(app: FastifyInstance, options: StoresOptions): Promise<void> {
-  // Before anything else, so that each answer has it.
+  // Before anything else, so that each response has it.
   app.addHook('onSend', (request, reply, payload, done) => {
     reply.header('Request-Id', request.id);
     done(null, payload);

@@ -16,13 +16,13 @@ const archived = invalid('The memory store is archived: nothing in it can be cre
 export async function storeRoutes(app: FastifyInstance, options: StoresOptions): Promise<void> {
   const stores = new Stores(options.database);
   const tenants = new Tenants(options.database);
-  const forStore = { params: storeParams, query: nothing, body: null, answer: storeSchema } as const;
+  const forStore = { params: storeParams, query: nothing, body: null, response: storeSchema } as const;
 
   defineOperation(app, options, {
     ...{ method: 'POST', url: '', id: 'createMemoryStore', access: 'manage' },
     summary: 'Create a store',
     description: 'Needs a key that manages stores, like all that changes or deletes them.',
-    ...{ params: nothing, query: nothing, body: storeCreate, answer: storeSchema },
+    ...{ params: nothing, query: nothing, body: storeCreate, response: storeSchema },
     run: async ({ body: { name, description, metadata } }) =>
       storeRecord(
         await stores.create(newStoreId(), {
@@ -37,7 +37,7 @@ export async function storeRoutes(app: FastifyInstance, options: StoresOptions):
     ...{ method: 'GET', url: '', id: 'listMemoryStores', access: 'read' },
     summary: 'List stores, the newest first',
     description: 'With a credential of one tenant: only its own.',
-    ...{ params: nothing, query: storeList, body: null, answer: pageOf(storeSchema) },
+    ...{ params: nothing, query: storeList, body: null, response: pageOf(storeSchema) },
     run: async ({ store, query }) => {
       const { limit, page, include_archived: includeArchived } = query;
       const filter = {
@@ -91,7 +91,7 @@ export async function storeRoutes(app: FastifyInstance, options: StoresOptions):
   defineOperation(app, options, {
     ...{ method: 'DELETE', url: '/:memory_store_id', id: 'deleteMemoryStore', access: 'manage' },
     summary: 'Delete a store with its memories, their history, and its keys',
-    ...{ ...forStore, answer: deletedSchema('memory_store_deleted') },
+    ...{ ...forStore, response: deletedSchema('memory_store_deleted') },
     isForSuspended: true,
     run: async ({ store }) => {
       if ((await tenants.delete(store)) === undefined) throw notFound('memory store');

@@ -27,7 +27,7 @@ export async function versionRoutes(app: FastifyInstance, options: StoresOptions
     ...{ method: 'GET', url: '/:memory_store_id/memory_versions', id: 'listMemoryVersions', access: 'read' },
     summary: 'List versions, the newest first',
     description: `With \`view=full\`, a page has at most ${MAX_FULL_PAGE} items, and fewer where they are large.`,
-    ...{ params: storeParams, query: versionList, body: null, answer: pageOf(versionSchema) },
+    ...{ params: storeParams, query: versionList, body: null, response: pageOf(versionSchema) },
     run: async ({ store, query }) => {
       const isFull = query.view === 'full';
       const limit = isFull ? Math.min(query.limit, MAX_FULL_PAGE) : query.limit;
@@ -44,7 +44,7 @@ export async function versionRoutes(app: FastifyInstance, options: StoresOptions
     },
   });
 
-  const ofVersion = { params: versionParams, body: null, answer: versionSchema } as const;
+  const ofVersion = { params: versionParams, body: null, response: versionSchema } as const;
   const url = '/:memory_store_id/memory_versions/:memory_version_id';
 
   defineOperation(app, options, {

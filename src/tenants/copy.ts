@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors.ts';
-import { copyAnswersQuery } from '../idempotency/queries.ts';
+import { copyStoredResultsQuery } from '../idempotency/stored-results.ts';
 import { type Origin, storedOrigin } from '../memory/origin.ts';
 import type { Database } from '../postgres/database.ts';
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
@@ -151,7 +151,7 @@ export function copyTenant(database: Database, from: string, to: string, origin:
 }
 
 /**
- * Renames a tenant, with its history, keys, stored answers, and usage. `tenant_id` determines the shard of a row and is never updated, so this
+ * Renames a tenant, with its history, keys, stored results, and usage. `tenant_id` determines the shard of a row and is never updated, so this
  * copies and deletes in one transaction that locks the tenant. A write that waits for the lock finds no tenant and is refused, not
  * lost. Throws `DatabaseError`.
  *
@@ -163,7 +163,7 @@ export function renameTenant(database: Database, from: string, to: string): Prom
       await copyEntries(query, from, to, { keepsHistory: true, at: null, origin: null });
       await copyHistory(query, from, to);
     });
-    await query(copyAnswersQuery, { tenant: from, to });
+    await query(copyStoredResultsQuery, { tenant: from, to });
     await query(copyUsageQuery, { tenant: from, to });
     // Keys are not sharded by tenant, so they can be updated.
     const keys = (await query(moveKeysQuery, { tenant: from, to })).count;

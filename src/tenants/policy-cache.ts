@@ -20,7 +20,7 @@ const CACHED_TENANTS = 50_000;
 
 /**
  * Looks up the policies of tenants. Results are cached, also for tenants that the caller may create, so a change takes effect within
- * `AUTH_CACHE_SECONDS`. That a tenant is unknown is never answered from the cache. Concurrent lookups are limited, because a service key
+ * `AUTH_CACHE_SECONDS`. That a tenant is unknown is never taken from the cache. Concurrent lookups are limited, because a service key
  * can name many tenants that are not cached.
  */
 export class TenantPolicyCache {

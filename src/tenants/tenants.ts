@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors.ts';
-import { countAnswersQuery, eraseAnswersQuery } from '../idempotency/queries.ts';
+import { countStoredResultsQuery, eraseStoredResultsQuery } from '../idempotency/stored-results.ts';
 import type { OverQuota } from '../memory/store.ts';
 import type { Database } from '../postgres/database.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
@@ -28,7 +28,7 @@ export interface Erased {
   entries: number;
   versions: number;
   directories: number;
-  answers: number;
+  storedResults: number;
   keys: number;
 }
 
@@ -44,9 +44,9 @@ export class Tenants {
     return (await this.#database.query(findTenantQuery, { tenant })).rows[0];
   }
 
-  /** Counts the stored answers of a tenant. */
-  async countAnswers(tenant: string): Promise<number> {
-    return (await this.#database.query(countAnswersQuery, { tenant })).rows[0]?.answers ?? 0;
+  /** Counts the stored results of a tenant. */
+  async countStoredResults(tenant: string): Promise<number> {
+    return (await this.#database.query(countStoredResultsQuery, { tenant })).rows[0]?.storedResults ?? 0;
   }
 
   /**
@@ -105,7 +105,7 @@ export class Tenants {
   async delete(tenant: string): Promise<Erased | undefined> {
     if (!(await this.suspend(tenant, true))) return undefined;
 
-    const erased: Erased = { entries: 0, versions: 0, directories: 0, answers: 0, keys: 0 };
+    const erased: Erased = { entries: 0, versions: 0, directories: 0, storedResults: 0, keys: 0 };
     while (!(await eraseBatch(this.#database.query, tenant, erased)));
     return this.#database.transaction(async (query) => {
       await query(lockTenantQuery, { tenant });
@@ -142,7 +142,7 @@ export function quotaExceeded(
 export async function eraseLocked(
   query: QueryExecutor,
   tenant: string,
-  erased: Erased = { entries: 0, versions: 0, directories: 0, answers: 0, keys: 0 },
+  erased: Erased = { entries: 0, versions: 0, directories: 0, storedResults: 0, keys: 0 },
 ): Promise<Erased> {
   while (!(await eraseBatch(query, tenant, erased)));
   erased.keys += (await query(deleteTenantKeysQuery, { tenant })).count;
@@ -155,12 +155,12 @@ export async function eraseLocked(
 async function eraseBatch(query: QueryExecutor, tenant: string, erased: Erased): Promise<boolean> {
   const batch = { tenant, limit: ERASED_AT_ONCE };
   const entries = Number((await query(eraseEntriesQuery, batch)).rows[0]?.erased ?? 0);
-  const answers = (await query(eraseAnswersQuery, batch)).count;
+  const storedResults = (await query(eraseStoredResultsQuery, batch)).count;
   const history = (await query(eraseHistoryQuery, batch)).rows[0];
   const { versions = 0, directories = 0 } = history ?? {};
   erased.entries += entries;
   erased.versions += versions;
   erased.directories += directories;
-  erased.answers += answers;
-  return Math.max(entries, versions + directories, answers) < ERASED_AT_ONCE;
+  erased.storedResults += storedResults;
+  return Math.max(entries, versions + directories, storedResults) < ERASED_AT_ONCE;
 }

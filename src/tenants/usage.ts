@@ -15,15 +15,15 @@ export interface Usage {
   historyBytes: Used;
   historyVersions: number;
   /** Under idempotency keys. */
-  storedAnswers: number;
+  storedResults: number;
   lastActivityAt: Date | null;
 }
 
 /** What a tenant uses of its limits. */
 export async function tenantUsage(tenants: Tenants, config: Config, row: TenantRow): Promise<Usage> {
   const { maxFiles, maxBytes, maxHistoryBytes } = effectiveSettings(row, config);
-  const [storedAnswers, lastActivityAt] = await Promise.all([
-    tenants.countAnswers(row.id),
+  const [storedResults, lastActivityAt] = await Promise.all([
+    tenants.countStoredResults(row.id),
     tenants.lastActivity(row.id),
   ]);
   return {
@@ -31,6 +31,6 @@ export async function tenantUsage(tenants: Tenants, config: Config, row: TenantR
     bytes: { used: row.bytes, limit: maxBytes || null },
     historyBytes: { used: row.historyBytes, limit: maxHistoryBytes || null },
     historyVersions: row.historyVersions,
-    ...{ storedAnswers, lastActivityAt },
+    ...{ storedResults, lastActivityAt },
   };
 }

@@ -54,7 +54,7 @@ class ReportingExporter implements SpanExporter {
   }
 }
 
-/** An HTTP status, or the code of a network error. The message may hold what a stranger at this address answered. */
+/** An HTTP status, or the code of a network error. The message may hold what a stranger at this address sent. */
 function reasonOf(error: (Error & { code?: unknown }) | undefined): unknown {
-  return error?.code ?? 'no answer in time';
+  return error?.code ?? 'no response in time';
 }

@@ -354,7 +354,7 @@ describeService(
       expect((await post(`/versions/${created.id}/redact`)).body).toStrictEqual({
         versions: 1,
         same_path: 1,
-        answers: 0,
+        stored_results: 0,
       });
       expect((await get(`/versions/${created.id}`)).body).toMatchObject({
         path: null,
@@ -391,7 +391,7 @@ describeService(
       // The directory is there, so this leaves its name.
       expect((await post(`/versions/${created}/redact`)).body).toMatchObject({ versions: 2 });
       await execute(cmd.delete('/memories/old'));
-      expect((await redact('/memories/old')).body).toStrictEqual({ directories: 2, answers: 0 });
+      expect((await redact('/memories/old')).body).toStrictEqual({ directories: 2, stored_results: 0 });
       expect(problem(await redact('/memories/old'))).toStrictEqual([
         404,
         'not_found',

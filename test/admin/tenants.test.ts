@@ -86,7 +86,7 @@ describeServiceOnOwnDatabase(
         200,
         {
           id: 'acme',
-          erased: { entries: 0, versions: 0, directories: 0, answers: 0, keys: 0 },
+          erased: { entries: 0, versions: 0, directories: 0, stored_results: 0, keys: 0 },
         },
       ]);
       for (const [method, path] of [
@@ -397,7 +397,7 @@ describeServiceOnOwnDatabase(
         bytes: { used: 5, limit: null },
         history_bytes: { used: 0, limit: 1073741824 },
         history_versions: 0,
-        stored_answers: 1,
+        stored_results: 1,
         last_activity_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       });
     });

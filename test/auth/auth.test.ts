@@ -165,7 +165,7 @@ describeService(
         entries: 0,
         versions: 0,
         directories: 0,
-        answers: 0,
+        storedResults: 0,
         keys: 1,
       });
       expect(summary(await view(bearer(key)))).toStrictEqual([401, 'unauthorized']);

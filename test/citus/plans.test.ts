@@ -19,7 +19,7 @@ const THROUGH_COORDINATOR = new Set([
   'copy_entries',
   'copy_versions',
   'copy_past_directories',
-  'copy_answers',
+  'copy_stored_results',
   'copy_usage',
 ]);
 /** `begin_change` is always in a transaction, where a function runs on the node that the service is connected to. */

@@ -132,7 +132,7 @@ describeServiceOnOwnDatabase(
           suspended_at: null,
           archived_at: null,
         },
-        ...{ answers: 0, last_activity_at: null },
+        ...{ stored_results: 0, last_activity_at: null },
         ...{
           max_file_bytes: null,
           max_bytes: 0,
@@ -378,7 +378,7 @@ describeServiceOnOwnDatabase(
       await assertInvariants(service());
     });
 
-    it('renames a tenant with its history, keys, and stored answers', async () => {
+    it('renames a tenant with its history, keys, and stored results', async () => {
       await create('r-1', { '/memories/d/a': 'first', '/memories/gone/b': 'b' });
       await runOn(service(), ['put', 'r-1', '/memories/d/a', '--force'], { stdin: 'a' });
       await run('rm', 'r-1', '/memories/gone', '-r');
@@ -430,7 +430,7 @@ describeServiceOnOwnDatabase(
               (query) =>
                 work(async (statement, params) => {
                   // The files are copied, and not yet erased.
-                  if (statement.name === 'copy_answers') await meanwhile();
+                  if (statement.name === 'copy_stored_results') await meanwhile();
                   return query(statement, params);
                 }),
               options,
@@ -465,7 +465,7 @@ describeServiceOnOwnDatabase(
         ['past'],
       );
       expect((await run('redact', 'past', String(first?.id), '--yes')).stdout).toBe(
-        'Redacted versions: 1, stored answers: 0.\nOther versions that still have a redacted path: 1. Redact them too if it is a secret.\n',
+        'Redacted versions: 1, stored results: 0.\nOther versions that still have a redacted path: 1. Redact them too if it is a secret.\n',
       );
       expect(await run('redact', 'past', '00000000')).toMatchObject({
         code: 1,
@@ -504,13 +504,13 @@ describeServiceOnOwnDatabase(
       for (const { id } of await historyOf('gone')) expect(await redact(id)).toMatchObject({ code: 0 });
       await run('rm', 'gone', '/memories/d', '--recursive');
       expect((await run('redact', 'gone', '/memories/d', '--dry-run')).stdout).toBe(
-        'Would redact directories: 1, and all stored answers of gone.\n',
+        'Would redact directories: 1, and all stored results of gone.\n',
       );
       expect(await run('redact', 'gone', '/memories/d')).toMatchObject({
         code: 1,
         stderr: expect.stringContaining('--yes'),
       });
-      expect((await redact('/memories/d')).stdout).toBe('Redacted directories: 1, stored answers: 0.\n');
+      expect((await redact('/memories/d')).stdout).toBe('Redacted directories: 1, stored results: 0.\n');
       expect(await redact('/memories/d')).toMatchObject({
         code: 1,
         stderr: 'memory-service: Tenant gone never had a directory /memories/d.\n',
@@ -588,7 +588,7 @@ describeServiceOnOwnDatabase(
         all
           .reduce((masked, { id }, index) => masked.replaceAll(id, `<${index}>`), text)
           .replace(/20\S+Z */g, 'T ');
-      const preview = `These versions and all stored answers of the tenant would be redacted:
+      const preview = `These versions and all stored results of the tenant would be redacted:
   T <2>  /memories/a
   T <5>  /memories/a
 

@@ -69,11 +69,11 @@ describeService('a redacted version', (service) => {
     const [created, inserted, edited, moved, head] = await versionsOf(service(), tenant);
     const redact = (version: Version | undefined) =>
       eraseVersion(service().database, tenant, String(version?.id), origin);
-    expect(await redact(created)).toStrictEqual({ versions: 1, samePath: 2, answers: 3 });
-    expect(await redact(inserted)).toStrictEqual({ versions: 1, samePath: 1, answers: 0 });
+    expect(await redact(created)).toStrictEqual({ versions: 1, samePath: 2, storedResults: 3 });
+    expect(await redact(inserted)).toStrictEqual({ versions: 1, samePath: 1, storedResults: 0 });
     // The rename shares the content of the edit.
     expect(moved?.contentSha256).toBe(edited?.contentSha256);
-    expect(await redact(edited)).toStrictEqual({ versions: 2, samePath: 0, answers: 0 });
+    expect(await redact(edited)).toStrictEqual({ versions: 2, samePath: 0, storedResults: 0 });
     expect(await columnsWith(service(), secret)).toStrictEqual([]);
     await assertInvariants(service());
 
@@ -137,9 +137,9 @@ describeService('a redacted version', (service) => {
     const versions = await versionsOf(service(), tenant);
     const redact = (version: Version | undefined) =>
       eraseVersion(service().database, tenant, String(version?.id), origin);
-    expect(await redact(versions[chosen])).toStrictEqual({ versions: 2, samePath: 1, answers: 0 });
+    expect(await redact(versions[chosen])).toStrictEqual({ versions: 2, samePath: 1, storedResults: 0 });
     expect(await columnsWith(service(), secret)).toStrictEqual(['public.versions.path']);
-    expect(await redact(versions[2])).toStrictEqual({ versions: 1, samePath: 0, answers: 0 });
+    expect(await redact(versions[2])).toStrictEqual({ versions: 1, samePath: 0, storedResults: 0 });
     expect(await columnsWith(service(), secret)).toStrictEqual([]);
     await assertInvariants(service());
   });
@@ -298,7 +298,7 @@ describeService('a redacted version', (service) => {
     ]);
     expect(await eraseDirectories(service().database, tenant, top as MemoryPath)).toStrictEqual({
       directories: 2,
-      answers: 1,
+      storedResults: 1,
     });
     expect(await columnsWith(service(), secret)).toStrictEqual([]);
     await assertInvariants(service());
@@ -327,7 +327,7 @@ describeService('a redacted version', (service) => {
     await assertInvariants(service());
   });
 
-  it('takes the answers of its tenant only, however many', async () => {
+  it('takes the stored results of its tenant only, however many', async () => {
     const [tenant, other] = [freshTenant('redact'), freshTenant('redact')];
     await run(service(), tenant, cmd.create('/memories/f', 'x'), cmd.delete('/memories/f'));
     await run(service(), other, cmd.create('/memories/f', 'x'));
@@ -343,13 +343,13 @@ describeService('a redacted version', (service) => {
     }
     const [created] = await versionsOf(service(), tenant);
     const redacted = await eraseVersion(service().database, tenant, String(created?.id), origin);
-    expect(redacted.answers).toBe(4500);
+    expect(redacted.storedResults).toBe(4500);
     expect(
       await service().query(
-        `SELECT tenant_id, count(*)::integer AS answers, count(*) FILTER (WHERE is_error)::integer AS errors
+        `SELECT tenant_id, count(*)::integer AS results, count(*) FILTER (WHERE is_error)::integer AS errors
          FROM idempotency_keys WHERE tenant_id IN ($1, $2) AND content = 'answer' GROUP BY 1`,
         [tenant, other],
       ),
-    ).toStrictEqual([{ tenant_id: other, answers: 1, errors: 0 }]);
+    ).toStrictEqual([{ tenant_id: other, results: 1, errors: 0 }]);
   });
 });

@@ -69,7 +69,7 @@ describe('start', () => {
     });
     await cli.line(
       new RegExp(
-        `^Waiting for the database at 127\\.0\\.0\\.1:${port}/memory, which has not answered yet\\.$`,
+        `^Waiting for the database at 127\\.0\\.0\\.1:${port}/memory, which has not responded yet\\.$`,
       ),
     );
     cli.child.kill('SIGKILL');

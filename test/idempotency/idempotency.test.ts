@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { pruneAnswers } from '../../src/idempotency/pruning.ts';
+import { pruneStoredResults } from '../../src/idempotency/stored-results.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { describeService, freshTenant, startService } from '../support/service.ts';
@@ -162,10 +162,10 @@ describeService('a repeated write', (service) => {
     const body = block(cmd.create('/memories/f', 'x'));
     await send(tenant, body);
     const later = (hours: number) => new Date(Date.now() + hours * 3_600_000);
-    await pruneAnswers(service().database, { hours: 24, maxAnswers: 0, now: later(23) });
+    await pruneStoredResults(service().database, { hours: 24, maxStoredResults: 0, now: later(23) });
     expect(await send(tenant, body)).toMatchObject({ replayed: 'true' });
     expect(
-      await pruneAnswers(service().database, { hours: 24, maxAnswers: 0, now: later(25) }),
+      await pruneStoredResults(service().database, { hours: 24, maxStoredResults: 0, now: later(25) }),
     ).toBeGreaterThan(0);
     expect(await send(tenant, body)).toMatchObject({
       content: 'Error: File /memories/f already exists',
@@ -196,7 +196,7 @@ it('keeps the newest answers of a tenant, up to about MAX_TENANT_ANSWERS of them
      SELECT $1, 'key-' || n, 'x', 'x', true, now() - n * interval '1 second' FROM generate_series(1, 500) AS n`,
     [other],
   );
-  await pruneAnswers(service.database, { hours: 24, maxAnswers: 200 });
+  await pruneStoredResults(service.database, { hours: 24, maxStoredResults: 200 });
   const left = await service.query(
     'SELECT count(*)::integer AS answers, max(key_hash) FILTER (WHERE key_hash LIKE $2) AS key FROM idempotency_keys WHERE tenant_id = $1',
     [other, 'key-3%'],

@@ -157,7 +157,7 @@ describe.skipIf(isCitus())('an edit that three others came before', () => {
     const tenant = freshTenant('late');
     await other.execute(cmd.create(FILE, 'a'), { tenant });
     const defaults = { maxFiles: 0, maxBytes: 0, historyDays: 30, maxHistoryBytes: 0 };
-    const memory = new PostgresMemory(replica.database, { batchSize: 1, maxAnswers: 0, defaults });
+    const memory = new PostgresMemory(replica.database, { batchSize: 1, maxStoredResults: 0, defaults });
     const origin = { actor: { type: 'anonymous' }, requestId: 'late' } as const;
     const store = memory.forTenant(tenant, { autoCreate: false, origin, request: key });
     let attempts = 0;

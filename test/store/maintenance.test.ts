@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { expireFiles } from '../../src/expiration/expiration.ts';
-import { pruneAnswers } from '../../src/idempotency/pruning.ts';
+import { pruneStoredResults } from '../../src/idempotency/stored-results.ts';
 import { DatabaseError } from '../../src/postgres/errors.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { describeServiceOnOwnDatabase, freshTenant, type Service, startService } from '../support/service.ts';
@@ -37,7 +37,7 @@ describeServiceOnOwnDatabase('maintenance of many rows', (service, kind) => {
       entries: 4504,
       versions: 0,
       directories: 0,
-      answers: 4500,
+      storedResults: 4500,
       keys: 0,
     });
     expect(await count('entries', tenant)).toBe(0);
@@ -50,7 +50,9 @@ describeServiceOnOwnDatabase('maintenance of many rows', (service, kind) => {
     const tenant = freshTenant();
     await seedAnswers(tenant, 4500, '30 hours');
     await seedAnswers(tenant, 10, '2 hours');
-    expect(await pruneAnswers(service().database, { hours: 24, maxAnswers: 0 })).toBeGreaterThanOrEqual(4500);
+    expect(
+      await pruneStoredResults(service().database, { hours: 24, maxStoredResults: 0 }),
+    ).toBeGreaterThanOrEqual(4500);
     expect(await count('idempotency_keys', tenant)).toBe(10);
   });
 
@@ -63,7 +65,7 @@ describeServiceOnOwnDatabase('maintenance of many rows', (service, kind) => {
       `INSERT INTO idempotency_keys (tenant_id, key_hash, request_hash, content, is_error, created_at)
        SELECT 'page-' || n, 'k', 'r', 'answer', false, now() - interval '30 hours' FROM generate_series(1, ${many}) AS n`,
     );
-    expect(await pruneAnswers(service().database, { hours: 24, maxAnswers: 0 })).toBe(many);
+    expect(await pruneStoredResults(service().database, { hours: 24, maxStoredResults: 0 })).toBe(many);
   });
 
   // PGlite shares the clock of this process.
@@ -74,7 +76,7 @@ describeServiceOnOwnDatabase('maintenance of many rows', (service, kind) => {
     await seedAnswers(tenant, 1, '2 hours');
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 10 * 24 * 3_600_000 });
     try {
-      await pruneAnswers(service().database, { hours: 24, maxAnswers: 0 });
+      await pruneStoredResults(service().database, { hours: 24, maxStoredResults: 0 });
       await expireFiles(service().database, { defaultTtlDays: 0, historyDays: 30, maxHistoryBytes: 0 });
     } finally {
       vi.useRealTimers();
@@ -91,7 +93,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 it('runs jobs with a pool of one connection', async () => {
-  expect(await pruneAnswers(service.database, { hours: 24, maxAnswers: 0 })).toBe(0);
+  expect(await pruneStoredResults(service.database, { hours: 24, maxStoredResults: 0 })).toBe(0);
   expect(
     await expireFiles(service.database, { defaultTtlDays: 1, historyDays: 30, maxHistoryBytes: 0 }),
   ).toStrictEqual({
@@ -123,8 +125,8 @@ it('prunes the other tenants when one fails', async () => {
       [tenant],
     );
   }
-  const database = failingOn('prune_answers', broken);
-  await expect(pruneAnswers(database, { hours: 24, maxAnswers: 0 })).rejects.toMatchObject({
+  const database = failingOn('prune_stored_results', broken);
+  await expect(pruneStoredResults(database, { hours: 24, maxStoredResults: 0 })).rejects.toMatchObject({
     code: 'database_busy',
   });
   expect(await service.query('SELECT tenant_id FROM idempotency_keys')).toStrictEqual([

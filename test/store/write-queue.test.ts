@@ -15,37 +15,37 @@ type Params = {
   tenant: string;
   keyHash: null;
   requestHash: null;
-  answer: string;
+  storedResult: string;
 };
 
-/** A test function that divides 100 by the length of its answer. It locks its tenant like every write. */
+/** A test function that divides 100 by the length of its result. It locks its tenant like every write. */
 const DIVIDE = `
-CREATE FUNCTION test_divide(p_tenant text, p_answer text, p_wait boolean, OUT outcome text, OUT data jsonb)
+CREATE FUNCTION test_divide(p_tenant text, p_result text, p_wait boolean, OUT outcome text, OUT data jsonb)
 LANGUAGE plpgsql AS $$
 BEGIN
   outcome := (memory_open_write(p_tenant, 1, NULL, NULL, p_wait)).outcome;
   IF outcome IS NULL THEN
-    IF p_answer = 'kill' THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
+    IF p_result = 'kill' THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
     outcome := 'divided';
-    data := jsonb_build_object('by', 100 / length(p_answer));
+    data := jsonb_build_object('by', 100 / length(p_result));
   END IF;
 END $$`;
 
 const divide: TypedWriteFunction<Params, { kind: 'divided'; by: number }> = {
   name: 'test_divide',
-  ofCalls: ['tenant', 'answer'],
+  ofCalls: ['tenant', 'storedResult'],
   mixesTenants: true,
   single: testQuery<Record<string, Value>, { item: number; outcome: string; data: null }>(
     'test_divide',
-    ['tenant', 'answer', 'wait'],
+    ['tenant', 'storedResult', 'wait'],
     'SELECT 1 AS item, f.outcome, f.data FROM test_divide($1::text, $2::text, $3::boolean) AS f',
   ),
   batch: testQuery<Record<string, Value>, { item: number; outcome: string; data: null }>(
     'test_divide_batch',
-    ['tenant', 'answer', 'wait'],
+    ['tenant', 'storedResult', 'wait'],
     `SELECT c.item::integer, f.outcome, f.data
-     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS c (tenant, answer, item),
-       LATERAL test_divide(c.tenant, c.answer, $3::boolean) AS f`,
+     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS c (tenant, result, item),
+       LATERAL test_divide(c.tenant, c.result, $3::boolean) AS f`,
   ),
 };
 
@@ -66,12 +66,12 @@ describe('the write queue', () => {
     };
     return new WriteQueue({ batched: counted, single: counted }, size);
   };
-  const paramsOf = (tenant: string, answer: string): Params => ({
-    ...{ tenant, answer },
+  const paramsOf = (tenant: string, storedResult: string): Params => ({
+    ...{ tenant, storedResult },
     ...{ keyHash: null, requestHash: null },
   });
-  const callAll = (calls: [tenant: string, answer: string][]) =>
-    Promise.allSettled(calls.map(([tenant, answer]) => call(divide, paramsOf(tenant, answer))));
+  const callAll = (calls: [tenant: string, storedResult: string][]) =>
+    Promise.allSettled(calls.map(([tenant, storedResult]) => call(divide, paramsOf(tenant, storedResult))));
   const divided = (by: number) => ({ status: 'fulfilled', value: { kind: 'divided', by } });
 
   beforeAll(async () => {

@@ -36,7 +36,7 @@ export const overAllTenants: ReadonlySet<string> = new Set([
   'list_stores',
   'tenants_with_ttl',
   'tenants_with_history',
-  'tenants_with_answers',
+  'tenants_with_stored_results',
   'tenant_ids',
   'fleet_totals',
   'fleet_activity',

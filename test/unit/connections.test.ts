@@ -2,14 +2,14 @@ import { Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import type { ConnectionError } from 'fastify';
 import { expect, it } from 'vitest';
-import { answerClientError } from '../../src/http/connections.ts';
+import { respondToClientError } from '../../src/http/connections.ts';
 
 it('closes overdue connections one in a turn of the event loop, and others at once', async () => {
   const closed = async (code: string) => {
     const sockets = [1, 2, 3].map(() => new Socket().on('error', () => {}));
     const count = () => sockets.filter(({ destroyed }) => destroyed).length;
     const error = Object.assign(new Error(), { code }) as ConnectionError;
-    for (const socket of sockets) answerClientError(error, socket);
+    for (const socket of sockets) respondToClientError(error, socket);
     const counts = [count()];
     while (counts.at(-1) !== 3) {
       await setImmediate();

@@ -29,7 +29,7 @@ it('docs/configuration.md has the defaults of the code', () => {
 it('docs/security.md has the limits of a connection', () => {
   const text = read('docs/security.md').replaceAll(/\s+/g, ' ');
   expect(text).toContain(
-    `A request may have up to ${MAX_HEADERS.toLocaleString('en-US')} headers, and a connection up to ${MAX_PIPELINED} unanswered requests.`,
+    `A request may have up to ${MAX_HEADERS.toLocaleString('en-US')} headers, and a connection up to ${MAX_PIPELINED} pending requests.`,
   );
 });
 

@@ -244,7 +244,7 @@ def test_without_the_service_the_conversation_goes_on(
     converse: Converse, api: MessagesApi, fake: FakeService, tenant: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    fake.script = [problem(503, "database_unavailable", "The database does not answer.")]
+    fake.script = [problem(503, "database_unavailable", "The database does not respond.")]
     api.script = [
         [tool_use("t1", command="create", path="/memories/SECRET", file_text="SECRET")],
         [text("I cannot reach my memory.")],
@@ -256,7 +256,7 @@ def test_without_the_service_the_conversation_goes_on(
             failed(
                 "t1",
                 "Error: The memory service answered 503 database_unavailable: "
-                "The database does not answer. (request req-of-the-service)",
+                "The database does not respond. (request req-of-the-service)",
             )
         ],
     )

@@ -11,7 +11,7 @@ export interface components {
             reads: number;
             /** @description Calls that write, also those that the model got wrong. */
             writes: number;
-            /** @description Requests that were answered with 403, 409 or 429, and writes that were refused because the memory is full, archived or read-only. */
+            /** @description Requests that were rejected with 403, 409 or 429, and writes that were refused because the memory is full, archived or read-only. */
             refused: number;
         };
         Activity: {
@@ -230,7 +230,7 @@ export interface components {
             reads: number;
             /** @description Calls that write, also those that the model got wrong. */
             writes: number;
-            /** @description Requests that were answered with 403, 409 or 429, and writes that were refused because the memory is full, archived or read-only. */
+            /** @description Requests that were rejected with 403, 409 or 429, and writes that were refused because the memory is full, archived or read-only. */
             refused: number;
         };
         FleetTotals: {
@@ -486,7 +486,7 @@ export interface components {
             bytes: components["schemas"]["Used"];
             history_bytes: components["schemas"]["Used"];
             history_versions: number;
-            stored_answers: number;
+            stored_results: number;
             /** @description When the memory last changed, a file was last read (accurate to the day), or a key of the tenant was last used, whichever is latest. */
             last_activity_at: components["schemas"]["Time"] | null;
         };
@@ -504,7 +504,7 @@ export interface components {
             reads: number;
             /** @description Calls that write, also those that the model got wrong. */
             writes: number;
-            /** @description Requests that were answered with 403, 409 or 429, and writes that were refused because the memory is full, archived or read-only. */
+            /** @description Requests that were rejected with 403, 409 or 429, and writes that were refused because the memory is full, archived or read-only. */
             refused: number;
         };
         Used: {

@@ -81,7 +81,7 @@ const expectedPlan = z
   .optional()
   .meta({
     description:
-      'The `plan` of a dry run. When something has changed since, so that this would make other changes, nothing is done and the answer is 412.',
+      'The `plan` of a dry run. When something has changed since, so that this would make other changes, nothing is done and the response is 412.',
     examples: [EXAMPLE_PLAN],
   });
 

@@ -11,7 +11,7 @@ import { originOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
 import { departureOf } from '../departure.ts';
 import { count, flag, memoryPath, tenantParams } from '../fields.ts';
-import { answerInLines, JSON_LINES, type WriteLine } from '../json-lines.ts';
+import { JSON_LINES, sendLines, type WriteLine } from '../json-lines.ts';
 import { tenantOf } from '../required-tenant.ts';
 import { archived, errorResponses, noSuchTenant, overQuota } from '../responses.ts';
 import { Turns } from '../turns.ts';
@@ -104,12 +104,12 @@ export const importRoutes = adminRoutes((app, { config, database }) => {
         return { dry_run: dryRun, files, bytes, directories, ...history, masked };
       };
       if (!request.headers.accept?.includes(JSON_LINES)) return work();
-      return answerInLines(request, reply, work);
+      return sendLines(request, reply, work);
     },
   );
 });
 
-/** The body as it arrives. Whoever ends early leaves the connection open for the answer. */
+/** The body as it arrives. Whoever ends early leaves the connection open for the response. */
 async function* chunksOf(body: IncomingMessage): AsyncGenerator<Buffer> {
   let failure: unknown;
   body.once('error', (error) => {

@@ -12,12 +12,12 @@ const counted = z.int().min(0);
 const redactedSchema = z.object({
   versions: counted.meta({ description: 'The version itself and those with the same content.' }),
   same_path: counted.meta({ description: 'Versions that still contain a redacted path.' }),
-  answers: counted.meta({ description: 'Stored results of idempotent requests.' }),
+  stored_results: counted.meta({ description: 'Stored results of idempotent requests.' }),
 });
 
 const redactedDirectoriesSchema = z.object({
   directories: counted.meta({ description: 'A directory that existed twice counts twice.' }),
-  answers: counted.meta({ description: 'Stored results of idempotent requests.' }),
+  stored_results: counted.meta({ description: 'Stored results of idempotent requests.' }),
 });
 
 const LIVE = '0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52';
@@ -47,7 +47,11 @@ export const redactRoutes = adminRoutes((app, { database }) => {
       const { tenant, version } = request.params;
       const redacted = await eraseVersion(database, tenant, version, originOf(request));
       noteAudit(request, { details: { version, versions: redacted.versions } });
-      return { versions: redacted.versions, same_path: redacted.samePath, answers: redacted.answers };
+      return {
+        versions: redacted.versions,
+        same_path: redacted.samePath,
+        stored_results: redacted.storedResults,
+      };
     },
   );
 
@@ -74,9 +78,9 @@ export const redactRoutes = adminRoutes((app, { database }) => {
     },
     async (request) => {
       const { tenant } = request.params;
-      const redacted = await eraseDirectories(database, tenant, request.body.path);
-      noteAudit(request, { details: { directories: redacted.directories } });
-      return redacted;
+      const { directories, storedResults } = await eraseDirectories(database, tenant, request.body.path);
+      noteAudit(request, { details: { directories } });
+      return { directories, stored_results: storedResults };
     },
   );
 });

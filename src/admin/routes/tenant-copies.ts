@@ -47,7 +47,7 @@ export const tenantCopyRoutes = adminRoutes((app, { config, database }) => {
       config: { access: 'read_write', scope: 'fleet' },
       schema: {
         operationId: 'renameTenant',
-        summary: 'Rename a tenant, with its files, history, settings, keys and stored answers',
+        summary: 'Rename a tenant, with its files, history, settings, keys and stored results',
         description:
           'In one transaction. Writes to the tenant wait until it is done. Keys work for the new id within `AUTH_CACHE_SECONDS`; clients that send the id must send the new one.',
         tags: ['tenants'],

@@ -48,7 +48,7 @@ const erasedSchema = z.object({
     entries: counted,
     versions: counted,
     directories: counted,
-    answers: counted,
+    stored_results: counted,
     keys: counted,
   }),
 });
@@ -57,7 +57,7 @@ const erasedSchema = z.object({
 export const tenantRoutes = adminRoutes((app, { config, database }) => {
   const tenants = new Tenants(database);
   const stores = new Stores(database);
-  const answer = async (id: string) => tenantRecord(await findListedTenant(database, id), config);
+  const recordOf = async (id: string) => tenantRecord(await findListedTenant(database, id), config);
 
   app.get(
     '/tenants',
@@ -107,7 +107,7 @@ export const tenantRoutes = adminRoutes((app, { config, database }) => {
       noteAudit(request, { tenant: id, details: { ...settings, ...details } });
       await tenants.createWith(id, settingsOf(settings), details);
       reply.code(201).header('Location', `/v1/tenants/${encodeURIComponent(id)}`);
-      return answer(id);
+      return recordOf(id);
     },
   );
 
@@ -122,7 +122,7 @@ export const tenantRoutes = adminRoutes((app, { config, database }) => {
         response: { 200: json('The tenant.', tenantSchema), ...errorResponses('reads', [noSuchTenant]) },
       },
     },
-    ({ params: { tenant } }) => answer(tenant),
+    ({ params: { tenant } }) => recordOf(tenant),
   );
 
   app.patch(
@@ -158,7 +158,7 @@ export const tenantRoutes = adminRoutes((app, { config, database }) => {
       noteAudit(request, {
         details: { ...changedValues(settingsRecord(before), settings), ...changedValues(before, details) },
       });
-      return answer(tenant);
+      return recordOf(tenant);
     },
   );
 
@@ -183,8 +183,9 @@ export const tenantRoutes = adminRoutes((app, { config, database }) => {
       const { tenant } = request.params;
       const erased = await tenants.delete(tenant);
       if (erased === undefined) throw new ServiceError('no_such_tenant', tenant);
+      const { storedResults, ...rows } = erased;
       noteAudit(request, { details: { ...erased } });
-      return { id: tenant, erased };
+      return { id: tenant, erased: { ...rows, stored_results: storedResults } };
     },
   );
 });

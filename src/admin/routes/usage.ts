@@ -32,7 +32,7 @@ const usageSchema = z
     bytes: used,
     history_bytes: used,
     history_versions: counted,
-    stored_answers: counted,
+    stored_results: counted,
     last_activity_at: time.nullable().meta({
       description:
         'When the memory last changed, a file was last read (accurate to the day), or a key of the tenant was last used, whichever is latest.',
@@ -61,7 +61,7 @@ export const usageRoutes = adminRoutes((app, { config, database }) => {
       return {
         ...{ id: tenant.id, files, bytes, history_bytes: historyBytes },
         history_versions: usage.historyVersions,
-        stored_answers: usage.storedAnswers,
+        stored_results: usage.storedResults,
         last_activity_at: instant(usage.lastActivityAt),
       };
     },

@@ -1,5 +1,5 @@
 /**
- * One conversation as requests and answers, in an order in which each of them succeeds on an empty memory: the
+ * One conversation as requests and responses, in an order in which each of them succeeds on an empty memory: the
  * examples of the OpenAPI document, which a test replays.
  */
 export interface Example {

@@ -91,7 +91,7 @@ const headers = z.object({
   ...tenantHeader,
 });
 
-/** What the routes that agents call can answer instead of a result, as examples. */
+/** What the routes that agents call can return instead of a result, as examples. */
 export const callErrors = [
   new ServiceError('invalid_json', 'malformed'),
   new ServiceError('invalid_utf8'),
@@ -121,12 +121,12 @@ const textExamples = Object.fromEntries(
   ),
 );
 
-/** What `POST /execute` takes and answers: documentation only, the route reads the body by itself. */
+/** What `POST /execute` takes and returns: documentation only, the route reads the body by itself. */
 export const executeSchema: FastifySchema = {
   operationId: 'execute',
   summary: 'Execute a memory tool call',
   description: [
-    'Takes an input of the memory tool (`memory_20250818`), or the whole `tool_use` block, and answers the `tool_result` string. Blocks of `memory_search` are answered, too.',
+    'Takes an input of the memory tool (`memory_20250818`), or the whole `tool_use` block, and returns the `tool_result` string. Accepts blocks of `memory_search`, too.',
     'Errors that the model can correct come back with status 200 and `is_error: true`. Those that the caller or operator must correct are problems.',
     'With `Accept: text/plain` the body is the content alone, and the header `X-Memory-Is-Error` carries the flag.',
   ].join('\n\n'),

@@ -21,18 +21,18 @@ export interface ExecuteOptions extends SearchOptions {
 }
 
 /** What goes back: a body for JSON, and with one call its text for those who want only that. */
-interface Answer {
+interface ExecuteResponse {
   body: object;
   single?: Executed;
 }
 
-/** Answers a block of several whose id was used for another write. */
+/** The result of a block of several whose id was used for another write. */
 const REUSED_ID =
   'Error: This call was not run: the id of its tool_use block was used for another write before. Send it again under a new id.';
 
 /** Once the results of an array are this many times `MAX_VIEW_CHARS` long, the remaining calls are not run. */
-const MAX_ANSWER_VIEWS = 4;
-const ANSWER_FULL =
+const MAX_RESULT_VIEWS = 4;
+const RESULTS_FULL =
   'Error: This call was not run: the results before it are as long as those of one request may be. Send it again in another request.';
 
 /** `POST /execute`: runs memory commands for the request's tenant. */
@@ -40,22 +40,22 @@ export async function executeRoute(app: FastifyInstance, options: ExecuteOptions
   app.post('/execute', { schema: executeSchema }, async (request, reply) => {
     const inFlight = inFlightOf(request);
     await inFlight.takeSlot();
-    const { body, single } = await inFlight.workWithin(options.timeoutMs, () => answer(request, options));
+    const { body, single } = await inFlight.workWithin(options.timeoutMs, () => respond(request, options));
     if (single?.replayed) reply.header('Idempotency-Replayed', 'true');
     return single && wantsText(request) ? sendText(reply, single) : sendJson(reply, body);
   });
 }
 
-async function answer(request: FastifyRequest, options: ExecuteOptions): Promise<Answer> {
+async function respond(request: FastifyRequest, options: ExecuteOptions): Promise<ExecuteResponse> {
   const calls = readToolCalls(request.body);
   if (!Array.isArray(calls)) {
     const single = await execute(request, calls, options);
-    return { body: answerOf(single, calls), single };
+    return { body: blockOf(single, calls), single };
   }
   const run = callsInTurn(request, options);
   const body: object[] = [];
   // In their order, since a later one may build on an earlier one.
-  for (const call of calls) body.push(answerOf(await run(call), call));
+  for (const call of calls) body.push(blockOf(await run(call), call));
   return { body };
 }
 
@@ -67,8 +67,8 @@ export function callsInTurn(
   const { maxViewChars } = contextOf(request).policy.limits;
   let length = 0;
   return async (call) => {
-    const isFull = maxViewChars > 0 && length >= MAX_ANSWER_VIEWS * maxViewChars;
-    const result = isFull ? notRun(request, ANSWER_FULL) : await executeInTurn(request, call, options);
+    const isFull = maxViewChars > 0 && length >= MAX_RESULT_VIEWS * maxViewChars;
+    const result = isFull ? notRun(request, RESULTS_FULL) : await executeInTurn(request, call, options);
     length += result.content.length;
     return result;
   };
@@ -130,7 +130,7 @@ function refusedByArchive(error: unknown): Executed {
   throw error;
 }
 
-function answerOf({ content, isError }: Executed, { toolUseId }: ToolCall): object {
+function blockOf({ content, isError }: Executed, { toolUseId }: ToolCall): object {
   const block = toolUseId === undefined ? {} : { type: 'tool_result', tool_use_id: toolUseId };
   return { ...block, content, is_error: isError };
 }

@@ -49,7 +49,7 @@ export const healthRoutes = fp<HealthOptions>(
       async () => ({ status: 'ok' }),
     );
 
-    // Probes that come while one is under way share its answer, so a database that hangs does not gather them.
+    // Probes that come while one is under way share its result, so a database that hangs does not gather them.
     let check: Promise<void> | undefined;
     app.get(
       '/readyz',
@@ -87,7 +87,7 @@ export const healthRoutes = fp<HealthOptions>(
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Makes `GET /readyz` answer 503 from now on, so that no new requests are sent here. */
+    /** Makes `GET /readyz` return 503 from now on, so that no new requests are sent here. */
     drain(): void;
   }
 }

@@ -48,12 +48,12 @@ const examples = {
   },
 };
 
-/** What `POST /search` takes and answers: documentation only, the route reads the body by itself. */
+/** What `POST /search` takes and returns: documentation only, the route reads the body by itself. */
 export const searchRouteSchema: FastifySchema = {
   operationId: 'search',
   summary: 'Search the files of a memory',
   description: [
-    'Takes an input of the tool `memory_search` and answers with the text for the model, and with the same as data.',
+    'Takes an input of the tool `memory_search` and returns the text for the model, and the same as data.',
     'Errors that the model can correct come back with status 200 and `is_error: true`. With `Accept: text/plain` the body is the text alone, and the header `X-Memory-Is-Error` carries the flag.',
   ].join('\n\n'),
   tags: ['memory'],

@@ -3,7 +3,7 @@ import { cannotDeleteRoot, deleted, invalidPath, missing } from '../messages.ts'
 import { type MemoryPath, parsePath, ROOT } from '../path.ts';
 import { failure, type MemoryResult, success } from '../result.ts';
 import { defineCommand, type MemoryContext, pathField } from './command.ts';
-import { maskAnswer } from './secrets.ts';
+import { maskResult } from './secrets.ts';
 
 export const deleteCommand = defineCommand({
   name: 'delete',
@@ -35,7 +35,7 @@ export async function deletePath(
   context: MemoryContext,
 ): Promise<{ kind: 'deleted'; result: MemoryResult } | { kind: 'root' | 'missing' }> {
   if (path === ROOT) return { kind: 'root' };
-  const result = await maskAnswer(success(deleted(path)), context);
+  const result = await maskResult(success(deleted(path)), context);
   const { kind } = await context.store.delete(path, result);
   return kind === 'deleted' ? { kind, result } : { kind };
 }

@@ -5,7 +5,7 @@ import { mask, type Secret } from '../secrets.ts';
 import type { Edit, PolicyRefusal, Refusal } from '../store.ts';
 import type { Change } from '../text.ts';
 import type { MemoryContext } from './command.ts';
-import { kindsOf, maskAnswer } from './secrets.ts';
+import { kindsOf, maskResult } from './secrets.ts';
 
 /**
  * Edits a file, and words the outcome for the model.
@@ -74,8 +74,8 @@ export async function applyWritePolicy(
   ) {
     return { refusal: { kind: 'file_too_large', path, maxBytes: maxFileBytes } };
   }
-  const answer = await maskAnswer(success(describe(written)), { redaction });
-  return { ...written, result: successWith(answer.content, secrets) };
+  const result = await maskResult(success(describe(written)), { redaction });
+  return { ...written, result: successWith(result.content, secrets) };
 }
 
 /** Returns the secrets that the change adds or completes, not those elsewhere in the file. */

@@ -6,7 +6,7 @@ import { create } from './create.ts';
 import { deleteCommand } from './delete.ts';
 import { insert } from './insert.ts';
 import { rename } from './rename.ts';
-import { maskAnswer } from './secrets.ts';
+import { maskResult } from './secrets.ts';
 import { strReplace } from './str-replace.ts';
 import { view } from './view.ts';
 
@@ -37,11 +37,11 @@ export async function executeCommand(
     const result = await command.run(input, context);
     if (!result.isError) return result;
     // Success messages are masked where they are created, since they are stored with the change.
-    const masked = await maskAnswer(result, context);
+    const masked = await maskResult(result, context);
     await context.store.recordFailure(masked);
     return masked;
   } catch (error) {
-    if (error instanceof IdempotentReplay) return { ...error.answer, replayed: true };
+    if (error instanceof IdempotentReplay) return { ...error.result, replayed: true };
     throw error;
   }
 }

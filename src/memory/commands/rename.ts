@@ -12,7 +12,7 @@ import { failure, type MemoryResult, success } from '../result.ts';
 import type { PolicyRefusal, Renamed } from '../store.ts';
 import { defineCommand, type MemoryContext, pathField } from './command.ts';
 import { refusedResult } from './edit.ts';
-import { maskAnswer, refuseSecretPath } from './secrets.ts';
+import { maskResult, refuseSecretPath } from './secrets.ts';
 
 export const rename = defineCommand({
   name: 'rename',
@@ -69,7 +69,7 @@ export async function renamePath(
   if (to === ROOT) return { kind: 'destination_exists' };
   const refusal = await refuseSecretPath(to, context);
   if (refusal) return refusal;
-  const result = await maskAnswer(success(renamed(from, to)), context);
+  const result = await maskResult(success(renamed(from, to)), context);
   const outcome = await context.store.rename(from, to, result);
   return outcome.kind === 'renamed' ? { ...outcome, result } : outcome;
 }

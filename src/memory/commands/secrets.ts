@@ -5,15 +5,15 @@ import type { PolicyRefusal } from '../store.ts';
 import type { MemoryContext } from './command.ts';
 
 /**
- * Masks the secrets in the answer of a write when redaction is on. Answers are stored under idempotency keys, and they can quote the
+ * Masks the secrets in the result of a write when redaction is on. Results are stored under idempotency keys, and they can quote the
  * input or show lines that were stored before redaction was switched on.
  */
-export async function maskAnswer(
-  answer: MemoryResult,
+export async function maskResult(
+  result: MemoryResult,
   { redaction }: Pick<MemoryContext, 'redaction'>,
 ): Promise<MemoryResult> {
-  if (redaction === undefined) return answer;
-  return { ...answer, content: mask(answer.content, await redaction.scanner.scan(answer.content)) };
+  if (redaction === undefined) return result;
+  return { ...result, content: mask(result.content, await redaction.scanner.scan(result.content)) };
 }
 
 /** Refuses a new path that contains a secret, in either mode: masked, it would be another path. Otherwise returns undefined. */

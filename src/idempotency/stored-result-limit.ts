@@ -1,30 +1,30 @@
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../postgres/database.ts';
-import { forgetAnswersOver } from './pruning.ts';
+import { forgetStoredResultsOver } from './stored-results.ts';
 
-/** How many answers beyond its limit a tenant may have, for each replica, before the oldest are deleted. */
+/** How many stored results beyond its limit a tenant may have, for each replica, before the oldest are deleted. */
 const CHECKED_EVERY = 1000;
 const COUNTED_TENANTS = 10_000;
 
 /**
- * Bounds how many answers a tenant has under idempotency keys, which no quota counts. A write only adds to a count in memory; the oldest
- * answers go in the background. What this process does not count (it was restarted, other replicas write) is left to the pruning job.
+ * Bounds how many stored results a tenant has under idempotency keys, which no quota counts. A write only adds to a count in memory; the oldest
+ * stored results go in the background. What this process does not count (it was restarted, other replicas write) is left to the pruning job.
  */
-export class AnswerLimit {
+export class StoredResultLimit {
   readonly #database: Database;
-  readonly #maxAnswers: number;
+  readonly #maxStoredResults: number;
   readonly #written = new LRUCache<string, number>({ max: COUNTED_TENANTS });
   readonly #forgetting = new Map<string, Promise<unknown>>();
 
-  /** @param maxAnswers of one tenant; 0: no limit */
-  constructor(database: Database, maxAnswers: number) {
+  /** @param maxStoredResults of one tenant; 0: no limit */
+  constructor(database: Database, maxStoredResults: number) {
     this.#database = database;
-    this.#maxAnswers = maxAnswers;
+    this.#maxStoredResults = maxStoredResults;
   }
 
   /** A write under an idempotency key was done, or failed. */
   note(tenant: string): void {
-    if (this.#maxAnswers === 0) return;
+    if (this.#maxStoredResults === 0) return;
     const written = (this.#written.get(tenant) ?? 0) + 1;
     const isDue = written >= CHECKED_EVERY && !this.#forgetting.has(tenant);
     this.#written.set(tenant, isDue ? 0 : written);
@@ -37,7 +37,7 @@ export class AnswerLimit {
   }
 
   #forget(tenant: string): void {
-    const forgetting = forgetAnswersOver(this.#database, tenant, this.#maxAnswers)
+    const forgetting = forgetStoredResultsOver(this.#database, tenant, this.#maxStoredResults)
       // Not worth an error: it is tried again after as many writes, and by the pruning job, which reports its faults.
       .catch(() => {})
       .finally(() => this.#forgetting.delete(tenant));
