@@ -35,6 +35,7 @@ const LAYERS = [
   'tracing',
   'http',
   'stores-api',
+  'hosted',
   'admin',
   'initial-data.ts',
   'app.ts',
