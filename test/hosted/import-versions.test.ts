@@ -109,7 +109,7 @@ describeService(
       expect(contents).toStrictEqual(['mine', 'new', '', '', 'by an agent', 'b']);
     });
 
-    it('without versions where they are not wanted or not kept', async () => {
+    it('without versions where they are not wanted or not kept', { tags: 'long' }, async () => {
       const from = await lived();
       const { id: to } = await stores.create({ name: 'to' });
       const plain = await run('import', to, '--from-store', from, '--no-history');
@@ -130,7 +130,7 @@ describeService(
       expect(stripped.stderr).toContain('--strip works only with archives.');
     });
 
-    it('masks secrets in versions too, and knows masked memories again', async () => {
+    it('masks secrets in versions too, and knows masked memories again', { tags: 'long' }, async () => {
       const token = `ghp_${'Aa1'.repeat(12)}`;
       const { id: from } = await stores.create({ name: 'from' });
       const { id } = await stores.memories.create(from, { path: '/a', content: `token ${token}` });
