@@ -87,6 +87,7 @@ export const actor = z
     z.object({ type: z.literal('admin_key'), id: z.string(), label: z.string() }),
     z.object({ type: z.literal('jwt'), subject: z.string().nullable() }),
     z.object({ type: z.literal('operator'), name: z.string() }),
+    z.object({ type: z.literal('session'), id: z.string() }),
     z.object({ type: z.literal('system'), job: z.string() }),
     z.object({ type: z.literal('anonymous') }),
   ])

@@ -29,6 +29,7 @@ const ACTOR = z.discriminatedUnion('type', [
   z.strictObject({ type: z.enum(['api_key', 'admin_key']), id: z.string(), label: z.string() }),
   z.strictObject({ type: z.literal('jwt'), subject: z.string().nullable() }),
   z.strictObject({ type: z.literal('operator'), name: z.string() }),
+  z.strictObject({ type: z.literal('session'), id: z.string() }),
   z.strictObject({ type: z.literal('system'), job: z.string() }),
   z.strictObject({ type: z.literal('anonymous') }),
 ]);
@@ -64,7 +65,7 @@ const version = z.strictObject({
   splice_length: OFFSET.nullable(),
   content: z.string().nullable(),
 });
-type ArchivedVersion = z.infer<typeof version>;
+export type ArchivedVersion = z.infer<typeof version>;
 
 export const versionSchema = version
   .refine(

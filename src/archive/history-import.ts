@@ -26,7 +26,8 @@ export const importHeadsQuery = defineQuery<{ tenant: string; rows: string }, { 
   ['tenant', 'rows'],
   `
 UPDATE entries AS e SET
-  version = v.id, memory_id = v.memory_id, operation = v.operation, changed_at = v.created_at, origin = v.origin
+  version = v.id, memory_id = v.memory_id, operation = v.operation, changed_at = v.created_at, origin = v.origin,
+  created_at = v.created_at
 FROM ${VERSIONS}
 WHERE e.tenant_id = $1 AND e.path = v.path AND e.kind = 'file' AND ${HAS_ITS_TIME}
   AND (v.sha256 IS NULL OR v.sha256 = encode(memory_sha256(e.content), 'hex'))
@@ -49,6 +50,17 @@ FROM ${VERSIONS}
 WHERE ${HAS_ITS_TIME}
 ON CONFLICT (tenant_id, id) DO NOTHING
 RETURNING made.id
+`,
+);
+
+/** Files are as old as their oldest version. */
+export const importCreationTimesQuery = defineQuery<{ tenant: string }>(
+  'import_creation_times',
+  ['tenant'],
+  `
+UPDATE entries AS e SET created_at = oldest.created_at
+FROM (SELECT memory_id, min(created_at) AS created_at FROM versions WHERE tenant_id = $1 GROUP BY memory_id) AS oldest
+WHERE e.tenant_id = $1 AND e.memory_id = oldest.memory_id
 `,
 );
 
@@ -195,6 +207,7 @@ export async function importHistory(
   for await (const rows of source.versions()) {
     check(rows, (await query(importVersionsQuery, { tenant, rows: JSON.stringify(rows) })).rows);
   }
+  await query(importCreationTimesQuery, { tenant });
   for await (const rows of source.directories()) await importDirectoryRows(query, tenant, rows);
 
   await checkContents(query, tenant, source.inspect);

@@ -77,7 +77,7 @@ export async function importEntries(
 }
 
 /** Applies the tenant's policy on secrets to a text. Undefined when the policy is `off`. */
-async function inspectorFor(mode: 'off' | 'mask' | 'reject') {
+export async function inspectorFor(mode: 'off' | 'mask' | 'reject') {
   if (mode === 'off') return undefined;
   const scanner = await loadSecretScanner();
   return async (text: string): Promise<Inspected> => {

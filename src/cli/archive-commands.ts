@@ -14,9 +14,9 @@ import { amount } from '../util/amount.ts';
 import { byteAmount } from '../util/size.ts';
 import { memoryPath, tenantId } from './arguments.ts';
 import { explain } from './hints.ts';
+import { type HostedOptions, openHosted, storeUrlOption } from './hosted-source.ts';
 import { type Io, Progress, print } from './io.ts';
 import { printJson } from './output.ts';
-import { DEFAULT_STORE_URL, RemoteStore } from './remote-store.ts';
 import { audited, type Open, operatorOrigin, type TenantSession, withTenant } from './session.ts';
 
 /** `export`: a tenant's memory as a tar archive. */
@@ -129,12 +129,10 @@ function cannotWrite(file: string): (error: NodeJS.ErrnoException) => never {
   };
 }
 
-interface ImportOptions {
+interface ImportOptions extends HostedOptions {
   into?: MemoryPath;
   strip?: number;
   dryRun?: boolean;
-  fromStore?: string;
-  storeUrl: string;
 }
 
 /** `import`: an archive or a folder into a tenant's memory. */
@@ -153,9 +151,10 @@ export function registerImportCommand(program: Command, open: Open, io: Io): voi
     .option('--strip <n>', 'remove this many leading segments from each path in an archive', count)
     .option(
       '--from-store <id>',
-      'instead of a source: a hosted memory store, read with the key in ANTHROPIC_API_KEY; without its versions',
+      'instead of a source: a hosted memory store with its versions, read with the key in ANTHROPIC_API_KEY. Run it again after an interruption: what is the same is skipped, and what differs is left alone',
     )
-    .option('--store-url <url>', 'where the store is', DEFAULT_STORE_URL)
+    .option('--no-history', 'with --from-store: only the memories, not their versions')
+    .addOption(storeUrlOption())
     .option('--dry-run', 'list what would be imported, without importing it')
     .addHelpText(
       'after',
@@ -172,9 +171,12 @@ Examples:
       withTenant(open, tenant, async (session) => {
         const { dryRun } = options;
         try {
-          await audited({ database: session.database, io }, 'importMemory', { tenant, dryRun }, (note) =>
-            importFrom(session, source, options, io, note),
+          const from = await openSource(session, source, options, io);
+          const subject = { tenant, dryRun, details: from.hosted?.details ?? {} };
+          await audited({ database: session.database, io }, 'importMemory', subject, (note) =>
+            importFrom(session, from, options, io, note),
           );
+          from.hosted?.report();
         } catch (error) {
           if (!(error instanceof ServiceError)) throw error;
           throw new OperatorError(`${explain(error)}\nNothing was imported.`);
@@ -188,24 +190,32 @@ function count(value: string): number {
   throw new InvalidArgumentError('Use a whole number from 0 to 99.');
 }
 
+/** What is imported; `hosted` for a hosted store. */
+interface Source {
+  entries: AsyncIterable<SourceEntry>;
+  hosted?: Awaited<ReturnType<typeof openHosted>>;
+}
+
 async function importFrom(
   session: TenantSession,
-  source: string | undefined,
-  options: ImportOptions,
+  { entries, hosted }: Source,
+  { dryRun = false, into, strip }: ImportOptions,
   io: Io,
   note: (subject: AuditSubject) => void,
 ): Promise<void> {
-  const { dryRun = false, into, strip } = options;
   const { tenant } = session;
   const progress = new Progress(io.stderr, 'Checked');
-  const imported = await importEntries(session, await openSource(source, options, io), {
-    ...{ origin: operatorOrigin(), dryRun, into, strip },
+  const importing = importEntries(session, entries, {
+    // The names of a hosted store's entries begin with memories/.
+    ...{ origin: operatorOrigin(), dryRun, into, strip: hosted && into ? 1 : strip },
     onChanged: (name, kinds) => {
       progress.end();
       io.stderr.write(`${printable(name)}: masked what looks like a secret (${kinds.join(', ')}).\n`);
     },
     onProgress: (files, bytes) => progress.update(files, bytes),
   }).finally(() => progress.end());
+  const imported = await (hosted?.explained(importing) ?? importing);
+  if (imported === undefined) return;
   const { files, bytes, filePaths, directories, versions, historyLeftOut } = imported;
   note({ details: { files, bytes, directories: directories.length, versions } });
   if (dryRun) await print(io.stdout, made(filePaths, directories));
@@ -219,27 +229,31 @@ async function importFrom(
 }
 
 async function openSource(
+  session: TenantSession,
   source: string | undefined,
-  { into, strip, fromStore, storeUrl }: ImportOptions,
+  options: ImportOptions,
   io: Io,
-): Promise<AsyncGenerator<SourceEntry>> {
+): Promise<Source> {
+  const { into, strip, fromStore } = options;
   if (fromStore !== undefined && source === undefined) {
-    return new RemoteStore(fromStore, storeUrl).entries();
+    if (strip !== undefined) throw new OperatorError('--strip works only with archives.');
+    const hosted = await openHosted(session, fromStore, options, io);
+    return { entries: hosted.entries, hosted };
   }
   if (source === undefined || fromStore !== undefined)
     throw new OperatorError('Name a source, or a store with --from-store, one of them.');
   if (source === '-') {
     if (io.stdin.isTTY)
       throw new OperatorError('Standard input is a terminal. Name an archive, or pipe one into the command.');
-    return readTar(io.stdin);
+    return { entries: readTar(io.stdin) };
   }
   const found = await stat(source).catch((error: NodeJS.ErrnoException) => {
     throw new OperatorError(`Cannot read ${source} (${error.code}).`);
   });
-  if (!found.isDirectory()) return readTar(createReadStream(source));
+  if (!found.isDirectory()) return { entries: readTar(createReadStream(source)) };
   if (strip !== undefined)
     throw new OperatorError('--strip works only with archives. Name the folder itself, and use --into.');
-  return readFolder(source, into !== undefined);
+  return { entries: readFolder(source, into !== undefined) };
 }
 
 function* made(files: string[], directories: string[]): Generator<string> {

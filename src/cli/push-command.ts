@@ -1,89 +1,143 @@
 import type { Command } from 'commander';
 import { OperatorError } from '../errors.ts';
+import type { HostedClient } from '../hosted/client.ts';
+import { createStore, findCreatedStore } from '../hosted/create-store.ts';
+import { memoriesByPath, type PushAction, type PushedFile, planPush } from '../hosted/push.ts';
+import { HostedStore } from '../hosted/store.ts';
 import { ROOT } from '../memory/path.ts';
-import { PostgresMemory } from '../store/memory-store.ts';
-import { tenantDefaults } from '../tenants/effective-settings.ts';
+import { Stores } from '../tenants/stores.ts';
 import { tenantId } from './arguments.ts';
+import { explainHosted, hostedClient, listed, storeUrlOption } from './hosted-source.ts';
 import { type Io, Progress } from './io.ts';
 import { printLine } from './output.ts';
-import { DEFAULT_STORE_URL, type RemoteMemory, RemoteStore } from './remote-store.ts';
-import { type Open, operatorOrigin, type TenantSession, withTenant } from './session.ts';
+import { type Open, type TenantSession, withTenant } from './session.ts';
+import { tenantFiles } from './tenant-files.ts';
 
 interface PushOptions {
-  toStore: string;
+  toStore?: string;
+  /** True: with the tenant's name. */
+  createStore?: string | true;
   storeUrl: string;
+  overwrite?: boolean;
   dryRun?: boolean;
 }
-
-const PAGE = { limit: 20, bytes: 4 * 1024 * 1024 };
 
 /** `push`: a tenant's files into a hosted memory store. */
 export function registerPushCommand(program: Command, open: Open, io: Io): void {
   program
     .command('push')
     .description(
-      "Write a tenant's files to a hosted memory store: creates what is missing there, updates what differs, and deletes nothing. Run it again after an interruption: what is the same is left alone.",
+      "Write a tenant's files to a hosted memory store: creates what is missing there, updates what is older there, and deletes nothing. What was changed in the store is left alone and listed. Run it again after an interruption: what is the same is skipped.",
     )
     .argument('<tenant>', 'tenant ID', tenantId)
-    .requiredOption('--to-store <id>', 'the store, written with the key in ANTHROPIC_API_KEY')
-    .option('--store-url <url>', 'where the store is', DEFAULT_STORE_URL)
+    .option('--to-store <id>', 'the store, written with the key in ANTHROPIC_API_KEY')
+    .option(
+      '--create-store [name]',
+      "instead: a new store, by default with the tenant's name. Run again, it goes on with the store that it created",
+    )
+    .addOption(storeUrlOption())
+    .option('--overwrite', 'also replace what was changed in the store')
     .option('--dry-run', 'list what would be written, without writing it')
-    .addHelpText('after', '\nExample:\n  memory-service push acme --to-store memstore_01ABC --dry-run')
-    .action((tenant: string, { toStore, storeUrl, dryRun = false }: PushOptions) =>
-      withTenant(open, tenant, (session) => push(session, new RemoteStore(toStore, storeUrl), dryRun, io)),
-    );
+    .addHelpText(
+      'after',
+      '\nExamples:\n  memory-service push acme --to-store memstore_01ABC --dry-run\n  memory-service push acme --create-store "Notes of Acme"',
+    )
+    .action((tenant: string, options: PushOptions) => {
+      if ((options.toStore === undefined) === (options.createStore === undefined))
+        throw new OperatorError('Name a store with --to-store, or add --create-store, one of them.');
+      return withTenant(open, tenant, async (session) => {
+        const client = hostedClient(options.storeUrl, io);
+        const work = async () => {
+          const id = options.toStore ?? (await createdStore(session, client, options, io));
+          await push(session, id === undefined ? undefined : new HostedStore(client, id), options, io);
+        };
+        await work().catch(explainHosted('The push is not complete. Run the command again to go on.'));
+      });
+    });
 }
 
-async function push(session: TenantSession, store: RemoteStore, dryRun: boolean, io: Io): Promise<void> {
-  const there = new Map<string, RemoteMemory>();
-  for await (const memory of store.memories('basic')) there.set(memory.path, memory);
+/** The id of the store that is created, or was by an earlier push; undefined in a dry run that would create it. */
+async function createdStore(
+  { database, tenant }: TenantSession,
+  client: HostedClient,
+  { createStore: given, dryRun }: PushOptions,
+  io: Io,
+): Promise<string | undefined> {
+  const details = await new Stores(database).find(tenant.id);
+  const name = typeof given === 'string' ? given : (details?.name ?? tenant.id);
+  const store = {
+    ...{ name, description: details?.description ?? '', metadata: details?.metadata ?? {} },
+    // A tenant of another service may have the same id.
+    tenant: `${tenant.id} ${details?.createdAt ?? ''}`,
+  };
+  const earlier = await findCreatedStore(client, store);
+  if (earlier !== undefined) {
+    printLine(io.stderr, `Going on with ${earlier}, which an earlier push created.`);
+    return earlier;
+  }
+  if (dryRun) {
+    printLine(io.stdout, `create the store ${name}`);
+    return undefined;
+  }
+  const id = await createStore(client, store);
+  printLine(io.stderr, `Created the store ${id}.`);
+  return id;
+}
+
+const WORDS: Record<PushAction, string> = {
+  unchanged: 'keep',
+  create: 'create',
+  update: 'update',
+  changed: 'overwrite',
+};
+
+/** @param store undefined for one that a dry run would create */
+async function push(
+  session: TenantSession,
+  store: HostedStore | undefined,
+  { dryRun = false, overwrite = false }: PushOptions,
+  io: Io,
+): Promise<void> {
+  const there = store === undefined ? new Map() : await memoriesByPath(store);
   const progress = new Progress(io.stderr, 'Compared');
-  const done = { created: 0, updated: 0, unchanged: 0 };
-  const changed: string[] = [];
+  const done: Record<PushAction, number> = { unchanged: 0, create: 0, update: 0, changed: 0 };
+  const leftAlone: string[] = [];
+  let files = 0;
   let bytes = 0;
   try {
-    for await (const { path, content, sha256 } of files(session)) {
-      const shown = path.slice(ROOT.length);
-      const found = there.get(shown);
-      const action =
-        found === undefined ? 'created' : found.content_sha256 === sha256 ? 'unchanged' : 'updated';
-      if (dryRun && action !== 'unchanged') {
+    for await (const file of pushedFiles(session)) {
+      const found = there.get(file.path);
+      const action = await planPush(session.database, session.tenant.id, file, found);
+      if (action === 'changed' && !overwrite) leftAlone.push(file.path);
+      else if (action === 'unchanged') done.unchanged++;
+      else if (dryRun) {
         progress.end();
-        printLine(io.stdout, `${action === 'created' ? 'create' : 'update'} ${shown}`);
-      }
-      const isDone = dryRun || action === 'unchanged' || (await store.write(shown, content ?? '', found));
-      if (isDone) done[action]++;
-      else changed.push(shown);
-      bytes += Buffer.byteLength(content ?? '');
-      progress.update(done.created + done.updated + done.unchanged, bytes);
+        printLine(io.stdout, `${WORDS[action]} ${file.path}`);
+        done[action]++;
+      } else if (await store?.write(file, found)) done[action]++;
+      else leftAlone.push(file.path);
+      bytes += Buffer.byteLength(file.content);
+      progress.update(++files, bytes);
     }
   } finally {
     progress.end();
   }
-  const { created, updated, unchanged } = done;
-  const [create, update] = dryRun ? ['Would create', 'update'] : ['Created', 'updated'];
-  printLine(io.stderr, `${create} ${created} and ${update} ${updated} memories; ${unchanged} are the same.`);
-  if (changed.length > 0) {
-    throw new OperatorError(
-      `These changed in the store meanwhile, or something is in their way, and were left alone:\n  ${changed.join('\n  ')}`,
-    );
-  }
+  const [create, update, replace] = dryRun
+    ? ['Would create', 'update', 'overwrite']
+    : ['Created', 'updated', 'overwrote'];
+  const changed = overwrite ? ` and ${replace} ${done.changed}` : '';
+  printLine(
+    io.stderr,
+    `${create} ${done.create} and ${update} ${done.update}${changed} memories; ${done.unchanged} are the same.`,
+  );
+  if (leftAlone.length === 0) return;
+  throw new OperatorError(
+    `These were changed in the store, or something is in their way, and were left alone. To replace what was changed, add --overwrite:${listed(leftAlone)}`,
+  );
 }
 
-/** The tenant's files in the order of their paths, read page by page. */
-async function* files({ config, database, tenant }: TenantSession) {
-  const defaults = tenantDefaults(config);
-  const memory = new PostgresMemory(database, {
-    batchSize: 1,
-    maxStoredResults: config.MAX_TENANT_ANSWERS,
-    defaults,
-  });
-  const memories = memory.memoriesOf(tenant.id, { autoCreate: false, origin: operatorOrigin() });
-  for (let after = ''; ; ) {
-    const { rows, hasMore } = await memories.page(0, { top: ROOT, after, withContent: true, ...PAGE });
-    yield* rows;
-    const last = rows.at(-1);
-    if (!hasMore || last === undefined) return memory.close();
-    after = last.path;
+async function* pushedFiles(session: TenantSession): AsyncGenerator<PushedFile> {
+  for await (const { memoryId, path, content, sha256 } of tenantFiles(session, { withContent: true })) {
+    yield { memoryId, file: path, path: path.slice(ROOT.length), content: content ?? '', sha256 };
   }
 }

@@ -6,6 +6,8 @@ export type Actor =
   /** `subject` is null for a token without one. */
   | { type: 'jwt'; subject: string | null }
   | { type: 'operator'; name: string }
+  /** Of the hosted Memory Stores API, from which the version was imported. */
+  | { type: 'session'; id: string }
   | { type: 'system'; job: string }
   | { type: 'anonymous' };
 
@@ -20,6 +22,8 @@ export function actorText(actor: Actor): string {
       return `token ${actor.subject ?? 'without a subject'}`;
     case 'operator':
       return `operator ${actor.name}`;
+    case 'session':
+      return `session ${actor.id}`;
     case 'system':
       return `job ${actor.job}`;
     case 'anonymous':

@@ -77,10 +77,12 @@ const actorSchema = z
     z.object({ type: z.literal('api_actor'), api_key_id: z.string() }),
     z.object({ type: z.literal('service_account_actor'), service_account_id: z.string() }),
     z.object({ type: z.literal('user_actor'), user_id: z.string() }),
+    z.object({ type: z.literal('session_actor'), session_id: z.string() }),
   ])
   .meta({
     id: 'MemoryActor',
-    description: 'A key; the subject of a JSON Web Token; or the name of an operator.',
+    description:
+      'A key; the subject of a JSON Web Token; the name of an operator; or, of an imported version, a session of the hosted API.',
   });
 
 /** Who made a change; null for whom this API has no type. */
@@ -95,6 +97,8 @@ function actorRecord(actor: Actor | null): z.output<typeof actorSchema> | null {
         : { type: 'service_account_actor', service_account_id: actor.subject };
     case 'operator':
       return { type: 'user_actor', user_id: actor.name };
+    case 'session':
+      return { type: 'session_actor', session_id: actor.id };
     default:
       return null;
   }

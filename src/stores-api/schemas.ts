@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MAX_METADATA } from '../tenants/stores.ts';
+import { boundOf } from '../util/rfc3339.ts';
 import { isFilePath, PATH_RULE } from './paths.ts';
-import { boundOf } from './times.ts';
 
 /*
  * What this API takes. Unknown query parameters are ignored, unknown fields of a body are refused. Null is the same as absent, as the SDKs send it.
@@ -162,7 +162,9 @@ export const versionList = z.object({
   memory_id: z.string().optional().meta({ description: 'Only versions of this memory.' }),
   operation: z.enum(['created', 'modified', 'deleted']).optional(),
   api_key_id: term.optional().meta({ description: 'Only those of this key.' }),
-  session_id: z.string().optional().meta({ description: 'No version has a session: this service has none.' }),
+  session_id: term.optional().meta({
+    description: 'Only those of this session of the hosted API, from which they were imported.',
+  }),
   service_account_id: term.optional().meta({
     description: 'Only those of JSON Web Tokens with this subject.',
   }),

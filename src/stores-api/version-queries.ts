@@ -7,6 +7,7 @@ export type VersionFilter = {
   operation: 'created' | 'modified' | 'deleted' | null;
   apiKey: string | null;
   serviceAccount: string | null;
+  session: string | null;
   since: string | null;
   until: string | null;
 };
@@ -17,7 +18,18 @@ export const listStoreVersionsQuery = defineQuery<
   VersionRow
 >(
   'list_store_versions',
-  ['tenant', 'memory', 'operation', 'apiKey', 'serviceAccount', 'since', 'until', 'before', 'limit'],
+  [
+    'tenant',
+    'memory',
+    'operation',
+    'apiKey',
+    'serviceAccount',
+    'since',
+    'until',
+    'before',
+    'limit',
+    'session',
+  ],
   `
 SELECT ${COLUMNS} FROM (
   SELECT v.* FROM memory_versions AS v
@@ -28,6 +40,7 @@ SELECT ${COLUMNS} FROM (
     AND ($3::text IS NULL OR CASE v.operation WHEN 'renamed' THEN 'modified' ELSE v.operation END = $3::text)
     AND ($4::text IS NULL OR (v.origin #>> '{actor,type}' IN ('api_key', 'admin_key') AND v.origin #>> '{actor,id}' = $4::text))
     AND ($5::text IS NULL OR (v.origin #>> '{actor,type}' = 'jwt' AND v.origin #>> '{actor,subject}' = $5::text))
+    AND ($10::text IS NULL OR (v.origin #>> '{actor,type}' = 'session' AND v.origin #>> '{actor,id}' = $10::text))
   ORDER BY v.id DESC LIMIT $9::integer
 ) AS v
 ORDER BY v.id DESC

@@ -86,13 +86,14 @@ async function listVersions(
   limit: number,
 ): Promise<Version[]> {
   const memory = query.memory_id === undefined ? null : uuidOf('mem', query.memory_id);
-  // No version has a session, and what is no id of a memory has no versions.
-  if (memory === undefined || query.session_id !== undefined) return [];
+  // What is no id of a memory has no versions.
+  if (memory === undefined) return [];
   const { rows } = await database.query(listStoreVersionsQuery, {
     ...{ tenant, memory, before, limit },
     operation: query.operation ?? null,
     apiKey: query.api_key_id ?? null,
     serviceAccount: query.service_account_id ?? null,
+    session: query.session_id ?? null,
     since: query['created_at[gte]'] ?? null,
     until: query['created_at[lte]'] ?? null,
   });

@@ -1,3 +1,4 @@
+import type { AddressInfo } from 'node:net';
 import Anthropic, { type ClientOptions } from '@anthropic-ai/sdk';
 import { expect } from 'vitest';
 import type { KeyPurpose } from '../../src/auth/api-keys.ts';
@@ -53,6 +54,12 @@ export async function failing(
   const failed = error as InstanceType<typeof Anthropic.APIError>;
   expect({ status: failed.status, type: failed.type }).toStrictEqual({ status, type });
   return failed;
+}
+
+/** Makes the service listen on a socket, once, and returns its URL. */
+export async function listening({ app }: Service): Promise<string> {
+  if (!app.server.listening) await app.listen({ host: '127.0.0.1', port: 0 });
+  return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
 }
 
 /** Collects a list of the SDK, page by page. */

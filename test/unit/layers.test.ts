@@ -36,6 +36,7 @@ const LAYERS = [
   'mcp',
   'http',
   'stores-api',
+  'hosted',
   'admin',
   'initial-data.ts',
   'app.ts',

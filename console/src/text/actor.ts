@@ -5,6 +5,7 @@ export function actorFilter(actor: Actor): string | null {
   switch (actor.type) {
     case 'api_key':
     case 'admin_key':
+    case 'session':
       return actor.id;
     case 'jwt':
       return actor.subject;

@@ -18,3 +18,16 @@ export function boundOf(text: string, bound: 'since' | 'until'): string | undefi
   const fraction = String(microseconds % 1_000_000).padStart(6, '0');
   return at.toISOString().replace(/\.\d+Z$/, `.${fraction}Z`);
 }
+
+/** A time in RFC 3339 as microseconds since 1970, without what it has beyond those; undefined for another text. */
+export function microsecondsOf(text: string): number | undefined {
+  const at = boundOf(text, 'until');
+  return at === undefined ? undefined : Date.parse(at) * 1000 + Number(at.slice(-4, -1));
+}
+
+/** The text of such a time, as Postgres writes it (src/postgres/time-column.ts). */
+export function timeOf(microseconds: number): string {
+  const milliseconds = Math.floor(microseconds / 1000);
+  const rest = String(microseconds - milliseconds * 1000).padStart(3, '0');
+  return new Date(milliseconds).toISOString().replace('Z', `${rest}Z`);
+}

@@ -1,0 +1,139 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { z } from 'zod';
+import { printable } from '../archive/source/entry.ts';
+import { errorSchema } from './schemas.ts';
+
+/** A request that may succeed later is sent so often: less often while no request has had a response yet. */
+const ATTEMPTS = 8;
+const FIRST_ATTEMPTS = 4;
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 60_000;
+const REQUEST_TIMEOUT_MS = 120_000;
+
+/** A store that cannot be read or written as asked. Its message is for the operator. */
+export class HostedStoreError extends Error {
+  override name = 'HostedStoreError';
+  /** Of the response, where that is the reason. */
+  readonly status: number | undefined;
+  readonly body: unknown;
+
+  constructor(message: string, status?: number, body?: unknown) {
+    super(message);
+    this.status = status;
+    this.body = body;
+  }
+}
+
+export interface HostedRequest {
+  method: 'GET' | 'POST';
+  /** After the base URL, with the query. */
+  path: string;
+  body?: object;
+  /** Whether the request is sent again when nobody knows whether it was done. */
+  isRepeatable?: boolean;
+}
+
+interface Attempt {
+  status: number | undefined;
+  body: unknown;
+  headers?: Headers;
+}
+
+/** Sends requests to a service with the Memory Stores API, such as Anthropic's, and repeats those that may succeed later. */
+export class HostedClient {
+  readonly url: string;
+  readonly #key: string;
+  readonly #onPause: (milliseconds: number, why: string) => void;
+  #wasReached = false;
+
+  /** @param onPause called before a request is sent again */
+  constructor(url: string, key: string, onPause: (milliseconds: number, why: string) => void = () => {}) {
+    this.url = url.replace(/\/+$/, '');
+    this.#key = key;
+    this.#onPause = onPause;
+  }
+
+  /** @throws HostedStoreError when the request was refused, or failed too often. */
+  async send<T>(schema: z.ZodType<T>, request: HostedRequest): Promise<T> {
+    const { path, isRepeatable = true } = request;
+    for (let attempt = 1; ; attempt++) {
+      const answer = await this.#attempt(request);
+      const { status, body } = answer;
+      if (status !== undefined && status >= 200 && status < 300) {
+        const read = schema.safeParse(body);
+        if (read.success) return read.data;
+        throw new HostedStoreError(
+          `${this.url} does not answer ${nameOf(path)} as a memory store does.`,
+          status,
+        );
+      }
+      // Only a refusal for now says that nothing was done.
+      const mayRepeat = isRepeatable ? isTemporary(answer) : status === 429;
+      const isLast = attempt === (this.#wasReached ? ATTEMPTS : FIRST_ATTEMPTS);
+      if (!mayRepeat || isLast) throw this.#failure(path, answer);
+      const pause = pauseBefore(attempt, answer.headers);
+      this.#onPause(pause, status === undefined ? 'no response' : `status ${status}`);
+      await sleep(pause);
+    }
+  }
+
+  /** The whole response is read here, because a connection may break in the middle of it. */
+  async #attempt({ method, path, body }: HostedRequest): Promise<Attempt> {
+    const headers = {
+      'x-api-key': this.#key,
+      'anthropic-version': '2023-06-01',
+      'anthropic-beta': 'agent-memory-2026-07-22',
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    };
+    try {
+      const response = await fetch(this.url + path, {
+        ...{ method, headers, body: body === undefined ? null : JSON.stringify(body) },
+        // A redirect would send the key elsewhere.
+        redirect: 'manual',
+        signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+      });
+      this.#wasReached = true;
+      return { status: response.status, body: parseJson(await response.text()), headers: response.headers };
+    } catch {
+      return { status: undefined, body: undefined };
+    }
+  }
+
+  #failure(path: string, { status, body }: Attempt): HostedStoreError {
+    if (status === undefined) return new HostedStoreError(`Cannot reach ${this.url}.`);
+    const problem = errorSchema.safeParse(body);
+    const reason = problem.success ? printable(problem.data.error.message) : 'no reason given';
+    return new HostedStoreError(
+      `${this.url} refused a request (${nameOf(path)}): ${status}, ${reason}`,
+      status,
+      body,
+    );
+  }
+}
+
+/** The path of a request without its query, which may contain paths of memories. */
+function nameOf(path: string): string {
+  return path.replace(/\?.*/s, '');
+}
+
+function isTemporary({ status, headers }: Attempt): boolean {
+  const advice = headers?.get('x-should-retry');
+  if (advice === 'true' || advice === 'false') return advice === 'true';
+  return status === undefined || status === 408 || status === 429 || status >= 500;
+}
+
+/** `Retry-After` is a number of seconds or a date. */
+function pauseBefore(attempt: number, headers: Headers | undefined): number {
+  const given = headers?.get('retry-after') ?? '';
+  const seconds = /^\d+(\.\d+)?$/.test(given) ? Number(given) : (Date.parse(given) - Date.now()) / 1000;
+  const pause = Number.isNaN(seconds) ? FIRST_PAUSE_MS * 2 ** (attempt - 1) : seconds * 1000;
+  return Math.min(Math.max(pause, 0), LONGEST_PAUSE_MS);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,254 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { FAKE_KEY, FakeHostedService, type FakeVersion, type Fault } from '../support/hosted-service.ts';
+import { runOn } from '../support/program.ts';
+import { describeService } from '../support/service.ts';
+
+let hosted: FakeHostedService;
+let url = '';
+beforeEach(async () => {
+  hosted = new FakeHostedService();
+  url = await hosted.start();
+});
+afterEach(() => {
+  hosted.stop();
+  vi.unstubAllEnvs();
+});
+
+const at = (second: number) => `2026-11-20T10:00:${String(second).padStart(2, '0')}Z`;
+const AGENT = { type: 'session_actor', session_id: 'sesn_1' };
+
+/** The versions of one memory, from the oldest, a second after another; null is a deletion. */
+function versionsOf(memory: string, path: string, contents: (string | null)[], from = 0): FakeVersion[] {
+  return contents.map((content, i) => ({
+    ...{ id: `memver_${memory}${i}`, memory_id: `mem_${memory}`, path, content },
+    operation: content === null ? 'deleted' : i === 0 ? 'created' : 'modified',
+    ...{ created_at: at(from + i), created_by: AGENT },
+  }));
+}
+
+const headOf = (version: FakeVersion, createdAt = version.created_at) => ({
+  ...{ id: version.memory_id, memory_version_id: version.id, path: version.path ?? '' },
+  ...{ content: version.content ?? '', created_at: createdAt, updated_at: version.created_at },
+});
+
+/** All kinds of trouble, one after another, then none. */
+const TROUBLE: Fault[] = [
+  'drop',
+  { status: 429, headers: { 'retry-after': '0' } },
+  undefined,
+  { status: 500 },
+  'cut',
+  undefined,
+  { status: 529, headers: { 'retry-after': '0' } },
+  undefined,
+  'drop',
+];
+
+describeService('a hosted store that fails now and then', (service) => {
+  const make = async (tenant: string) => {
+    await runOn(service(), ['tenants', 'create', tenant]);
+    return tenant;
+  };
+  const run = (...args: string[]) => {
+    vi.stubEnv('ANTHROPIC_API_KEY', FAKE_KEY);
+    return runOn(service(), [...args, '--store-url', url]);
+  };
+  const log = async (tenant: string) =>
+    (await runOn(service(), ['log', tenant, '--json', '--content'])).stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+
+  it('import goes on after refusals and broken connections, with ids that are not of this service', async () => {
+    const tenant = await make('import-faults');
+    const a = versionsOf('a', '/a', ['1', '12', '123']);
+    const b = versionsOf('b', '/d/b', ['x', null], 3);
+    hosted.add('memstore_x', {
+      versions: [...b.toReversed(), ...a.toReversed()],
+      memories: [headOf(a[2] as FakeVersion, at(0))],
+    });
+    hosted.fault = (_, number) => TROUBLE[number - 1];
+    const done = await run('import', tenant, '--from-store', 'memstore_x');
+    expect(done).toStrictEqual({
+      ...{ code: 0, stdout: '' },
+      stderr: 'Imported 1 file (3 bytes) and 0 directories into import-faults, with 5 versions.\n',
+    });
+    expect(hosted.requests.length).toBeGreaterThan(TROUBLE.length);
+    const actor = { type: 'session', id: 'sesn_1' };
+    expect(await log(tenant)).toMatchObject([
+      {
+        operation: 'deleted',
+        path: '/memories/d/b',
+        content: null,
+        created_at: '2026-11-20T10:00:04.000000Z',
+        actor,
+      },
+      {
+        operation: 'created',
+        path: '/memories/d/b',
+        content: 'x',
+        created_at: '2026-11-20T10:00:03.000000Z',
+        actor,
+      },
+      {
+        operation: 'modified',
+        path: '/memories/a',
+        content: '123',
+        created_at: '2026-11-20T10:00:02.000000Z',
+        actor,
+      },
+      {
+        operation: 'modified',
+        path: '/memories/a',
+        content: '12',
+        created_at: '2026-11-20T10:00:01.000000Z',
+        actor,
+      },
+      {
+        operation: 'created',
+        path: '/memories/a',
+        content: '1',
+        created_at: '2026-11-20T10:00:00.000000Z',
+        actor,
+      },
+    ]);
+    const past = await runOn(service(), ['ls', tenant, '--at', at(3), '--json']);
+    expect(JSON.parse(past.stdout).map(({ path }: { path: string }) => path)).toStrictEqual([
+      '/memories/a',
+      '/memories/d',
+      '/memories/d/b',
+    ]);
+  });
+
+  it('import gives up after many attempts, and has imported nothing', { tags: 'long' }, async () => {
+    const tenant = await make('import-gives-up');
+    const a = versionsOf('a', '/a', ['1', '2', '3']);
+    hosted.add('memstore_x', { versions: a.toReversed(), memories: [headOf(a[2] as FakeVersion)] });
+    hosted.fault = (_, number) => (number > 2 ? { status: 503, headers: { 'retry-after': '0' } } : undefined);
+    const failed = await run('import', tenant, '--from-store', 'memstore_x');
+    expect(failed.code).toBe(1);
+    expect(failed.stderr).toContain('503, Out of order.\nNothing was imported. Run the command again.\n');
+    expect(hosted.requests.length).toBe(10);
+    hosted.fault = () => undefined;
+    expect((await run('import', tenant, '--from-store', 'memstore_x')).stderr).toContain('with 3 versions.');
+    expect((await log(tenant)).length).toBe(3);
+  });
+
+  it('import keeps what fits, and names what does not', async () => {
+    const tenant = await make('import-odd');
+    const [first, second, third] = versionsOf('a', '/a', ['1', '2', '3']) as [
+      FakeVersion,
+      FakeVersion,
+      FakeVersion,
+    ];
+    const redacted = {
+      ...{ redacted_at: at(9), redacted_by: { type: 'user_actor', user_id: 'user_1' } },
+      path: null,
+      content: null,
+    };
+    const old = {
+      ...versionsOf('old', '/old', ['long ago'])[0],
+      created_at: '2026-01-01T00:00:00Z',
+    } as FakeVersion;
+    hosted.add('memstore_x', {
+      // Two of one time, in the order of the store; a path that no file can have here; an author of an unknown kind.
+      versions: [
+        third,
+        { ...second, created_at: third.created_at },
+        { ...second, id: 'memver_slash', path: '/a\\b', created_at: at(1) },
+        { ...first, id: 'memver_gone', ...redacted, created_by: { type: 'new_actor' }, created_at: at(0) },
+      ],
+      // Of this one, no version is kept any more; this one was created after the first page was read.
+      memories: [
+        headOf(third),
+        headOf(old),
+        headOf({ ...old, memory_id: 'mem_late', path: '/late', created_at: at(59) }),
+      ],
+    });
+    const done = await run('import', tenant, '--from-store', 'memstore_x');
+    expect(done.stderr).toBe(
+      'Imported 2 files (9 bytes) and 0 directories into import-odd, with 4 versions.\n1 version with a path or a content that cannot be kept here were left out.\n',
+    );
+    expect(await log(tenant)).toMatchObject([
+      { content: '3', created_at: '2026-11-20T10:00:02.000000Z' },
+      { content: '2', created_at: '2026-11-20T10:00:01.999999Z' },
+      {
+        content: null,
+        path: null,
+        actor: { type: 'anonymous' },
+        redacted_by: { type: 'operator', name: 'user_1' },
+        redacted_at: '2026-11-20T10:00:09.000000Z',
+      },
+      {
+        content: 'long ago',
+        path: '/memories/old',
+        operation: 'created',
+        created_at: '2026-01-01T00:00:00.000000Z',
+      },
+    ]);
+    const live = versionsOf('c', '/c\\d', ['x']);
+    hosted.add('memstore_y', { versions: live, memories: live.map((each) => headOf(each)) });
+    const refused = await run('import', await make('import-refused'), '--from-store', 'memstore_y');
+    expect(refused.stderr).toContain('Cannot import memories/c\\d:');
+    expect(refused.stderr).toContain('Nothing was imported.');
+  });
+
+  it('push goes on after refusals and lost responses, and creates one store', { tags: 'long' }, async () => {
+    const tenant = await make('push-faults');
+    for (const name of ['a', 'b', 'c']) {
+      await service().execute({ command: 'create', path: `/memories/${name}`, file_text: name }, { tenant });
+    }
+    const lost = new Set<string>();
+    hosted.fault = (request, number) => {
+      if (number === 1) return { status: 429, headers: { 'retry-after': '0' } };
+      // The response of the first attempt of each kind of write is lost.
+      if (!request.startsWith('POST') || lost.has(request)) return undefined;
+      lost.add(request);
+      return 'lose';
+    };
+    const first = await run('push', tenant, '--create-store', 'New');
+    expect(first.stderr).toBe(
+      'Created the store memstore_fake1.\nCreated 3 and updated 0 memories; 0 are the same.\n',
+    );
+    expect([...hosted.stores.keys()]).toStrictEqual(['memstore_fake1']);
+    const { memories = [] } = hosted.stores.get('memstore_fake1') ?? {};
+    expect(memories.map(({ path, content }) => [path, content])).toStrictEqual([
+      ['/a', 'a'],
+      ['/b', 'b'],
+      ['/c', 'c'],
+    ]);
+
+    const edit = { command: 'str_replace', path: '/memories/b', old_str: 'b', new_str: 'B' };
+    await service().execute(edit, { tenant });
+    hosted.fault = (request) =>
+      request.startsWith('POST') ? { status: 500, headers: { 'retry-after': '0' } } : undefined;
+    const failed = await run('push', tenant, '--create-store', 'New');
+    expect([failed.code, failed.stderr]).toStrictEqual([
+      1,
+      expect.stringContaining('The push is not complete. Run the command again to go on.'),
+    ]);
+    hosted.fault = (request, number) => (request.startsWith('POST') && number % 2 === 0 ? 'lose' : undefined);
+    const second = await run('push', tenant, '--to-store', 'memstore_fake1');
+    expect(second.stderr).toBe('Created 0 and updated 1 memories; 2 are the same.\n');
+    expect(memories.map(({ content }) => content)).toStrictEqual(['a', 'B', 'c']);
+  });
+
+  it('push leaves alone what changes between its look and its write', async () => {
+    const tenant = await make('push-race');
+    await service().execute({ command: 'create', path: '/memories/a', file_text: 'old' }, { tenant });
+    const { memories } = hosted.add('memstore_x', {});
+    expect((await run('push', tenant, '--to-store', 'memstore_x')).code).toBe(0);
+    const edit = { command: 'str_replace', path: '/memories/a', old_str: 'old', new_str: 'new' };
+    await service().execute(edit, { tenant });
+    hosted.fault = (request) => {
+      if (request.startsWith('POST') && memories[0]) memories[0].content = 'theirs';
+      return undefined;
+    };
+    const refused = await run('push', tenant, '--to-store', 'memstore_x');
+    expect([refused.code, refused.stderr]).toStrictEqual([
+      1,
+      expect.stringContaining('were left alone. To replace what was changed, add --overwrite:\n  /a\n'),
+    ]);
+    expect(memories[0]?.content).toBe('theirs');
+  });
+});

@@ -1,0 +1,125 @@
+import type Anthropic from '@anthropic-ai/sdk';
+import { afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { all, listening, sdk, storeKey } from '../support/memory-stores.ts';
+import { runOn } from '../support/program.ts';
+import { describeService } from '../support/service.ts';
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+describeService(
+  'push',
+  (service) => {
+    let stores: Anthropic['beta']['memoryStores'];
+    let key = '';
+    let url = '';
+    let from = '';
+    let to = '';
+    beforeAll(async () => {
+      key = await storeKey(service());
+      stores = sdk(service(), key).beta.memoryStores;
+      url = await listening(service());
+    });
+    beforeEach(async () => {
+      from = (await stores.create({ name: 'from', description: 'About Ada', metadata: { user: 'ada' } })).id;
+      to = (await stores.create({ name: 'to' })).id;
+    });
+    const push = (...args: string[]) => {
+      vi.stubEnv('ANTHROPIC_API_KEY', key);
+      return runOn(service(), ['push', from, '--store-url', url, ...args]);
+    };
+    const create = (store: string, path: string, content = path) =>
+      stores.memories.create(store, { path, content });
+    const contents = async (store: string) =>
+      Object.fromEntries(
+        (await all(stores.memories.list(store, { view: 'full' }))).map((each) => [
+          each.path,
+          'content' in each && each.content,
+        ]),
+      );
+
+    it('creates what is missing, updates what is older, and leaves alone what changed there', async () => {
+      await create(from, '/same');
+      await create(from, '/new');
+      const edited = await create(from, '/edited', 'old');
+      await create(to, '/same');
+      await create(to, '/edited', 'old');
+      await create(to, '/more', 'x');
+      await stores.memories.update(edited.id, { memory_store_id: from, content: 'new' });
+
+      const tried = await push('--to-store', to, '--dry-run');
+      expect(tried).toStrictEqual({
+        ...{ code: 0, stdout: 'update /edited\ncreate /new\n' },
+        stderr: 'Would create 1 and update 1 memories; 1 are the same.\n',
+      });
+      expect(await contents(to)).toStrictEqual({ '/same': '/same', '/edited': 'old', '/more': 'x' });
+      expect((await push('--to-store', to)).code).toBe(0);
+      const pushed = { '/edited': 'new', '/more': 'x', '/new': '/new', '/same': '/same' };
+      expect(await contents(to)).toStrictEqual(pushed);
+      expect((await push('--to-store', to)).stderr).toBe(
+        'Created 0 and updated 0 memories; 3 are the same.\n',
+      );
+
+      // Changed there since, and in the way.
+      const [there] = await all(stores.memories.list(to));
+      await stores.memories.update((there as { id: string }).id, { memory_store_id: to, content: 'theirs' });
+      await create(from, '/more/below');
+      const refused = await push('--to-store', to);
+      expect(refused.code).toBe(1);
+      expect(refused.stderr).toContain(
+        'were left alone. To replace what was changed, add --overwrite:\n  /edited\n  /more/below\n',
+      );
+      expect(await contents(to)).toStrictEqual({ ...pushed, '/edited': 'theirs' });
+      expect((await push('--to-store', to, '--overwrite', '--dry-run')).stdout).toBe(
+        'overwrite /edited\ncreate /more/below\n',
+      );
+      const overwritten = await push('--to-store', to, '--overwrite');
+      expect(overwritten.stderr).toContain(
+        'Created 0 and updated 0 and overwrote 1 memories; 2 are the same.',
+      );
+      expect(overwritten.stderr).toContain(
+        'were left alone. To replace what was changed, add --overwrite:\n  /more/below\n',
+      );
+      expect(await contents(to)).toStrictEqual(pushed);
+    });
+
+    it('creates a store, and goes on with it when it runs again', async () => {
+      await create(from, '/a');
+      const tried = await push('--create-store', 'Ada', '--dry-run');
+      expect(tried.stdout).toBe('create the store Ada\ncreate /a\n');
+      const first = await push('--create-store', 'Ada');
+      const [, id = ''] = /^Created the store (memstore_[0-9a-f]+)\.\n/.exec(first.stderr) ?? [];
+      expect(await stores.retrieve(id)).toMatchObject({
+        ...{ name: 'Ada', description: 'About Ada' },
+        metadata: { user: 'ada', memory_service_tenant: expect.stringContaining(from) },
+      });
+      await create(from, '/b');
+      const again = await push('--create-store', 'Ada');
+      expect(again).toStrictEqual({
+        ...{ code: 0, stdout: '' },
+        stderr: `Going on with ${id}, which an earlier push created.\nCreated 1 and updated 0 memories; 1 are the same.\n`,
+      });
+      expect(await contents(id)).toStrictEqual({ '/a': '/a', '/b': '/b' });
+
+      // Without a name, it has that of the tenant; and what another tenant pushed is not touched.
+      expect((await push('--create-store')).stderr).toMatch(/^Created the store memstore_/);
+      from = to;
+      expect((await push('--create-store', 'Ada')).stderr).toMatch(/^Created the store memstore_/);
+      expect(await contents(id)).toStrictEqual({ '/a': '/a', '/b': '/b' });
+    });
+
+    it('needs one store', async () => {
+      for (const args of [[], ['--to-store', to, '--create-store', 'x']]) {
+        const refused = await push(...args);
+        expect([refused.code, refused.stderr]).toStrictEqual([
+          1,
+          'memory-service: Name a store with --to-store, or add --create-store, one of them.\n',
+        ]);
+      }
+      const missing = await push('--to-store', 'memstore_none');
+      expect(missing.stderr).toContain('404, There is no such memory store.\nThe push is not complete.');
+    });
+  },
+  { AUTH: 'keys' },
+);
