@@ -1,5 +1,6 @@
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
 import { isInitializeRequest } from '@modelcontextprotocol/sdk/types.js';
+import { batchProblem, INVALID_REQUEST } from './batch.ts';
 import type { ExecuteTool } from './call.ts';
 import { createMemoryServer, type ServerName } from './server.ts';
 
@@ -36,6 +37,11 @@ export async function answerMessages(
   execute: ExecuteTool,
   { body, accept, protocolVersion, signal }: McpRequest,
 ): Promise<McpAnswer> {
+  const problem = batchProblem(body);
+  if (problem !== undefined) {
+    const error = { jsonrpc: '2.0', error: { code: INVALID_REQUEST, message: problem }, id: null };
+    return { status: 400, body: JSON.stringify(error), methods: methodsOf(body), isNewSession: false };
+  }
   const server = createMemoryServer(name, execute);
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   // The transport answers no caller that has gone.

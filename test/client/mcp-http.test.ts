@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createHttpServer, type HttpOptions } from '../../clients/mcp/src/http.ts';
-import { MAX_MESSAGES } from '../../clients/mcp/src/request-body.ts';
 import { MAX_CALLS } from '../../src/http/routes/tool-call.ts';
+import { MAX_MESSAGES } from '../../src/mcp/batch.ts';
 import { useAgentFixture } from './agent-fixture.ts';
 import { connectHttp } from './mcp-connection.ts';
 
@@ -67,7 +67,7 @@ const answerTo = async (sent: ClientRequest) => {
 const result = (text: string, isError = false) => ({
   result: { content: [{ type: 'text', text }], isError },
 });
-const refusal = (status: number, text: string) => ({ status, body: { error: { message: text } } });
+const refusal = (status: number, text: unknown) => ({ status, body: { error: { message: text } } });
 
 describe('the requests of one session', () => {
   it('run in the order of a turn: what one creates, the next one edits and views', async () => {
@@ -175,6 +175,56 @@ describe('the requests of one session', () => {
   });
 });
 
+describe('a caller that the service refuses', () => {
+  const initialize = message('initialize', {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo: { name: 'test', version: '1' },
+  });
+
+  it.each([initialize, message('tools/list'), callOf(view), message('ping')])(
+    'gets a 401 for %o',
+    async (sent) => {
+      const { status, headers, body } = await send(await serve(), sent, headersOf('mem_wrong'));
+      expect({ status, body }).toMatchObject(
+        refusal(
+          401,
+          expect.stringMatching(
+            /^The memory service answered 401 unauthorized: MEMORY_SERVICE_API_KEY \(over HTTP, the bearer token\) is not a valid key or token of this service\. \(request [\w-]+\)$/,
+          ),
+        ),
+      );
+      expect(headers.get('www-authenticate')).toBe('Bearer');
+    },
+  );
+
+  it('gets a 403 for another tenant than its own', async () => {
+    const headers = headersOf(await fixture.tenantKey(), { 'x-tenant-id': 'of-somebody-else' });
+    expect(await send(await serve(), initialize, headers)).toMatchObject({ status: 403 });
+  });
+
+  it('gets a 400 for a service key without a tenant', async () => {
+    const refused = await send(await serve(), initialize, headersOf(fixture.serviceKey));
+    expect(refused).toMatchObject(refusal(400, expect.stringContaining('400 tenant_required')));
+  });
+});
+
+it('a service that cannot be reached is a result that the model reads', async () => {
+  const closed = createServer();
+  const gone = await listen(closed);
+  await new Promise((resolve) => closed.close(resolve));
+  const url = await serve({ client: { url: gone } });
+  expect((await send(url, message('tools/list'), headersOf('mem_a'))).status).toBe(200);
+});
+
+it('GET /healthz says that the server runs, whoever asks', async () => {
+  const mcp = await serve();
+  const sent = request(new URL('/healthz', mcp), { headers: { host: '10.0.0.1' } });
+  sent.end();
+  expect(await answerTo(sent)).toStrictEqual({ status: 200, body: { status: 'ok' } });
+  expect((await fetch(new URL('/healthz', mcp), { method: 'POST' })).status).toBe(404);
+});
+
 describe('limits', () => {
   it.each([
     [
@@ -194,7 +244,7 @@ describe('limits', () => {
       'too many messages',
       JSON.stringify(Array.from({ length: 33 }, () => message('ping'))),
       400,
-      'The batch holds more than 32 messages.',
+      'The batch holds 33 messages, and 1 to 32 are allowed.',
     ],
     ['not JSON', '{', 400, 'Parse error: Invalid JSON'],
   ])('a body that is %s is refused before anybody says who they are', async (_, body, status, text) => {
@@ -204,7 +254,8 @@ describe('limits', () => {
   it('a batch may hold as many messages as the service takes calls', async () => {
     expect(MAX_MESSAGES).toBe(MAX_CALLS);
     const batch = Array.from({ length: MAX_MESSAGES }, (_, id) => ({ ...message('ping'), id }));
-    expect((await send(await serve(), batch)).status).toBe(200);
+    const headers = headersOf(await fixture.tenantKey());
+    expect((await send(await serve(), batch, headers)).status).toBe(200);
   });
 
   it.each([

@@ -39,9 +39,10 @@ it('the schema has the fields of all commands', () => {
 });
 
 function describeTransport(transport: 'stdio' | 'http') {
-  const connectWith = (key: string) =>
-    transport === 'stdio' ? connectStdio(fixture.url, key) : connectHttp(http.url, key);
-  const connect = async () => connectWith(await fixture.tenantKey());
+  const connect = async () => {
+    const key = await fixture.tenantKey();
+    return transport === 'stdio' ? connectStdio(fixture.url, key) : connectHttp(http.url, key);
+  };
 
   it('offers the tool, the protocol and its instructions', async () => {
     const client = await connect();
@@ -148,20 +149,6 @@ function describeTransport(transport: 'stdio' | 'http') {
     const client = await connect();
     await expect(client.callTool({ name: 'bash', arguments: {} })).rejects.toMatchObject({ code: -32602 });
   });
-
-  it('a wrong key is a result that the model reads, without the key', async () => {
-    const client = await connectWith('mem_wrong');
-    const { content, isError } = await call(client, create);
-    expect(isError).toBe(true);
-    expect(content).toMatchObject([
-      {
-        text: expect.stringMatching(
-          /^Error: The memory service answered 401 unauthorized: MEMORY_SERVICE_API_KEY \(over HTTP, the bearer token\) is not a valid key/,
-        ),
-      },
-    ]);
-    expect(JSON.stringify(content)).not.toContain('mem_wrong');
-  });
 }
 
 describe('over http', () => describeTransport('http'));
@@ -181,6 +168,10 @@ it('over stdio, the calls of one turn run in their order', { tags: 'long' }, asy
       "Here's the content of /memories/user.md with line numbers:\n     1\tLives in Lyon.\n     2\ta\n     3\tb",
     ),
   );
+});
+
+it('over HTTP, a host with a wrong key does not connect', async () => {
+  await expect(connectHttp(http.url, 'mem_wrong')).rejects.toMatchObject({ code: 401 });
 });
 
 /** `fetch` sends no `Host` of its own choosing. */
@@ -260,7 +251,8 @@ describe('over HTTP', () => {
   });
 
   it('serves a name that is allowed, and pages from it', async () => {
-    const headers = { host: 'mcp.example:1234', origin: 'https://mcp.example' };
+    const authorization = `Bearer ${await fixture.tenantKey()}`;
+    const headers = { authorization, host: 'mcp.example:1234', origin: 'https://mcp.example' };
     expect(await sendRaw(http.url, headers, initialize)).toMatchObject({ status: 200 });
   });
 
@@ -306,6 +298,35 @@ describe('the command', { tags: 'long' }, () => {
   });
 
   it('ends when its host closes standard input', async () => {
-    expect(await runMcp([]).exit).toBe(0);
+    const variables = { MEMORY_SERVICE_URL: fixture.url, MEMORY_SERVICE_API_KEY: await fixture.tenantKey() };
+    expect(await runMcp([], variables).exit).toBe(0);
+  });
+
+  const KEY = 'MEMORY_SERVICE_API_KEY (over HTTP, the bearer token)';
+  const TENANT = 'MEMORY_SERVICE_TENANT (over HTTP, X-Tenant-Id)';
+  it.each([
+    [
+      'a wrong key',
+      () => ({ MEMORY_SERVICE_API_KEY: 'mem_wrong' }),
+      `answered 401 unauthorized: ${KEY} is not a valid key or token of this service.`,
+    ],
+    ['no key', () => ({}), `answered 401 unauthorized: The service needs a key. Set ${KEY}.`],
+    [
+      'no tenant',
+      () => ({ MEMORY_SERVICE_API_KEY: fixture.serviceKey }),
+      `answered 400 tenant_required: The key is for many tenants. Set ${TENANT}.`,
+    ],
+    [
+      'a port where nobody listens',
+      () => ({ MEMORY_SERVICE_URL: 'http://127.0.0.1:2' }),
+      'cannot be reached: ECONNREFUSED. Check MEMORY_SERVICE_URL and that the service runs.',
+    ],
+  ])('ends at once with one line for %s', async (_, variables, why) => {
+    const env = { MEMORY_SERVICE_URL: fixture.url, ...variables() };
+    const { exit, output } = runMcp([], env);
+    expect(await exit).toBe(1);
+    expect(output().trimEnd().split('\n')).toStrictEqual([
+      expect.stringContaining(`memory-service-mcp: The memory service at ${env.MEMORY_SERVICE_URL} ${why}`),
+    ]);
   });
 });

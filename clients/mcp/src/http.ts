@@ -154,10 +154,15 @@ function refusalFor(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   if (error instanceof MemoryServiceError) {
     const isRefusal = error.status !== undefined && error.status >= 400 && error.status < 500;
-    return new HttpError(isRefusal ? error.status : 503, nameSettings(error.message));
+    return new HttpError(isRefusal ? error.status : 503, withoutAddress(nameSettings(error.message)));
   }
   console.error(error);
   return new HttpError(500, 'The server failed. Its log says why.');
+}
+
+/** Where the service is concerns the operator only. */
+function withoutAddress(message: string): string {
+  return message.replace(/^(The memory service) at \S+/, '$1');
 }
 
 function callerOf(request: IncomingMessage): Caller {

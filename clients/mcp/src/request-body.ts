@@ -1,12 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { exceededJsonLimit, MAX_JSON_DEPTH, MAX_JSON_VALUES } from '../../../src/http/json-limits.ts';
+import { batchProblem, INVALID_REQUEST } from '../../../src/mcp/batch.ts';
 import type { Slot } from '../../../src/util/concurrency-limiter.ts';
 import { HttpError } from './http-error.ts';
 
 /** Bodies up to this size are read from anybody, and cost no more than the headers may. */
 const SMALL_BODY_BYTES = 16 * 1024;
-/** Messages in a JSON-RPC batch: as many as the service takes calls in an array. */
-export const MAX_MESSAGES = 32;
 
 interface Limits {
   maxBytes: number;
@@ -27,9 +26,8 @@ export async function readBody(request: IncomingMessage, limits: Limits): Promis
       throw new HttpError(400, `The body holds more than ${MAX_JSON_VALUES} fields and array items.`);
   }
   const body = parseJson(text);
-  if (Array.isArray(body) && body.length > MAX_MESSAGES) {
-    throw new HttpError(400, `The batch holds more than ${MAX_MESSAGES} messages.`, -32600);
-  }
+  const problem = batchProblem(body);
+  if (problem !== undefined) throw new HttpError(400, problem, INVALID_REQUEST);
   return body;
 }
 

@@ -26,15 +26,16 @@ export interface Identity {
   };
   /** By name; 0 means no limit. */
   limits: Record<string, number>;
+  settings: Record<string, string>;
   mounts: unknown[];
   /** Of the service. */
   version: string;
 }
 
 export function readIdentity(answer: Record<string, unknown>): Identity | undefined {
-  const { credential, tenant, rights, limits, mounts, version } = answer;
+  const { credential, tenant, rights, limits, settings, mounts, version } = answer;
   const isIdentity =
-    [credential, tenant, rights, limits].every(isObject) &&
+    [credential, tenant, rights, limits, settings].every(isObject) &&
     Array.isArray(mounts) &&
     typeof version === 'string';
   return isIdentity ? (answer as unknown as Identity) : undefined;

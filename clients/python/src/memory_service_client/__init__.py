@@ -5,13 +5,14 @@ from .client import AsyncMemoryClient, MemoryClient
 from .errors import MemoryServiceError
 from .search import MEMORY_SEARCH_TOOL, AsyncMemorySearchTool, MemorySearchTool
 from .tools import AsyncMemoryServiceTool, MemoryServiceTool
-from .types import MemoryInput, MemoryResult, ToolUse
+from .types import Identity, MemoryInput, MemoryResult, ToolUse
 
 __all__ = [
     "MEMORY_SEARCH_TOOL",
     "AsyncMemoryClient",
     "AsyncMemorySearchTool",
     "AsyncMemoryServiceTool",
+    "Identity",
     "MemoryClient",
     "MemoryInput",
     "MemoryResult",

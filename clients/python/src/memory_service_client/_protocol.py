@@ -10,13 +10,15 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
+from typing import cast
 
 import httpx2
 from anthropic.types.beta import BetaToolResultBlockParam
 
+from ._advice import advice, foreign_answer
 from ._version import __version__
 from .errors import MemoryServiceError
-from .types import MemoryResult, ToolUse
+from .types import Identity, MemoryResult, ToolUse
 
 _TENANT = re.compile(r"[A-Za-z0-9._:@-]{1,128}")
 _API_KEY = re.compile(r"[\x21-\x7e]+")
@@ -34,6 +36,8 @@ class Call:
     headers: Mapping[str, str]
     idempotency_key: str | None
     tool_use_id: str | None = None
+    is_check: bool = False
+    """Whether it asks who the caller is, which executes nothing."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +70,16 @@ class Fault:
 class Endpoint:
     """Where the service is, and as whom it is called."""
 
-    url: str
+    base: str
     origin: str
     headers: Mapping[str, str] = field(repr=False)
+
+    def url_for(self, call: Call) -> str:
+        return f"{self.base}/{'whoami' if call.is_check else 'execute'}"
+
+    def name_for(self, call: Call) -> str:
+        """How messages call the service: by its URL too, where that is what may be wrong."""
+        return f"The memory service at {self.base}" if call.is_check else "The memory service"
 
 
 def endpoint(url: str, api_key: str | None, tenant: str | None) -> Endpoint:
@@ -98,7 +109,13 @@ def endpoint(url: str, api_key: str | None, tenant: str | None) -> Endpoint:
     path = parsed.raw_path.decode("ascii").partition("?")[0].rstrip("/")
     if path.endswith("/execute"):
         raise ValueError(f"url must not end in /execute, which the client adds: {origin}{path}")
-    return Endpoint(f"{origin}{path}/execute", origin, headers)
+    return Endpoint(f"{origin}{path}", origin, headers)
+
+
+def prepare_check(service: Endpoint) -> Call:
+    """The request that asks who the caller is."""
+    headers = {name: value for name, value in service.headers.items() if name != "Content-Type"}
+    return Call(b"", headers, None, is_check=True)
 
 
 def prepare(call: Mapping[str, object] | ToolUse, service: Endpoint, idempotency_key: str | None = None) -> Call:
@@ -136,7 +153,7 @@ def _encode(value: Mapping[str, object]) -> bytes:
         return json.dumps(dict(value), allow_nan=False, separators=(",", ":")).encode()
 
 
-Result = MemoryResult | BetaToolResultBlockParam
+Result = MemoryResult | BetaToolResultBlockParam | Identity
 
 
 def read_answer(
@@ -147,7 +164,7 @@ def read_answer(
     request_id = response.headers.get("X-Request-Id", request_id)
     if status == 200:
         return _result(call, _json_object(body)) or Fault(
-            _foreign_answer(status, service),
+            foreign_answer(status, service.url_for(call)),
             status=status,
             code="invalid_answer",
             retryable=False,
@@ -157,9 +174,10 @@ def read_answer(
     problem = _json_object(body) if is_problem else {}
     code, detail = problem.get("code"), problem.get("detail")
     if isinstance(code, str) and isinstance(detail, str):
-        message = f"The memory service answered {status} {code}: {_advice(code, service) or detail}"
+        words = advice(code, detail, service.headers, service.url_for(call)) or detail
+        message = f"{service.name_for(call)} answered {status} {code}: {words}"
     else:
-        code, message = f"http_{status}", _foreign_answer(status, service)
+        code, message = f"http_{status}", foreign_answer(status, service.url_for(call))
     return Fault(
         message,
         status=status,
@@ -170,36 +188,9 @@ def read_answer(
     )
 
 
-def _advice(code: str, service: Endpoint) -> str | None:
-    """What to change in the options. The service itself names the headers that they are sent as."""
-    match code:
-        case "unauthorized" if "Authorization" in service.headers:
-            return "api_key is not a valid key or token of this service."
-        case "unauthorized":
-            return "The service needs a key. Set api_key."
-        case "tenant_required":
-            return "The key is for many tenants. Set tenant."
-        case "tenant_mismatch":
-            return "The key is not for this tenant. Leave tenant out, or use a key of that tenant."
-        case "route_not_found":
-            return f"There is no {service.url}. Check url."
-    return None
-
-
-def _foreign_answer(status: int, service: Endpoint) -> str:
-    """For the answer of something in front of the service or in its place.
-
-    Its body could be anything, so it is never shown.
-    """
-    if 300 <= status < 400:
-        return f"{service.url} redirects. Set url to where it redirects to."
-    return (
-        f"{service.url} answered {status}, but not as a memory service does. "
-        "Check url, and what is in front of the service."
-    )
-
-
 def _result(call: Call, answer: Mapping[str, object]) -> Result | None:
+    if call.is_check:
+        return _identity(answer)
     content, is_error = answer.get("content"), answer.get("is_error")
     if not isinstance(content, str) or not isinstance(is_error, bool):
         return None
@@ -211,6 +202,12 @@ def _result(call: Call, answer: Mapping[str, object]) -> Result | None:
         "content": content,
         "is_error": is_error,
     }
+
+
+def _identity(answer: Mapping[str, object]) -> Identity | None:
+    records = ("credential", "tenant", "rights", "limits", "settings")
+    is_identity = all(isinstance(answer.get(name), dict) for name in records) and isinstance(answer.get("mounts"), list)
+    return cast(Identity, answer) if is_identity and isinstance(answer.get("version"), str) else None
 
 
 def _json_object(body: bytes) -> Mapping[str, object]:

@@ -3,17 +3,27 @@ from __future__ import annotations
 import logging
 import uuid
 from types import TracebackType
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, TypeVar, cast, overload
 
 import anyio
 import httpx2
 from anthropic.types.beta import BetaToolResultBlockParam
 from typing_extensions import Self
 
-from ._protocol import Call, Fault, Result, endpoint, prepare, read_answer, timeout_fault, transport_fault
+from ._protocol import (
+    Call,
+    Fault,
+    Result,
+    endpoint,
+    prepare,
+    prepare_check,
+    read_answer,
+    timeout_fault,
+    transport_fault,
+)
 from ._retry import Limits, Outage, Timing, Tries
 from ._tracing import trace_headers
-from .types import MemoryInput, MemoryResult, ToolUse
+from .types import Identity, MemoryInput, MemoryResult, ToolUse
 
 _log = logging.getLogger(__name__)
 _WARNED_ONCE = "The agent runs without its memory; further failures are not logged until a call succeeds."
@@ -66,14 +76,19 @@ class _BaseClient(Generic[_HttpClient]):
         # Made here, so that a request that is never answered can be found in the service's log as well.
         request_id = str(uuid.uuid4())
         return request_id, {
-            "method": "POST",
-            "url": self._service.url,
-            "content": call.body,
+            "method": "GET" if call.is_check else "POST",
+            "url": self._service.url_for(call),
+            "content": None if call.is_check else call.body,
             "headers": {**call.headers, **trace_headers(), "X-Request-Id": request_id},
             "timeout": time_limit,
             # A redirect would send the memory's contents to an address that nobody configured.
             "follow_redirects": False,
         }
+
+    def _identity_or_raise(self, call: Call, answer: Result | Fault) -> Identity:
+        if isinstance(answer, Fault):
+            raise answer.error(call, 1)
+        return cast(Identity, answer)
 
     def _delay_or_raise(self, call: Call, tries: Tries, fault: Fault) -> float:
         delay = tries.delay_after(fault)
@@ -122,8 +137,20 @@ class MemoryClient(_BaseClient[httpx2.Client]):
             answer = self._try(prepared, tries.next_time_limit())
             if not isinstance(answer, Fault):
                 self._outage.end()
-                return answer
+                return cast("MemoryResult | BetaToolResultBlockParam", answer)
             self._timing.sleep(self._delay_or_raise(prepared, tries, answer))
+
+    def check(self) -> Identity:
+        """Asks the service who this client is to it.
+
+        Call it when a program starts: what is wrong with `url`, `api_key` or `tenant` is an error here, and not one
+        that only a model reads later. It tries once, and takes `attempt_timeout` at most.
+
+        Raises:
+            MemoryServiceError: It names the option to change, and the URL.
+        """
+        call = prepare_check(self._service)
+        return self._identity_or_raise(call, self._try(call, self._limits.attempt_timeout))
 
     def _try(self, call: Call, time_limit: float) -> Result | Fault:
         request_id, request = self._request(call, time_limit)
@@ -174,8 +201,13 @@ class AsyncMemoryClient(_BaseClient[httpx2.AsyncClient]):
             answer = await self._try(prepared, tries.next_time_limit())
             if not isinstance(answer, Fault):
                 self._outage.end()
-                return answer
+                return cast("MemoryResult | BetaToolResultBlockParam", answer)
             await self._timing.async_sleep(self._delay_or_raise(prepared, tries, answer))
+
+    async def check(self) -> Identity:
+        """Asks the service who this client is to it, as `MemoryClient.check` does."""
+        call = prepare_check(self._service)
+        return self._identity_or_raise(call, await self._try(call, self._limits.attempt_timeout))
 
     async def _try(self, call: Call, time_limit: float) -> Result | Fault:
         request_id, request = self._request(call, time_limit)

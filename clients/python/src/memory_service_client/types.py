@@ -73,3 +73,52 @@ class MemoryResult(TypedDict):
 
     is_error: bool
     """Whether `content` reports a failure."""
+
+
+class Credential(TypedDict):
+    kind: Literal["tenant_key", "service_key", "token", "none"]
+    """`none`: the service has no authentication."""
+
+    id: str | None
+    """Of a key."""
+
+    label: str | None
+    """Of a key."""
+
+    subject: str | None
+    """Of a token."""
+
+
+class IdentityTenant(TypedDict):
+    id: str
+
+    exists: bool
+    """False: the first write creates it."""
+
+    archived: bool
+    """Whether its files can only be read and deleted."""
+
+
+class Rights(TypedDict):
+    access: str
+    """`read_write`, `read_only`, or what a later version of the service has."""
+
+    creates_tenants: bool
+    manages_stores: bool
+
+
+class Identity(TypedDict):
+    """Who a client is to the service. A later version of the service may add names."""
+
+    credential: Credential
+    tenant: IdentityTenant
+    rights: Rights
+
+    limits: dict[str, int]
+    """By name; 0 means no limit."""
+
+    settings: dict[str, str]
+    mounts: list[dict[str, object]]
+
+    version: str
+    """Of the service."""

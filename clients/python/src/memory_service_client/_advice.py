@@ -1,0 +1,38 @@
+"""What to change in the options, in the words of the options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+def advice(code: str, detail: str, headers: Mapping[str, str], url: str) -> str | None:
+    """What to change in the options. The service itself names the headers that they are sent as."""
+    names_tenant = "X-Tenant-Id" in headers
+    match code:
+        case "unauthorized" if "Authorization" in headers:
+            return "api_key is not a valid key or token of this service."
+        case "unauthorized":
+            return "The service needs a key. Set api_key."
+        case "tenant_required":
+            return "The key is for many tenants. Set tenant."
+        case "tenant_mismatch":
+            return "The key is not for this tenant. Leave tenant out, or use a key of that tenant."
+        case "is_admin_key":
+            return "api_key is an admin key, which is for the admin API only. Use a tenant key or a service key."
+        case "unknown_tenant" if names_tenant:
+            return f"{detail} Check tenant."
+        case "tenant_suspended" if names_tenant:
+            return f"{detail} Check tenant, or have an operator resume it."
+        case "route_not_found":
+            return f"There is no {url}. Check url."
+    return None
+
+
+def foreign_answer(status: int, url: str) -> str:
+    """For the answer of something in front of the service or in its place.
+
+    Its body could be anything, so it is never shown.
+    """
+    if 300 <= status < 400:
+        return f"{url} redirects. Set url to where it redirects to."
+    return f"{url} answered {status}, but not as a memory service does. Check url, and what is in front of the service."

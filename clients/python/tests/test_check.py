@@ -1,0 +1,144 @@
+"""`check`, which finds at the start of a program what is wrong with its options."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from fake_service import Answer, FakeService, problem
+from memory_service_client import AsyncMemoryClient, Identity, MemoryClient, MemoryServiceError
+from real_service import make_key, run_command, running_service
+
+Check = Callable[..., Identity]
+
+
+@pytest.fixture(params=["sync", "async"])
+def check(request: pytest.FixtureRequest) -> Check:
+    def run(url: str, **options: Any) -> Identity:
+        if request.param == "sync":
+            with MemoryClient(url, **options) as client:
+                return client.check()
+
+        async def main() -> Identity:
+            async with AsyncMemoryClient(url, **options) as client:
+                return await client.check()
+
+        return anyio.run(main)
+
+    return run
+
+
+def message_of(check: Check, url: str, **options: Any) -> str:
+    with pytest.raises(MemoryServiceError) as caught:
+        check(url, **options)
+    assert caught.value.idempotency_key is None
+    return str(caught.value).partition(" (request ")[0]
+
+
+def test_without_authentication(check: Check, service_url: str, tenant: str) -> None:
+    identity = check(service_url, tenant=tenant)
+    assert identity["credential"] == {"kind": "none", "id": None, "label": None, "subject": None}
+    assert identity["tenant"] == {"id": tenant, "exists": False, "archived": False}
+    assert identity["rights"] == {"access": "read_write", "creates_tenants": True, "manages_stores": True}
+    assert identity["limits"]["max_file_bytes"] == 1024 * 1024
+    assert identity["settings"] == {"redact": "off", "create_existing": "error"}
+    assert identity["mounts"] == []
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    folder = tmp_path_factory.mktemp("secured") / "db"
+    with running_service(folder, AUTH="keys") as url:
+        run_command(folder, "tenants", "create", "acme")
+        yield url, folder
+
+
+def test_keys_and_tenants(check: Check, secured: tuple[str, Path]) -> None:
+    url, folder = secured
+    key, service_key = make_key(folder, "--tenant", "acme"), make_key(folder, "--service")
+    identity = check(url, api_key=key)
+    assert (identity["credential"]["kind"], identity["tenant"]["id"]) == ("tenant_key", "acme")
+    assert identity["tenant"]["exists"]
+    service = f"The memory service at {url}"
+    assert message_of(check, url) == f"{service} answered 401 unauthorized: The service needs a key. Set api_key."
+    assert (
+        message_of(check, url, api_key="mem_wrong")
+        == f"{service} answered 401 unauthorized: api_key is not a valid key or token of this service."
+    )
+    assert (
+        message_of(check, url, api_key=service_key)
+        == f"{service} answered 400 tenant_required: The key is for many tenants. Set tenant."
+    )
+    assert (
+        message_of(check, url, api_key=key, tenant="other") == f"{service} answered 403 tenant_mismatch: "
+        "The key is not for this tenant. Leave tenant out, or use a key of that tenant."
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (
+            Answer(body=b"<html>Welcome</html>", headers={"Content-Type": "text/html"}),
+            "{url}/whoami answered 200, but not as a memory service does. "
+            "Check url, and what is in front of the service.",
+        ),
+        (
+            Answer(),
+            "{url}/whoami answered 200, but not as a memory service does. "
+            "Check url, and what is in front of the service.",
+        ),
+        (
+            Answer(404, b"<html>"),
+            "{url}/whoami answered 404, but not as a memory service does. "
+            "Check url, and what is in front of the service.",
+        ),
+        (
+            Answer(301, b"", {"Location": "https://elsewhere.example"}),
+            "{url}/whoami redirects. Set url to where it redirects to.",
+        ),
+        (
+            problem(403, "unknown_tenant", "Tenant acme does not exist. An operator must create it first."),
+            "The memory service at {url} answered 403 unknown_tenant: "
+            "Tenant acme does not exist. An operator must create it first. Check tenant.",
+        ),
+        (
+            problem(403, "tenant_suspended", "Tenant acme is suspended."),
+            "The memory service at {url} answered 403 tenant_suspended: "
+            "Tenant acme is suspended. Check tenant, or have an operator resume it.",
+        ),
+        (
+            problem(403, "is_admin_key"),
+            "The memory service at {url} answered 403 is_admin_key: "
+            "api_key is an admin key, which is for the admin API only. Use a tenant key or a service key.",
+        ),
+        (
+            problem(503, "database_unavailable"),
+            "The memory service at {url} answered 503 database_unavailable: Not now.",
+        ),
+    ],
+)
+def test_other_answers(check: Check, fake: FakeService, answer: Answer, words: str) -> None:
+    fake.script.append(answer)
+    assert message_of(check, fake.url, tenant="acme") == words.format(url=fake.url)
+    assert [received.path for received in fake.received] == ["/whoami"]
+
+
+def test_nobody_listens(check: Check) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}"
+    assert (
+        message_of(check, url) == f"The memory service at {url} cannot be reached: the connection was refused. "
+        "Check url and that the service runs."
+    )
+
+
+def test_no_tls(check: Check, fake: FakeService) -> None:
+    url = fake.url.replace("http://", "https://")
+    assert message_of(check, url).startswith(f"The memory service at {url} cannot be reached: TLS failed (")

@@ -1,0 +1,72 @@
+/** What `check` sends and says where no service can be started for it; test/http/whoami.test.ts has the rest. */
+import { describe, expect, it } from 'vitest';
+import { type MemoryClient, MemoryServiceError } from '../src/index.ts';
+import { busy, network, ok, scripted, useScriptedTime } from './scripted-fetch.ts';
+
+useScriptedTime();
+
+async function messageOf(client: MemoryClient, signal?: AbortSignal): Promise<string> {
+  const error = await client.check({ signal }).catch((caught: unknown) => caught);
+  if (error instanceof MemoryServiceError) return error.message.replace(/ \(request [\w-]+\)$/, '');
+  throw new Error(`not a MemoryServiceError: ${error}`);
+}
+
+const failing = (code: string) =>
+  new TypeError('fetch failed', { cause: Object.assign(new Error(), { code }) });
+
+describe('check', () => {
+  it('asks with the headers of the client, and without a body', async () => {
+    const identity = {
+      credential: { kind: 'tenant_key', id: 'key_1', label: 'a', subject: null },
+      tenant: { id: 'acme', exists: true, archived: false },
+      rights: { access: 'read_write', creates_tenants: false, manages_stores: false },
+      ...{ limits: {}, settings: {}, mounts: [], version: '0.1.0' },
+    };
+    const { client, sent } = scripted([ok(identity)], { apiKey: 'mem_secret', tenant: 'acme' });
+    expect(await client.check()).toStrictEqual(identity);
+    expect(sent).toMatchObject([
+      {
+        url: 'http://memory.test:8080/whoami',
+        headers: { authorization: 'Bearer mem_secret', 'x-tenant-id': 'acme' },
+        body: null,
+      },
+    ]);
+    expect(sent[0]?.headers).not.toHaveProperty('content-type');
+    expect(sent[0]?.headers).not.toHaveProperty('idempotency-key');
+  });
+
+  it.each([
+    [
+      'is busy',
+      busy(),
+      'answered 503 database_unavailable: The database is not available. Try again shortly.',
+    ],
+    ['does not answer', network(), 'cannot be reached: ECONNREFUSED. Check `url` and that the service runs.'],
+  ])('asks once when the service %s', async (_, step, words) => {
+    const { client, sent } = scripted([step]);
+    expect(await messageOf(client)).toBe(`The memory service at http://memory.test:8080 ${words}`);
+    expect(sent).toHaveLength(1);
+  });
+
+  it.each([
+    'DEPTH_ZERO_SELF_SIGNED_CERT',
+    'SELF_SIGNED_CERT_IN_CHAIN',
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+    'CERT_HAS_EXPIRED',
+    'ERR_TLS_CERT_ALTNAME_INVALID',
+  ])('says what to do about a certificate: %s', async (code) => {
+    const { client } = scripted([failing(code)], { url: 'https://memory.test' });
+    expect(await messageOf(client)).toBe(
+      `The memory service at https://memory.test cannot be reached: ${code}. Its TLS certificate is not trusted: check the host name in \`url\`, or make its authority known (NODE_EXTRA_CA_CERTS).`,
+    );
+  });
+
+  it('ends with its signal', async () => {
+    const { client } = scripted(['hang']);
+    const controller = new AbortController();
+    const message = messageOf(client, controller.signal);
+    controller.abort();
+    expect(await message).toBe('The call of the memory service was aborted by its signal.');
+  });
+});

@@ -1,0 +1,223 @@
+/** `GET /whoami`, and `check` of the client, which calls it. */
+import { generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { SignJWT } from 'jose';
+import { MemoryClient, MemoryServiceError } from 'memory-service-client';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { newApiKey } from '../../src/auth/api-key.ts';
+import { Keys } from '../../src/auth/api-keys.ts';
+import { Tenants } from '../../src/tenants/tenants.ts';
+import { freshTenant, type Service, startSharedService } from '../support/service.ts';
+
+const LIMITS = {
+  max_file_bytes: 1048576,
+  max_bytes: 104857600,
+  max_files: 10000,
+  max_view_chars: 100000,
+  rate_per_minute: 6000,
+  max_body_bytes: 6356992,
+  ttl_days: 0,
+  history_days: 30,
+  max_history_bytes: 1073741824,
+};
+const OTHERS = { settings: { redact: 'off', create_existing: 'error' }, mounts: [], version: '0.1.0' };
+
+async function serve(env: Record<string, string>): Promise<{ service: Service; url: string }> {
+  const service = await startSharedService('postgres', env);
+  await service.app.listen({ host: '127.0.0.1', port: 0 });
+  return { service, url: `http://127.0.0.1:${(service.app.server.address() as AddressInfo).port}` };
+}
+
+async function messageOf(check: Promise<unknown>): Promise<string> {
+  const error = await check.catch((caught: unknown) => caught);
+  if (!(error instanceof MemoryServiceError)) throw new Error(`not a MemoryServiceError: ${error}`);
+  expect(error.idempotencyKey).toBeUndefined();
+  return error.message.replace(/ \(request [\w-]+\)$/, '');
+}
+
+describe('with keys', () => {
+  let service: Service;
+  let url: string;
+  beforeAll(async () => {
+    ({ service, url } = await serve({
+      AUTH: 'keys',
+      AUTH_FAILURES_PER_MINUTE: '0',
+      AUTO_CREATE_TENANTS: 'false',
+    }));
+  });
+  afterAll(() => service.close());
+
+  async function createKey(tenant: string | null, more: { access?: 'read_only'; isAdmin?: true } = {}) {
+    const { key, hash, id } = newApiKey();
+    const purpose = { tenant, access: 'read_write', label: 'laptop', expiresAt: null, ...more } as const;
+    await new Keys(service.database).create({ hash, id, ...purpose });
+    return { key, id };
+  }
+  async function createTenant() {
+    const tenant = freshTenant();
+    await new Tenants(service.database).create(tenant);
+    return tenant;
+  }
+  const check = (apiKey?: string, tenant?: string) => new MemoryClient({ url, apiKey, tenant }).check();
+
+  it('says who a tenant key is', async () => {
+    const tenant = await createTenant();
+    const { key, id } = await createKey(tenant, { access: 'read_only' });
+    expect(await check(key)).toStrictEqual({
+      credential: { kind: 'tenant_key', id, label: 'laptop', subject: null },
+      tenant: { id: tenant, exists: true, archived: false },
+      rights: { access: 'read_only', creates_tenants: false, manages_stores: false },
+      limits: LIMITS,
+      ...OTHERS,
+    });
+  });
+
+  it('says who a service key is, with the limits of the tenant that it names', async () => {
+    const tenant = await createTenant();
+    await service.query('UPDATE tenants SET max_files = 7, redact = $2 WHERE id = $1', [tenant, 'mask']);
+    const { key, id } = await createKey(null);
+    expect(await check(key, tenant)).toStrictEqual({
+      credential: { kind: 'service_key', id, label: 'laptop', subject: null },
+      tenant: { id: tenant, exists: true, archived: false },
+      rights: { access: 'read_write', creates_tenants: false, manages_stores: false },
+      limits: { ...LIMITS, max_files: 7 },
+      ...{ ...OTHERS, settings: { redact: 'mask', create_existing: 'error' } },
+    });
+  });
+
+  it('changes nothing', async () => {
+    const tenant = await createTenant();
+    const rows = () => service.query('SELECT * FROM tenants WHERE id = $1', [tenant]);
+    const before = await rows();
+    await check((await createKey(tenant)).key);
+    expect(await rows()).toStrictEqual(before);
+  });
+
+  it('check says which option is wrong, and where', async () => {
+    const [tenant, suspended] = [await createTenant(), await createTenant()];
+    await service.query('UPDATE tenants SET suspended_at = now() WHERE id = $1', [suspended]);
+    const { key } = await createKey(tenant);
+    const { key: serviceKey } = await createKey(null);
+    const { key: adminKey } = await createKey(null, { isAdmin: true });
+    const at = `The memory service at ${url} answered`;
+    expect(await messageOf(check())).toBe(`${at} 401 unauthorized: The service needs a key. Set \`apiKey\`.`);
+    expect(await messageOf(check('mem_wrong'))).toBe(
+      `${at} 401 unauthorized: \`apiKey\` is not a valid key or token of this service.`,
+    );
+    expect(await messageOf(check(adminKey))).toBe(
+      `${at} 403 is_admin_key: \`apiKey\` is an admin key, which is for the admin API only. Use a tenant key or a service key.`,
+    );
+    expect(await messageOf(check(serviceKey))).toBe(
+      `${at} 400 tenant_required: The key is for many tenants. Set \`tenant\`.`,
+    );
+    expect(await messageOf(check(key, suspended))).toBe(
+      `${at} 403 tenant_mismatch: The key is not for this \`tenant\`. Leave \`tenant\` out, or use a key of that tenant.`,
+    );
+    expect(await messageOf(check(serviceKey, 'nobody'))).toBe(
+      `${at} 403 unknown_tenant: Tenant nobody does not exist. An operator must create it first. Check \`tenant\`.`,
+    );
+    expect(await messageOf(check(serviceKey, suspended))).toBe(
+      `${at} 403 tenant_suspended: Tenant ${suspended} is suspended. Check \`tenant\`, or have an operator resume it.`,
+    );
+    const under = new MemoryClient({ url: `${url}/memory`, apiKey: key });
+    expect(await messageOf(under.check())).toBe(
+      `The memory service at ${url}/memory answered 404 route_not_found: There is no ${url}/memory/whoami. Check \`url\`.`,
+    );
+  });
+});
+
+describe('with tokens', () => {
+  it('says whose token it is', async () => {
+    const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+    const { service, url } = await serve({
+      ...{ AUTH: 'jwt', JWT_ISSUER: 'https://login.example', JWT_AUDIENCE: 'memory' },
+      ...{
+        AUTO_CREATE_TENANTS: 'true',
+        JWT_PUBLIC_KEY: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+      },
+    });
+    onTestFinished(() => service.close());
+    const tenant = freshTenant();
+    const apiKey = await new SignJWT({ iss: 'https://login.example', aud: 'memory', tenant, sub: 'ada' })
+      .setProtectedHeader({ alg: 'EdDSA' })
+      .setExpirationTime(Math.floor(Date.now() / 1000) + 60)
+      .sign(privateKey);
+    expect(await new MemoryClient({ url, apiKey }).check()).toStrictEqual({
+      credential: { kind: 'token', id: null, label: null, subject: 'ada' },
+      tenant: { id: tenant, exists: false, archived: false },
+      rights: { access: 'read_write', creates_tenants: true, manages_stores: false },
+      limits: LIMITS,
+      ...OTHERS,
+    });
+  });
+});
+
+describe('without authentication', () => {
+  it('says for which tenant', async () => {
+    const { service, url } = await serve({});
+    onTestFinished(() => service.close());
+    const tenant = freshTenant();
+    await new Tenants(service.database).create(tenant);
+    await service.query('UPDATE tenants SET archived_at = now() WHERE id = $1', [tenant]);
+    expect(await new MemoryClient({ url, tenant }).check()).toStrictEqual({
+      credential: { kind: 'none', id: null, label: null, subject: null },
+      tenant: { id: tenant, exists: true, archived: true },
+      rights: { access: 'read_write', creates_tenants: true, manages_stores: true },
+      limits: LIMITS,
+      ...OTHERS,
+    });
+    expect(await new MemoryClient({ url }).check()).toMatchObject({ tenant: { id: 'default' } });
+  });
+});
+
+describe('check, of something that is no memory service', () => {
+  async function listen(answer: RequestListener): Promise<string> {
+    const server = createServer(answer);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+  const check = (url: string) => messageOf(new MemoryClient({ url }).check());
+  const FOREIGN = 'but not as a memory service does. Check `url`, and what is in front of the service.';
+
+  it.each([
+    ['a page', 200, 'text/html', '<html>Welcome</html>'],
+    ['a page for an error', 502, 'text/html', '<html>Bad gateway</html>'],
+    ['other JSON', 200, 'application/json', '{"status":"ok"}'],
+    ['JSON that is no object', 200, 'application/json', 'null'],
+  ])('that answers %s', async (_, status, type, body) => {
+    const url = await listen((_request, response) =>
+      response.writeHead(status, { 'Content-Type': type }).end(body),
+    );
+    expect(await check(url)).toBe(`${url}/whoami answered ${status}, ${FOREIGN}`);
+  });
+
+  it('that redirects', async () => {
+    const url = await listen((_, response) =>
+      response.writeHead(302, { Location: 'https://a.example' }).end(),
+    );
+    expect(await check(url)).toBe(`${url}/whoami redirects. Set \`url\` to where it redirects to.`);
+  });
+
+  it('where nobody listens', async () => {
+    const server = createServer();
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    server.close();
+    await once(server, 'close');
+    expect(await check(url)).toBe(
+      `The memory service at ${url} cannot be reached: ECONNREFUSED. Check \`url\` and that the service runs.`,
+    );
+  });
+
+  it('that does not speak TLS', async () => {
+    const url = (await listen((_, response) => response.end())).replace('http:', 'https:');
+    expect(await check(url)).toBe(
+      `The memory service at ${url} cannot be reached: ERR_SSL_WRONG_VERSION_NUMBER. It does not speak TLS: if it has none, start \`url\` with http://.`,
+    );
+  });
+});
