@@ -3,6 +3,8 @@ import { ServiceError } from '../errors.ts';
 import { type Origin, storedOrigin } from '../memory/origin.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { OverQuota, Quotas } from '../memory/store.ts';
+import type { Database } from '../postgres/database.ts';
+import { transactionOrDryRun } from '../postgres/dry-run.ts';
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { beginChangeQuery, reserveQuery } from '../tenants/queries.ts';
 import { refuseArchived } from '../tenants/stores.ts';
@@ -112,10 +114,24 @@ export interface ImportContext {
 const NAMED_PATHS = 5;
 
 /**
+ * Imports files and directories into a tenant's memory, all or nothing. Writes to the tenant wait meanwhile. Throws `DatabaseError`.
+ *
+ * @param options.dryRun whether to roll back at the end
+ */
+export function writeImport(
+  database: Database,
+  tenant: string,
+  source: ImportSource,
+  { dryRun = false, ...context }: ImportContext & { dryRun?: boolean },
+): Promise<Imported> {
+  return transactionOrDryRun(database, dryRun, (query) => importInto(query, tenant, source, context));
+}
+
+/**
  * Imports files and directories into a tenant's memory, in the caller's transaction. It locks the tenant and checks everything before it
  * writes anything. A tenant that has files or a history keeps that and records the files as new versions; otherwise it takes over the source's history.
  */
-export async function importInto(
+async function importInto(
   query: QueryExecutor,
   tenant: string,
   source: ImportSource,

@@ -3,9 +3,7 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { importEntries } from '../../archive/import.ts';
 import { readTar } from '../../archive/tar.ts';
-import { Transfer } from '../../archive/transfer.ts';
 import { ServiceError } from '../../errors.ts';
-import { tenantDefaults } from '../../tenants/effective-settings.ts';
 import { noteAudit } from '../audit.ts';
 import { originOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
@@ -41,7 +39,6 @@ const lines = z.any().meta({
 
 /** `POST …/import`: an archive into a tenant's memory. */
 export const importRoutes = adminRoutes((app, { config, database }) => {
-  const transfer = new Transfer(database, tenantDefaults(config));
   const turns = new Turns();
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(ARCHIVE, (_request, body, done) => done(null, body));
@@ -95,7 +92,7 @@ export const importRoutes = adminRoutes((app, { config, database }) => {
         const onChanged = (name: string, kinds: string[]) => masked.push({ name, kinds });
         const options = { origin: originOf(request), dryRun, into, strip, onChanged, ...progressIn(write) };
         const { files, bytes, directories, versions, historyLeftOut } = await importEntries(
-          { config, tenant, transfer, inTurn },
+          { config, database, tenant, inTurn },
           readTar(Readable.from(chunksOf(request.raw))),
           options,
         );

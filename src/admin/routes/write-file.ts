@@ -1,8 +1,6 @@
 import { z } from 'zod';
-import { Transfer } from '../../archive/transfer.ts';
 import { ServiceError } from '../../errors.ts';
 import { createAt, replaceAt } from '../../files/changes.ts';
-import { tenantDefaults } from '../../tenants/effective-settings.ts';
 import { noteAudit } from '../audit.ts';
 import { originOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
@@ -16,7 +14,6 @@ import { textBody } from '../text-body.ts';
 /** `PUT …/file`: its body is the content. */
 export const writeFileRoutes = adminRoutes((app, { config, database }) => {
   app.register(textBody);
-  const transfer = new Transfer(database, tenantDefaults(config));
 
   app.put(
     '/tenants/:tenant/file',
@@ -48,7 +45,7 @@ export const writeFileRoutes = adminRoutes((app, { config, database }) => {
     async (request, reply) => {
       const { path } = request.query;
       const expected = readPrecondition(request.headers);
-      const session = { config, database, tenant: tenantOf(request), transfer, origin: originOf(request) };
+      const session = { config, database, tenant: tenantOf(request), origin: originOf(request) };
       const isNew = expected === 'absent';
       const written = isNew
         ? await createAt(session, path, request.body)
