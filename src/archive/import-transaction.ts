@@ -4,7 +4,6 @@ import { type Origin, storedOrigin } from '../memory/origin.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { OverQuota, Quotas } from '../memory/store.ts';
 import type { Database } from '../postgres/database.ts';
-import { transactionOrDryRun } from '../postgres/dry-run.ts';
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { beginChangeQuery, reserveQuery } from '../tenants/queries.ts';
 import { refuseArchived } from '../tenants/stores.ts';
@@ -221,4 +220,26 @@ async function importDirectories(
 
 function* chunks<T>(all: T[]): Generator<T[]> {
   for (let from = 0; from < all.length; from += BATCH.rows) yield all.slice(from, from + BATCH.rows);
+}
+
+/** Thrown to roll back the transaction of a dry run. */
+class DryRun extends Error {}
+
+/** Runs `work` in a transaction and, for a dry run, rolls it back. So a dry run makes the same checks. */
+export async function transactionOrDryRun<T>(
+  database: Database,
+  dryRun: boolean,
+  work: (query: QueryExecutor) => Promise<T>,
+): Promise<T> {
+  if (!dryRun) return database.transaction(work);
+  let tried: { result: T } | undefined;
+  try {
+    return await database.transaction(async (query) => {
+      tried = { result: await work(query) };
+      throw new DryRun();
+    });
+  } catch (error) {
+    if (error instanceof DryRun && tried !== undefined) return tried.result;
+    throw error;
+  }
 }
