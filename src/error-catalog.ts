@@ -1,7 +1,9 @@
+import { ACCESS_ERRORS } from './error-catalog/access.ts';
 import { ARCHIVE_ERRORS } from './error-catalog/archives.ts';
 import type { ErrorDefinition, SharedCode } from './error-catalog/definition.ts';
 import { OPERATION_ERRORS, PARAMETER_ERRORS } from './error-catalog/operations.ts';
 import { REQUEST_ERRORS } from './error-catalog/requests.ts';
+import { SERVICE_ERRORS } from './error-catalog/service.ts';
 
 export type { ErrorDefinition } from './error-catalog/definition.ts';
 
@@ -12,13 +14,17 @@ export type { ErrorDefinition } from './error-catalog/definition.ts';
  */
 export const ERROR_CATALOG = {
   ...REQUEST_ERRORS,
+  ...ACCESS_ERRORS,
+  ...SERVICE_ERRORS,
   ...PARAMETER_ERRORS,
   ...OPERATION_ERRORS,
   ...ARCHIVE_ERRORS,
 } satisfies Record<string, ErrorDefinition<never[]>>;
 
 /** What programs see. */
-export type ErrorCode = keyof typeof REQUEST_ERRORS | SharedCode;
+export type ErrorCode =
+  | keyof (typeof REQUEST_ERRORS & typeof ACCESS_ERRORS & typeof SERVICE_ERRORS)
+  | SharedCode;
 
 /** The values that a reason's message is made of. */
 export type ErrorValues = {

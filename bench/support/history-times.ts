@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { BATCH } from '../../src/archive/batch.ts';
 import type { ImportSource } from '../../src/archive/import-transaction.ts';
-import { Transfer } from '../../src/archive/transfer.ts';
+import { writeImport } from '../../src/archive/import-transaction.ts';
 import { loadConfig } from '../../src/config.ts';
 import { History } from '../../src/history/history.ts';
 import { restoreAt } from '../../src/history/restore.ts';
@@ -129,5 +129,5 @@ async function fill(database: Database, tenant: string, files: number): Promise<
       }
     },
   };
-  await new Transfer(database, DEFAULTS).importFrom(tenant, source, { origin: ORIGIN });
+  await writeImport(database, tenant, source, { quotas: DEFAULTS, origin: ORIGIN });
 }

@@ -2,9 +2,10 @@ import { createWriteStream } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { ServiceError } from '../errors.ts';
 import type { MemoryPath } from '../memory/path.ts';
+import type { Database } from '../postgres/database.ts';
+import { type Exported, exportEntries } from './export-entries.ts';
 import { openTemporaryFile } from './spool.ts';
 import { writeTar } from './tar.ts';
-import type { Exported, Transfer } from './transfer.ts';
 
 export interface Total {
   files: number;
@@ -29,7 +30,7 @@ const ACTED_UPON = /\/\.(?:git|hg)(?:\/|$)/i;
  * @throws ServiceError when the output cannot be written
  */
 export async function exportArchive(
-  transfer: Transfer,
+  database: Database,
   tenant: string,
   output: Writable,
   {
@@ -57,7 +58,7 @@ export async function exportArchive(
         if (ACTED_UPON.test(entry.path)) total.actedUpon ??= entry.path;
         onFile(total);
       };
-      total.versions = await transfer.exportTo(tenant, write, { path, history, signal });
+      total.versions = await exportEntries(database, tenant, write, { path, history, signal });
     });
     return total;
   } catch (error) {
@@ -82,7 +83,7 @@ export interface SpooledArchive {
  * @param signal ends the export; its reason is thrown
  */
 export async function spoolArchive(
-  transfer: Transfer,
+  database: Database,
   tenant: string,
   { path, history, signal }: { path?: MemoryPath | undefined; history: boolean; signal: AbortSignal },
 ): Promise<SpooledArchive> {
@@ -90,7 +91,7 @@ export async function spoolArchive(
   try {
     // By its number, because a stream of the handle that stays open keeps the handle open too.
     const output = createWriteStream('', { fd: handle.fd, autoClose: false });
-    await exportArchive(transfer, tenant, output, { end: true, path, history, signal });
+    await exportArchive(database, tenant, output, { end: true, path, history, signal });
     const { size } = await handle.stat();
     return { bytes: size, content: handle.createReadStream({ start: 0 }) };
   } catch (error) {

@@ -3,6 +3,7 @@ import { ServiceError } from '../errors.ts';
 import { type Origin, storedOrigin } from '../memory/origin.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { OverQuota, Quotas } from '../memory/store.ts';
+import type { Database } from '../postgres/database.ts';
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { beginChangeQuery, reserveQuery } from '../tenants/queries.ts';
 import { refuseArchived } from '../tenants/stores.ts';
@@ -112,10 +113,24 @@ export interface ImportContext {
 const NAMED_PATHS = 5;
 
 /**
+ * Imports files and directories into a tenant's memory, all or nothing. Writes to the tenant wait meanwhile. Throws `DatabaseError`.
+ *
+ * @param options.dryRun whether to roll back at the end
+ */
+export function writeImport(
+  database: Database,
+  tenant: string,
+  source: ImportSource,
+  { dryRun = false, ...context }: ImportContext & { dryRun?: boolean },
+): Promise<Imported> {
+  return transactionOrDryRun(database, dryRun, (query) => importInto(query, tenant, source, context));
+}
+
+/**
  * Imports files and directories into a tenant's memory, in the caller's transaction. It locks the tenant and checks everything before it
  * writes anything. A tenant that has files or a history keeps that and records the files as new versions; otherwise it takes over the source's history.
  */
-export async function importInto(
+async function importInto(
   query: QueryExecutor,
   tenant: string,
   source: ImportSource,
@@ -205,4 +220,26 @@ async function importDirectories(
 
 function* chunks<T>(all: T[]): Generator<T[]> {
   for (let from = 0; from < all.length; from += BATCH.rows) yield all.slice(from, from + BATCH.rows);
+}
+
+/** Thrown to roll back the transaction of a dry run. */
+class DryRun extends Error {}
+
+/** Runs `work` in a transaction and, for a dry run, rolls it back. So a dry run makes the same checks. */
+export async function transactionOrDryRun<T>(
+  database: Database,
+  dryRun: boolean,
+  work: (query: QueryExecutor) => Promise<T>,
+): Promise<T> {
+  if (!dryRun) return database.transaction(work);
+  let tried: { result: T } | undefined;
+  try {
+    return await database.transaction(async (query) => {
+      tried = { result: await work(query) };
+      throw new DryRun();
+    });
+  } catch (error) {
+    if (error instanceof DryRun && tried !== undefined) return tried.result;
+    throw error;
+  }
 }

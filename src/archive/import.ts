@@ -3,14 +3,14 @@ import { ServiceError } from '../errors.ts';
 import type { Origin } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { mask } from '../memory/secrets.ts';
+import type { Database } from '../postgres/database.ts';
 import { loadSecretScanner } from '../secrets/load-scanner.ts';
-import { effectiveSettings } from '../tenants/effective-settings.ts';
+import { effectiveSettings, tenantDefaults } from '../tenants/effective-settings.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 import { quotaExceeded } from '../tenants/tenants.ts';
-import type { ImportContext, Imported } from './import-transaction.ts';
+import { type ImportContext, type Imported, writeImport } from './import-transaction.ts';
 import type { SourceEntry } from './source/entry.ts';
 import { type ImportRules, type Inspected, prepareImport } from './source/prepare-import.ts';
-import type { Transfer } from './transfer.ts';
 
 export interface ImportOptions extends Pick<ImportRules, 'into' | 'strip' | 'onChanged' | 'onProgress'> {
   origin: Origin;
@@ -23,7 +23,7 @@ export interface ImportOptions extends Pick<ImportRules, 'into' | 'strip' | 'onC
 interface ImportSession {
   config: Config;
   tenant: TenantRow;
-  transfer: Transfer;
+  database: Database;
   /** Waits until the checked archive may be written. */
   inTurn?: <T>(write: () => Promise<T>) => Promise<T>;
 }
@@ -48,7 +48,7 @@ export interface ImportedArchive {
  * @throws ServiceError naming the first entry that cannot be imported, and why.
  */
 export async function importEntries(
-  { config, tenant, transfer, inTurn = (write) => write() }: ImportSession,
+  { config, database, tenant, inTurn = (write) => write() }: ImportSession,
   source: AsyncIterable<SourceEntry>,
   { origin, dryRun, onWritten, ...rules }: ImportOptions,
 ): Promise<ImportedArchive> {
@@ -64,7 +64,12 @@ export async function importEntries(
   try {
     const history = historyDays === 0 ? undefined : prepared.history;
     const imported = await inTurn(() =>
-      transfer.importFrom(tenant.id, { ...prepared, history }, { origin, dryRun, onWritten }),
+      writeImport(
+        database,
+        tenant.id,
+        { ...prepared, history },
+        { quotas: tenantDefaults(config), origin, dryRun, onWritten },
+      ),
     );
     const { files, bytes, directories, versions } = successful(imported, tenant.id);
     const filePaths = [...prepared.entries].flatMap(([path, { kind }]) => (kind === 'file' ? [path] : []));

@@ -4,8 +4,8 @@ import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Extract, extract, type Header, type Pack, pack } from 'tar-stream';
 import { ServiceError } from '../errors.ts';
+import type { Exported } from './export-entries.ts';
 import { asByte, cannotImport, type SourceEntry } from './source/entry.ts';
-import type { Exported } from './transfer.ts';
 
 /** More than all headers of an entry have, and more zeros than any tar program writes at the end. */
 const MOST = 16 * 1024 * 1024;

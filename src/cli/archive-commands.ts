@@ -68,14 +68,14 @@ interface ExportOptions {
 }
 
 async function exportTo(
-  { transfer, tenant }: TenantSession,
+  { database, tenant }: TenantSession,
   output: Writable,
   { end, history }: { end: boolean; history: boolean },
   io: Io,
 ): Promise<Total> {
   const progress = new Progress(io.stderr, 'Exported');
   const onFile = ({ files, bytes }: Total) => progress.update(files, bytes);
-  const total = await exportArchive(transfer, tenant.id, output, { end, history, onFile }).finally(() =>
+  const total = await exportArchive(database, tenant.id, output, { end, history, onFile }).finally(() =>
     progress.end(),
   );
   if (total.actedUpon !== null) {

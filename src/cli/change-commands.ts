@@ -4,6 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { hasReason, OperatorError } from '../errors.ts';
 import { createAt, deleteAt, replaceAt } from '../files/changes.ts';
+import { findEntry } from '../files/listing.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { memoryPath, tenantId } from './arguments.ts';
 import type { Io } from './io.ts';
@@ -57,11 +58,11 @@ Examples:
 /** Says how to replace what is at the path, if that is a file. */
 async function explainExisting(
   error: unknown,
-  { transfer, tenant }: TenantSession,
+  { database, tenant }: TenantSession,
   path: MemoryPath,
 ): Promise<never> {
   if (!hasReason(error, 'path_exists')) throw error;
-  if ((await transfer.find(tenant.id, path))?.kind !== 'file') throw error;
+  if ((await findEntry(database, tenant.id, path))?.kind !== 'file') throw error;
   throw new OperatorError(`${error.message} Add --force to replace it.`);
 }
 

@@ -1,7 +1,8 @@
-import type { Transfer } from '../archive/transfer.ts';
 import { OperatorError } from '../errors.ts';
+import { findEntry } from '../files/listing.ts';
 import type { History } from '../history/history.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
+import type { Database } from '../postgres/database.ts';
 
 /*
  * Called when a command has found nothing, to tell a typo from an empty result.
@@ -20,12 +21,12 @@ export async function checkActor(history: History, tenant: string, by: string): 
 
 /** @throws OperatorError when nothing is at a path, and no version was there or below it */
 export async function checkPath(
-  { history, transfer }: { history: History; transfer: Transfer },
+  { history, database }: { history: History; database: Database },
   tenant: string,
   path: MemoryPath,
 ): Promise<void> {
   if (path === ROOT || (await hasVersion(history, tenant, { path }))) return;
-  if ((await transfer.find(tenant, path)) !== undefined) return;
+  if ((await findEntry(database, tenant, path)) !== undefined) return;
   throw new OperatorError(
     `${tenant} has no version at ${path} or below it. See: memory-service log ${tenant}`,
   );

@@ -58,7 +58,7 @@ export function registerLogCommand(program: Command, open: Open, io: Io): void {
     .addHelpText('after', `${TIME_HELP}\n${EXAMPLES}`)
     .action((tenant: string, path: MemoryPath | undefined, options: Options, command: Command) => {
       if (options.content && !options.json) command.error('error: --content works only with --json');
-      return withTenant(open, tenant, async ({ database, history, transfer }) => {
+      return withTenant(open, tenant, async ({ database, history }) => {
         const { patch, json, content, since, until, ...others } = options;
         const filter = { ...others, ...(await timesOf(database, { since, until })) };
         const entries = withNotice(log(history, tenant, path === undefined ? filter : { ...filter, path }));
@@ -76,7 +76,7 @@ export function registerLogCommand(program: Command, open: Open, io: Io): void {
             yield entry;
           }
           if (!isEmpty) return;
-          if (path !== undefined) await checkPath({ history, transfer }, tenant, path);
+          if (path !== undefined) await checkPath({ history, database }, tenant, path);
           if (others.by !== undefined && others.by !== null) await checkActor(history, tenant, others.by);
           io.stderr.write('No version matches.\n');
         }

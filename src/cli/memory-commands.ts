@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import type { ListedRow } from '../archive/transfer.ts';
-import { contentAt, contentOf, listed, listedAt } from '../files/listing.ts';
+import { contentAt, contentOf, type ListedRow, listed, listedAt } from '../files/listing.ts';
 import type { History } from '../history/history.ts';
 import { redactedAt } from '../history/past.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
@@ -39,9 +38,9 @@ function registerLs(program: Command, open: Open, io: Io): void {
       `${TIME_HELP}\n\nExamples:\n  memory-service ls acme /memories/projects\n  memory-service ls acme --at 2d`,
     )
     .action((tenant: string, path: MemoryPath, { json, ...options }: { at?: string; json?: boolean }) =>
-      withTenant(open, tenant, async ({ database, transfer, history }) => {
+      withTenant(open, tenant, async ({ database, history }) => {
         const { at } = await timesOf(database, options);
-        const rows = at === undefined ? listed(transfer, tenant, path) : listedAt(history, tenant, path, at);
+        const rows = at === undefined ? listed(database, tenant, path) : listedAt(history, tenant, path, at);
         await print(io.stdout, json ? jsonArray(records(rows)) : lines(rows));
         if (at !== undefined) await tellRedacted(history, tenant, at, io);
       }),
@@ -63,11 +62,11 @@ function registerCat(program: Command, open: Open, io: Io): void {
       `${TIME_HELP}\n\nExamples:\n  memory-service cat acme /memories/notes.md\n  memory-service cat acme /memories/notes.md --at 90m`,
     )
     .action((tenant: string, path: MemoryPath, { raw, ...options }: { at?: string; raw?: boolean }) =>
-      withTenant(open, tenant, async ({ database, transfer, history }) => {
+      withTenant(open, tenant, async ({ database, history }) => {
         const { at } = await timesOf(database, options);
         const content =
           at === undefined
-            ? await contentOf(transfer, tenant, path)
+            ? await contentOf(database, tenant, path)
             : await contentAt(history, tenant, path, at);
         await print(io.stdout, [raw ? content : shown(io.stdout, content)]);
       }),

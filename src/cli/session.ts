@@ -1,12 +1,10 @@
 import { hostname, userInfo } from 'node:os';
-import { Transfer } from '../archive/transfer.ts';
 import { type AuditSubject, audited as recordAudited } from '../audit/audit.ts';
 import type { Config } from '../config.ts';
 import { OperatorError } from '../errors.ts';
 import { History } from '../history/history.ts';
 import type { Origin } from '../memory/origin.ts';
 import type { Database } from '../postgres/database.ts';
-import { tenantDefaults } from '../tenants/effective-settings.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 import { requireTenant } from '../tenants/tenants.ts';
 import type { Io } from './io.ts';
@@ -67,7 +65,6 @@ export interface TenantSession {
   config: Config;
   database: Database;
   tenant: TenantRow;
-  transfer: Transfer;
   history: History;
 }
 
@@ -87,7 +84,6 @@ export function withTenant<T>(
       config,
       database,
       tenant,
-      transfer: new Transfer(database, tenantDefaults(config)),
       history: new History(database),
     });
   });

@@ -1,16 +1,16 @@
 import type { Command } from 'commander';
 import { ServiceError } from '../errors.ts';
+import type { Database } from '../postgres/database.ts';
+import { copyTenant, renameTenant } from '../tenants/copy.ts';
 import { Tenants } from '../tenants/tenants.ts';
 import { amount } from '../util/amount.ts';
 import { byteAmount } from '../util/size.ts';
-import { tenantId } from './arguments.ts';
+import { newTenantId, tenantId } from './arguments.ts';
 import { confirm, type Io } from './io.ts';
-import { printLine } from './output.ts';
-import { audited, type Open, withDatabase, withTenant } from './session.ts';
-import { registerTenantCopyCommands } from './tenant-copy-commands.ts';
-import { registerTenantListCommand } from './tenant-list-command.ts';
+import { printJson, printLine } from './output.ts';
+import { audited, type Open, operatorOrigin, withDatabase, withTenant } from './session.ts';
+import { registerTenantListCommand, registerTenantShowCommand } from './tenant-list-commands.ts';
 import { registerTenantCreateCommand, registerTenantSetCommand } from './tenant-settings-commands.ts';
-import { registerTenantShowCommand } from './tenant-show-command.ts';
 
 /** `tenants create|list|show|set|suspend|resume|copy|rename|delete`. */
 export function registerTenantCommands(program: Command, open: Open, io: Io = process): void {
@@ -78,4 +78,52 @@ function registerDelete(tenants: Command, open: Open, io: Io): void {
         );
       }),
     );
+}
+
+/** `tenants copy` and `tenants rename`. */
+function registerTenantCopyCommands(tenants: Command, open: Open, io: Io): void {
+  const forms = [
+    {
+      name: 'copy',
+      description: 'Copy a tenant: its files and settings as of one moment, without keys and history.',
+      work: (database: Database, from: string, to: string) =>
+        copyTenant(database, from, to, operatorOrigin()),
+      done: 'Copied',
+      also: '',
+    },
+    {
+      name: 'rename',
+      description:
+        'Rename a tenant, with its files, history, settings, keys, and stored results, in one transaction. Clients that send the tenant ID must send the new one.',
+      work: renameTenant,
+      done: 'Renamed',
+      also: ' Keys work for the new tenant within AUTH_CACHE_SECONDS.',
+    },
+  ];
+  for (const { name, description, work, done, also } of forms) {
+    tenants
+      .command(name)
+      .description(`${description} Writes to the tenant wait until it is done.`)
+      .argument('<tenant>', 'tenant ID', tenantId)
+      .argument('<new>', 'ID of the new tenant', newTenantId)
+      .option('--json', 'print JSON')
+      .addHelpText('after', `\nExample:\n  memory-service tenants ${name} acme acme-2026`)
+      .action((from: string, to: string, { json }: { json?: boolean }) =>
+        withDatabase(open, async ({ database }) => {
+          const copied = await audited(
+            { database, io },
+            `${name}Tenant`,
+            { tenant: from, details: { to } },
+            () => work(database, from, to),
+          );
+          if (json) return printJson(io.stdout, { from, to, ...copied });
+          const { files, bytes, keys } = copied;
+          const moved = name === 'rename' ? `, ${amount(keys, 'key')}` : '';
+          printLine(
+            io.stdout,
+            `${done} tenant ${from} to ${to}: ${amount(files, 'file')} (${byteAmount(bytes)})${moved}.${also}`,
+          );
+        }),
+      );
+  }
 }

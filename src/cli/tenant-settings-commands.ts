@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { changedValues } from '../audit/audit.ts';
 import { OperatorError, ServiceError } from '../errors.ts';
 import { ALL_SETTINGS, type NumberSetting, type TenantSettings } from '../tenants/settings.ts';
-import { mergeDetails, Stores } from '../tenants/stores.ts';
+import { mergeDetails, type StoreDetailsChange, Stores } from '../tenants/stores.ts';
 import { requireTenant, Tenants } from '../tenants/tenants.ts';
 import { amount } from '../util/amount.ts';
 import { expectedQuantity, formatQuantity, parseQuantity } from '../util/quantity.ts';
@@ -11,8 +11,46 @@ import { newTenantId, tenantId } from './arguments.ts';
 import { confirm, type Io } from './io.ts';
 import { printLine } from './output.ts';
 import { audited, type Open, withDatabase } from './session.ts';
-import { addDetailOptions, type DetailOptions, detailsOf } from './tenant-detail-options.ts';
-import { addSelectionOptions, isSelective, type Selection, selectTenants } from './tenant-list-command.ts';
+import { addSelectionOptions, isSelective, type Selection, selectTenants } from './tenant-list-commands.ts';
+
+type DetailOptions = StoreDetailsChange;
+
+/** Options for what people say of a tenant. */
+function addDetailOptions(command: Command): Command {
+  return command
+    .option('--name <name>', 'a name for people', textOf(1, 255))
+    .option('--description <text>', 'what the memory contains', textOf(0, 1024))
+    .option(
+      '--metadata <key=value>',
+      'a pair of metadata (repeatable); without a value: remove it',
+      metadataPair,
+    );
+}
+
+/** The details in the options of a command, without those that are not given. */
+function detailsOf({ name, description, metadata }: DetailOptions): StoreDetailsChange {
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(description === undefined ? {} : { description }),
+    ...(metadata === undefined ? {} : { metadata }),
+  };
+}
+
+function textOf(min: number, max: number) {
+  return (value: string): string => {
+    if (value.length >= min && value.length <= max) return value;
+    throw new InvalidArgumentError(`Use ${min} to ${max} characters.`);
+  };
+}
+
+function metadataPair(
+  value: string,
+  before: Record<string, string | null> = {},
+): Record<string, string | null> {
+  const [, key = '', given = ''] = /^([^=]{1,64})=([\s\S]{0,512})$/.exec(value) ?? [];
+  if (key === '') throw new InvalidArgumentError('Use key=value, with up to 64 and 512 characters.');
+  return { ...before, [key]: given === '' ? null : given };
+}
 
 /** `default` stands for null, which commander does not accept as an option's value. */
 type SettingOptions = { [Name in keyof TenantSettings]?: NonNullable<TenantSettings[Name]> | 'default' };

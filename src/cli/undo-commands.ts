@@ -1,7 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Config } from '../config.ts';
 import { OperatorError } from '../errors.ts';
-import { type ChangeOptions, type Changes, countsOf, type FileChange, summary } from '../history/apply.ts';
+import type { ChangeOptions } from '../history/apply.ts';
+import { type Changes, countsOf, type FileChange, summary } from '../history/changes.ts';
 import { History } from '../history/history.ts';
 import { restoreAt, restoreVersion } from '../history/restore.ts';
 import { conflictText, revert } from '../history/revert.ts';

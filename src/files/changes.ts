@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import type { Transfer } from '../archive/transfer.ts';
 import type { Config } from '../config.ts';
 import { hasReason, ServiceError } from '../errors.ts';
 import type { MemoryContext } from '../memory/commands/command.ts';
@@ -19,13 +18,13 @@ import { PostgresMemory } from '../store/memory-store.ts';
 import { effectiveSettings, tenantDefaults } from '../tenants/effective-settings.ts';
 import type { TenantRow } from '../tenants/queries.ts';
 import { quotaExceeded } from '../tenants/tenants.ts';
+import { findEntry } from './listing.ts';
 
 /** Where an operator changes files, and whom the history names. */
 export interface FileSession {
   config: Config;
   database: Database;
   tenant: TenantRow;
-  transfer: Transfer;
   origin: Origin;
 }
 
@@ -115,7 +114,7 @@ export function deleteAt(
 ): Promise<string> {
   const tenant = session.tenant.id;
   return changing(session, async (context) => {
-    if (!recursive && (await session.transfer.find(tenant, path))?.kind === 'dir') {
+    if (!recursive && (await findEntry(session.database, tenant, path))?.kind === 'dir') {
       throw new ServiceError('directory_not_recursive', path);
     }
     if (expected === 'anything') {

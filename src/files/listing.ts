@@ -1,8 +1,38 @@
-import type { ListedRow, Transfer } from '../archive/transfer.ts';
+import { BATCH } from '../archive/batch.ts';
 import { ServiceError } from '../errors.ts';
 import type { History } from '../history/history.ts';
 import { findAt, redactedAt, type TreeRow, treeAt, treePageAt } from '../history/past.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
+import type { Database } from '../postgres/database.ts';
+import { defineQuery } from '../postgres/query.ts';
+import { readPages } from '../util/pages.ts';
+
+/** A page of the entries at a path and below it, in path order. The first page follows ''. */
+const listTreeQuery = defineQuery<{ tenant: string; path: string; after: string; limit: number }, ListedRow>(
+  'list_tree',
+  ['tenant', 'path', 'after', 'limit'],
+  `
+SELECT path, kind, size_bytes AS bytes,
+  extract(epoch FROM CASE kind WHEN 'dir' THEN changed_at ELSE updated_at END)::float8 AS modified
+FROM entries WHERE tenant_id = $1 AND path > $3 AND memory_in_subtree(path, $2)
+ORDER BY path LIMIT $4
+`,
+);
+
+/** The entry at a path, with its content if it is a file. */
+const findEntryQuery = defineQuery<
+  { tenant: string; path: string },
+  { kind: 'file'; content: string } | { kind: 'dir'; content: null }
+>('find_entry', ['tenant', 'path'], 'SELECT kind, content FROM entries WHERE tenant_id = $1 AND path = $2');
+
+/** An entry of a listing; `modified` in seconds since 1970. That of a directory is when it came to its path, as in a past tree. */
+export interface ListedRow {
+  path: string;
+  kind: 'file' | 'dir';
+  /** Null for a directory. */
+  bytes: number | null;
+  modified: number;
+}
 
 /** An entry of a listing. Files of the past tell which version they were. */
 export interface ListedEntry extends ListedRow {
@@ -23,7 +53,7 @@ export interface PageOfPaths {
  * @throws ServiceError when there is nothing
  */
 export async function listPage(
-  { transfer, history }: { transfer: Transfer; history: History },
+  { database, history }: { database: Database; history: History },
   tenant: string,
   { path, at }: { path: MemoryPath; at: string | undefined },
   { after, limit }: PageOfPaths,
@@ -32,7 +62,11 @@ export async function listPage(
   const page = { after: path === ROOT && after === '' ? ROOT : after, limit };
   const entries =
     at === undefined
-      ? (await transfer.page(tenant, path, page)).map((row) => ({ ...row, versionId: null, memoryId: null }))
+      ? (await readPage(database, tenant, path, page)).map((row) => ({
+          ...row,
+          versionId: null,
+          memoryId: null,
+        }))
       : (await treePageAt(history, tenant, path, at, page)).map(entryOf);
   if (entries.length === 0 && path !== ROOT && after === '') {
     throw at === undefined
@@ -42,13 +76,22 @@ export async function listPage(
   return entries;
 }
 
+async function readPage(database: Database, tenant: string, path: MemoryPath, page: PageOfPaths) {
+  return (await database.query(listTreeQuery, { tenant, path, ...page })).rows;
+}
+
 /** Lists all of it, reading page by page. */
 export async function* listed(
-  transfer: Transfer,
+  database: Database,
   tenant: string,
   path: MemoryPath,
 ): AsyncGenerator<ListedRow> {
-  const rows = orError(transfer.list(tenant, path), path, () => new ServiceError('nothing_at', tenant, path));
+  const limit = BATCH.rows;
+  const entries = readPages<ListedRow>(
+    (last) => readPage(database, tenant, path, { after: last?.path ?? '', limit }),
+    limit,
+  );
+  const rows = orError(entries, path, () => new ServiceError('nothing_at', tenant, path));
   for await (const row of rows) if (row.path !== ROOT) yield row;
 }
 
@@ -88,9 +131,14 @@ function entryOf(row: TreeRow): ListedEntry {
   };
 }
 
+/** Returns the entry at a path, with its content if it is a file. The root always exists, but may have no entry. */
+export async function findEntry(database: Database, tenant: string, path: MemoryPath) {
+  return (await database.query(findEntryQuery, { tenant, path })).rows[0];
+}
+
 /** @throws ServiceError when there is no file */
-export async function contentOf(transfer: Transfer, tenant: string, path: MemoryPath): Promise<string> {
-  const found = await transfer.find(tenant, path);
+export async function contentOf(database: Database, tenant: string, path: MemoryPath): Promise<string> {
+  const found = await findEntry(database, tenant, path);
   if (found?.kind === 'file') return found.content;
   const isDirectory = found !== undefined || path === ROOT;
   throw new ServiceError(isDirectory ? 'is_directory' : 'nothing_at', tenant, path);

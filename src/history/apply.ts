@@ -9,7 +9,7 @@ import { time } from '../postgres/time-column.ts';
 import { findTenantQuery, lockTenantQuery } from '../tenants/queries.ts';
 import { refuseArchived } from '../tenants/stores.ts';
 import { quotaExceeded } from '../tenants/tenants.ts';
-import { amount } from '../util/amount.ts';
+import { type Changes, changesOf, type PlannedChanges } from './changes.ts';
 import { type DirectoryTargets, type Plan, planTree, type Target } from './plan.ts';
 
 /* How `restore` and `revert` change a memory, once it is known what they make of each file. */
@@ -116,33 +116,6 @@ SELECT memory_restore_excess(
 `,
 );
 
-/** What `restore` and `revert` make of one file. */
-export type FileChange = {
-  memoryId: string;
-  path: MemoryPath;
-  /** The version that there is; null when the file is added. */
-  oldVersion: string | null;
-  /** The version that the file becomes like; null when it is deleted. */
-  version: string | null;
-} & (
-  | { change: 'added' | 'modified' | 'deleted' }
-  | { change: 'renamed'; from: MemoryPath; contentChanged: boolean }
-);
-
-interface PlannedChanges {
-  files: FileChange[];
-  directoriesMade: MemoryPath[];
-  directoriesRemoved: MemoryPath[];
-}
-
-/** In the order of the paths. */
-export interface Changes extends PlannedChanges {
-  /** Stands for all of it: the same again only while the memory is the same there. */
-  plan: string;
-  /** When it was done, as all its versions say; null when nothing was. */
-  changedAt: string | null;
-}
-
 export interface ChangeOptions {
   /** Whom the history names. */
   origin: Origin;
@@ -222,7 +195,7 @@ export async function apply(
   verb: 'restore' | 'revert',
 ): Promise<Changes> {
   const { origin, defaults, dryRun } = options;
-  const files = targets.flatMap((target) => changeOf(target)).sort(byPath);
+  const files = changesOf(targets);
   const planned = { files, directoriesMade: made, directoriesRemoved: removed };
   const plan = checkedPlan(planned, options);
   const live = targets.flatMap(({ now, past }) => (now && past ? [{ now, past }] : []));
@@ -272,50 +245,4 @@ function checkedPlan(
   const plan = createHash('sha256').update(text).digest('hex');
   if (expectedPlan !== undefined && plan !== expectedPlan) throw new ServiceError('plan_overtaken');
   return plan;
-}
-
-/** Of two at one path, the file that comes first. */
-const byPath = (a: FileChange, b: FileChange) =>
-  a.path === b.path ? (a.change < b.change ? -1 : 1) : a.path < b.path ? -1 : 1;
-
-function changeOf({ memoryId, now, past }: Target): FileChange[] {
-  const versions = { oldVersion: now?.versionId ?? null, version: past?.versionId ?? null };
-  if (past === null)
-    return now === null ? [] : [{ change: 'deleted', memoryId, path: now.path, ...versions }];
-  const { path } = past;
-  if (now === null) return [{ change: 'added', memoryId, path, ...versions }];
-  if (now.path === path) return [{ change: 'modified', memoryId, path, ...versions }];
-  const contentChanged = now.sha256 !== past.sha256;
-  return [{ change: 'renamed', memoryId, from: now.path, path, contentChanged, ...versions }];
-}
-
-/** What became of a file, in a word or three. */
-export function changeText(file: FileChange): string {
-  return file.change === 'renamed' && file.contentChanged ? 'renamed and modified' : file.change;
-}
-
-const IN_ORDER = ['added', 'modified', 'deleted', 'renamed', 'renamed and modified'];
-
-/** Counts what changed: `2 files added, 1 file renamed, 1 directory removed`. */
-export function summary({ files, directoriesMade, directoriesRemoved }: Changes): string {
-  const counts = IN_ORDER.flatMap((change) => {
-    const count = files.filter((file) => changeText(file) === change).length;
-    return count === 0 ? [] : [`${amount(count, 'file')} ${change}`];
-  });
-  for (const [{ length }, verb] of [
-    [directoriesMade, 'made'] as const,
-    [directoriesRemoved, 'removed'] as const,
-  ]) {
-    if (length > 0) counts.push(`${amount(length, 'directory', 'directories')} ${verb}`);
-  }
-  return counts.length === 0 ? 'nothing to change' : counts.join(', ');
-}
-
-/** What changed, as numbers only. */
-export function countsOf({ files, directoriesMade, directoriesRemoved }: Changes) {
-  return {
-    files: files.length,
-    directories_made: directoriesMade.length,
-    directories_removed: directoriesRemoved.length,
-  };
 }

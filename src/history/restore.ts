@@ -2,19 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { ServiceError } from '../errors.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
-
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { time } from '../postgres/time-column.ts';
-
-import {
-  apply,
-  type ChangeOptions,
-  type Changes,
-  changeTenant,
-  isChange,
-  planChange,
-  readTimes,
-} from './apply.ts';
+import { apply, type ChangeOptions, changeTenant, isChange, planChange, readTimes } from './apply.ts';
+import type { Changes } from './changes.ts';
 import { History } from './history.ts';
 import { checkComplete, historyIncomplete } from './past.ts';
 import type { DirectoryTargets, PlannedFile, Target } from './plan.ts';

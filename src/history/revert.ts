@@ -4,15 +4,8 @@ import type { Database } from '../postgres/database.ts';
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { time } from '../postgres/time-column.ts';
 import { readPages } from '../util/pages.ts';
-import {
-  apply,
-  type ChangeOptions,
-  type Changes,
-  changeTenant,
-  isChange,
-  planChange,
-  readTimes,
-} from './apply.ts';
+import { apply, type ChangeOptions, changeTenant, isChange, planChange, readTimes } from './apply.ts';
+import type { Changes } from './changes.ts';
 import { checkComplete, NOW } from './past.ts';
 import type { Target } from './plan.ts';
 import {

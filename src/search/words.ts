@@ -1,5 +1,4 @@
 import { fold } from './fold.ts';
-import { stem } from './stem.ts';
 import { STOP_WORDS } from './stop-words.ts';
 
 /** More words of a query than these do not count. */
@@ -81,4 +80,24 @@ function areForms(one: string, other: string): boolean {
   let common = 0;
   while (common < longest && one[common] === other[common]) common++;
   return common >= Math.max(commonLength(one), commonLength(other)) && longest - common <= 3;
+}
+
+/** Returns what a folded word has in common with its other forms, as far as simple English endings go. */
+export function stem(word: string): string {
+  const base = withoutEnding(word);
+  // The vowel that endings replace: `migrate`, `migrating`; `policy`, `policies`.
+  return base.length > 4 && /[ey]$/.test(base) ? base.slice(0, -1) : base;
+}
+
+function withoutEnding(word: string): string {
+  if (word.length < 4) return word;
+  if (/.[^s]ie[sd]$/.test(word)) return `${word.slice(0, -3)}y`;
+  if (/(?:x|z|ch|sh|ss)es$/.test(word)) return word.slice(0, -2);
+  if (/[^sui]s$/.test(word)) return word.slice(0, -1);
+  for (const ending of ['ing', 'ed']) {
+    const rest = word.slice(0, -ending.length);
+    const isForm = word.endsWith(ending) && rest.length >= 3 && /[aeiouy]/.test(rest) && !rest.endsWith('e');
+    if (isForm) return rest.replace(/([bdfglmnprt])\1$/, '$1');
+  }
+  return word;
 }

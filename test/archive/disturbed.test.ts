@@ -3,16 +3,14 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { expect, it } from 'vitest';
+import { type Exported, exportEntries } from '../../src/archive/export-entries.ts';
 import { writeTar } from '../../src/archive/tar.ts';
-import { type Exported, Transfer } from '../../src/archive/transfer.ts';
 import { archiveOf } from '../support/archives.ts';
 import { runCli } from '../support/cli.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { describeService } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 import { FILES, rowsOf, scratchFolder, tenantWith } from '../support/transfer.ts';
-
-const unlimited = { maxFiles: 0, maxBytes: 0 };
 
 describeService('transfer under interference', (service, kind) => {
   it('imports atomically and keeps the counters exact while other writes run', async () => {
@@ -43,7 +41,7 @@ describeService('transfer under interference', (service, kind) => {
     });
     const before = await rowsOf(service(), tenant);
     const exported: Exported[] = [];
-    await new Transfer(service().database, unlimited).exportTo(tenant, async (each) => {
+    await exportEntries(service().database, tenant, async (each) => {
       if (exported.push(each) > 1) return;
       await service().execute(cmd.rename('/memories/z', '/memories/0'), { tenant });
       await service().execute(cmd.delete('/memories/b'), { tenant });
@@ -54,10 +52,11 @@ describeService('transfer under interference', (service, kind) => {
 
   it('fails an export whose reader disappears and leaves no transaction or partial archive', async () => {
     const tenant = await tenantWith(service(), FILES);
-    const transfer = new Transfer(service().database, unlimited);
     const gone = Object.assign(new Error('the reader went away'), { code: 'EPIPE' });
     const output = new Writable({ write: (_chunk, _encoding, callback) => callback(gone) });
-    await expect(writeTar(output, true, (add) => transfer.exportTo(tenant, add))).rejects.toBe(gone);
+    await expect(
+      writeTar(output, true, (add) => exportEntries(service().database, tenant, add)),
+    ).rejects.toBe(gone);
 
     const folder = await scratchFolder();
     await writeFile(join(folder, 'old.tar'), 'the one before');
@@ -80,7 +79,7 @@ describeService('transfer under interference', (service, kind) => {
     const output = new PassThrough({ highWaterMark: 1024 });
     let added = 0;
     const done = writeTar(output, true, (add) =>
-      new Transfer(service().database, unlimited).exportTo(tenant, async (each) => {
+      exportEntries(service().database, tenant, async (each) => {
         await add(each);
         added++;
       }),

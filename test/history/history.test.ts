@@ -1,6 +1,6 @@
 /** What is recorded of each change, whichever way it comes, and what the past looks like. */
 import { expect, it } from 'vitest';
-import { Transfer } from '../../src/archive/transfer.ts';
+import { writeImport } from '../../src/archive/import-transaction.ts';
 import { newApiKey } from '../../src/auth/api-key.ts';
 import { Keys } from '../../src/auth/api-keys.ts';
 import { expireFiles } from '../../src/expiration/expiration.ts';
@@ -210,10 +210,10 @@ describeService('a change is recorded', (service) => {
     };
     const before = await now(service());
     const actor = { type: 'operator', name: 'ada' } as const;
-    const transfer = new Transfer(service().database, { maxFiles: 0, maxBytes: 0 });
-    await transfer.importFrom(tenant, source, { origin: { actor }, dryRun: true });
+    const context = { quotas: { maxFiles: 0, maxBytes: 0 }, origin: { actor } };
+    await writeImport(service().database, tenant, source, { ...context, dryRun: true });
     expect(await versionsOf(service(), tenant)).toStrictEqual([]);
-    await transfer.importFrom(tenant, source, { origin: { actor } });
+    await writeImport(service().database, tenant, source, context);
     const [version] = await versionsOf(service(), tenant);
     expect(version).toMatchObject({ actor, operation: 'created', path: '/memories/a/f', requestId: null });
     expect(String(version?.createdAt) > before).toBe(true);

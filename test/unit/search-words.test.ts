@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fold } from '../../src/search/fold.ts';
 import { WordMatcher } from '../../src/search/match-words.ts';
-import { stem } from '../../src/search/stem.ts';
-import { similarity, wordsOf } from '../../src/search/words.ts';
+import { similarity, stem, wordsOf } from '../../src/search/words.ts';
 import { fuzzParameters } from '../support/arbitraries.ts';
 
 const one = (query: string) => {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ServiceError } from '../../errors.ts';
-import { type ChangeOptions, type Changes, countsOf, summary } from '../../history/apply.ts';
+import type { ChangeOptions } from '../../history/apply.ts';
+import { type Changes, countsOf, summary } from '../../history/changes.ts';
 import { restoreAt, restoreVersion } from '../../history/restore.ts';
 import { conflictText, revert } from '../../history/revert.ts';
 import type { Conflict } from '../../history/revert-files.ts';

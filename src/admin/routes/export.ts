@@ -1,11 +1,9 @@
 import { z } from 'zod';
 import { spoolArchive } from '../../archive/export.ts';
 import { findPathsQuery } from '../../archive/import-transaction.ts';
-import { Transfer } from '../../archive/transfer.ts';
 import { ServiceError } from '../../errors.ts';
 import { type MemoryPath, ROOT } from '../../memory/path.ts';
 import type { Database } from '../../postgres/database.ts';
-import { tenantDefaults } from '../../tenants/effective-settings.ts';
 import { adminRoutes } from '../context.ts';
 import { departureOf } from '../departure.ts';
 import { flag, pathOrRoot, tenantParams } from '../fields.ts';
@@ -14,8 +12,7 @@ import { errorResponses, noSuchTenant } from '../responses.ts';
 import { Turns } from '../turns.ts';
 
 /** `GET …/export`: a tenant's memory as an archive. */
-export const exportRoutes = adminRoutes((app, { config, database }) => {
-  const transfer = new Transfer(database, tenantDefaults(config));
+export const exportRoutes = adminRoutes((app, { database }) => {
   const turns = new Turns();
 
   app.get(
@@ -59,7 +56,7 @@ export const exportRoutes = adminRoutes((app, { config, database }) => {
       const signal = departureOf(request, reply);
       await checkExists(database, id, path);
       const archive = await turns.run(id, signal, () =>
-        spoolArchive(transfer, id, { path, history, signal }),
+        spoolArchive(database, id, { path, history, signal }),
       );
       reply.headers({
         'Content-Length': archive.bytes,

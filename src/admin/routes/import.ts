@@ -1,22 +1,25 @@
 import type { IncomingMessage } from 'node:http';
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { importEntries } from '../../archive/import.ts';
 import { readTar } from '../../archive/tar.ts';
-import { Transfer } from '../../archive/transfer.ts';
 import { ServiceError } from '../../errors.ts';
-import { tenantDefaults } from '../../tenants/effective-settings.ts';
+import { logFault, problemFor, problemOf } from '../../http/problem-details.ts';
 import { noteAudit } from '../audit.ts';
 import { originOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
 import { departureOf } from '../departure.ts';
 import { count, flag, memoryPath, tenantParams } from '../fields.ts';
-import { JSON_LINES, sendLines, type WriteLine } from '../json-lines.ts';
 import { tenantOf } from '../required-tenant.ts';
 import { archived, errorResponses, noSuchTenant, overQuota } from '../responses.ts';
 import { Turns } from '../turns.ts';
 
 const ARCHIVE = 'application/x-tar';
+const JSON_LINES = 'application/x-ndjson';
+
+type WriteLine = (line: object) => void;
+
 /** Files between two lines of progress. */
 const PROGRESS_STEP = 100;
 
@@ -41,7 +44,6 @@ const lines = z.any().meta({
 
 /** `POST …/import`: an archive into a tenant's memory. */
 export const importRoutes = adminRoutes((app, { config, database }) => {
-  const transfer = new Transfer(database, tenantDefaults(config));
   const turns = new Turns();
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(ARCHIVE, (_request, body, done) => done(null, body));
@@ -95,7 +97,7 @@ export const importRoutes = adminRoutes((app, { config, database }) => {
         const onChanged = (name: string, kinds: string[]) => masked.push({ name, kinds });
         const options = { origin: originOf(request), dryRun, into, strip, onChanged, ...progressIn(write) };
         const { files, bytes, directories, versions, historyLeftOut } = await importEntries(
-          { config, tenant, transfer, inTurn },
+          { config, database, tenant, inTurn },
           readTar(Readable.from(chunksOf(request.raw))),
           options,
         );
@@ -126,4 +128,28 @@ function progressIn(write: WriteLine = () => {}) {
     },
     onWritten: (files: number, of: number) => write({ type: 'progress', step: 'write', files, of }),
   };
+}
+
+/** Responds with lines of JSON: those that `work` writes, then its result or its error. */
+function sendLines(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  work: (write: WriteLine) => Promise<object>,
+): FastifyReply {
+  const lines = new PassThrough();
+  const write: WriteLine = (line) => lines.write(`${JSON.stringify(line)}\n`);
+  work(write)
+    .then(
+      (result) => write({ type: 'result', ...result }),
+      (error) => write({ type: 'error', problem: failed(error, request) }),
+    )
+    .finally(() => lines.end());
+  return reply.type(JSON_LINES).send(lines);
+}
+
+function failed(error: unknown, request: FastifyRequest): object {
+  const problem = problemFor(error);
+  request.logEntry.outcome = problem.code;
+  if (problem.status >= 500) logFault(problem, request);
+  return problemOf(problem, request.id);
 }

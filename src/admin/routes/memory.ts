@@ -1,11 +1,9 @@
 import { z } from 'zod';
-import { Transfer } from '../../archive/transfer.ts';
 import { ServiceError } from '../../errors.ts';
 import { contentHash, deleteAt } from '../../files/changes.ts';
 import { contentAt, contentOf, type ListedEntry, listPage } from '../../files/listing.ts';
 import { History } from '../../history/history.ts';
 import { redactedAt } from '../../history/past.ts';
-import { tenantDefaults } from '../../tenants/effective-settings.ts';
 import { noteAudit } from '../audit.ts';
 import { originOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
@@ -52,7 +50,6 @@ const treeSchema = z
 /** The files of a tenant. */
 export const memoryRoutes = adminRoutes((app, { config, database }) => {
   const history = new History(database);
-  const transfer = new Transfer(database, tenantDefaults(config));
 
   app.get(
     '/tenants/:tenant/tree',
@@ -78,7 +75,7 @@ export const memoryRoutes = adminRoutes((app, { config, database }) => {
       const position = readCursor(text(5000), query.after) ?? '';
       const { at } = await readTimes(database, { at: query.at });
       const page = { after: position, limit: limit + 1 };
-      const entries = await listPage({ transfer, history }, tenant, { path, at }, page);
+      const entries = await listPage({ database, history }, tenant, { path, at }, page);
       const shown = entries.slice(0, limit);
       return {
         path,
@@ -116,7 +113,7 @@ export const memoryRoutes = adminRoutes((app, { config, database }) => {
       const { at } = await readTimes(database, { at: given });
       const content =
         at === undefined
-          ? await contentOf(transfer, tenant, path)
+          ? await contentOf(database, tenant, path)
           : await contentAt(history, tenant, path, at);
       const sha256 = contentHash(content);
       reply.header('ETag', entityTag(sha256));
@@ -155,7 +152,7 @@ export const memoryRoutes = adminRoutes((app, { config, database }) => {
       const { path, recursive } = request.query;
       const expected = readPrecondition({ 'if-match': request.headers['if-match'] });
       if (expected === 'absent') throw new ServiceError('precondition_required');
-      const session = { config, database, tenant: tenantOf(request), transfer, origin: originOf(request) };
+      const session = { config, database, tenant: tenantOf(request), origin: originOf(request) };
       const message = await deleteAt(session, path, { recursive, expected });
       noteAudit(request, { details: { recursive } });
       return { path, action: 'deleted', message };

@@ -1,8 +1,6 @@
 import { z } from 'zod';
-import { Transfer } from '../../archive/transfer.ts';
 import { ServiceError } from '../../errors.ts';
 import { moveAt } from '../../files/changes.ts';
-import { tenantDefaults } from '../../tenants/effective-settings.ts';
 import { originOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
 import { memoryPath, tenantParams } from '../fields.ts';
@@ -20,8 +18,6 @@ const movedSchema = z
 
 /** `POST …/move`: a file or a directory to another path. */
 export const moveRoutes = adminRoutes((app, { config, database }) => {
-  const transfer = new Transfer(database, tenantDefaults(config));
-
   app.post(
     '/tenants/:tenant/move',
     {
@@ -46,7 +42,7 @@ export const moveRoutes = adminRoutes((app, { config, database }) => {
     },
     async (request) => {
       const { from, to } = request.body;
-      const session = { config, database, tenant: tenantOf(request), transfer, origin: originOf(request) };
+      const session = { config, database, tenant: tenantOf(request), origin: originOf(request) };
       const message = await moveAt(session, from, to);
       return { from, path: to, message };
     },

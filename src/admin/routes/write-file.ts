@@ -1,8 +1,8 @@
+import fp from 'fastify-plugin';
 import { z } from 'zod';
-import { Transfer } from '../../archive/transfer.ts';
 import { ServiceError } from '../../errors.ts';
 import { createAt, replaceAt } from '../../files/changes.ts';
-import { tenantDefaults } from '../../tenants/effective-settings.ts';
+import { utf8Problem } from '../../http/utf8-body.ts';
 import { noteAudit } from '../audit.ts';
 import { originOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
@@ -11,12 +11,23 @@ import { changedSchema, changedSince, etagHeader, ifMatch, ifNoneMatch } from '.
 import { entityTag, readPrecondition } from '../preconditions.ts';
 import { tenantOf } from '../required-tenant.ts';
 import { archived, errorResponses, json, noSuchTenant, overQuota } from '../responses.ts';
-import { textBody } from '../text-body.ts';
+
+/** Lets the routes of a scope take text, and nothing else: UTF-8, byte for byte. */
+const textBody = fp(
+  async (app) => {
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser('text/plain', { parseAs: 'buffer' }, (request, body, done) => {
+      const problem = utf8Problem(request.headers, body as Buffer);
+      if (problem !== undefined) done(problem);
+      else done(null, body.toString('utf8'));
+    });
+  },
+  { name: 'text-body' },
+);
 
 /** `PUT …/file`: its body is the content. */
 export const writeFileRoutes = adminRoutes((app, { config, database }) => {
   app.register(textBody);
-  const transfer = new Transfer(database, tenantDefaults(config));
 
   app.put(
     '/tenants/:tenant/file',
@@ -48,7 +59,7 @@ export const writeFileRoutes = adminRoutes((app, { config, database }) => {
     async (request, reply) => {
       const { path } = request.query;
       const expected = readPrecondition(request.headers);
-      const session = { config, database, tenant: tenantOf(request), transfer, origin: originOf(request) };
+      const session = { config, database, tenant: tenantOf(request), origin: originOf(request) };
       const isNew = expected === 'absent';
       const written = isNew
         ? await createAt(session, path, request.body)

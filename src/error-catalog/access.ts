@@ -1,0 +1,116 @@
+import type { ErrorDefinition } from './definition.ts';
+
+/** Who may do what: credentials, admin keys, and the state of a tenant. */
+export const ACCESS_ERRORS = {
+  tenant_required: {
+    description: 'The credential is valid for many tenants, and the request names none.',
+    problem: () => ({
+      status: 400,
+      message: 'This credential is valid for many tenants: name one in the header X-Tenant-Id.',
+    }),
+  },
+  invalid_tenant: {
+    description: '`X-Tenant-Id` is not a tenant id.',
+    problem: (rule: string) => ({
+      status: 400,
+      message: `X-Tenant-Id must be ${rule}`,
+    }),
+  },
+  unauthorized: {
+    // The caller must not learn which of these it was.
+    description: 'The credential is missing, unknown, expired or revoked.',
+    problem: () => ({
+      status: 401,
+      message:
+        'A valid credential is required: send Authorization: Bearer with an API key or token of this service.',
+    }),
+  },
+  tenant_mismatch: {
+    description: 'The credential is for another tenant.',
+    problem: () => ({
+      status: 403,
+      message:
+        'The credential is not valid for the tenant in X-Tenant-Id. Omit the header, or use a credential of that tenant.',
+    }),
+  },
+  tenant_suspended: {
+    description: 'The tenant is suspended.',
+    problem: (tenant: string) => ({ status: 403, message: `Tenant ${tenant} is suspended.` }),
+  },
+  unknown_tenant: {
+    description: 'The tenant does not exist, and its first write does not create it.',
+    problem: (tenant: string) => ({
+      status: 403,
+      message: `Tenant ${tenant} does not exist. An operator must create it first.`,
+    }),
+  },
+  is_admin_key: {
+    description: 'The credential is an admin key, which is for the admin API only.',
+    problem: () => ({
+      status: 403,
+      message:
+        'An admin key is valid only for the admin API (ADMIN_PORT). Use a tenant key or a service key here.',
+    }),
+  },
+  not_an_admin_key: {
+    description: 'The credential is not an admin key.',
+    problem: () => ({
+      status: 403,
+      message: 'The admin API requires an admin key.',
+    }),
+  },
+  read_only_key: {
+    description: 'The admin key may only read.',
+    problem: () => ({
+      status: 403,
+      message: 'This admin key is read-only.',
+    }),
+  },
+  operate_only_key: {
+    description: 'The admin key may neither manage keys nor create, copy, rename or delete tenants.',
+    problem: () => ({
+      status: 403,
+      message:
+        'This admin key may not do this: its access is `operate`, without keys and without creating, copying, renaming or deleting tenants.',
+    }),
+  },
+  outside_scope: {
+    description: 'The admin key is for other tenants, or the operation concerns all of them.',
+    problem: (of: 'tenant' | 'fleet') => ({
+      status: 403,
+      message:
+        of === 'tenant'
+          ? 'This admin key is not for this tenant.'
+          : 'This admin key is for certain tenants, and this concerns all of them.',
+    }),
+  },
+  host_not_allowed: {
+    description: 'Without authentication, `Host` and `Origin` must name the loopback interface.',
+    problem: (header: 'Host' | 'Origin' | 'another server') => ({
+      status: 403,
+      message:
+        header === 'another server'
+          ? 'The request comes from a page of another server. Without authentication the admin API serves only its own pages: open the console at the address of the admin API, or set AUTH=keys.'
+          : `${header} is not a name of this machine. Without authentication the service accepts requests to localhost, 127.0.0.1 and [::1] only: use one of these, set AUTH=keys, or set ALLOW_UNAUTHENTICATED=true if something in front authenticates.`,
+    }),
+  },
+  tenant_exists: {
+    description: 'A tenant with this id already exists.',
+    problem: (tenant: string) => ({ status: 409, message: `Tenant ${tenant} already exists.` }),
+  },
+  tenant_archived: {
+    description: 'The tenant is archived: its files can only be read and deleted.',
+    problem: (tenant: string) => ({
+      status: 409,
+      message: `Tenant ${tenant} is archived: nothing in it can be created or changed.`,
+    }),
+  },
+  too_many_failed_attempts: {
+    description: 'The address has sent too many invalid credentials.',
+    problem: (retryAfter: number) => ({
+      status: 429,
+      message: 'Too many failed attempts from this address.',
+      retryAfter,
+    }),
+  },
+} satisfies Record<string, ErrorDefinition<never[]>>;
