@@ -1,6 +1,6 @@
 /**
- * `npm run bench:stores`: how long the lists of the Memory Stores API take with 10,000 memories of 2 KB, over HTTP: in 100 directories, and all
- * in one. Prints Markdown. Environment: RUNS (of each list, 50; 7 of the whole); TEST_DATABASE_URL as for the tests.
+ * `npm run bench:stores`: how long the lists of the Memory Stores API take with 10,000 memories, over HTTP: in 100 directories, and all
+ * in one. Prints Markdown. Environment: BYTES of a memory (2048); RUNS (of each list, 50; 7 of the whole); TEST_DATABASE_URL as for the tests.
  */
 import { loadavg } from 'node:os';
 import { setting, withCleanup } from './support/cleanup.ts';
@@ -13,7 +13,7 @@ import { Times } from './support/statistics.ts';
 const RUNS = setting('RUNS', 50);
 const WHOLE_RUNS = 7;
 const MEMORIES = 10_000;
-const BYTES = 2048;
+const BYTES = setting('BYTES', 2048);
 const WRITERS = 8;
 
 interface Page {
@@ -82,7 +82,9 @@ await withCleanup(async (scratch, later) => {
   const tree = await fill(service.url, (i) => `/d${Math.floor(i / 100)}/f${i}.md`);
   const flat = await fill(service.url, (i) => `/f${i}.md`);
   console.log(`${server.description}.\n`);
-  console.log('| List of a store with 10,000 memories | Items | p50, ms | p90, ms | Load of the machine |');
+  console.log(
+    `| List of a store with 10,000 memories of ${BYTES} bytes | Items | p50, ms | p90, ms | Load of the machine |`,
+  );
   console.log('|---|--:|--:|--:|--:|');
   const page = (memories: string, query: string) => async () =>
     (await send<Page>(`${memories}?limit=100${query}`)).data.length;
