@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { FAKE_KEY, FakeHostedService, type FakeVersion, type Fault } from '../support/hosted-service.ts';
+import { all, sdk } from '../support/memory-stores.ts';
 import { runOn } from '../support/program.ts';
 import { describeService } from '../support/service.ts';
 
@@ -112,6 +113,11 @@ describeService('a hosted store that fails now and then', (service) => {
         actor,
       },
     ]);
+    // Sessions are actors in the API too.
+    const { memoryVersions } = sdk(service(), 'any').beta.memoryStores;
+    const of = async (session_id: string) => all(memoryVersions.list(tenant, { session_id }));
+    expect((await of('sesn_1')).map(({ created_by }) => created_by)).toStrictEqual(Array(5).fill(AGENT));
+    expect(await of('sesn_2')).toStrictEqual([]);
     const past = await runOn(service(), ['ls', tenant, '--at', at(3), '--json']);
     expect(JSON.parse(past.stdout).map(({ path }: { path: string }) => path)).toStrictEqual([
       '/memories/a',

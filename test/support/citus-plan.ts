@@ -52,7 +52,7 @@ const VALUES: Readonly<Record<string, string>> = {
     'list_changed.from': TIME,
     'list_changed.to': TIME,
   },
-  ...{ 'redact_version.by': '{}' },
+  ...{ 'redact_version.by': '{}', 'had_content.sha256': 'ab' },
   ...{
     paths: '{a}',
     ids: `{${ID}}`,

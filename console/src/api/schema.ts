@@ -49,6 +49,10 @@ export interface components {
             name: string;
         } | {
             /** @constant */
+            type: "session";
+            id: string;
+        } | {
+            /** @constant */
             type: "system";
             job: string;
         } | {

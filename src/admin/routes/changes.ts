@@ -170,7 +170,7 @@ export const changeRoutes = adminRoutes((app, { config, database }) => {
         body: z.strictObject({
           by: text(255).min(1).meta({
             description:
-              "A key's id or label, a token's subject, an operator's or a job's name, `operator`, or `anonymous`.",
+              "A key's id or label, a token's subject, a session's id, an operator's or a job's name, `operator`, or `anonymous`.",
           }),
           since: givenTime,
           until: givenTime.optional().meta({

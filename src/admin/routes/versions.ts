@@ -42,7 +42,7 @@ export const versionRoutes = adminRoutes((app, { database }) => {
           until: givenTime.optional(),
           by: text(255).optional().meta({
             description:
-              "A key's id or label, a token's subject, an operator's or a job's name, `operator`, or `anonymous`.",
+              "A key's id or label, a token's subject, a session's id, an operator's or a job's name, `operator`, or `anonymous`.",
           }),
           by_contains: text(255).optional().meta({
             description:
