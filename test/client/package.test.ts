@@ -80,9 +80,11 @@ describe('the snippets of the documents, as they stand', { tags: 'long' }, () =>
       [`${ANSWER}\n`, true],
       [`${ANSWER}\n`, true],
       [`${LISTING} false\n`, false],
+      ['service_key: read_write\n', false],
     ],
     'docs/agents.md': [
       ['', true],
+      ['service_key: read_write\n', false],
       ['', false],
       ['', false],
     ],

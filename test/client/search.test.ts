@@ -161,7 +161,8 @@ it('the tool says the same of its input in each place', () => {
     Object.keys(searchSchema.shape),
   );
   expect(MEMORY_SEARCH_TOOL.input_schema.properties.mode.enum).toStrictEqual(['words', 'literal', 'regex']);
-  expect(SEARCH_TOOL).toMatchObject({ name: 'memory_search', inputSchema: MEMORY_SEARCH_TOOL.input_schema });
+  const { name, description, input_schema: inputSchema } = MEMORY_SEARCH_TOOL;
+  expect(SEARCH_TOOL).toMatchObject({ name, description, inputSchema });
   expect(readSearchInput({ query: 'x' })).toMatchObject({ request: { path: '/memories', maxResults: 20 } });
 });
 
