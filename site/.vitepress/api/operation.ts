@@ -33,11 +33,11 @@ function parameters(
   const rows = parameters.map((each) => {
     const { name, in: place, required, schema, description } = resolve(document, each);
     const note = `${PLACES[place] ?? place}${required ? '' : ', optional'}`;
-    return `| \`${name}\` <small>${note}</small> | ${describe(schema, page, description)} |`;
+    return `| \`${name}\`<br><small>${note}</small> | ${describe(schema, page, description)} |`;
   });
   return [
     `### Parameters {#${operationId}-parameters}`,
-    ['| Name | Type | |', '| --- | --- | --- |', ...rows].join('\n'),
+    ['| Name | Type | Description |', '| --- | --- | --- |', ...rows].join('\n'),
   ];
 }
 
@@ -60,7 +60,7 @@ function responses(
   return [
     ...parts,
     `### Errors {#${operationId}-errors}`,
-    ['| Status | |', '| --- | --- |', ...rows].join('\n'),
+    ['| Status | Error |', '| --- | --- |', ...rows].join('\n'),
   ];
 }
 

@@ -1,5 +1,6 @@
 /** The API reference: the OpenAPI documents as Markdown, which the search finds and every browser shows. */
 import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { parse } from 'yaml';
 import type { Document } from './document.ts';
 import { operationSection } from './operation.ts';
@@ -33,14 +34,16 @@ export function apiReference(file: string, folder: string): Reference {
       own,
       title: heading,
       link: `${folder}/${tag.name.replaceAll(' ', '-')}`,
-      markdown: [`# ${heading}`, tag.description ?? '', ...texts].join('\n\n'),
+      // Without the parts of each operation, of which there are too many.
+      markdown: ['---\noutline: 2\n---', `# ${heading}`, tag.description ?? '', ...texts].join('\n\n'),
     };
   });
 
+  const download = `For your tools: [${basename(file)}](/${basename(file)}) (OpenAPI 3.1).`;
   const list = sections.flatMap(({ title, link, own }) => [
     `## ${title}`,
     [
-      '| Operation | |',
+      '| Operation | Request |',
       '| --- | --- |',
       ...own.map(
         ({ method, path, operation }) =>
@@ -55,7 +58,11 @@ export function apiReference(file: string, folder: string): Reference {
     title,
     link: `${folder}/`,
     pages: [
-      { title, link: `${folder}/index`, markdown: [`# ${title}`, description, ...list].join('\n\n') },
+      {
+        title,
+        link: `${folder}/index`,
+        markdown: [`# ${title}`, description, download, ...list].join('\n\n'),
+      },
       ...sections,
       { title: 'Schemas', link: schemas, markdown: ['# Schemas', ...shared].join('\n\n') },
     ],

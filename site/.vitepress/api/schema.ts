@@ -55,7 +55,7 @@ function objectIn(schema: Schema): [suffix: string, Schema] | undefined {
 function* rows(schema: Schema, page: SchemasPage, prefix = ''): Generator<string> {
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     const isOptional = schema.required?.includes(name) !== true;
-    yield `| \`${prefix}${name}\`${isOptional ? ' <small>optional</small>' : ''} | ${describe(property, page)} |`;
+    yield `| \`${prefix}${name}\`${isOptional ? '<br><small>optional</small>' : ''} | ${describe(property, page)} |`;
     const inner = objectIn(property);
     if (inner !== undefined) yield* rows(inner[1], page, `${prefix}${name}${inner[0]}.`);
   }
@@ -69,7 +69,7 @@ export function fields(schema: Schema, page: SchemasPage): string {
   if (object === undefined || suffix === undefined)
     return typeOf(schema, page).replace(/^array of /, 'An array of ');
   return [
-    '| Field | Type | |',
+    '| Field | Type | Description |',
     '| --- | --- | --- |',
     ...rows(object, page, suffix === '' ? '' : `${suffix}.`),
   ].join('\n');
