@@ -1,0 +1,47 @@
+/** Every place that names the version of a release. They are released together, with one number. */
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const read = (path: string) => readFileSync(`${root}${path}`, 'utf8');
+const find = (path: string, pattern: RegExp) => pattern.exec(read(path))?.[1];
+
+const CHART = 'charts/memory-service/Chart.yaml';
+/** Documents that name an archive or an image by its version. */
+const DOCUMENTS = [
+  'README.md',
+  'clients/typescript/README.md',
+  'clients/mcp/README.md',
+  'clients/python/README.md',
+];
+
+/** The version that each place names, undefined where it names none. */
+export function releaseVersions(): Record<string, string | undefined> {
+  const lock = JSON.parse(read('package-lock.json')).packages;
+  const versions: Record<string, string | undefined> = {
+    'openapi.yaml': find('openapi.yaml', /^ {2}version: (.*)$/m),
+    'admin-openapi.yaml': find('admin-openapi.yaml', /^ {2}version: (.*)$/m),
+    'clients/python/src/memory_service_client/_version.py': find(
+      'clients/python/src/memory_service_client/_version.py',
+      /__version__ = "(.*)"/,
+    ),
+    'examples/kubernetes/memory-service.yaml': find(
+      'examples/kubernetes/memory-service.yaml',
+      /image: .*memory-service:(.*)$/m,
+    ),
+    'CHANGELOG.md': find('CHANGELOG.md', /^## \[(\d[^\]]*)\]/m),
+  };
+  for (const folder of ['', 'clients/typescript/', 'clients/mcp/', 'console/']) {
+    versions[`${folder}package.json`] = JSON.parse(read(`${folder}package.json`)).version;
+    versions[`package-lock.json, ${folder || './'}`] = lock[folder.replace(/\/$/, '')].version;
+  }
+  if (existsSync(`${root}${CHART}`)) {
+    versions[`${CHART}, version`] = find(CHART, /^version: "?([^"\s]*)/m);
+    versions[`${CHART}, appVersion`] = find(CHART, /^appVersion: "?([^"\s]*)/m);
+  }
+  for (const document of DOCUMENTS) {
+    const named = [...read(document).matchAll(/memory[-_]service[a-z_-]*[-:](\d+\.\d+\.\d+)/g)];
+    for (const [text, version] of named) versions[`${document}, ${text}`] = version;
+  }
+  return versions;
+}

@@ -1,0 +1,76 @@
+/** Schemas as Markdown: the type of a value in a few words, and the fields of an object as a table. */
+import type { Schema } from './document.ts';
+
+/** The page that has the shared schemas; types link to it. */
+export type SchemasPage = string;
+
+const variantsOf = (schema: Schema) => schema.anyOf ?? schema.oneOf ?? [];
+const nameOf = (ref: string) => ref.split('/').at(-1) ?? '';
+
+export function typeOf(schema: Schema, page: SchemasPage): string {
+  if (schema.$ref !== undefined)
+    return `[${nameOf(schema.$ref)}](${page}#${nameOf(schema.$ref).toLowerCase()})`;
+  if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``;
+  if (schema.enum !== undefined) return schema.enum.map((value) => `\`${JSON.stringify(value)}\``).join(', ');
+  const variants = variantsOf(schema);
+  if (variants.length > 0) return [...new Set(variants.map((variant) => typeOf(variant, page)))].join(' or ');
+  if (schema.type === 'array' && schema.items !== undefined) return `array of ${typeOf(schema.items, page)}`;
+  if (schema.additionalProperties instanceof Object)
+    return `map to ${typeOf(schema.additionalProperties, page)}`;
+  return [schema.type ?? 'any'].flat().join(' or ');
+}
+
+/** The bounds that a caller may meet: those of a number's format are none. */
+function boundsOf({ minimum, maximum, maxLength, default: initial }: Schema): string {
+  const isMeant = (bound: number | undefined) =>
+    bound !== undefined && Math.abs(bound) < Number.MAX_SAFE_INTEGER;
+  const bounds = [
+    isMeant(minimum) && `from ${minimum}`,
+    isMeant(maximum) && `to ${maximum}`,
+    maxLength !== undefined && `at most ${maxLength} characters`,
+    initial !== undefined && initial !== '' && `\`${JSON.stringify(initial)}\` unless given`,
+  ].filter((bound) => bound !== false);
+  return bounds.length === 0 ? '' : ` (${bounds.join(', ')})`;
+}
+
+/** One line, in a cell. */
+export const inCell = (markdown: string) => markdown.replaceAll(/\s*\n\s*/g, ' ').replaceAll('|', '\\|');
+
+export function describe(schema: Schema, page: SchemasPage, description = schema.description): string {
+  const bounds = boundsOf(schema.anyOf?.find(({ type }) => type !== 'null') ?? schema) || boundsOf(schema);
+  return `${inCell(typeOf(schema, page))}${bounds} | ${inCell(description ?? '')}`;
+}
+
+/** The object whose fields a reader looks for: the schema's own, that of its items, or that beside null. */
+function objectIn(schema: Schema): [suffix: string, Schema] | undefined {
+  if (schema.properties !== undefined) return ['', schema];
+  const [suffix, inner] =
+    schema.items !== undefined
+      ? ['[]', schema.items]
+      : ['', variantsOf(schema).find(({ properties }) => properties)];
+  const found = inner && objectIn(inner);
+  return found && [`${suffix}${found[0]}`, found[1]];
+}
+
+function* rows(schema: Schema, page: SchemasPage, prefix = ''): Generator<string> {
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    const isOptional = schema.required?.includes(name) !== true;
+    yield `| \`${prefix}${name}\`${isOptional ? '<br><small>optional</small>' : ''} | ${describe(property, page)} |`;
+    const inner = objectIn(property);
+    if (inner !== undefined) yield* rows(inner[1], page, `${prefix}${name}${inner[0]}.`);
+  }
+}
+
+/** The fields of a schema; where it has none, its type. */
+export function fields(schema: Schema, page: SchemasPage): string {
+  const variants = variantsOf(schema).filter(({ properties }) => properties);
+  if (variants.length > 1) return variants.map((variant) => fields(variant, page)).join('\n\nor\n\n');
+  const [suffix, object] = objectIn(schema) ?? [];
+  if (object === undefined || suffix === undefined)
+    return typeOf(schema, page).replace(/^array of /, 'An array of ');
+  return [
+    '| Field | Type | Description |',
+    '| --- | --- | --- |',
+    ...rows(object, page, suffix === '' ? '' : `${suffix}.`),
+  ].join('\n');
+}

@@ -1,0 +1,61 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Parser } from 'htmlparser2';
+
+interface Page {
+  ids: Set<string>;
+  links: string[];
+  /** What the browser loads with the page. */
+  assets: string[];
+}
+
+function read(html: string): Page {
+  const page: Page = { ids: new Set(), links: [], assets: [] };
+  const parser = new Parser({
+    onopentag(name, { id, href, src }) {
+      if (id !== undefined) page.ids.add(id);
+      if (name === 'a' && href !== undefined) page.links.push(href);
+      if (name === 'link' && href !== undefined) page.assets.push(href);
+      if (src !== undefined) page.assets.push(src);
+    },
+  });
+  parser.end(html);
+  return page;
+}
+
+/**
+ * Reads the built site and throws when a link leads to no page or to no heading of it, or when a page loads something that is not there or is on
+ * another server. VitePress itself knows the pages, not their headings.
+ *
+ * @param folder the built site, which is served at `base`
+ */
+export function checkLinks(folder: string, base: string): void {
+  const names = readdirSync(folder, { recursive: true }).map(String);
+  const pages = new Map(
+    names
+      .filter((name) => name.endsWith('.html'))
+      .map((name) => [name, read(readFileSync(join(folder, name), 'utf8'))]),
+  );
+  const problems: string[] = [];
+  for (const [name, { links, assets }] of pages) {
+    const address = new URL(name.replace(/(index)?\.html$/, ''), `https://site.invalid${base}`);
+    const broken = (href: string) => {
+      const { origin, pathname, hash } = new URL(href, address);
+      if (origin !== address.origin) return false;
+      if (!pathname.startsWith(base)) return true;
+      const path = decodeURI(pathname.slice(base.length));
+      const file = [path, `${path}.html`, `${path}index.html`].find((each) => pages.has(each));
+      if (file === undefined) return !existsSync(join(folder, path)) || path === '';
+      return hash.length > 1 && !pages.get(file)?.ids.has(decodeURIComponent(hash.slice(1)));
+    };
+    for (const link of new Set(links.filter(broken))) problems.push(`${name} links to ${link}`);
+    const foreign = assets.filter(
+      (asset) => new URL(asset, address).origin !== address.origin || broken(asset),
+    );
+    for (const asset of new Set(foreign)) problems.push(`${name} loads ${asset}`);
+  }
+  if (problems.length > 0) throw new Error(`Dead links, or files of other servers:\n${problems.join('\n')}`);
+  console.log(
+    `${pages.size} pages: every link leads to a page and a heading, and nothing is loaded from elsewhere.`,
+  );
+}

@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { API, PAGES, REPOSITORY } from './pages.ts';
+
+/** The guides by reader, in the order in which they are needed. A page of docs/ that is in none is listed under *More*. */
+const GUIDES: Record<string, string[]> = {
+  'Agent developers': [
+    'docs/agents.md',
+    'clients/typescript/README.md',
+    'clients/python/README.md',
+    'clients/mcp/README.md',
+    'docs/any-language.md',
+    'docs/contract.md',
+    'docs/drafts.md',
+    'docs/consolidation.md',
+    'docs/memory-stores.md',
+  ],
+  Operators: [
+    'docs/production.md',
+    'docs/configuration.md',
+    'docs/settings.md',
+    'docs/operations.md',
+    'charts/memory-service/README.md',
+    'examples/kubernetes/README.md',
+    'docs/observability.md',
+    'examples/monitoring/README.md',
+    'docs/scaling.md',
+    'docs/security.md',
+    'docs/history.md',
+    'docs/console.md',
+  ],
+  'Control planes': ['docs/admin-api.md'],
+  Contributors: ['CONTRIBUTING.md', 'docs/design.md', 'bench/RESULTS.md'],
+  Releases: ['CHANGELOG.md', 'SECURITY.md'],
+};
+
+/** What a page is called where its heading is too long. */
+const SHORT_TITLES: Record<string, string> = {
+  'docs/contract.md': 'The contract',
+  'clients/typescript/README.md': 'TypeScript client',
+  'clients/python/README.md': 'Python client',
+  'clients/mcp/README.md': 'MCP server',
+  'charts/memory-service/README.md': 'Helm chart',
+  'SECURITY.md': 'Report a vulnerability',
+};
+
+function item(file: string) {
+  const heading = /^# (.*)$/m.exec(readFileSync(join(REPOSITORY, file), 'utf8'))?.[1];
+  return {
+    text: SHORT_TITLES[file] ?? heading?.replaceAll('`', '') ?? file,
+    link: `/${PAGES.get(file)?.replace(/\.md$/, '')}`,
+  };
+}
+
+export function sidebar() {
+  const listed = new Set(Object.values(GUIDES).flat());
+  const groups = Object.entries(GUIDES).map(([reader, files]) => ({
+    text: reader,
+    items: files.filter((file) => PAGES.has(file)).map(item),
+  }));
+  const rest = [...PAGES.keys()].filter((file) => !listed.has(file) && file !== 'site/index.md');
+  const decisions = rest.filter((file) => file.startsWith('docs/decisions/'));
+  const more = rest.filter((file) => !decisions.includes(file));
+  if (more.length > 0) groups.push({ text: 'More', items: more.map(item) });
+  const reference = API.map(({ title, link, pages }) => ({
+    text: title,
+    link,
+    collapsed: true,
+    items: pages.slice(1).map((page) => ({ text: page.title, link: page.link })),
+  }));
+  return [
+    ...groups,
+    { text: 'API reference', items: reference },
+    { text: 'Decisions', collapsed: true, items: decisions.map(item) },
+  ];
+}
