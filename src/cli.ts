@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { printLine } from './cli/output.ts';
 import { runProgram } from './cli/program.ts';
-import { openSession } from './open-database.ts';
+import { openPlace, openSession } from './open-database.ts';
 import { version } from './version.ts';
 
 const notify = (line: string) => printLine(process.stderr, line);
@@ -10,6 +10,7 @@ const code = await runProgram(process.argv.slice(2), {
   version,
   open: () => openSession(process.env, { notify }),
   openMigrated: () => openSession(process.env, { notify, migrate: true }),
+  openPlace: (place, { migrate }) => openPlace(process.env, place, { notify, migrate }),
   // Imported on demand: loading the server takes longer than most commands.
   serve: async () => (await import('./server.ts')).serve(process.env),
   io: process,

@@ -93,14 +93,48 @@ export async function openSession(
     options.notify(`Using ${describeDatabase(config)}.`);
     return opened;
   };
-  const work = async (opened: Database) => {
-    if (options.migrate) return migrate(opened);
+  const work = ready(config, options.migrate ?? false);
+  const database = await whenReachable(config, open, work, options.notify);
+  return { config, database };
+}
+
+/**
+ * Opens one end of a move of data: a URL of Postgres, or the folder of an embedded database, which no other process may use meanwhile.
+ *
+ * @param options.migrate migrates the database, and creates an embedded one; otherwise it must exist and be up to date
+ * @throws OperatorError when it cannot be used
+ */
+export async function openPlace(
+  env: NodeJS.ProcessEnv,
+  place: string,
+  options: { notify: (line: string) => void; migrate: boolean },
+): Promise<Database> {
+  const isServer = /^postgres(ql)?:\/\//.test(place);
+  const config = configured(() =>
+    loadConfig({ ...env, DATABASE_URL: isServer ? place : '', DATA_DIR: isServer ? '' : place }),
+  );
+  const open = async () => {
+    if (!isServer && !options.migrate && !hasDatabase(join(place, 'pglite'))) {
+      throw new OperatorError(`There is no embedded database in ${resolve(place)}.`);
+    }
+    return openDatabase(config).catch((error) => {
+      if (!(error instanceof DataDirectoryInUse)) throw error;
+      throw new OperatorError(
+        `A process uses the embedded database in ${place}. Stop the service first: what it would write meanwhile would be missing.`,
+      );
+    });
+  };
+  return whenReachable(config, open, ready(config, options.migrate), options.notify);
+}
+
+/** Migrates a database, or checks that it is up to date. */
+function ready(config: Config, migrates: boolean): (opened: Database) => Promise<void> {
+  return async (opened) => {
+    if (migrates) return migrate(opened);
     const state = await schemaState(opened);
     assertCompatible(state);
     if (state !== 'current') throw new OperatorError(describeUnmigrated(config));
   };
-  const database = await whenReachable(config, open, work, options.notify);
-  return { config, database };
 }
 
 /**

@@ -29,6 +29,9 @@ const HINTS: { readonly [R in ErrorReason]?: (...values: ErrorValues[R]) => stri
     `Raise the limit with: memory-service tenants set ${tenant} --max-${of} <n>`,
   paths_in_use: () => 'Choose that directory with --into.',
   not_an_archive: () => 'For example: gunzip -c archive.tar.gz | memory-service import <tenant> -',
+  target_has_other_data: () =>
+    'Use an empty database, or delete there what is not needed: memory-service tenants delete',
+  columns_differ: () => 'Run memory-service migrate of this version on both.',
   database_not_migrated: () => 'Run: memory-service migrate',
 };
 

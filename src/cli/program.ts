@@ -8,10 +8,11 @@ import { registerKeyCommands } from './key-commands.ts';
 import { registerLogCommand } from './log-command.ts';
 import { registerExpireCommand, registerPruneCommand } from './maintenance-commands.ts';
 import { registerMemoryCommands } from './memory-commands.ts';
+import { registerMigrateDataCommand } from './migrate-data-command.ts';
 import { printLine, shown } from './output.ts';
 import { registerPushCommand } from './push-command.ts';
 import { registerRedactCommand } from './redact-command.ts';
-import type { Open } from './session.ts';
+import type { Open, OpenPlace } from './session.ts';
 import { registerTenantCommands } from './tenant-commands.ts';
 import { registerRestoreCommand, registerRevertCommand } from './undo-commands.ts';
 import { registerUsageCommand } from './usage-command.ts';
@@ -23,6 +24,8 @@ export interface CliContext {
   open: Open;
   /** Opens the database and migrates it. */
   openMigrated: Open;
+  /** Opens a database by its URL or folder. */
+  openPlace: OpenPlace;
   serve(): Promise<void>;
   io: Io;
 }
@@ -64,7 +67,7 @@ Examples:
 
 Each command has examples of its own: memory-service <command> --help`;
 
-export function createProgram({ version, open, openMigrated, serve, io }: CliContext): Command {
+export function createProgram({ version, open, openMigrated, openPlace, serve, io }: CliContext): Command {
   const program = new Command('memory-service')
     .description("The backend for Claude's memory tool: POST /execute over Postgres.")
     .version(version)
@@ -97,6 +100,7 @@ export function createProgram({ version, open, openMigrated, serve, io }: CliCon
       printLine(io.stdout, 'The database is up to date.');
     });
 
+  registerMigrateDataCommand(program, openPlace, io);
   registerTenantCommands(program, open, io);
   registerKeyCommands(program, open, io);
   registerUsageCommand(program, open, io);

@@ -13,6 +13,9 @@ import { printLine } from './output.ts';
 /** Opens the database that the environment configures. */
 export type Open = () => Promise<{ config: Config; database: Database }>;
 
+/** Opens a database by its URL or folder. With `migrate`, brings it up to date, and creates an embedded one. */
+export type OpenPlace = (place: string, options: { migrate: boolean }) => Promise<Database>;
+
 /** Runs a command's work on the database and always closes it. */
 export async function withDatabase<T>(
   open: Open,

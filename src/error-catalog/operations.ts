@@ -48,6 +48,24 @@ export const OPERATION_ERRORS = {
     ) => `Tenant ${tenant} uses ${used} of ${limit} ${of}, and the ${what} needs ${needed} more.`,
   ),
 
+  // Moving a whole database
+
+  target_has_other_data: refused(
+    (what: string) =>
+      `The target has ${what} already, with other data than the source. Nothing of it was changed.`,
+  ),
+  columns_differ: refused(
+    (table: string) => `The table ${table} does not have the same columns in both databases.`,
+  ),
+  copy_differs: refused(
+    (table: string, copied: number, rows: number) =>
+      `The copy is not what the source has: ${table} has ${copied} of ${rows} rows, or other values. It was not committed.`,
+  ),
+  rows_without_tenant: refused(
+    (table: string, rows: number) =>
+      `Everything else was moved, but ${rows} rows of ${table} belong to no tenant and were left out.`,
+  ),
+
   // Files
 
   search_too_expensive: refused(

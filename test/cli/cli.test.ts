@@ -701,6 +701,7 @@ const program = createProgram({
   version: '1.2.3',
   open: () => Promise.reject(new Error('no database')),
   openMigrated: () => Promise.reject(new Error('no database')),
+  openPlace: () => Promise.reject(new Error('no database')),
   serve: async () => {},
   io: process,
 });

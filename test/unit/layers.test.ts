@@ -30,6 +30,7 @@ const LAYERS = [
   'audit',
   'expiration',
   'archive',
+  'migrate-data',
   'files',
   'search',
   'tracing',

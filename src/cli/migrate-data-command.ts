@@ -1,0 +1,116 @@
+import type { Command } from 'commander';
+import { OperatorError } from '../errors.ts';
+import { type Migrated, type MigrationProgress, migrateData } from '../migrate-data/migrate-data.ts';
+import type { Database } from '../postgres/database.ts';
+import { amount } from '../util/amount.ts';
+import { byteAmount } from '../util/size.ts';
+import type { Io } from './io.ts';
+import { printJson, printLine } from './output.ts';
+import { audited, type OpenPlace } from './session.ts';
+
+interface Options {
+  from?: string;
+  to?: string;
+  json?: boolean;
+}
+
+/** `migrate-data`. */
+export function registerMigrateDataCommand(program: Command, openPlace: OpenPlace, io: Io): void {
+  program
+    .command('migrate-data')
+    .description(
+      'Copy all data of an embedded database into Postgres or Citus, or back: tenants with their settings, files and history, keys, audit events, usage, and the stored answers of writes. The source stays as it is.',
+    )
+    .option('--from <place>', 'a folder (DATA_DIR) or a URL (postgres://…); default: DATA_DIR')
+    .option(
+      '--to <place>',
+      'a URL or a folder; default: DATABASE_URL, which keeps its password out of the shell',
+    )
+    .option('--json', 'print JSON: the rows of each table, and a SHA-256 of them')
+    .addHelpText(
+      'after',
+      `
+The target is brought up to date first. It has nothing of the source yet, or a part from an interrupted run: run the command again, and it goes on with the first
+tenant that is missing. Each tenant is copied in one transaction, which commits once the target has the same rows by their number and hash.
+
+Examples:
+  DATABASE_URL=postgres://user:password@localhost/memory memory-service migrate-data --from ./data
+  memory-service migrate-data --from postgres://user:password@localhost/memory --to ./copy`,
+    )
+    .action(async (options: Options) => {
+      const from = options.from ?? (process.env.DATA_DIR || './data');
+      const to = options.to ?? process.env.DATABASE_URL;
+      if (!to) throw new OperatorError('Name the target with --to, or set DATABASE_URL.');
+      if (from === to) throw new OperatorError('The source and the target are the same database.');
+      const source = await openPlace(from, { migrate: false });
+      try {
+        const target = await openPlace(to, { migrate: true });
+        try {
+          report(await migrate(source, target, io), options, io);
+        } finally {
+          await target.close();
+        }
+      } finally {
+        await source.close();
+      }
+    });
+}
+
+function migrate(source: Database, target: Database, io: Io): Promise<Migrated> {
+  return audited(target, 'migrateData', {}, async (note) => {
+    const progress = new Lines(io);
+    const migrated = await migrateData(source, target, (now) => progress.update(now)).finally(() =>
+      progress.end(),
+    );
+    if (migrated === undefined) {
+      throw new OperatorError('Another process is moving data into the target. Wait until it has ended.');
+    }
+    const { tenants, alreadyThere, rows, bytes } = migrated;
+    note({ details: { tenants, already_there: alreadyThere, rows, bytes } });
+    return migrated;
+  });
+}
+
+function report(migrated: Migrated, { json }: Options, io: Io): void {
+  if (json) {
+    printJson(io.stdout, migrated);
+    return;
+  }
+  const { tenants, alreadyThere, rows, bytes } = migrated;
+  const before = alreadyThere === 0 ? '' : ` (${alreadyThere} from before)`;
+  printLine(
+    io.stdout,
+    `Both databases have ${amount(tenants, 'tenant')}${before} with ${amount(rows, 'row')}, ${byteAmount(bytes)}: compared by number and SHA-256.`,
+  );
+}
+
+/** Rows between two lines, where the output is no terminal. */
+const ROWS_A_LINE = 100_000;
+
+/** Shows the progress: on a terminal in one line, otherwise a line whenever much has been done. */
+class Lines {
+  readonly #io: Io;
+  #last: MigrationProgress = { tenants: 0, of: 0, rows: 0 };
+
+  constructor(io: Io) {
+    this.#io = io;
+  }
+
+  update(now: MigrationProgress): void {
+    const { stderr } = this.#io;
+    const { tenants, of, rows } = now;
+    const line = `Copied ${tenants} of ${amount(of, 'tenant')}, ${amount(rows, 'row')}`;
+    if (stderr.isTTY) stderr.write(`\r${line}`);
+    else if (isMuch(this.#last, now)) printLine(stderr, `${line}.`);
+    else return;
+    this.#last = now;
+  }
+
+  end(): void {
+    if (this.#io.stderr.isTTY) this.#io.stderr.write('\r\u001b[K');
+  }
+}
+
+function isMuch(last: MigrationProgress, { tenants, of, rows }: MigrationProgress): boolean {
+  return rows - last.rows >= ROWS_A_LINE || (tenants - last.tenants) * 10 >= of;
+}

@@ -1,0 +1,319 @@
+/** `migrate-data`: a whole embedded database into Postgres, and back. */
+import { mkdtemp, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { is } from 'drizzle-orm';
+import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { runProgram } from '../../src/cli/program.ts';
+import { loadConfig } from '../../src/config.ts';
+import { migrateData } from '../../src/migrate-data/migrate-data.ts';
+import { openDatabase, openPlace } from '../../src/open-database.ts';
+import type { Database } from '../../src/postgres/database.ts';
+import * as schema from '../../src/postgres/schema.ts';
+import { CollectedOutput } from '../support/collected-output.ts';
+import { copyPgliteTemplate, createTestDatabase } from '../support/database.ts';
+import { startCli } from '../support/process.ts';
+import { runOn } from '../support/program.ts';
+import { testQuery } from '../support/query.ts';
+import { startService } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+const TABLES = Object.values(schema).flatMap((each) =>
+  is(each, PgTable) ? [getTableConfig(each).name] : [],
+);
+
+const openAt = (place: string): Promise<Database> =>
+  openDatabase(
+    loadConfig({
+      ...(place.startsWith('postgres') ? { DATABASE_URL: place } : { DATA_DIR: place }),
+      DB_CONNECT_TIMEOUT_MS: '60s',
+    }),
+  );
+
+/** The filled embedded database, which stays open, because PGlite takes seconds to start. */
+let source: Database;
+
+/** Does `work` on the database at a URL or in a folder. */
+async function on<T>(place: string, work: (database: Database) => Promise<T>): Promise<T> {
+  if (place === folder) return work(source);
+  const database = await openAt(place);
+  try {
+    return await work(database);
+  } finally {
+    await database.close();
+  }
+}
+
+const run = (database: Database, sql: string) => database.query(testQuery('', [], sql), {});
+const rowsOf = async (database: Database, sql: string) =>
+  (await run(database, sql)).rows as unknown as Record<string, unknown>[];
+
+/** The rows of each table, in any order, as JSON in UTC; without what `migrate-data` itself records. */
+function contentsOf(place: string): Promise<Record<string, unknown[]>> {
+  return on(place, (database) =>
+    database.transaction(async (query) => {
+      await query(testQuery('utc', [], "SET LOCAL TIME ZONE 'UTC'"), {});
+      const contents: Record<string, unknown[]> = {};
+      for (const table of TABLES) {
+        const sql = `SELECT to_jsonb(t)::text AS row FROM ${table} AS t`;
+        const { rows } = await query(testQuery<Record<string, never>, { row: string }>('', [], sql), {});
+        contents[table] = rows
+          .map(({ row }) => JSON.parse(row))
+          .filter(({ action }) => action !== 'migrateData')
+          .sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+      }
+      return contents;
+    }),
+  );
+}
+
+async function migrateDataCommand(...args: string[]) {
+  const [stdout, stderr] = [new CollectedOutput(false), new CollectedOutput(false)];
+  const none = () => Promise.reject(new Error('not that database'));
+  const env = { DB_CONNECT_TIMEOUT_MS: '60s' };
+  const code = await runProgram(['migrate-data', ...args], {
+    ...{ version: '1.2.3', open: none, openMigrated: none, serve: async () => {} },
+    openPlace: async (place, { migrate }) =>
+      place === folder
+        ? { ...source, close: async () => {} }
+        : openPlace(env, place, { migrate, notify: () => {} }),
+    io: { stdin: Readable.from([]), stdout, stderr },
+  });
+  return { code, stdout: stdout.text, stderr: stderr.text };
+}
+
+const FILES: Record<string, string> = {
+  '/memories/empty': '',
+  '/memories/mark': '\u{feff}begins with a mark',
+  '/memories/odd {a,"b"}': 'NULL\n{NULL,"x\\"}\r\n\t\\N\u{1f600}\u2028',
+  '/memories/d/e/f.md': 'one\ntwo\nthree\n'.repeat(50),
+};
+
+/** Fills an embedded database with rows of every table. */
+async function fill(folder: string): Promise<void> {
+  const service = await startService('pglite', { DATA_DIR: folder });
+  const as = { tenant: 'acme' };
+  for (const [path, text] of Object.entries(FILES)) {
+    expect(await service.execute(cmd.create(path, text), as)).toMatchObject({ is_error: false });
+  }
+  await service.execute(cmd.replace('/memories/d/e/f.md', 'one\ntwo\nthree\none', 'uno'), as);
+  await service.execute(cmd.rename('/memories/d', '/memories/g'), as);
+  await service.execute(cmd.delete('/memories/mark'), {
+    ...as,
+    headers: { 'idempotency-key': 'once' },
+  });
+  await service.execute(cmd.create('/memories/a', 'of another tenant'), { tenant: 'zeta' });
+  await runOn(service, [
+    'tenants',
+    'create',
+    'empty',
+    '--max-bytes',
+    '10MB',
+    '--redact',
+    'mask',
+    '--name',
+    'Ünï',
+  ]);
+  await runOn(service, ['tenants', 'suspend', 'zeta']);
+  await runOn(service, ['keys', 'create', '--tenant', 'acme', '--label', 'worker', '--expires', '90d']);
+  await runOn(service, ['keys', 'create', '--admin', '--only-tenants', 'acme,zeta']);
+  await runOn(service, ['redact', 'acme', '/memories/mark', '--yes']);
+  await service.query(`INSERT INTO tenant_usage VALUES ('acme', '2026-11-01', 1, 2, 3, 4, 5, 6)`);
+  await service.query(`INSERT INTO fleet_usage VALUES ('2026-11-01', 3, 1, 5, 2, 3)`);
+  await service.close();
+}
+
+let folder: string;
+let filled: Record<string, unknown[]>;
+const databases: { drop(): Promise<void> }[] = [];
+
+async function newDatabase(options: { migrated: boolean }): Promise<string> {
+  const made = await createTestDatabase(options);
+  databases.push(made);
+  return made.url;
+}
+
+beforeAll(async () => {
+  folder = await copyPgliteTemplate();
+  await fill(folder);
+  source = await openAt(folder);
+  filled = await contentsOf(folder);
+});
+afterAll(async () => {
+  await source.close();
+  await Promise.all(databases.map((each) => each.drop()));
+});
+
+const newFolder = async () => join(await mkdtemp(join(inject('scratch'), 'moved-')), 'data');
+const rowsIn = (contents: Record<string, unknown[]>) =>
+  Object.fromEntries(Object.entries(contents).map(([table, rows]) => [table, rows.length]));
+
+describe('migrate-data', () => {
+  it('moves every row of every table to Postgres', async () => {
+    // A new table needs a row here.
+    expect(Object.entries(rowsIn(filled)).filter(([, rows]) => rows === 0)).toStrictEqual([]);
+    const url = await newDatabase({ migrated: false });
+    const there = await migrateDataCommand('--from', folder, '--to', url);
+    expect(there).toMatchObject({ code: 0, stderr: expect.stringContaining('Copied 3 of 3 tenants, ') });
+    expect(there.stdout).toMatch(
+      /^Both databases have 3 tenants with \d+ rows, [\d.]+ KB: compared by number and SHA-256\.\n$/,
+    );
+    expect(await contentsOf(url)).toStrictEqual(filled);
+  });
+
+  it('moves it back, and hashes the same rows on both sides', { tags: 'long' }, async () => {
+    const url = await newDatabase({ migrated: true });
+    expect(await migrateDataCommand('--from', folder, '--to', url)).toMatchObject({ code: 0 });
+    const copy = await newFolder();
+    expect(await migrateDataCommand('--from', url, '--to', copy)).toMatchObject({ code: 0 });
+    expect(await contentsOf(copy)).toStrictEqual(filled);
+    const again = await migrateDataCommand('--from', folder, '--to', url, '--json');
+    expect(JSON.parse(again.stdout)).toMatchObject({ tenants: 3, already_there: 3 });
+    const back = await migrateDataCommand('--from', folder, '--to', copy, '--json');
+    expect(JSON.parse(back.stdout)).toStrictEqual(JSON.parse(again.stdout));
+    expect(JSON.parse(again.stdout).tables).toContainEqual({
+      ...{ table: 'entries', rows: filled.entries?.length, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
+    });
+    expect(await contentsOf(url)).toStrictEqual(filled);
+    const audit = await on(url, (database) =>
+      rowsOf(
+        database,
+        "SELECT outcome, details FROM audit_events WHERE action = 'migrateData' ORDER BY at LIMIT 1",
+      ),
+    );
+    expect(audit).toStrictEqual([
+      { outcome: 'ok', details: expect.objectContaining({ tenants: 3, already_there: 0 }) },
+    ]);
+  });
+
+  it('refuses a target with other data before it changes anything', { tags: 'long' }, async () => {
+    const url = await newDatabase({ migrated: true });
+    await on(url, (database) => run(database, "INSERT INTO tenants (id) VALUES ('zeta'), ('other')"));
+    const before = await contentsOf(url);
+    expect(await migrateDataCommand('--from', folder, '--to', url)).toStrictEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        'memory-service: The target has tenant zeta already, with other data than the source. Nothing of it was changed. Use an empty database, or delete there what is not needed: memory-service tenants delete\n',
+    });
+    expect(await contentsOf(url)).toStrictEqual(before);
+    // Data of others is in nobody's way.
+    await on(url, (database) => run(database, "DELETE FROM tenants WHERE id = 'zeta'"));
+    expect(await migrateDataCommand('--from', folder, '--to', url)).toMatchObject({ code: 0 });
+    const { tenants, ...rest } = await contentsOf(url);
+    expect(tenants).toHaveLength(4);
+    expect({ ...rest, tenants: filled.tenants }).toStrictEqual(filled);
+  });
+
+  it('refuses a target where rows of a tenant differ in any table, or a key', { tags: 'long' }, async () => {
+    const url = await newDatabase({ migrated: true });
+    expect(await migrateDataCommand('--from', folder, '--to', url)).toMatchObject({ code: 0 });
+    const stderr = async () => (await migrateDataCommand('--from', folder, '--to', url)).stderr;
+    await on(url, (database) =>
+      run(
+        database,
+        "UPDATE versions SET operation = 'modified' WHERE tenant_id = 'acme' AND operation = 'created'",
+      ),
+    );
+    expect(await stderr()).toContain('The target has tenant acme already, with other data than the source.');
+    await on(url, (database) => run(database, "UPDATE api_keys SET label = 'other' WHERE label = 'worker'"));
+    expect(await stderr()).toContain(
+      'The target has an API key with the same secret already, with other data',
+    );
+  });
+
+  it('goes on after an interruption, with the first tenant that is missing', async () => {
+    const url = await newDatabase({ migrated: true });
+    await on(folder, (source) =>
+      on(url, async (target) => {
+        const failing = failAfter(target, 'migrate_insert_versions', 1);
+        await expect(migrateData(source, failing, () => {})).rejects.toThrow('interrupted');
+      }),
+    );
+    const half = await contentsOf(url);
+    // The tenant that was interrupted has left nothing.
+    expect(rowsIn(half)).toMatchObject({ tenants: 0, entries: 0, versions: 0, api_keys: 0 });
+    await on(folder, (source) =>
+      on(url, async (target) => {
+        const failing = failAfter(target, 'migrate_insert_tenants', 2);
+        await expect(migrateData(source, failing, () => {})).rejects.toThrow('interrupted');
+      }),
+    );
+    expect(rowsIn(await contentsOf(url))).toMatchObject({ tenants: 1, api_keys: 0 });
+    const { stdout } = await migrateDataCommand('--from', folder, '--to', url, '--json');
+    expect(JSON.parse(stdout)).toMatchObject({ tenants: 3, already_there: 1 });
+    expect(await contentsOf(url)).toStrictEqual(filled);
+  });
+
+  it('commits nothing that differs from the source', { tags: 'long' }, async () => {
+    const url = await newDatabase({ migrated: true });
+    await on(folder, (source) =>
+      on(url, async (target) => {
+        await expect(migrateData(source, losing(target), () => {})).rejects.toThrow(
+          /^The copy is not what the source has: public\.versions has \d+ of \d+ rows, or other values\. It was not committed\.$/,
+        );
+      }),
+    );
+    expect(rowsIn(await contentsOf(url))).toMatchObject({ tenants: 0, entries: 0, versions: 0 });
+  });
+
+  it('names what is wrong with the source and the target', { tags: 'long' }, async () => {
+    const stderr = async (...args: string[]) => (await migrateDataCommand(...args)).stderr;
+    const none = await newFolder();
+    expect(await stderr('--from', none, '--to', folder)).toBe(
+      `memory-service: There is no embedded database in ${none}.\n`,
+    );
+    await expect(readdir(none)).rejects.toThrow('ENOENT');
+    expect(await stderr('--from', folder, '--to', folder)).toBe(
+      'memory-service: The source and the target are the same database.\n',
+    );
+    const unmigrated = await newDatabase({ migrated: false });
+    expect(await stderr('--from', unmigrated, '--to', none)).toContain(
+      'is not set up for this version. Run memory-service migrate, or start the service.',
+    );
+    // This process has the lock.
+    const cli = startCli(['migrate-data', '--from', folder, '--to', unmigrated], {});
+    expect(await cli.exit).toBe(1);
+    expect(cli.output()).toBe(
+      `memory-service: A process uses the embedded database in ${folder}. Stop the service first: what it would write meanwhile would be missing.`,
+    );
+  });
+});
+
+/** A database where the `count`-th execution of a statement fails, and takes the transaction with it. */
+function failAfter(database: Database, name: string, count: number): Database {
+  let left = count;
+  return {
+    ...database,
+    transaction: (work, options) =>
+      database.transaction(
+        (query) =>
+          work((statement, params) => {
+            if (statement.name === name && --left === 0) throw new Error('interrupted');
+            return query(statement, params);
+          }),
+        options,
+      ),
+  };
+}
+
+/** A database that loses the last row of each insertion of versions. */
+function losing(database: Database): Database {
+  return {
+    ...database,
+    transaction: (work, options) =>
+      database.transaction(
+        (query) =>
+          work((statement, params) => {
+            if (statement.name !== 'migrate_insert_versions') return query(statement, params);
+            const fewer = Object.entries(params).map(([key, value]) => [
+              key,
+              Array.isArray(value) ? value.slice(0, -1) : value,
+            ]);
+            return query(statement, Object.fromEntries(fewer));
+          }),
+        options,
+      ),
+  };
+}
