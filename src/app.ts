@@ -96,7 +96,7 @@ export async function buildApp(options: {
     await protectedRoutes.register(rateLimit);
     await protectedRoutes.register(concurrencyLimit, { capacity });
     const work = { memory, database, scanner: createSecretScanner(), timeoutMs: config.HANDLER_TIMEOUT_MS };
-    const searching = { ...work, search, metrics };
+    const searching = { ...work, policies, search, metrics };
     await protectedRoutes.register(executeRoute, searching);
     await protectedRoutes.register(searchRoute, searching);
     await protectedRoutes.register(memoryStoreRoutes, { ...work, prefix: STORES_PREFIX });

@@ -32,6 +32,7 @@ const LAYERS = [
   'archive',
   'files',
   'search',
+  'mounts',
   'tracing',
   'http',
   'stores-api',

@@ -531,6 +531,8 @@ export interface components {
             actor: components["schemas"]["Actor"];
             request_id: string | null;
             tool_use_id: string | null;
+            /** @description The tenant that mounts this memory, where the change came through its mount. */
+            via_tenant: string | null;
             redacted_at: components["schemas"]["Time"] | null;
             redacted_by: components["schemas"]["Actor"] | null;
             /** @description The version that it replaced; null if there was none or it has been pruned. */
@@ -555,6 +557,8 @@ export interface components {
             actor: components["schemas"]["Actor"];
             request_id: string | null;
             tool_use_id: string | null;
+            /** @description The tenant that mounts this memory, where the change came through its mount. */
+            via_tenant: string | null;
             redacted_at: components["schemas"]["Time"] | null;
             redacted_by: components["schemas"]["Actor"] | null;
             /** @description The version that it replaced; null if there was none or it has been pruned. */
