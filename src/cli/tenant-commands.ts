@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
 import { ServiceError } from '../errors.ts';
+import { refuseMounted } from '../tenants/mounts.ts';
 import { Tenants } from '../tenants/tenants.ts';
 import { amount } from '../util/amount.ts';
 import { tenantId } from './arguments.ts';
 import { confirm, type Io } from './io.ts';
+import { registerMountCommands } from './mount-commands.ts';
 import { printLine } from './output.ts';
 import { audited, type Open, withDatabase, withTenant } from './session.ts';
 import { registerTenantCopyCommands } from './tenant-copy-commands.ts';
@@ -11,13 +13,14 @@ import { registerTenantListCommand } from './tenant-list-command.ts';
 import { registerTenantCreateCommand, registerTenantSetCommand } from './tenant-settings-commands.ts';
 import { registerTenantShowCommand } from './tenant-show-command.ts';
 
-/** `tenants create|list|show|set|suspend|resume|copy|rename|delete`. */
+/** `tenants create|list|show|set|mount|unmount|mounts|suspend|resume|copy|rename|delete`. */
 export function registerTenantCommands(program: Command, open: Open, io: Io = process): void {
   const tenants = program.command('tenants').description('Create, change, copy, rename, and delete tenants.');
   registerTenantCreateCommand(tenants, open, io);
   registerTenantListCommand(tenants, open, io);
   registerTenantShowCommand(tenants, open, io);
   registerTenantSetCommand(tenants, open, io);
+  registerMountCommands(tenants, open, io);
   registerSuspend(tenants, open, io);
   registerTenantCopyCommands(tenants, open, io);
   registerDelete(tenants, open, io);
@@ -57,10 +60,12 @@ function registerDelete(tenants: Command, open: Open, io: Io): void {
     .command('delete')
     .description('Delete a tenant with its files, history, keys, and settings.')
     .argument('<tenant>', 'tenant ID', tenantId)
+    .option('--force', 'delete it although other tenants mount it')
     .option('--yes', 'do not ask for confirmation')
     .addHelpText('after', '\nExample:\n  memory-service tenants delete acme --yes')
-    .action((tenant: string, { yes }: { yes?: boolean }) =>
+    .action((tenant: string, { yes, force }: { yes?: boolean; force?: boolean }) =>
       withTenant(open, tenant, async ({ database, tenant: { files, bytes } }) => {
+        if (!force) await refuseMounted(database, tenant);
         if (!yes) {
           const what = `${amount(files, 'file')} (${amount(bytes, 'byte')})`;
           await confirm(io, `Permanently delete tenant ${tenant} with ${what}?`, 'Nothing was deleted.');

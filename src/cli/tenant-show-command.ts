@@ -33,6 +33,7 @@ export function registerTenantShowCommand(tenants: Command, open: Open, io: Io):
             ...settingsFrom((name) => row[name]),
             effective: effectiveSettings(row, config),
             metadata: row.metadata,
+            mounts: row.mounts,
           });
         }
         const usage = usageOf(row);
@@ -47,6 +48,7 @@ export function registerTenantShowCommand(tenants: Command, open: Open, io: Io):
             ['history', `${amount(historyVersions, 'version')} (${amount(historyBytes, 'byte')})`],
             ['stored answers', String(answers)],
             ['created', createdAt],
+            ...(row.mounts.length === 0 ? [] : [['mounts', row.mounts.map(({ name }) => name).join(', ')]]),
             ['last activity', lastActivityAt ?? 'never'],
             ['status', suspendedAt === null ? 'active' : `suspended since ${suspendedAt}`],
             ...(archivedAt === null

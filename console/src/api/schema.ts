@@ -274,7 +274,7 @@ export interface components {
             kind: "tenant" | "service" | "admin";
             tenant: string | null;
             /**
-             * @description `operate` is for admin keys: everything except managing keys, and creating, copying, renaming and deleting tenants.
+             * @description `operate` is for admin keys: everything except managing keys and mounts, and creating, copying, renaming and deleting tenants.
              * @enum {string}
              */
             access: "read_write" | "operate" | "read_only";
@@ -299,7 +299,7 @@ export interface components {
             kind: "tenant" | "service" | "admin";
             tenant: string | null;
             /**
-             * @description `operate` is for admin keys: everything except managing keys, and creating, copying, renaming and deleting tenants.
+             * @description `operate` is for admin keys: everything except managing keys and mounts, and creating, copying, renaming and deleting tenants.
              * @enum {string}
              */
             access: "read_write" | "operate" | "read_only";
@@ -319,6 +319,40 @@ export interface components {
                 /** @description Accurate to five minutes. */
                 last_used_at: components["schemas"]["Time"] | null;
             } | null;
+        };
+        /** @description Another memory that a tenant shows as a directory. */
+        Mount: {
+            name: string;
+            /** @example acme */
+            tenant: string;
+            /** @enum {string} */
+            access: "read_only" | "read_write";
+            instructions: string;
+        };
+        Mounts: {
+            mounts: {
+                name: string;
+                /** @example acme */
+                tenant: string;
+                /** @enum {string} */
+                access: "read_only" | "read_write";
+                instructions: string;
+                /**
+                 * @description `suspended` and `missing`: the mounted tenant is. `name_taken`: the tenant has a file or directory of the name, which the mount hides.
+                 * @enum {string}
+                 */
+                status: "ok" | "suspended" | "missing" | "name_taken";
+            }[];
+            /** @description Where this tenant is mounted: the first 1000, by tenant. */
+            mounted_by: {
+                /** @example acme */
+                tenant: string;
+                name: string;
+                /** @enum {string} */
+                access: "read_only" | "read_write";
+            }[];
+            /** @description Whether `mounted_by` leaves some out. */
+            more: boolean;
         };
         Moved: {
             from: string;
@@ -409,7 +443,7 @@ export interface components {
         Session: {
             actor: components["schemas"]["Actor"];
             /**
-             * @description `operate` is for admin keys: everything except managing keys, and creating, copying, renaming and deleting tenants.
+             * @description `operate` is for admin keys: everything except managing keys and mounts, and creating, copying, renaming and deleting tenants.
              * @enum {string}
              */
             access: "read_write" | "operate" | "read_only";
@@ -462,6 +496,7 @@ export interface components {
             history_since: components["schemas"]["Time"];
             /** @description Of the file or byte limit, whichever is closer to being reached; null without limits. */
             used_percent: number | null;
+            mounts: components["schemas"]["Mount"][];
             settings: components["schemas"]["OwnSettings"];
             effective: components["schemas"]["EffectiveSettings"];
         };
@@ -592,6 +627,8 @@ export type Health = components['schemas']['Health'];
 export type Imported = components['schemas']['Imported'];
 export type Key = components['schemas']['Key'];
 export type KeyWithPrevious = components['schemas']['KeyWithPrevious'];
+export type Mount = components['schemas']['Mount'];
+export type Mounts = components['schemas']['Mounts'];
 export type Moved = components['schemas']['Moved'];
 export type OwnSettings = components['schemas']['OwnSettings'];
 export type Problem = components['schemas']['Problem'];
