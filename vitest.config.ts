@@ -9,7 +9,7 @@ const sdks = ['test/sdks/*.test.ts'];
 
 /** Where a tenant's data is, and what moves it. */
 const onCitus = [
-  'test/{archive,citus,conformance,history,hosted,idempotency,migrate-data,usage}/*.test.ts',
+  'test/{archive,citus,conformance,history,hosted,idempotency,migrate-data,mounts,usage}/*.test.ts',
   'test/cli/history-commands.test.ts',
   'test/store/{concurrency,edits,isolation,linearizability}.test.ts',
 ];
@@ -23,8 +23,8 @@ interface TestSet {
 
 /** What `npm run test:SET` runs. Tests read the set's name as TEST_SET. Without one, `npx vitest FILE` runs all tests of the file. */
 const SETS: Partial<Record<string, TestSet>> = {
-  quick: { tagsFilter: ['!long'] },
-  long: { tagsFilter: ['long || random'] },
+  quick: { tagsFilter: ['!long && !mounted'] },
+  long: { tagsFilter: ['long || random || mounted'] },
   sdks: { files: sdks },
   citus: { files: onCitus, tagsFilter: ['!long'], postgres: 'citus' },
 };
@@ -53,6 +53,10 @@ export default defineConfig(({ mode }) => {
         {
           name: 'long',
           description: 'Runs in `npm run test:long` only: slow by nature, or a process of its own.',
+        },
+        {
+          name: 'mounted',
+          description: 'Runs in `npm run test:long`, and on Citus: the conformance suite below a mount.',
         },
         { name: 'random', description: 'Runs in `npm test` and, with more runs, in `npm run test:long`.' },
       ],

@@ -145,6 +145,7 @@ CREATE TABLE "tenants" (
 	"history_since" timestamp with time zone DEFAULT now() NOT NULL,
 	"last_change_at" timestamp with time zone,
 	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
+	"mounts" jsonb,
 	"name" text COLLATE "C",
 	"description" text COLLATE "C" DEFAULT '' NOT NULL,
 	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
@@ -186,6 +187,7 @@ CREATE UNIQUE INDEX "entries_memory" ON "entries" USING btree ("tenant_id","memo
 CREATE INDEX "idempotency_keys_age" ON "idempotency_keys" USING btree ("tenant_id","created_at");--> statement-breakpoint
 CREATE INDEX "past_directories_removed" ON "past_directories" USING btree ("tenant_id","removed_at");--> statement-breakpoint
 CREATE INDEX "tenants_created" ON "tenants" USING btree ("created_at","id");--> statement-breakpoint
+CREATE INDEX "tenants_with_mounts" ON "tenants" USING btree ("id") WHERE mounts IS NOT NULL;--> statement-breakpoint
 CREATE INDEX "versions_memory" ON "versions" USING btree ("tenant_id","memory_id","id");--> statement-breakpoint
 CREATE INDEX "versions_superseded" ON "versions" USING btree ("tenant_id","superseded_at","id");--> statement-breakpoint
 CREATE INDEX "versions_path" ON "versions" USING btree ("tenant_id","path","id");

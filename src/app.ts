@@ -100,7 +100,7 @@ export async function buildApp(options: {
     await protectedRoutes.register(rateLimit);
     await protectedRoutes.register(concurrencyLimit, { capacity });
     const work = { memory, database, scanner: createSecretScanner(), timeoutMs: config.HANDLER_TIMEOUT_MS };
-    const searching = { ...work, search, metrics };
+    const searching = { ...work, policies, search, metrics };
     await protectedRoutes.register(executeRoute, searching);
     await protectedRoutes.register(searchRoute, searching);
     if (config.MCP === 'on') await protectedRoutes.register(mcpRoute, { ...searching, config });

@@ -4,7 +4,10 @@ import { hashOf, isApiKey, keyId } from './auth/api-key.ts';
 import { Keys } from './auth/api-keys.ts';
 import { type Config, ConfigError } from './config.ts';
 import type { Database } from './postgres/database.ts';
+import { mountsSchema } from './tenants/mount-schema.ts';
+import { setMount } from './tenants/mounts.ts';
 import { typedSettingSchemas } from './tenants/setting-schemas.ts';
+import type { TenantSettings } from './tenants/settings.ts';
 import { TENANT_ID } from './tenants/tenant-id.ts';
 import { Tenants } from './tenants/tenants.ts';
 import { camelCase, renamed, snakeCase } from './util/snake-case.ts';
@@ -23,7 +26,13 @@ const tenantId = z
 /** Settings have the names that `tenants show --json` and the admin API give them; those that they had before are accepted too. */
 const tenantSchema = z.preprocess(
   (given) => renamed(given, camelCase),
-  z.strictObject({ id: tenantId, ...z.object(typedSettingSchemas).partial().shape }),
+  z
+    .strictObject({
+      id: tenantId,
+      mounts: mountsSchema.optional(),
+      ...z.object(typedSettingSchemas).partial().shape,
+    })
+    .refine(({ id, mounts = [] }) => mounts.every(({ tenant }) => tenant !== id), 'mounts itself'),
 );
 
 const keySchema = z
@@ -88,7 +97,11 @@ function parseJson(name: string, text: string): unknown {
   }
 }
 
-/** Creates the missing tenants and keys. Several replicas may do it at the same time. Throws `DatabaseError`. */
+/**
+ * Creates the missing tenants and keys. Several replicas may do it at the same time. Throws `DatabaseError`.
+ *
+ * @throws ConfigError, before anything is created, when a mounted tenant neither exists nor is created
+ */
 export async function applyBootstrap(
   database: Database,
   { tenants, keys }: Bootstrap,
@@ -97,11 +110,19 @@ export async function applyBootstrap(
   const allTenants = new Tenants(database);
   const allKeys = new Keys(database);
   const withKeys = keys.flatMap(({ tenant }) => (tenant === undefined ? [] : [{ id: tenant }]));
-  for (const { id, ...settings } of [...tenants, ...withKeys]) {
+  const all = [...tenants, ...withKeys];
+  await checkMounts(allTenants, all);
+  const isNew = new Set<string>();
+  for (const { id, ...own } of all) {
     if (!(await allTenants.create(id))) continue;
-    await allTenants.set(id, settings);
+    const { mounts, ...settings } = own as Omit<Bootstrap['tenants'][number], 'id'>;
+    await allTenants.set(id, settings as Partial<TenantSettings>);
+    isNew.add(id);
     made.tenants++;
   }
+  // Once all of them exist.
+  for (const { id, mounts = [] } of tenants)
+    if (isNew.has(id)) for (const mount of mounts) await setMount(database, id, mount);
   for (const {
     key,
     tenant = null,
@@ -115,4 +136,16 @@ export async function applyBootstrap(
     if (isNew) made.keys++;
   }
   return made;
+}
+
+async function checkMounts(tenants: Tenants, all: Bootstrap['tenants']): Promise<void> {
+  const created = new Set(all.map(({ id }) => id));
+  for (const { id, mounts = [] } of all) {
+    for (const { name, tenant } of mounts) {
+      if (created.has(tenant) || (await tenants.find(tenant)) !== undefined) continue;
+      throw new ConfigError(
+        `BOOTSTRAP: tenant ${id} mounts ${tenant} as ${name}, and there is no such tenant.`,
+      );
+    }
+  }
 }

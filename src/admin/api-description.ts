@@ -12,6 +12,7 @@ export const ADMIN_API: ApiDescription = {
   tags: [
     { name: 'session', description: 'Who you are.' },
     { name: 'tenants', description: 'Tenants, their settings and what they use.' },
+    { name: 'mounts', description: 'Memories that tenants show as directories of theirs.' },
     { name: 'keys', description: 'Credentials of tenants, services and administrators.' },
     { name: 'memory', description: 'The files of a tenant, now and in the past.' },
     { name: 'history', description: 'Versions of files, restore and revert.' },

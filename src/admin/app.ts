@@ -35,6 +35,7 @@ import { importRoutes } from './routes/import.ts';
 import { singleKeyRoutes } from './routes/key.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { memoryRoutes } from './routes/memory.ts';
+import { mountRoutes } from './routes/mounts.ts';
 import { moveRoutes } from './routes/move.ts';
 import { redactRoutes } from './routes/redact.ts';
 import { searchRoutes } from './routes/search.ts';
@@ -63,6 +64,7 @@ const ROUTES = [
 /** Those of one tenant, which must exist: `/tenants/:tenant/…`. */
 const TENANT_ROUTES = [
   usageRoutes,
+  mountRoutes,
   directoryRoutes,
   memoryRoutes,
   moveRoutes,

@@ -53,7 +53,7 @@ export const versionId = z
 
 export const access = z.enum(['read_write', 'operate', 'read_only']).meta({
   description:
-    '`operate` is for admin keys: everything except managing keys, and creating, copying, renaming and deleting tenants.',
+    '`operate` is for admin keys: everything except managing keys and mounts, and creating, copying, renaming and deleting tenants.',
 });
 
 /** A number in a query string. */

@@ -3,6 +3,7 @@ import type { Config } from '../config.ts';
 import { effectiveSettings, fullness } from '../tenants/effective-settings.ts';
 import type { ListedTenant } from '../tenants/listing-queries.ts';
 import { tenantId, time } from './fields.ts';
+import { mountRecord } from './mount-record.ts';
 import { effectiveSettingsSchema, ownSettingsSchema, settingsRecord } from './settings.ts';
 import { detailsSchema } from './tenant-details.ts';
 
@@ -23,6 +24,7 @@ export const tenantSchema = z
     used_percent: z.int().nullable().meta({
       description: 'Of the file or byte limit, whichever is closer to being reached; null without limits.',
     }),
+    mounts: z.array(mountRecord),
     settings: ownSettingsSchema,
     effective: effectiveSettingsSchema,
   })
@@ -44,6 +46,7 @@ export function tenantRecord(row: ListedTenant, config: Config) {
     history_bytes: row.historyBytes,
     history_since: row.historySince,
     used_percent: fullness(row, effective)?.percent ?? null,
+    mounts: row.mounts,
     settings: settingsRecord(row),
     effective: settingsRecord(effective),
   };

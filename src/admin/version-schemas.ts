@@ -18,6 +18,9 @@ const versionFields = {
   actor,
   request_id: z.string().nullable(),
   tool_use_id: z.string().nullable(),
+  via_tenant: z.string().nullable().meta({
+    description: 'The tenant that mounts this memory, where the change came through its mount.',
+  }),
   redacted_at: time.nullable(),
   redacted_by: actor.nullable(),
   previous_version: id

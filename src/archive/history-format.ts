@@ -59,6 +59,7 @@ const version = z.strictObject({
   actor: ACTOR,
   request_id: z.string().nullable(),
   tool_use_id: z.string().nullable(),
+  via_tenant: z.string().nullable().default(null),
   redacted_at: TIME.nullable(),
   redacted_by: ACTOR.nullable(),
   splice_start: OFFSET.nullable(),
@@ -120,9 +121,14 @@ export function archivedVersion(version: Version, kept: KeptContent): ArchivedVe
 
 /** A version as the import queries take it. */
 export function storedVersion(archived: ArchivedVersion) {
-  const { actor, request_id, tool_use_id, redacted_by, ...columns } = archived;
+  const { actor, request_id, tool_use_id, via_tenant, redacted_by, ...columns } = archived;
   const { content_sha256: sha256, content_size_bytes: size_bytes, ...others } = columns;
-  const origin = { actor, requestId: request_id ?? undefined, toolUseId: tool_use_id ?? undefined };
+  const origin = {
+    actor,
+    requestId: request_id ?? undefined,
+    toolUseId: tool_use_id ?? undefined,
+    viaTenant: via_tenant ?? undefined,
+  };
   return {
     ...others,
     sha256,

@@ -5,6 +5,8 @@ import type { ErrorReason, ServiceError } from '../errors.ts';
 const HINTS: { readonly [R in ErrorReason]?: (...values: ErrorValues[R]) => string } = {
   no_such_tenant: () => 'See: memory-service tenants list',
   tenant_exists: () => 'Choose another ID.',
+  tenant_is_mounted: () => 'Unmount it there first, or add --force.',
+  no_such_mount: (tenant) => `See: memory-service tenants mounts ${tenant}`,
   no_such_key: () => 'See: memory-service keys list',
   unknown_key: () => 'See: memory-service keys list',
   quota_exceeded: (tenant, _what, { of, used, needed }) =>

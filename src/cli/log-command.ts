@@ -4,7 +4,7 @@ import { type LogEntry, type LogOptions, log, withContents } from '../history/lo
 import { compare, reasonOf } from '../history/patch.ts';
 import { shownTime } from '../history/time-text.ts';
 import { versionRecord } from '../history/version.ts';
-import { actorText } from '../memory/origin.ts';
+import { actorText, actorTextVia } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { formatBytes } from '../util/size.ts';
 import { memoryPath, positiveInteger, TIME_HELP, tenantId, timeArgument, timesOf } from './arguments.ts';
@@ -148,11 +148,11 @@ function row(
 }
 
 function line({ version, before, after }: LogEntry): string {
-  const { createdAt, id, operation, contentSizeBytes, actor } = version;
+  const { createdAt, id, operation, contentSizeBytes, actor, viaTenant } = version;
   const size = contentSizeBytes === null ? '-' : formatBytes(contentSizeBytes);
   const isMoved = before.kind === 'file' && after.kind === 'file' && before.path !== after.path;
   const path = isMoved ? `${before.path} -> ${after.path}` : (version.path ?? redacted(version));
-  return row(shownTime(createdAt), id, operation, size, actorText(actor), path);
+  return row(shownTime(createdAt), id, operation, size, actorTextVia(actor, viaTenant), path);
 }
 
 function redacted({ redactedAt, redactedBy }: LogEntry['version']): string {

@@ -57,7 +57,7 @@ Examples:
 }
 
 function migrate(source: Database, target: Database, io: Io): Promise<Migrated> {
-  return audited(target, 'migrateData', {}, async (note) => {
+  return audited({ database: target, io }, 'migrateData', {}, async (note) => {
     const progress = new Lines(io);
     const migrated = await migrateData(source, target, (now) => progress.update(now)).finally(() =>
       progress.end(),

@@ -2,23 +2,26 @@ import type { Command } from 'commander';
 import { ServiceError } from '../errors.ts';
 import type { Database } from '../postgres/database.ts';
 import { copyTenant, renameTenant } from '../tenants/copy.ts';
+import { refuseMounted } from '../tenants/mounts.ts';
 import { Tenants } from '../tenants/tenants.ts';
 import { amount } from '../util/amount.ts';
 import { byteAmount } from '../util/size.ts';
 import { newTenantId, tenantId } from './arguments.ts';
 import { confirm, type Io } from './io.ts';
+import { registerMountCommands } from './mount-commands.ts';
 import { printJson, printLine } from './output.ts';
 import { audited, type Open, operatorOrigin, withDatabase, withTenant } from './session.ts';
 import { registerTenantListCommand, registerTenantShowCommand } from './tenant-list-commands.ts';
 import { registerTenantCreateCommand, registerTenantSetCommand } from './tenant-settings-commands.ts';
 
-/** `tenants create|list|show|set|suspend|resume|copy|rename|delete`. */
+/** `tenants create|list|show|set|mount|unmount|mounts|suspend|resume|copy|rename|delete`. */
 export function registerTenantCommands(program: Command, open: Open, io: Io = process): void {
   const tenants = program.command('tenants').description('Create, change, copy, rename, and delete tenants.');
   registerTenantCreateCommand(tenants, open, io);
   registerTenantListCommand(tenants, open, io);
   registerTenantShowCommand(tenants, open, io);
   registerTenantSetCommand(tenants, open, io);
+  registerMountCommands(tenants, open, io);
   registerSuspend(tenants, open, io);
   registerTenantCopyCommands(tenants, open, io);
   registerDelete(tenants, open, io);
@@ -58,10 +61,12 @@ function registerDelete(tenants: Command, open: Open, io: Io): void {
     .command('delete')
     .description('Delete a tenant with its files, history, keys, and settings.')
     .argument('<tenant>', 'tenant ID', tenantId)
+    .option('--force', 'delete it although other tenants mount it')
     .option('--yes', 'do not ask for confirmation')
     .addHelpText('after', '\nExample:\n  memory-service tenants delete acme --yes')
-    .action((tenant: string, { yes }: { yes?: boolean }) =>
+    .action((tenant: string, { yes, force }: { yes?: boolean; force?: boolean }) =>
       withTenant(open, tenant, async ({ database, tenant: { files, bytes } }) => {
+        if (!force) await refuseMounted(database, tenant);
         if (!yes) {
           const what = `${amount(files, 'file')} (${byteAmount(bytes)})`;
           await confirm(io, `Permanently delete tenant ${tenant} with ${what}?`, 'Nothing was deleted.');

@@ -186,6 +186,7 @@ export function registerTenantShowCommand(tenants: Command, open: Open, io: Io):
             ...settingsFrom((name) => row[name]),
             effective: effectiveSettings(row, config),
             metadata: row.metadata,
+            mounts: row.mounts,
           });
         }
         const usage = usageOf(row);
@@ -200,6 +201,7 @@ export function registerTenantShowCommand(tenants: Command, open: Open, io: Io):
             ['history', `${amount(historyVersions, 'version')} (${byteAmount(historyBytes)})`],
             ['stored results', String(storedResults)],
             ['created', createdAt],
+            ...(row.mounts.length === 0 ? [] : [['mounts', row.mounts.map(({ name }) => name).join(', ')]]),
             ['last activity', lastActivityAt ?? 'never'],
             ['status', suspendedAt === null ? 'active' : `suspended since ${suspendedAt}`],
             ...(archivedAt === null

@@ -54,6 +54,7 @@ function* text(version: Version, content: string | null, stdout: Io['stdout']): 
     ['by', 'id' in actor ? `${actorText(actor)} (${actor.id})` : actorText(actor)],
     ['request', version.requestId],
     ['tool use', version.toolUseId],
+    ['via', version.viaTenant],
     ['bytes', version.contentSizeBytes],
     ['sha256', version.contentSha256],
     [

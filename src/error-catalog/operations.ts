@@ -26,6 +26,17 @@ export const OPERATION_ERRORS = {
 
   too_much_metadata: invalid((max: number) => `The metadata must have at most ${max} pairs.`),
   no_such_tenant: notFound((tenant: string) => `Tenant ${tenant} does not exist.`),
+  tenant_is_mounted: refused((tenant: string, by: readonly string[], more: boolean) => {
+    const which = `${by.join(', ')}${more ? ' and others' : ''}`;
+    return `Tenant ${tenant} is mounted by ${which}. Without it, agents would find these mounts unavailable.`;
+  }),
+  mounts_itself: refused((tenant: string) => `Tenant ${tenant} cannot mount itself.`),
+  too_many_mounts: refused((tenant: string, max: number) => `Tenant ${tenant} has ${max} mounts already.`),
+  mount_name_taken: refused(
+    (tenant: string, path: string) =>
+      `Tenant ${tenant} has ${path} already. Rename or delete it, or choose another name for the mount.`,
+  ),
+  no_such_mount: notFound((tenant: string, name: string) => `Tenant ${tenant} has no mount ${name}.`),
   unknown_key: notFound((id: string) => `Key ${id} does not exist.`),
   no_such_key: notFound((id: string) => `Key ${id} does not exist or is already revoked.`),
   creation_key_reused: {

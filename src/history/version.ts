@@ -67,6 +67,8 @@ export interface Version {
   actor: Actor;
   requestId: string | null;
   toolUseId: string | null;
+  /** The tenant through whose mount the change came. */
+  viaTenant: string | null;
   redactedAt: string | null;
   redactedBy: Actor | null;
 }
@@ -79,6 +81,7 @@ export function versionOf(row: VersionRow): Version {
     actor: actorOf(origin),
     requestId: origin?.requestId ?? null,
     toolUseId: origin?.toolUseId ?? null,
+    viaTenant: origin?.viaTenant ?? null,
   };
 }
 
@@ -95,6 +98,7 @@ export function versionRecord(version: Version) {
     actor: version.actor,
     request_id: version.requestId,
     tool_use_id: version.toolUseId,
+    via_tenant: version.viaTenant,
     redacted_at: version.redactedAt,
     redacted_by: version.redactedBy,
   };

@@ -13,6 +13,23 @@ export function requestKey(key: string, input: Record<string, unknown>): Request
   return { keyHash: sha256(key), requestHash: sha256(JSON.stringify(fields)) };
 }
 
+/**
+ * The keys of a request that writes to a memory which the caller's mounts. `own` is stored for the caller, and says in which memory the
+ * write ends, so that the key cannot be used for another memory; `mounted` is stored with the write itself, for this caller only.
+ */
+export function mountedRequestKeys(
+  key: string,
+  input: Record<string, unknown>,
+  { caller, mounted }: { caller: string; mounted: string },
+): { own: RequestKey; mounted: RequestKey } {
+  const { keyHash, requestHash } = requestKey(key, input);
+  return {
+    // The prefixes keep them apart from those of other writes, whatever keys callers choose.
+    own: { keyHash, requestHash: `mounted:${sha256(mounted)}` },
+    mounted: { keyHash: `via:${sha256(JSON.stringify([caller, key]))}`, requestHash },
+  };
+}
+
 /** In UTF-16 units. Results are short, except snippets of long lines, and those that quote long texts or paths. */
 const MAX_STORED_CHARACTERS = 1024;
 

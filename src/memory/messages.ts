@@ -125,6 +125,32 @@ const tooManyDirectories = (used: number, limit: number) =>
 const tooManyBytes = (used: number, limit: number, needed: number) =>
   `Error: This memory is full: it has ${used} bytes, ${limit} are allowed, and this needs ${needed} more. Delete or shorten files to make room.`;
 
+// Mounts
+
+const alternatives = new Intl.ListFormat('en', { type: 'disjunction' });
+
+export const mountReadOnly = (path: string, writable: readonly string[]) =>
+  `Error: ${path} is read-only. Write to ${alternatives.format(['your own directories under /memories', ...writable])} instead.`;
+export const cannotDeleteMount = (path: string) =>
+  `Error: Cannot delete ${path}: another memory is mounted there`;
+export const cannotRenameMount = (path: string) =>
+  `Error: Cannot rename ${path}: another memory is mounted there`;
+export const renameAcrossMemories = (from: string, to: string) =>
+  `Error: Cannot rename ${from} to ${to}: they are in different memories. Create ${to} with the same content, then delete ${from}.`;
+/** From a memory in which nothing can be deleted. */
+export const renameOutOfReadOnly = (from: string, to: string) =>
+  `Error: Cannot rename ${from} to ${to}: they are in different memories. To have a copy, create ${to} with the same content.`;
+/** Why the directory of a mount shows nothing. */
+export type Unavailable = 'suspended' | 'missing';
+const unavailable = (path: string, why: Unavailable) =>
+  `${path} is not available: the memory mounted there ${why === 'suspended' ? 'is suspended' : 'does not exist'}.`;
+export const mountUnavailable = (path: string, why: Unavailable) =>
+  `Error: ${unavailable(path, why)} You can still use the rest of /memories.`;
+export const mountUnavailableNote = (path: string, why: Unavailable) => `[${unavailable(path, why)}]`;
+/** The answer under an idempotency key of a write whose memory is no longer mounted. */
+export const mountedWriteUnknown =
+  'Error: This call wrote to a memory that is no longer mounted here. What came of it is not known.';
+
 export const secretsMasked = (count: number, kinds: readonly string[]) =>
   `[${count === 1 ? '1 secret was' : `${count} secrets were`} masked before storing: ${kinds.join(', ')}]`;
 const secretInPath = (kinds: readonly string[]) =>

@@ -31,11 +31,18 @@ export function actorText(actor: Actor): string {
   }
 }
 
+/** An actor in words, with the memory through which its change came, if that is another one than was changed. */
+export function actorTextVia(actor: Actor, viaTenant: string | null): string {
+  return viaTenant === null ? actorText(actor) : `${actorText(actor)} via ${viaTenant}`;
+}
+
 /** Where a change comes from: who made it, and on what request, where there was one. */
 export interface Origin {
   actor: Actor;
   requestId?: string | undefined;
   toolUseId?: string | undefined;
+  /** The tenant whose memory mounts the one that was changed, and through which the change came. */
+  viaTenant?: string | undefined;
 }
 
 /** In UTF-16 units. Callers choose ids, labels and subjects, and no quota counts them. */

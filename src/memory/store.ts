@@ -10,10 +10,17 @@ export interface ListedEntry {
   bytes: number;
 }
 
+/** At most as many entries as were asked for; `total` counts all of them. */
+export interface Listing {
+  entries: ListedEntry[];
+  total: number;
+}
+
 /** The entry at a path. A listing holds at most the requested number of `entries`; `total` counts all of them. */
 export type LookupResult =
   | { kind: 'file'; content: string }
-  | { kind: 'dir'; entries: ListedEntry[]; total: number }
+  /** `notes`: lines that a view adds. */
+  | ({ kind: 'dir'; notes?: readonly string[] } & Listing)
   | { kind: 'missing' };
 
 /** What one tenant may use unless it has limits of its own; 0 means no limit. */
@@ -84,6 +91,9 @@ export interface MemoryStore {
    */
   lookup(path: MemoryPath, maxEntries: number): Promise<LookupResult>;
 
+  /** What is directly in the root, in the order and without the names of `lookup`: at most `maxEntries`. */
+  rootEntries(maxEntries: number): Promise<Listing>;
+
   /** Creates a file and the missing directories above it. */
   create(path: MemoryPath, content: string, result: MemoryResult): Promise<Created>;
 
@@ -105,6 +115,14 @@ export interface MemoryStore {
 
   /** Moves a file, or a directory and everything below it, and creates the missing directories above `to`. */
   rename(from: MemoryPath, to: MemoryPath, result: MemoryResult): Promise<Renamed>;
+
+  /**
+   * Takes the idempotency key for a write that goes to another memory, with the result for the case that it is never known what came
+   * of it.
+   *
+   * @throws IdempotentReplay when the key has an result already, which may be this one
+   */
+  reserveKey(result: MemoryResult): Promise<void>;
 
   /**
    * Stores the result of a write that failed, where the store works under an idempotency key.
@@ -140,6 +158,8 @@ export interface StoreOptions {
   /** What the history names. */
   origin: Origin;
   request?: RequestKey | undefined;
+  /** The directory at which the caller sees this memory as a part of its own: paths have to be short enough below it. */
+  seenAt?: MemoryPath | undefined;
 }
 
 /** The memory of all tenants. */

@@ -17,6 +17,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core';
+import type { Mount } from '../memory/mount.ts';
 import { ALL_SETTINGS } from '../tenants/settings.ts';
 import { snakeCase } from '../util/snake-case.ts';
 
@@ -58,6 +59,8 @@ export const tenants = pgTable(
     /** The time of the latest change, so that the next one's is later. */
     lastChangeAt: timestamp('last_change_at', { withTimezone: true }),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
+    /** Other tenants whose memories it shows as directories (src/tenants/mounts.ts); null for none. */
+    mounts: jsonb('mounts').$type<Mount[]>(),
     // What the Memory Stores API says of the tenant beside its files (src/tenants/store.ts).
     /** Null: its id. */
     name: key('name'),
@@ -72,6 +75,8 @@ export const tenants = pgTable(
     // Each write pays for every check, so there is none of the settings: what changes them validates them (src/tenants).
     check('tenants_usage_not_negative', sql`${t.fileCount} >= 0 AND ${t.byteCount} >= 0`),
     index('tenants_created').on(t.createdAt, t.id),
+    // To find who mounts a tenant.
+    index('tenants_with_mounts').on(t.id).where(sql`mounts IS NOT NULL`),
   ],
 );
 

@@ -7,6 +7,7 @@ import type {
   Edit,
   Edited,
   ListedEntry,
+  Listing,
   LookupResult,
   MemoryStore,
   MemoryStores,
@@ -19,7 +20,7 @@ import { AccessTimes } from './access-times.ts';
 import { deleteFileIf, editFile } from './edits.ts';
 import { Memories } from './memories.ts';
 import { PendingFiles } from './pending-files.ts';
-import { type LookupRow, lookupFileQuery, lookupQuery } from './read-queries.ts';
+import { type LookupRow, listRootQuery, lookupFileQuery, lookupQuery } from './read-queries.ts';
 import { type Shared, TenantDatabase } from './tenant-database.ts';
 import { createFunction, deleteFunction, recordFailureFunction, renameFunction } from './write-functions.ts';
 import { WriteQueue } from './write-queue.ts';
@@ -88,6 +89,12 @@ class TenantMemory implements MemoryStore {
     return { kind: 'dir', entries: entriesOf(entry), total: entry.total ?? 0 };
   }
 
+  async rootEntries(maxEntries: number): Promise<Listing> {
+    const { tenant } = this.#db.context;
+    const [row] = (await this.#db.read(listRootQuery, { tenant, maxEntries })).rows;
+    return row === undefined ? { entries: [], total: 0 } : { entries: entriesOf(row), total: row.total ?? 0 };
+  }
+
   #file(path: MemoryPath, { content, stale }: Pick<LookupRow, 'content' | 'stale'>): LookupResult {
     const { tenant, accessTimes } = this.#db.context;
     if (stale) accessTimes.note(tenant, path);
@@ -113,9 +120,13 @@ class TenantMemory implements MemoryStore {
 
   rename(from: MemoryPath, to: MemoryPath, result: MemoryResult): Promise<Renamed> {
     const { origin, context } = this.#db;
-    const limits = { maxPathBytes: MAX_PATH_BYTES, maxDepth: MAX_DEPTH, ...context.defaults };
+    const limits = { ...pathLimits(context.seenAt ?? ROOT), ...context.defaults };
     const params = { from, to, change: randomUUID(), origin, ...limits };
     return this.#db.write(renameFunction, params, result);
+  }
+
+  async reserveKey(result: MemoryResult): Promise<void> {
+    if (this.#db.context.request) await this.#db.write(recordFailureFunction, {}, result);
   }
 
   async recordFailure(result: MemoryResult): Promise<void> {
@@ -129,7 +140,16 @@ class TenantMemory implements MemoryStore {
   }
 }
 
-function entriesOf({ entries }: LookupRow): ListedEntry[] {
+/** How long and deep paths may be in a memory that is seen at a directory. */
+function pathLimits(seenAt: MemoryPath): { maxPathBytes: number; maxDepth: number } {
+  const prefix = seenAt.slice(ROOT.length);
+  return {
+    maxPathBytes: MAX_PATH_BYTES - Buffer.byteLength(prefix),
+    maxDepth: MAX_DEPTH - (prefix.split('/').length - 1),
+  };
+}
+
+function entriesOf({ entries }: Pick<LookupRow, 'entries'>): ListedEntry[] {
   if (entries === null) return [];
   return entries.split('\n').map((line) => {
     const [path, bytes] = line.split('\t');

@@ -1,3 +1,4 @@
+import { ROOT } from '../memory/path.ts';
 import { defineBatchQuery, MAX_BYTES } from '../postgres/batch-query.ts';
 import { defineQuery } from '../postgres/query.ts';
 import { STALE } from './access-times.ts';
@@ -87,6 +88,39 @@ FROM entries AS e, (
 WHERE e.tenant_id = $1 AND e.path = $2
 `,
   lookupBatchQuery,
+);
+
+const listRootsBatchQuery = defineBatchQuery(
+  'list_roots',
+  { tenant: 'text', maxEntries: 'bigint' },
+  (calls) => `
+SELECT c.item::integer, s.entries, s.total
+FROM ${calls} CROSS JOIN LATERAL (
+  SELECT string_agg(${LINE}, E'\\n' ORDER BY path) FILTER (WHERE is_visible) AS entries,
+    (count(*) FILTER (WHERE is_visible))::integer AS total, count(*) AS looked_at
+  FROM (
+    SELECT path, size_bytes, ${VISIBLE} AS is_visible FROM entries
+    WHERE tenant_id = c.tenant AND parent_path = '${ROOT}' LIMIT ${MAX_LISTED + 1}
+  ) AS children
+) AS s
+WHERE s.looked_at <= ${MAX_LISTED} AND s.total <= c.max_entries
+`,
+);
+
+/** What is directly in the root, in order. */
+export const listRootQuery = defineQuery<
+  { tenant: string; maxEntries: number },
+  Pick<LookupRow, 'entries' | 'total'>
+>(
+  'list_root',
+  ['tenant', 'maxEntries'],
+  `
+SELECT string_agg(${LINE}, E'\\n') AS entries, max(total)::integer AS total FROM (
+  SELECT path, size_bytes, count(*) OVER () AS total FROM entries
+  WHERE tenant_id = $1 AND parent_path = '${ROOT}' AND ${VISIBLE} ORDER BY path LIMIT $2
+) AS shown
+`,
+  listRootsBatchQuery,
 );
 
 /** For a path without an entry, `kind` is null. */

@@ -91,6 +91,8 @@ function ownError({ reason, status, message }: ServiceError): StoreError {
       return new StoreError(403, 'permission_error', 'The memory store is suspended.');
     case 'json_too_complex':
       return invalid('The body has too many fields, or nests too deeply.');
+    case 'tenant_is_mounted':
+      return new StoreError(409, 'conflict_error', 'Other memory stores mount this one.');
     case 'timeout':
       return new StoreError(
         503,

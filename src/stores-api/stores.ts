@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { refuseMounted } from '../tenants/mounts.ts';
 import type { StoreRow } from '../tenants/store-queries.ts';
 import { mergeDetails, type StoreFilter, Stores } from '../tenants/stores.ts';
 import { Tenants } from '../tenants/tenants.ts';
@@ -94,6 +95,7 @@ export async function storeRoutes(app: FastifyInstance, options: StoresOptions):
     ...{ ...forStore, response: deletedSchema('memory_store_deleted') },
     isForSuspended: true,
     run: async ({ store }) => {
+      await refuseMounted(options.database, store);
       if ((await tenants.delete(store)) === undefined) throw notFound('memory store');
       return { id: store, type: 'memory_store_deleted' };
     },

@@ -3,6 +3,7 @@ import { copyStoredResultsQuery } from '../idempotency/stored-results.ts';
 import { type Origin, storedOrigin } from '../memory/origin.ts';
 import type { Database } from '../postgres/database.ts';
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
+import { copyMounts, moveMounts } from './mounts.ts';
 import {
   beginChangeQuery,
   COUNTED_HISTORY,
@@ -151,7 +152,7 @@ export function copyTenant(database: Database, from: string, to: string, origin:
 }
 
 /**
- * Renames a tenant, with its history, keys, stored results, and usage. `tenant_id` determines the shard of a row and is never updated, so this
+ * Renames a tenant, with its history, keys, stored results, and usage; what mounted it mounts it under its new id. `tenant_id` determines the shard of a row and is never updated, so this
  * copies and deletes in one transaction that locks the tenant. A write that waits for the lock finds no tenant and is refused, not
  * lost. Throws `DatabaseError`.
  *
@@ -168,6 +169,7 @@ export function renameTenant(database: Database, from: string, to: string): Prom
     // Keys are not sharded by tenant, so they can be updated.
     const keys = (await query(moveKeysQuery, { tenant: from, to })).count;
     await query(changeScopesQuery, { tenant: from, to });
+    await moveMounts(query, from, to);
     await eraseLocked(query, from);
     return { ...copied, keys };
   });
@@ -233,6 +235,7 @@ function byBytes(a: string, b: string): number {
 
 async function copySettings(query: QueryExecutor, source: TenantRow, to: string): Promise<void> {
   await query(setTenantQuery, { ...source, tenant: to });
+  await copyMounts(query, source, to);
   await copyStore(query, source.id, to);
   if (source.suspendedAt === null) return;
   await query(suspendTenantQuery, { tenant: to, since: source.suspendedAt });

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Config } from '../config.ts';
 import { ServiceError } from '../errors.ts';
 import type { MemoryLimits } from '../memory/commands/command.ts';
+import type { Mount } from '../memory/mount.ts';
 import { createLookupLimiter } from '../request-limiter.ts';
 import { mapMaybePromise } from '../util/maybe-promise.ts';
 import { effectiveSettings } from './effective-settings.ts';
@@ -14,6 +15,7 @@ export interface TenantPolicy extends Pick<EffectiveSettings, 'ratePerMinute' | 
   limits: MemoryLimits;
   /** Of a request's body, where the tenant's limit is below the service's, which always holds; 0 otherwise. */
   maxBodyBytes: number;
+  mounts: readonly Mount[];
 }
 
 const CACHED_TENANTS = 50_000;
@@ -71,7 +73,7 @@ export class TenantPolicyCache {
     });
   }
 
-  #policyOf(own: Partial<TenantSettings>): TenantPolicy {
+  #policyOf({ mounts = [], ...own }: Partial<TenantSettings & Pick<TenantRow, 'mounts'>>): TenantPolicy {
     const settings = effectiveSettings(own, this.#config);
     const { maxFileBytes, maxViewChars, ratePerMinute, maxBodyBytes, redact, createExisting } = settings;
     return {
@@ -80,6 +82,7 @@ export class TenantPolicyCache {
       maxBodyBytes: maxBodyBytes < this.#config.MAX_BODY_BYTES ? maxBodyBytes : 0,
       redact,
       createExisting,
+      mounts,
     };
   }
 }

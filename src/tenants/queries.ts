@@ -1,3 +1,4 @@
+import type { Mount } from '../memory/mount.ts';
 import type { OverQuota, Quotas } from '../memory/store.ts';
 import { defineBatchQuery } from '../postgres/batch-query.ts';
 import { defineQuery } from '../postgres/query.ts';
@@ -21,13 +22,15 @@ export interface TenantRow extends TenantSettings {
   description: string;
   metadata: Record<string, string>;
   archivedAt: string | null;
+  /** In the order of their names. */
+  mounts: Mount[];
 }
 
 // Integers beyond 32 bits come as text from the driver; as float8 they are numbers, exact up to 2^53.
 export const TENANT_COLUMNS = `
   id, file_count::float8 AS files, byte_count::float8 AS bytes, ${time('created_at')} AS "createdAt",
   ${time('suspended_at')} AS "suspendedAt",
-  name, description, metadata, ${time('archived_at')} AS "archivedAt",
+  name, description, metadata, ${time('archived_at')} AS "archivedAt", COALESCE(mounts, '[]') AS mounts,
   history_versions::float8 AS "historyVersions", history_bytes::float8 AS "historyBytes",
   ${ALL_SETTINGS.map(([name, setting]) => `${snakeCase(name)}${'choices' in setting ? '' : '::float8'} AS "${name}"`).join(', ')}`;
 

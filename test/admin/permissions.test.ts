@@ -8,12 +8,14 @@ import { describeService, freshTenant } from '../support/service.ts';
 const MANAGING = [
   'DELETE /v1/keys/{id}',
   'DELETE /v1/tenants/{tenant}',
+  'DELETE /v1/tenants/{tenant}/mounts/{name}',
   'PATCH /v1/keys/{id}',
   'POST /v1/keys',
   'POST /v1/keys/{id}/rotate',
   'POST /v1/tenants',
   'POST /v1/tenants/{tenant}/copy',
   'POST /v1/tenants/{tenant}/rename',
+  'PUT /v1/tenants/{tenant}/mounts/{name}',
 ];
 
 /** Routes that keys for certain tenants may not use. */

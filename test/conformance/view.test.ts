@@ -229,6 +229,7 @@ describeService(
           ok("Here's the content of /memories/f with line numbers:\n    19\tline 19\n    20\tline 20"),
         ],
       ],
+      { onlyAtRoot: 'the name of the mount counts' },
     );
     script(
       service,
@@ -246,6 +247,7 @@ describeService(
           ok("Here's the content of /memories/long with line numbers:\n     3\tlast"),
         ],
       ],
+      { onlyAtRoot: 'the name of the mount counts' },
     );
     it('returns every line of a file when the hints are followed', async () => {
       const tenant = freshTenant();
@@ -302,6 +304,7 @@ describeService(
           ),
         ],
       ],
+      { onlyAtRoot: 'the name of the mount counts' },
     );
   },
   { MAX_VIEW_CHARS: '250' },

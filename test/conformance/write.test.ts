@@ -325,5 +325,6 @@ describeService('rename', (service) => {
       ],
       [cmd.view(`${deep}/f`), ok(`Here's the content of ${deep}/f with line numbers:\n     1\t`)],
     ],
+    { onlyAtRoot: 'the name of the mount counts' },
   );
 });

@@ -41,6 +41,8 @@ export const overAllTenants: ReadonlySet<string> = new Set([
   'fleet_totals',
   'fleet_activity',
   'most_active_tenants',
+  'mounted_by',
+  'move_mounts',
 ]);
 
 /** A key is found by its hash before its tenant is known. Operators list and revoke keys. */

@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest';
+import { setMount } from '../../src/tenants/mounts.ts';
+import { Tenants } from '../../src/tenants/tenants.ts';
 import { freshTenant, type Service } from './service.ts';
 
 /** The expected content of a success or of an error result. */
@@ -35,18 +37,61 @@ export const cmd = {
 /** The files that a tenant starts with: contents by path. */
 export type Files = Record<string, string>;
 
-/** Defines a test: on a new tenant with `files`, each step gives exactly the expected answer. */
-export function script(service: () => Service, title: string, files: Files, steps: Step[]): void {
-  it(title, async () => {
-    const tenant = freshTenant();
-    for (const [path, text] of Object.entries(files)) {
-      const made = await service().execute(cmd.create(path, text), { tenant });
-      expect(made.content).toBe(`File created successfully at: ${path}`);
-    }
-    for (const [input, expected] of steps) {
-      const answer = await service().execute(input, { tenant });
-      const got = answer.is_error ? { error: answer.content } : { ok: answer.content };
-      expect({ input, status: answer.status, ...got }).toStrictEqual({ input, status: 200, ...expected });
-    }
+/**
+ * Defines two tests: on a new tenant with `files`, each step gives exactly the expected answer, and so it does below a mount, with the
+ * paths there.
+ *
+ * @param options.onlyAtRoot why the answers below a mount differ in more than the path
+ */
+export function script(
+  service: () => Service,
+  title: string,
+  files: Files,
+  steps: Step[],
+  { onlyAtRoot }: { onlyAtRoot?: string } = {},
+): void {
+  it(title, () => runScript(service(), freshTenant(), files, steps));
+  if (onlyAtRoot !== undefined) return;
+  it(`${title}, below a mount`, { tags: 'mounted' }, async () => {
+    const { database } = service();
+    const [tenant, mounted] = [freshTenant(), freshTenant('mounted')];
+    for (const each of [tenant, mounted]) await new Tenants(database).create(each);
+    const mount = { name: 'team', tenant: mounted, access: 'read_write', instructions: '' } as const;
+    await setMount(database, tenant, mount);
+    await runScript(service(), tenant, belowMount(files), belowMount(steps));
   });
+}
+
+async function runScript(service: Service, tenant: string, files: Files, steps: Step[]): Promise<void> {
+  for (const [path, text] of Object.entries(files)) {
+    const made = await service.execute(cmd.create(path, text), { tenant });
+    expect(made.content).toBe(`File created successfully at: ${path}`);
+  }
+  for (const [input, expected] of steps) {
+    const answer = await service.execute(input, { tenant });
+    const got = answer.is_error ? { error: answer.content } : { ok: answer.content };
+    expect({ input, status: answer.status, ...got }).toStrictEqual({ input, status: 200, ...expected });
+  }
+}
+
+/** Moves all paths in strings below `/memories/team`. What the contract says of `/memories` as such stays. */
+function belowMount<T>(value: T): T {
+  if (typeof value === 'string') {
+    return value
+      .replace(/\/memories(?![A-Za-z0-9._%-])/g, '/memories/team')
+      .replace(/(Path must start with|would escape) \/memories\/team/, '$1 /memories')
+      .replace(
+        'delete the /memories/team directory itself',
+        'delete /memories/team: another memory is mounted there',
+      )
+      .replace(
+        'rename the /memories/team directory itself',
+        'rename /memories/team: another memory is mounted there',
+      ) as T;
+  }
+  if (Array.isArray(value)) return value.map(belowMount) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => [belowMount(key), belowMount(each)]),
+  ) as T;
 }

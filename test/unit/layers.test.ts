@@ -33,6 +33,7 @@ const LAYERS = [
   'migrate-data',
   'files',
   'search',
+  'mounts',
   'tracing',
   'mcp',
   'http',

@@ -278,7 +278,7 @@ export interface components {
             kind: "tenant" | "service" | "admin";
             tenant: string | null;
             /**
-             * @description `operate` is for admin keys: everything except managing keys, and creating, copying, renaming and deleting tenants.
+             * @description `operate` is for admin keys: everything except managing keys and mounts, and creating, copying, renaming and deleting tenants.
              * @enum {string}
              */
             access: "read_write" | "operate" | "read_only";
@@ -303,7 +303,7 @@ export interface components {
             kind: "tenant" | "service" | "admin";
             tenant: string | null;
             /**
-             * @description `operate` is for admin keys: everything except managing keys, and creating, copying, renaming and deleting tenants.
+             * @description `operate` is for admin keys: everything except managing keys and mounts, and creating, copying, renaming and deleting tenants.
              * @enum {string}
              */
             access: "read_write" | "operate" | "read_only";
@@ -323,6 +323,40 @@ export interface components {
                 /** @description Accurate to five minutes. */
                 last_used_at: components["schemas"]["Time"] | null;
             } | null;
+        };
+        /** @description Another memory that a tenant shows as a directory. */
+        Mount: {
+            name: string;
+            /** @example acme */
+            tenant: string;
+            /** @enum {string} */
+            access: "read_only" | "read_write";
+            instructions: string;
+        };
+        Mounts: {
+            mounts: {
+                name: string;
+                /** @example acme */
+                tenant: string;
+                /** @enum {string} */
+                access: "read_only" | "read_write";
+                instructions: string;
+                /**
+                 * @description `suspended` and `missing`: the mounted tenant is. `name_taken`: the tenant has a file or directory of the name, which the mount hides.
+                 * @enum {string}
+                 */
+                status: "ok" | "suspended" | "missing" | "name_taken";
+            }[];
+            /** @description Where this tenant is mounted: the first 1000, by tenant. */
+            mounted_by: {
+                /** @example acme */
+                tenant: string;
+                name: string;
+                /** @enum {string} */
+                access: "read_only" | "read_write";
+            }[];
+            /** @description Whether `mounted_by` leaves some out. */
+            more: boolean;
         };
         Moved: {
             from: string;
@@ -413,7 +447,7 @@ export interface components {
         Session: {
             actor: components["schemas"]["Actor"];
             /**
-             * @description `operate` is for admin keys: everything except managing keys, and creating, copying, renaming and deleting tenants.
+             * @description `operate` is for admin keys: everything except managing keys and mounts, and creating, copying, renaming and deleting tenants.
              * @enum {string}
              */
             access: "read_write" | "operate" | "read_only";
@@ -466,6 +500,7 @@ export interface components {
             history_since: components["schemas"]["Time"];
             /** @description Of the file or byte limit, whichever is closer to being reached; null without limits. */
             used_percent: number | null;
+            mounts: components["schemas"]["Mount"][];
             settings: components["schemas"]["OwnSettings"];
             effective: components["schemas"]["EffectiveSettings"];
         };
@@ -535,6 +570,8 @@ export interface components {
             actor: components["schemas"]["Actor"];
             request_id: string | null;
             tool_use_id: string | null;
+            /** @description The tenant that mounts this memory, where the change came through its mount. */
+            via_tenant: string | null;
             redacted_at: components["schemas"]["Time"] | null;
             redacted_by: components["schemas"]["Actor"] | null;
             /** @description The version that it replaced; null if there was none or it has been pruned. */
@@ -559,6 +596,8 @@ export interface components {
             actor: components["schemas"]["Actor"];
             request_id: string | null;
             tool_use_id: string | null;
+            /** @description The tenant that mounts this memory, where the change came through its mount. */
+            via_tenant: string | null;
             redacted_at: components["schemas"]["Time"] | null;
             redacted_by: components["schemas"]["Actor"] | null;
             /** @description The version that it replaced; null if there was none or it has been pruned. */
@@ -592,6 +631,8 @@ export type Health = components['schemas']['Health'];
 export type Imported = components['schemas']['Imported'];
 export type Key = components['schemas']['Key'];
 export type KeyWithPrevious = components['schemas']['KeyWithPrevious'];
+export type Mount = components['schemas']['Mount'];
+export type Mounts = components['schemas']['Mounts'];
 export type Moved = components['schemas']['Moved'];
 export type OwnSettings = components['schemas']['OwnSettings'];
 export type Problem = components['schemas']['Problem'];

@@ -49,7 +49,7 @@ export const tenantCopyRoutes = adminRoutes((app, { config, database }) => {
         operationId: 'renameTenant',
         summary: 'Rename a tenant, with its files, history, settings, keys and stored results',
         description:
-          'In one transaction. Writes to the tenant wait until it is done. Keys work for the new id within `AUTH_CACHE_SECONDS`; clients that send the id must send the new one.',
+          'In one transaction. Writes to the tenant wait until it is done. Mounts of the tenant show it under its new id. Keys work for the new id within `AUTH_CACHE_SECONDS`; clients that send the id must send the new one.',
         tags: ['tenants'],
         params: tenantParams,
         body,

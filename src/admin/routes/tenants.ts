@@ -2,13 +2,14 @@ import { z } from 'zod';
 import { changedValues } from '../../audit/audit.ts';
 import { ServiceError } from '../../errors.ts';
 import { findListedTenant, listTenants } from '../../tenants/listing.ts';
+import { refuseMounted } from '../../tenants/mounts.ts';
 import { MAX_METADATA, mergeDetails, Stores } from '../../tenants/stores.ts';
 import { Tenants } from '../../tenants/tenants.ts';
 import { noteAudit } from '../audit.ts';
 import { scopeOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
-import { count, newTenantId, next, pageFields, tenantId, tenantParams, text } from '../fields.ts';
+import { count, flag, newTenantId, next, pageFields, tenantId, tenantParams, text } from '../fields.ts';
 import { archived, errorResponses, json, noSuchTenant } from '../responses.ts';
 import { settingsChangeSchema, settingsOf, settingsRecord } from '../settings.ts';
 import { detailsChange, detailsOf, newDetails } from '../tenant-details.ts';
@@ -173,14 +174,23 @@ export const tenantRoutes = adminRoutes((app, { config, database }) => {
           'This cannot be undone. If it is interrupted, the tenant stays suspended: delete it again.',
         tags: ['tenants'],
         params: tenantParams,
+        querystring: z.strictObject({
+          force: flag
+            .default(false)
+            .meta({ description: 'Delete it although other tenants mount it. Their mounts stay.' }),
+        }),
         response: {
           200: json('Number of deleted rows.', erasedSchema),
-          ...errorResponses('changes', [noSuchTenant]),
+          ...errorResponses('changes', [
+            noSuchTenant,
+            new ServiceError('tenant_is_mounted', 'team', ['acme', 'globex'], false),
+          ]),
         },
       },
     },
     async (request) => {
       const { tenant } = request.params;
+      if (!request.query.force) await refuseMounted(database, tenant);
       const erased = await tenants.delete(tenant);
       if (erased === undefined) throw new ServiceError('no_such_tenant', tenant);
       const { storedResults, ...rows } = erased;

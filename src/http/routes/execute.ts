@@ -1,11 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ServiceError } from '../../errors.ts';
-import { requestKey } from '../../idempotency/idempotency.ts';
-import { type Executed, executeCommand, findCommand } from '../../memory/commands/index.ts';
-import { type Language, languages, readOnly } from '../../memory/messages.ts';
-import { refusal } from '../../memory/result.ts';
-import type { SecretScanner } from '../../memory/secrets.ts';
-import type { MemoryStores } from '../../memory/store.ts';
+import { type Executed, findCommand } from '../../memory/commands/index.ts';
+import { type Language, languages } from '../../memory/messages.ts';
+import { executeCall, type MemoryServices } from '../../mounts/execute.ts';
 import { contextOf } from '../authentication.ts';
 import { inFlightOf } from '../capacity.ts';
 import { executeSchema, IDEMPOTENCY_KEY } from './execute-schema.ts';
@@ -13,9 +10,7 @@ import { type SearchOptions, searchMemory } from './search.ts';
 import { readToolCalls, type ToolCall } from './tool-call.ts';
 import { measured, sendJson, sendText, wantsText } from './tool-run.ts';
 
-export interface ExecuteOptions extends SearchOptions {
-  memory: MemoryStores;
-  scanner: SecretScanner;
+export interface ExecuteOptions extends SearchOptions, MemoryServices {
   /** How long a request may be worked on, in milliseconds. */
   timeoutMs: number;
 }
@@ -102,32 +97,15 @@ function execute(request: FastifyRequest, call: ToolCall, options: ExecuteOption
 function executeMemory(
   request: FastifyRequest,
   { tool, input, toolUseId }: ToolCall,
-  { memory, metrics, scanner }: ExecuteOptions,
+  options: ExecuteOptions,
 ): Promise<Executed> {
-  const { principal, policy } = contextOf(request);
   const found = findCommand(input.command);
   const key = toolUseId ?? idempotencyKey(request);
   const call = { tool, command: found?.name ?? 'unknown', access: found?.access, toolUseId };
-  return measured(request, metrics, call, () =>
-    executeCommand(input, {
-      store: memory.forTenant(principal.tenant, {
-        autoCreate: principal.autoCreate,
-        origin: { actor: principal.actor, requestId: request.id, toolUseId },
-        request: key !== undefined && found?.access === 'write' ? requestKey(key, input) : undefined,
-      }),
-      limits: policy.limits,
-      access: principal.access,
-      createExisting: policy.createExisting,
-      redaction: policy.redact === 'off' ? undefined : { mode: policy.redact, scanner },
-      language: languageOf(request),
-    }).catch(refusedByArchive),
-  );
-}
-
-/** To the model, an archived memory is one that it cannot write. */
-function refusedByArchive(error: unknown): Executed {
-  if (error instanceof ServiceError && error.code === 'tenant_archived') return refusal(readOnly);
-  throw error;
+  const { ip, id: requestId } = request;
+  const language = languageOf(request);
+  const memoryCall = { ...contextOf(request), ip, language, requestId, toolUseId, idempotencyKey: key };
+  return measured(request, options.metrics, call, () => executeCall(input, memoryCall, options));
 }
 
 function blockOf({ content, isError }: Executed, { toolUseId }: ToolCall): object {

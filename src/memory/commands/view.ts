@@ -13,7 +13,7 @@ import {
 import { maxLinesShown, showLines } from '../numbered-lines.ts';
 import { type MemoryPath, parsePath } from '../path.ts';
 import { failure, type MemoryResult, success } from '../result.ts';
-import type { ListedEntry } from '../store.ts';
+import type { ListedEntry, LookupResult } from '../store.ts';
 import { countLines, linesFrom } from '../text.ts';
 import { defineCommand, pathField, wrongType } from './command.ts';
 
@@ -49,7 +49,7 @@ export const view = defineCommand({
       case 'missing':
         return failure(viewMissing(path));
       case 'dir':
-        return showDirectory(path, directoryHeader(path, language), found.entries, found.total, maxViewChars);
+        return showDirectory(path, directoryHeader(path, language), found, maxViewChars);
       case 'file':
         return showFile(path, fileHeader(path, language), found.content, range ?? undefined, maxViewChars);
     }
@@ -83,10 +83,11 @@ function showFile(
 function showDirectory(
   path: MemoryPath,
   header: string,
-  entries: ListedEntry[],
-  total: number,
-  maxChars: number,
+  { entries, total, notes = [] }: Extract<LookupResult, { kind: 'dir' }>,
+  maxViewChars: number,
 ): MemoryResult {
+  const noted = (lines: string[]) => success([...lines, ...notes].join('\n'));
+  const maxChars = maxViewChars === 0 ? 0 : Math.max(1, maxViewChars - charactersOf(notes));
   const lines = [header, `${formatSize(DIRECTORY_BYTES)}\t${path}`];
   const fixed = lines.length;
   let length = lines.join('\n').length;
@@ -97,13 +98,18 @@ function showDirectory(
     if (maxChars > 0 && length > maxChars) break;
     lines.push(line);
   }
-  if (lines.length - fixed === total) return success(lines.join('\n'));
+  if (lines.length - fixed === total) return noted(lines);
 
   length = lines.join('\n').length;
   while (lines.length > fixed && length + hint(lines.length - fixed) > maxChars) {
     length -= 1 + (lines.pop() ?? '').length;
   }
-  return success([...lines, entriesTruncated(lines.length - fixed, total)].join('\n'));
+  return noted([...lines, entriesTruncated(lines.length - fixed, total)]);
+}
+
+/** Each with the newline before it. */
+function charactersOf(lines: readonly string[]): number {
+  return lines.reduce((sum, line) => sum + 1 + line.length, 0);
 }
 
 function listingLine(entry: ListedEntry): string {

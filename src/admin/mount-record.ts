@@ -1,0 +1,12 @@
+import { z } from 'zod';
+import { tenantId } from './fields.ts';
+
+/** A mount as it is shown. */
+export const mountRecord = z
+  .object({
+    name: z.string(),
+    tenant: tenantId,
+    access: z.enum(['read_only', 'read_write']),
+    instructions: z.string(),
+  })
+  .meta({ id: 'Mount', description: 'Another memory that a tenant shows as a directory.' });

@@ -1,0 +1,190 @@
+import type { Principal } from '../auth/principal.ts';
+import { hasReason } from '../errors.ts';
+import { mountedRequestKeys, requestKey } from '../idempotency/idempotency.ts';
+import type { MemoryCommand, MemoryContext } from '../memory/commands/command.ts';
+import { type Executed, executeCommand, findCommand } from '../memory/commands/index.ts';
+import {
+  type Language,
+  mountedWriteUnknown,
+  mountUnavailable,
+  mountUnavailableNote,
+  readOnly,
+} from '../memory/messages.ts';
+import { type Mount, mountPath } from '../memory/mount.ts';
+import type { Origin } from '../memory/origin.ts';
+import { failure, refusal } from '../memory/result.ts';
+import type { SecretScanner } from '../memory/secrets.ts';
+import {
+  IdempotentReplay,
+  type MemoryStore,
+  type MemoryStores,
+  type RequestKey,
+  type StoreOptions,
+} from '../memory/store.ts';
+import type { TenantPolicy, TenantPolicyCache } from '../tenants/policy-cache.ts';
+import { mountedPolicy } from './mounted-policy.ts';
+import { MountedStore } from './mounted-store.ts';
+import { type MountedRoot, withMountedRoots } from './root-listing.ts';
+import { OWN, readOnlyMount, routeOf } from './route.ts';
+
+/** One call of the memory tool: who makes it, and what holds for it. */
+export interface MemoryCall {
+  principal: Principal;
+  /** Of the caller's tenant. */
+  policy: TenantPolicy;
+  /** The address of the caller. */
+  ip: string;
+  language: Language;
+  requestId: string;
+  toolUseId: string | undefined;
+  /** A write under it applies once. */
+  idempotencyKey: string | undefined;
+}
+
+export interface MemoryServices {
+  memory: MemoryStores;
+  policies: TenantPolicyCache;
+  scanner: SecretScanner;
+}
+
+/**
+ * Executes one input of the memory tool, valid or not, on the memory that its path is in: the caller's own, or one that it mounts. A call
+ * runs on one memory, with that memory's policy.
+ */
+export async function executeCall(
+  input: Record<string, unknown>,
+  call: MemoryCall,
+  services: MemoryServices,
+): Promise<Executed> {
+  const { mounts } = call.policy;
+  const command = findCommand(input.command);
+  const route = mounts.length === 0 ? OWN : routeOf(command, input, mounts);
+  switch (route.kind) {
+    case 'own':
+      return executeCommand(input, ownContext(input, command, call, services)).catch(refusedByArchive);
+    case 'root': {
+      const own = ownContext(input, command, call, services);
+      const readRoots = (maxEntries: number) => rootsOf(mounts, maxEntries, call, services);
+      return executeCommand(input, { ...own, store: withMountedRoots(own.store, readRoots) });
+    }
+    case 'refused':
+      if (call.principal.access === 'read_only') return refusal(readOnly);
+      return (route.isRefusal ? refusal : failure)(route.why);
+    case 'mount':
+      return executeMounted(input, command, route.mount, call, services);
+  }
+}
+
+/** What a call on the caller's own memory runs with. */
+function ownContext(
+  input: Record<string, unknown>,
+  command: MemoryCommand | undefined,
+  call: MemoryCall,
+  { memory, scanner }: MemoryServices,
+): MemoryContext {
+  const { principal, policy, idempotencyKey } = call;
+  const isKeyed = idempotencyKey !== undefined && command?.access === 'write';
+  const store = memory.forTenant(principal.tenant, {
+    autoCreate: principal.autoCreate,
+    origin: originOf(call),
+    request: isKeyed ? requestKey(idempotencyKey, input) : undefined,
+  });
+  return contextOf(store, policy, call, scanner);
+}
+
+async function executeMounted(
+  input: Record<string, unknown>,
+  command: MemoryCommand | undefined,
+  mount: Mount,
+  call: MemoryCall,
+  { memory, policies, scanner }: MemoryServices,
+): Promise<Executed> {
+  const { principal, idempotencyKey } = call;
+  const seenAt = mountPath(mount);
+  const policy = await mountedPolicy(mount, policies, call.ip);
+  if (typeof policy === 'string') return failure(mountUnavailable(seenAt, policy));
+  const keys =
+    idempotencyKey !== undefined && command?.access === 'write'
+      ? mountedRequestKeys(idempotencyKey, input, { caller: principal.tenant, mounted: mount.tenant })
+      : undefined;
+  const inner = memory.forTenant(mount.tenant, {
+    ...{ autoCreate: false, seenAt, request: keys?.mounted },
+    origin: { ...originOf(call), viaTenant: principal.tenant },
+  });
+  const store = new MountedStore(inner, seenAt, () => reserveKey(memory, call, keys?.own));
+  try {
+    return await executeCommand(input, contextOf(store, policy, call, scanner));
+  } catch (error) {
+    if (hasReason(error, 'tenant_archived')) return refusal(readOnlyMount(mount, call.policy.mounts));
+    // It was deleted while its policy was cached.
+    if (hasReason(error, 'unknown_tenant')) return failure(mountUnavailable(seenAt, 'missing'));
+    throw error;
+  }
+}
+
+/**
+ * Takes a call's idempotency key in the caller's own memory, where all writes of the caller meet.
+ *
+ * @throws ServiceError when the key was used for another memory
+ */
+async function reserveKey(
+  memory: MemoryStores,
+  call: MemoryCall,
+  request: RequestKey | undefined,
+): Promise<void> {
+  if (request === undefined) return;
+  const options: StoreOptions = { autoCreate: false, origin: originOf(call), request };
+  try {
+    await memory.forTenant(call.principal.tenant, options).reserveKey(failure(mountedWriteUnknown));
+  } catch (error) {
+    // An earlier attempt of this call took it. The mounted memory knows what came of that.
+    if (error instanceof IdempotentReplay && error.result.content === mountedWriteUnknown) return;
+    throw error;
+  }
+}
+
+/** The listings of all mounts, read at the same time. */
+function rootsOf(
+  mounts: readonly Mount[],
+  maxEntries: number,
+  call: MemoryCall,
+  { memory, policies }: MemoryServices,
+): Promise<MountedRoot[]> {
+  return Promise.all(
+    mounts.map(async (mount) => {
+      const path = mountPath(mount);
+      const policy = await mountedPolicy(mount, policies, call.ip);
+      if (typeof policy === 'string') return { path, listing: { note: mountUnavailableNote(path, policy) } };
+      const store = memory.forTenant(mount.tenant, { autoCreate: false, origin: originOf(call) });
+      return { path, listing: await seenFrom(store, path).rootEntries(maxEntries) };
+    }),
+  );
+}
+
+/** A memory that is only read. */
+const seenFrom = (store: MemoryStore, path: ReturnType<typeof mountPath>) =>
+  new MountedStore(store, path, async () => {});
+
+/** What a call on one memory runs with: the policy is that of the memory, the access and the length of results are those of the caller. */
+function contextOf(
+  store: MemoryStore,
+  { limits, redact, createExisting }: TenantPolicy,
+  { principal, policy, language }: MemoryCall,
+  scanner: SecretScanner,
+): MemoryContext {
+  return {
+    ...{ store, createExisting, language, access: principal.access },
+    limits: { maxFileBytes: limits.maxFileBytes, maxViewChars: policy.limits.maxViewChars },
+    redaction: redact === 'off' ? undefined : { mode: redact, scanner },
+  };
+}
+
+function originOf({ principal, requestId, toolUseId }: MemoryCall): Origin {
+  return { actor: principal.actor, requestId, toolUseId };
+}
+
+/** To the model, an archived memory is one that it cannot write. */
+function refusedByArchive(error: unknown): Executed {
+  if (hasReason(error, 'tenant_archived')) return refusal(readOnly);
+  throw error;
+}

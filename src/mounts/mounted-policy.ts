@@ -1,0 +1,24 @@
+import { hasReason } from '../errors.ts';
+import type { Unavailable } from '../memory/messages.ts';
+import type { Mount } from '../memory/mount.ts';
+import type { TenantPolicy, TenantPolicyCache } from '../tenants/policy-cache.ts';
+
+/**
+ * The policy of the tenant that is mounted, or why its memory is not available.
+ *
+ * @param ip the address of the caller
+ * @throws ServiceError 503 when too many lookups wait
+ */
+export async function mountedPolicy(
+  { tenant }: Mount,
+  policies: Pick<TenantPolicyCache, 'policyFor'>,
+  ip: string,
+): Promise<TenantPolicy | Unavailable> {
+  try {
+    return await policies.policyFor(tenant, { autoCreate: false, ip });
+  } catch (error) {
+    if (hasReason(error, 'tenant_suspended')) return 'suspended';
+    if (hasReason(error, 'unknown_tenant')) return 'missing';
+    throw error;
+  }
+}

@@ -1,0 +1,80 @@
+import type { MemoryPath } from '../memory/path.ts';
+import { ROOT } from '../memory/path.ts';
+import type { ListedEntry, Listing, LookupResult, MemoryStore } from '../memory/store.ts';
+
+/** The root of a mounted memory, as the caller sees it. */
+export interface MountedRoot {
+  path: MemoryPath;
+  /** What is directly in it. Undefined when it is not available, as the note says. */
+  listing: Listing | { note: string };
+}
+
+/** The caller's memory where a view of the root shows mounts, too: each as a directory with what is directly in it. */
+export function withMountedRoots(
+  own: MemoryStore,
+  readRoots: (maxEntries: number) => Promise<MountedRoot[]>,
+): MemoryStore {
+  const lookup = async (path: MemoryPath, maxEntries: number): Promise<LookupResult> => {
+    if (path !== ROOT) return own.lookup(path, maxEntries);
+    const [found, roots] = await Promise.all([own.lookup(path, maxEntries), readRoots(maxEntries)]);
+    if (found.kind !== 'dir') throw new Error('The root is no directory.');
+    const notes = roots.flatMap(({ listing }) => ('note' in listing ? [listing.note] : []));
+    return { kind: 'dir', ...mergeRoots(found, roots, maxEntries), notes };
+  };
+  return {
+    lookup,
+    rootEntries: (maxEntries) => own.rootEntries(maxEntries),
+    create: (...create) => own.create(...create),
+    edit: (path, change) => own.edit(path, change),
+    delete: (...remove) => own.delete(...remove),
+    deleteIf: (...remove) => own.deleteIf(...remove),
+    rename: (...rename) => own.rename(...rename),
+    reserveKey: (answer) => own.reserveKey(answer),
+    recordFailure: (answer) => own.recordFailure(answer),
+  };
+}
+
+/**
+ * Merges listings of the same order, depth first, into the first `maxEntries` entries of the whole. An own entry of the name of a mount is
+ * not seen.
+ *
+ * @param roots in the order of their paths
+ */
+export function mergeRoots(own: Listing, roots: readonly MountedRoot[], maxEntries: number): Listing {
+  const entries: ListedEntry[] = [];
+  const paths = new Set<string>(roots.map(({ path }) => path));
+  let { total } = own;
+  let next = 0;
+  const addRootsBefore = (top: string | undefined) => {
+    for (
+      let root = roots[next];
+      root && (top === undefined || isBefore(root.path, top));
+      root = roots[next]
+    ) {
+      const listing = 'note' in root.listing ? EMPTY : root.listing;
+      entries.push({ path: root.path, kind: 'dir', bytes: 0 }, ...listing.entries);
+      next++;
+    }
+  };
+  let top = '';
+  for (const entry of own.entries) {
+    // The first entry of each top-level name is that of the name itself.
+    if (!entry.path.startsWith(`${top}/`) || top === '') {
+      top = entry.path;
+      addRootsBefore(top);
+    }
+    if (paths.has(top)) total--;
+    else entries.push(entry);
+  }
+  // Otherwise further own entries may come first, and they alone are as many as are asked for.
+  if (own.entries.length === own.total) addRootsBefore(undefined);
+  for (const { listing } of roots) total += 1 + ('note' in listing ? 0 : listing.total);
+  return { entries: entries.slice(0, maxEntries), total };
+}
+
+const EMPTY: Listing = { entries: [], total: 0 };
+
+/** By code point, as the database sorts. */
+function isBefore(path: string, other: string): boolean {
+  return Buffer.compare(Buffer.from(path), Buffer.from(other)) < 0;
+}

@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import type { Mount } from '../memory/mount.ts';
+import { parsePath, ROOT } from '../memory/path.ts';
+import { storableText } from '../util/storable-text.ts';
+import { TENANT_ID, TENANT_ID_RULE } from './tenant-id.ts';
+
+/** How many mounts a tenant may have. A view of the root reads all of them. */
+export const MAX_MOUNTS = 16;
+/** In UTF-16 units. */
+export const MAX_INSTRUCTIONS = 4096;
+
+export const MOUNT_NAME_RULE =
+  'a name that a directory of the memory can have; not node_modules, and without a dot at the start, because a view would not show it';
+
+/** The name of a mount's directory. */
+export const mountNameSchema = z
+  .string()
+  .refine(isMountName, `must be ${MOUNT_NAME_RULE}`)
+  .meta({ description: 'Of the directory below `/memories`.', examples: ['team'] });
+
+export const mountFields = {
+  tenant: z
+    .string()
+    .regex(TENANT_ID, `must be ${TENANT_ID_RULE}`)
+    .meta({ description: 'The tenant whose memory is shown.', examples: ['team'] }),
+  access: z
+    .enum(['read_only', 'read_write'])
+    .default('read_only')
+    .meta({ description: 'Holds for every key of the tenant, whatever it may do elsewhere.' }),
+  instructions: storableText(MAX_INSTRUCTIONS)
+    .default('')
+    .meta({
+      description: 'What the directory is for, in words for the model: part of `GET /instructions`.',
+      examples: ['What the team has learned about the build.'],
+    }),
+};
+
+/** A mount as JSON sets it. */
+export const mountSchema: z.ZodType<Mount> = z.strictObject({ name: mountNameSchema, ...mountFields });
+
+/** The mounts of a tenant as JSON sets all of them. */
+export const mountsSchema = z
+  .array(mountSchema)
+  .max(MAX_MOUNTS)
+  .refine(
+    (mounts) => new Set(mounts.map(({ name }) => name)).size === mounts.length,
+    'has a name more than once',
+  );
+
+export function isMountName(name: string): boolean {
+  if (name.includes('/') || name.startsWith('.') || name === 'node_modules') return false;
+  const parsed = parsePath(`${ROOT}/${name}`);
+  return parsed.ok && parsed.path === `${ROOT}/${name}` && name !== '';
+}

@@ -1,0 +1,174 @@
+import { ServiceError } from '../errors.ts';
+import { type Mount, mountPath } from '../memory/mount.ts';
+import type { Database } from '../postgres/database.ts';
+import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
+import { MAX_MOUNTS } from './mount-schema.ts';
+import { findTenantQuery, lockTenantQuery, type TenantRow } from './queries.ts';
+import { requireTenant } from './tenants.ts';
+
+const setMountsQuery = defineQuery<{ tenant: string; mounts: string | null }>(
+  'set_mounts',
+  ['tenant', 'mounts'],
+  'UPDATE tenants SET mounts = $2::text::jsonb WHERE id = $1',
+);
+
+const findEntriesQuery = defineQuery<{ tenant: string; paths: string[] }, { path: string }>(
+  'find_entries',
+  ['tenant', 'paths'],
+  'SELECT path FROM entries WHERE tenant_id = $1 AND path = ANY ($2::text[])',
+);
+
+const MOUNTS_IT =
+  "mounts IS NOT NULL AND mounts @> jsonb_build_array(jsonb_build_object('tenant', $1::text))";
+
+/** Who mounts a tenant: an operator's statement over all tenants. */
+const mountedByQuery = defineQuery<{ tenant: string; scope: string[] | null; limit: number }, MountedBy>(
+  'mounted_by',
+  ['tenant', 'scope', 'limit'],
+  `
+SELECT t.id AS tenant, m.mount ->> 'name' AS name, m.mount ->> 'access' AS access
+FROM tenants AS t, jsonb_array_elements(t.mounts) AS m (mount)
+WHERE t.${MOUNTS_IT} AND m.mount ->> 'tenant' = $1::text AND ($2::text[] IS NULL OR t.id = ANY ($2::text[]))
+ORDER BY t.id, m.mount ->> 'name' COLLATE "C" LIMIT $3::bigint
+`,
+);
+
+/** Makes all mounts of a tenant show another one. */
+const moveMountsQuery = defineQuery<{ tenant: string; to: string }>(
+  'move_mounts',
+  ['tenant', 'to'],
+  `
+UPDATE tenants SET mounts = (
+  SELECT jsonb_agg(
+    CASE WHEN m.mount ->> 'tenant' = $1::text THEN jsonb_set(m.mount, '{tenant}', to_jsonb($2::text)) ELSE m.mount END ORDER BY m.i
+  ) FROM jsonb_array_elements(mounts) WITH ORDINALITY AS m (mount, i)
+) WHERE ${MOUNTS_IT}
+`,
+);
+
+/** A mount of a tenant, by the tenant that has it. */
+export type MountedBy = Pick<Mount, 'tenant' | 'name' | 'access'>;
+
+/** `suspended` and `missing` are about the mounted tenant; `name_taken`: a file or directory has the name, which the mount hides. */
+export type MountStatus = 'ok' | 'suspended' | 'missing' | 'name_taken';
+
+/**
+ * Adds a mount to a tenant, or replaces the one of the same name.
+ *
+ * @returns the mount that was replaced
+ * @throws ServiceError when one of the tenants does not exist, or the mount is not possible
+ */
+export async function setMount(database: Database, tenant: string, mount: Mount): Promise<Mount | undefined> {
+  if (mount.tenant === tenant) throw new ServiceError('mounts_itself', tenant);
+  await requireTenant(database, tenant);
+  await requireTenant(database, mount.tenant);
+  return changeMounts(database, tenant, async (query, mounts) => {
+    const before = mounts.find(({ name }) => name === mount.name);
+    const others = mounts.filter(({ name }) => name !== mount.name);
+    if (others.length >= MAX_MOUNTS) throw new ServiceError('too_many_mounts', tenant, MAX_MOUNTS);
+    const path = mountPath(mount);
+    const taken = await query(findEntriesQuery, { tenant, paths: [path] });
+    if (before === undefined && taken.rows.length > 0)
+      throw new ServiceError('mount_name_taken', tenant, path);
+    return { mounts: [...others, mount], result: before };
+  });
+}
+
+/**
+ * @returns the mount that was removed
+ * @throws ServiceError when the tenant, or the mount, does not exist
+ */
+export function removeMount(database: Database, tenant: string, name: string): Promise<Mount> {
+  return changeMounts(database, tenant, async (_, mounts) => {
+    const mount = mounts.find((each) => each.name === name);
+    if (mount === undefined) throw new ServiceError('no_such_mount', tenant, name);
+    return { mounts: mounts.filter((each) => each !== mount), result: mount };
+  });
+}
+
+/** The mounts of a tenant, and whether agents can use them. Throws `DatabaseError`. */
+export async function mountStatuses(
+  database: Database,
+  { id: tenant, mounts }: Pick<TenantRow, 'id' | 'mounts'>,
+): Promise<(Mount & { status: MountStatus })[]> {
+  if (mounts.length === 0) return [];
+  const [taken, rows] = await Promise.all([
+    database.query(findEntriesQuery, { tenant, paths: mounts.map(mountPath) }),
+    Promise.all(mounts.map((mount) => database.query(findTenantQuery, { tenant: mount.tenant }))),
+  ]);
+  const hidden = new Set(taken.rows.map(({ path }) => path));
+  return mounts.map((mount, i) => {
+    const row = rows[i]?.rows[0];
+    if (row === undefined) return { ...mount, status: 'missing' };
+    if (row.suspendedAt !== null) return { ...mount, status: 'suspended' };
+    return { ...mount, status: hidden.has(mountPath(mount)) ? 'name_taken' : 'ok' };
+  });
+}
+
+/**
+ * The mounts of a tenant by others, in the order of their ids.
+ *
+ * @param options.scope the only tenants that are seen; null: all
+ */
+export async function mountedBy(
+  { query }: Pick<Database, 'query'>,
+  tenant: string,
+  { scope, limit }: { scope: string[] | null; limit: number },
+): Promise<{ mounts: MountedBy[]; more: boolean }> {
+  const { rows } = await query(mountedByQuery, { tenant, scope, limit: limit + 1 });
+  return { mounts: rows.slice(0, limit), more: rows.length > limit };
+}
+
+/** How many tenants an error names. */
+const NAMED = 5;
+
+/** @throws ServiceError when other tenants mount a tenant */
+export async function refuseMounted(database: Database, tenant: string): Promise<void> {
+  const { mounts, more } = await mountedBy(database, tenant, { scope: null, limit: NAMED });
+  if (mounts.length === 0) return;
+  const by = [...new Set(mounts.map((mount) => mount.tenant))];
+  throw new ServiceError('tenant_is_mounted', tenant, by, more);
+}
+
+/** Gives a new tenant the mounts of another one. It does not mount itself, where the other one mounted what did not exist. */
+export async function copyMounts(
+  query: QueryExecutor,
+  { mounts }: Pick<TenantRow, 'mounts'>,
+  to: string,
+): Promise<void> {
+  await writeMounts(
+    query,
+    to,
+    mounts.filter(({ tenant }) => tenant !== to),
+  );
+}
+
+/** Makes the mounts of a tenant that is renamed show it under its new id. */
+export async function moveMounts(query: QueryExecutor, tenant: string, to: string): Promise<void> {
+  await query(moveMountsQuery, { tenant, to });
+}
+
+function changeMounts<T>(
+  database: Database,
+  tenant: string,
+  change: (query: QueryExecutor, mounts: Mount[]) => Promise<{ mounts: Mount[]; result: T }>,
+): Promise<T> {
+  return database.transaction(async (query) => {
+    await query(lockTenantQuery, { tenant });
+    const [row] = (await query(findTenantQuery, { tenant })).rows;
+    if (row === undefined) throw new ServiceError('no_such_tenant', tenant);
+    const { mounts, result } = await change(query, row.mounts);
+    await writeMounts(query, tenant, mounts);
+    return result;
+  });
+}
+
+async function writeMounts(query: QueryExecutor, tenant: string, mounts: Mount[]): Promise<void> {
+  const sorted = mounts.toSorted((one, other) => compareNames(one.name, other.name));
+  await query(setMountsQuery, { tenant, mounts: sorted.length === 0 ? null : JSON.stringify(sorted) });
+}
+
+/** As paths are sorted: by code point. */
+function compareNames(one: string, other: string): number {
+  return Buffer.compare(Buffer.from(one), Buffer.from(other));
+}

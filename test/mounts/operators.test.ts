@@ -1,0 +1,258 @@
+/** How operators mount memories: the admin API, the command line and `BOOTSTRAP`. */
+import { expect, it } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
+import { applyBootstrap, loadBootstrap } from '../../src/initial-data.ts';
+import { mountStatuses } from '../../src/tenants/mounts.ts';
+import { Tenants } from '../../src/tenants/tenants.ts';
+import { makeKey, problem, useAdmin } from '../support/admin.ts';
+import { tenantWithMounts } from '../support/mounts.ts';
+import { runOn } from '../support/program.ts';
+import { describeService, freshTenant } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+describeService('the admin API of mounts', (service) => {
+  const admin = useAdmin(service);
+  const tenant = async (label?: string) => {
+    const id = freshTenant(label);
+    await new Tenants(service().database).create(id);
+    return id;
+  };
+  const put = (own: string, name: string, body: object, key?: string) =>
+    admin().call('PUT', `/tenants/${own}/mounts/${encodeURIComponent(name)}`, { body, ...(key && { key }) });
+
+  it('adds, changes, lists and removes mounts', async () => {
+    const [own, team, wiki] = [await tenant(), await tenant('team'), await tenant('wiki')];
+    const mount = { name: 'wïki', tenant: wiki, access: 'read_only', instructions: 'Read it.' };
+    expect(await put(own, 'wïki', { tenant: wiki, instructions: 'Read it.' })).toMatchObject({
+      status: 200,
+      body: mount,
+    });
+    await put(own, 'team', { tenant: team, access: 'read_only' });
+    const changed = { name: 'team', tenant: team, access: 'read_write', instructions: '' };
+    expect((await put(own, 'team', { tenant: team, access: 'read_write' })).body).toStrictEqual(changed);
+    expect((await admin().call('GET', `/tenants/${own}/mounts`)).body).toStrictEqual({
+      mounts: [
+        { ...changed, status: 'ok' },
+        { ...mount, status: 'ok' },
+      ],
+      ...{ mounted_by: [], more: false },
+    });
+    expect((await admin().call('GET', `/tenants/${own}`)).body.mounts).toStrictEqual([changed, mount]);
+    expect((await admin().call('GET', `/tenants/${team}/mounts`)).body).toStrictEqual({
+      ...{ mounts: [], more: false },
+      mounted_by: [{ tenant: own, name: 'team', access: 'read_write' }],
+    });
+    expect((await admin().call('DELETE', `/tenants/${own}/mounts/team`)).body).toStrictEqual(changed);
+    expect(problem(await admin().call('DELETE', `/tenants/${own}/mounts/team`))).toStrictEqual([
+      ...[404, 'not_found', `Tenant ${own} has no mount team.`],
+    ]);
+    const events = await admin().call('GET', `/audit?tenant=${own}`);
+    expect(
+      (events.body.events as { action: string; details: object }[]).map(({ action, details }) => [
+        action,
+        details,
+      ]),
+    ).toStrictEqual([
+      ['removeMount', {}],
+      ['removeMount', { name: 'team', old: { tenant: team, access: 'read_write' }, new: null }],
+      [
+        'setMount',
+        {
+          name: 'team',
+          old: { tenant: team, access: 'read_only' },
+          new: { tenant: team, access: 'read_write' },
+        },
+      ],
+      ['setMount', { name: 'team', old: null, new: { tenant: team, access: 'read_only' } }],
+      ['setMount', { name: 'wïki', old: null, new: { tenant: wiki, access: 'read_only' } }],
+    ]);
+  });
+
+  it('refuses what is not possible', async () => {
+    const [own, team] = [await tenant(), await tenant('team')];
+    const invalid = 'invalid_parameter';
+    expect(problem(await put(own, 'me', { tenant: own }))).toStrictEqual([
+      ...[409, 'refused', `Tenant ${own} cannot mount itself.`],
+    ]);
+    expect(problem(await put(own, 'x', { tenant: 'nobody' }))).toStrictEqual([
+      ...[404, 'not_found', 'Tenant nobody does not exist.'],
+    ]);
+    expect(problem(await put('nobody', 'x', { tenant: team }))).toStrictEqual([
+      ...[404, 'not_found', 'Tenant nobody does not exist.'],
+    ]);
+    for (const name of ['.x', 'a/b', 'node_modules', 'a\\b', 'x'.repeat(256), 'e\u0301', 'a\u200b']) {
+      const { status, body } = await put(own, name, { tenant: team });
+      expect([name, status, body.code]).toStrictEqual([name, 400, invalid]);
+    }
+    for (const body of [
+      ...[{}, { tenant: team, access: 'write' }, { tenant: team, more: 1 }],
+      ...[
+        { tenant: team, instructions: 'x'.repeat(4097) },
+        { tenant: team, instructions: 'a\0' },
+      ],
+    ])
+      expect((await put(own, 'x', body)).body.code).toBe(invalid);
+    await service().execute(cmd.create('/memories/taken/f', ''), { tenant: own });
+    expect(problem(await put(own, 'taken', { tenant: team }))).toStrictEqual([
+      409,
+      'refused',
+      `Tenant ${own} has /memories/taken already. Rename or delete it, or choose another name for the mount.`,
+    ]);
+    for (let i = 0; i < 16; i++) expect((await put(own, `m${i}`, { tenant: team })).status).toBe(200);
+    expect(problem(await put(own, 'm16', { tenant: team }))).toStrictEqual([
+      ...[409, 'refused', `Tenant ${own} has 16 mounts already.`],
+    ]);
+    expect((await put(own, 'm15', { tenant: team, access: 'read_write' })).status).toBe(200);
+    const [row] = await service().query('SELECT jsonb_array_length(mounts) AS n FROM tenants WHERE id = $1', [
+      own,
+    ]);
+    expect(row).toStrictEqual({ n: 16 });
+  });
+
+  it('lets a key for certain tenants mount only these', async () => {
+    const [own, team, foreign] = [await tenant(), await tenant('team'), await tenant('foreign')];
+    const purpose = { isAdmin: true, label: '' } as const;
+    const { key } = await makeKey(service(), { ...purpose, onlyTenants: [own, team] });
+    const operator = await makeKey(service(), { ...purpose, access: 'operate' });
+    expect((await put(own, 'team', { tenant: team }, key)).status).toBe(200);
+    expect((await put(own, 'x', { tenant: foreign }, key)).body.code).toBe('outside_scope');
+    expect((await put(foreign, 'x', { tenant: team }, key)).body.code).toBe('outside_scope');
+    expect((await put(own, 'x', { tenant: team }, operator.key)).body.code).toBe('operate_only_key');
+    await put(foreign, 'team', { tenant: team });
+    const seen = await admin().call('GET', `/tenants/${team}/mounts`, { key });
+    expect(seen.body.mounted_by).toStrictEqual([{ tenant: own, name: 'team', access: 'read_only' }]);
+  });
+
+  it('says who mounts a tenant before it is deleted, and keeps its mounts when it is renamed', async () => {
+    const { own, team } = await tenantWithMounts(service(), { team: {} });
+    await service().execute(cmd.create('/memories/team/f', 'x'), { tenant: own });
+    expect(problem(await admin().call('DELETE', `/tenants/${team}`))).toStrictEqual([
+      409,
+      'refused',
+      `Tenant ${team} is mounted by ${own}. Without it, agents would find these mounts unavailable.`,
+    ]);
+    const renamed = freshTenant('renamed');
+    expect((await admin().call('POST', `/tenants/${team}/rename`, { body: { to: renamed } })).status).toBe(
+      200,
+    );
+    const mount = { name: 'team', tenant: renamed, access: 'read_write', instructions: '' };
+    expect((await admin().call('GET', `/tenants/${own}`)).body.mounts).toStrictEqual([mount]);
+    const copy = freshTenant('copy');
+    await admin().call('POST', `/tenants/${own}/copy`, { body: { to: copy } });
+    expect((await admin().call('GET', `/tenants/${copy}`)).body.mounts).toStrictEqual([mount]);
+    expect((await admin().call('DELETE', `/tenants/${renamed}?force=true`)).status).toBe(200);
+    expect((await admin().call('GET', `/tenants/${own}/mounts`)).body.mounts).toStrictEqual([
+      { ...mount, status: 'missing' },
+    ]);
+    // A tenant that becomes what it mounted does not mount itself.
+    await admin().call('POST', `/tenants/${own}/copy`, { body: { to: renamed } });
+    expect((await admin().call('GET', `/tenants/${renamed}`)).body.mounts).toStrictEqual([]);
+  });
+
+  it('tells of mounts that agents cannot use', async () => {
+    const { own, a, b } = await tenantWithMounts(service(), { a: {}, b: {} });
+    await new Tenants(service().database).suspend(a, true);
+    await admin().call('PUT', `/tenants/${own}/file?path=/memories/b/f`, {
+      ...{ body: 'x', type: 'text/plain', headers: { 'if-none-match': '*' } },
+    });
+    const row = await new Tenants(service().database).find(own);
+    const statuses = row && (await mountStatuses(service().database, row));
+    expect(statuses?.map(({ tenant, status }) => [tenant, status])).toStrictEqual([
+      [a, 'suspended'],
+      [b, 'name_taken'],
+    ]);
+  });
+});
+
+describeService('the commands for mounts', (service) => {
+  const run = (...args: string[]) => runOn(service(), args);
+
+  it('mount, list and unmount', async () => {
+    const [own, team] = [freshTenant('own'), freshTenant('team')];
+    for (const id of [own, team]) await run('tenants', 'create', id);
+    expect(await run('tenants', 'mount', own, team, '--instructions', 'Shared.\nBy all.')).toStrictEqual({
+      code: 0,
+      stdout: `Mounted tenant ${team} as /memories/${team} of tenant ${own}. It takes effect within AUTH_CACHE_SECONDS.\n`,
+      stderr: '',
+    });
+    expect((await run('tenants', 'mount', own, team, '--name', 'x', '--access', 'read_write')).code).toBe(0);
+    const listed = await run('tenants', 'mounts', own);
+    expect(listed.stdout.split('\n').map((line) => line.split(/ {2,}/))).toStrictEqual([
+      ['DIRECTORY', 'TENANT', 'ACCESS', 'STATUS', 'INSTRUCTIONS'],
+      [`/memories/${team}`, team, 'read_only', 'ok', 'Shared.'],
+      ['/memories/x', team, 'read_write', 'ok', '-'],
+      [''],
+    ]);
+    expect(JSON.parse((await run('tenants', 'mounts', team, '--json')).stdout)).toStrictEqual({
+      ...{ mounts: [], more: false },
+      mounted_by: [
+        { tenant: own, name: team, access: 'read_only' },
+        { tenant: own, name: 'x', access: 'read_write' },
+      ],
+    });
+    expect((await run('tenants', 'mounts', team)).stdout).toMatch(/^MOUNTED BY +AS +ACCESS\n/m);
+    expect((await run('tenants', 'show', own)).stdout).toMatch(/^mounts +team-\d+, x$/m);
+    expect((await run('tenants', 'unmount', own, 'x')).stdout).toBe(
+      `Unmounted tenant ${team} from tenant ${own}. It takes effect within AUTH_CACHE_SECONDS.\n`,
+    );
+    expect((await run('tenants', 'unmount', own, 'x')).stderr).toBe(
+      `memory-service: Tenant ${own} has no mount x. See: memory-service tenants mounts ${own}\n`,
+    );
+    expect((await run('tenants', 'mount', own, team, '--name', '.x')).stderr).toContain(
+      "error: --name cannot be '.x'.",
+    );
+    expect((await run('tenants', 'delete', team, '--yes')).stderr).toBe(
+      `memory-service: Tenant ${team} is mounted by ${own}. Without it, agents would find these mounts unavailable. Unmount it there first, or add --force.\n`,
+    );
+    expect((await run('tenants', 'delete', team, '--yes', '--force')).code).toBe(0);
+  });
+
+  it('show in the log through which memory a change came', async () => {
+    const { own, team } = await tenantWithMounts(service(), { team: {} });
+    await service().execute(cmd.create('/memories/team/f', 'x'), { tenant: own });
+    expect((await run('log', team)).stdout).toMatch(new RegExp(`  anonymous via ${own} +/memories/f\n`));
+    const { id, via_tenant } = JSON.parse((await run('log', team, '--json')).stdout);
+    expect(via_tenant).toBe(own);
+    expect((await run('show', team, id)).stdout).toMatch(new RegExp(`^via +${own}$`, 'm'));
+  });
+});
+
+describeService('BOOTSTRAP', (service) => {
+  const load = (bootstrap: object) => loadBootstrap(loadConfig({ BOOTSTRAP: JSON.stringify(bootstrap) }));
+
+  it('creates mounts of new tenants, and leaves others alone', async () => {
+    const [own, team] = [freshTenant('own'), freshTenant('team')];
+    const bootstrap = load({
+      tenants: [
+        { id: own, mounts: [{ name: 'team', tenant: team, access: 'read_write' }] },
+        { id: team, max_files: 5 },
+      ],
+    });
+    const { database } = service();
+    const mount = { name: 'team', tenant: team, access: 'read_write', instructions: '' };
+    for (const changed of [[mount], []]) {
+      await applyBootstrap(database, bootstrap);
+      expect(await new Tenants(database).find(own)).toMatchObject({ mounts: changed });
+      await service().query('UPDATE tenants SET mounts = NULL WHERE id = $1', [own]);
+    }
+    expect(await new Tenants(database).find(team)).toMatchObject({ mounts: [], maxFiles: 5 });
+  });
+
+  it('says what is wrong, and then creates nothing', async () => {
+    const own = freshTenant('own');
+    const mounts = (...names: string[]) => names.map((name) => ({ name, tenant: 'nobody' }));
+    await expect(
+      applyBootstrap(service().database, load({ tenants: [{ id: own, mounts: mounts('team') }] })),
+    ).rejects.toThrow(`BOOTSTRAP: tenant ${own} mounts nobody as team, and there is no such tenant.`);
+    expect(await new Tenants(service().database).find(own)).toBeUndefined();
+    expect(() => load({ tenants: [{ id: own, mounts: mounts('a', 'a') }] })).toThrow(
+      'tenants.0.mounts: has a name more than once',
+    );
+    expect(() => load({ tenants: [{ id: 'nobody', mounts: mounts('a') }] })).toThrow(
+      'tenants.0: mounts itself',
+    );
+    expect(() => load({ tenants: [{ id: own, mounts: mounts('.a') }] })).toThrow(
+      'tenants.0.mounts.0.name: must be',
+    );
+  });
+});

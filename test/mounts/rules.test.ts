@@ -1,0 +1,253 @@
+/** What holds for a write below a mount: the policy of its memory, the history, and that it happens once. */
+import { expect, it } from 'vitest';
+import { newApiKey } from '../../src/auth/api-key.ts';
+import { Keys } from '../../src/auth/api-keys.ts';
+import { History } from '../../src/history/history.ts';
+import { setMount } from '../../src/tenants/mounts.ts';
+import { tenantWithMounts } from '../support/mounts.ts';
+import { describeService, type Service, startSharedService } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+const TOKEN = 'ghp_012345678901234567890123456789abcdef';
+
+describeService('the memory that is written', (service) => {
+  const contents = async (tenant: string, ...inputs: object[]) => {
+    const answers = [];
+    for (const input of inputs) answers.push((await service().execute(input, { tenant })).content);
+    return answers;
+  };
+
+  it('has its own limits, quota, and way with files that exist', async () => {
+    const { own } = await tenantWithMounts(service(), {
+      small: { settings: { maxFileBytes: 4, maxFiles: 1, createExisting: 'overwrite' } },
+    });
+    expect(
+      await contents(
+        own,
+        ...[cmd.create('/memories/small/f', '12345'), cmd.create('/memories/small/f', '1234')],
+        ...[cmd.create('/memories/small/f', '4321'), cmd.create('/memories/small/g', '')],
+        ...[
+          cmd.create('/memories/f', '12345'),
+          cmd.create('/memories/f', '1'),
+          cmd.create('/memories/g', ''),
+        ],
+      ),
+    ).toStrictEqual([
+      'Error: File /memories/small/f exceeds the maximum memory file size of 4 bytes',
+      'File created successfully at: /memories/small/f',
+      'File created successfully at: /memories/small/f',
+      'Error: This memory is full: it has 1 files, and 1 are allowed. Delete files to make room.',
+      'File created successfully at: /memories/f',
+      'Error: File /memories/f already exists',
+      'File created successfully at: /memories/g',
+    ]);
+  });
+
+  it('has its own policy on secrets', async () => {
+    const { own } = await tenantWithMounts(service(), {
+      strict: { settings: { redact: 'reject' } },
+      masked: { settings: { redact: 'mask' } },
+    });
+    const inputs = ['/memories/strict/f', '/memories/masked/f', '/memories/f'].map((path) =>
+      cmd.create(path, `token ${TOKEN}`),
+    );
+    expect(
+      await contents(own, ...inputs, cmd.view('/memories/masked/f'), cmd.view('/memories/f')),
+    ).toStrictEqual([
+      'Error: Nothing was written: the text contains what looks like a secret (github_token). Leave it out and try again.',
+      'File created successfully at: /memories/masked/f\n[1 secret was masked before storing: github_token]',
+      'File created successfully at: /memories/f',
+      "Here's the content of /memories/masked/f with line numbers:\n     1\ttoken [REDACTED:github_token]",
+      `Here's the content of /memories/f with line numbers:\n     1\ttoken ${TOKEN}`,
+    ]);
+  });
+
+  it('shows the agent as much as its own limit says', async () => {
+    const { own, team } = await tenantWithMounts(service(), { team: { settings: { maxViewChars: 60 } } });
+    const text = Array.from({ length: 8 }, (_, i) => `line ${i}`).join('\n');
+    await contents(team, cmd.create('/memories/f', text));
+    const [mine] = await contents(own, cmd.view('/memories/team/f'));
+    expect(mine?.split('\n')).toHaveLength(9);
+  });
+
+  it('has the history, which names the agent and the memory it came through', async () => {
+    const { own, team } = await tenantWithMounts(service(), { team: {} });
+    await contents(own, cmd.create('/memories/team/f', 'x'), cmd.create('/memories/f', 'x'));
+    await contents(team, cmd.create('/memories/g', 'x'));
+    const history = new History(service().database);
+    const versionsOf = async (tenant: string) => {
+      const found = [];
+      for await (const { path, actor, viaTenant } of history.versions(tenant, {}))
+        found.push({ path, actor, viaTenant });
+      return found;
+    };
+    expect(await versionsOf(team)).toStrictEqual([
+      { path: '/memories/g', actor: { type: 'anonymous' }, viaTenant: null },
+      { path: '/memories/f', actor: { type: 'anonymous' }, viaTenant: own },
+    ]);
+    expect(await versionsOf(own)).toStrictEqual([
+      { path: '/memories/f', actor: { type: 'anonymous' }, viaTenant: null },
+    ]);
+  });
+});
+
+const keyed = (service: () => Service, tenant: string) => async (key: string, input: object) => {
+  const answer = await service().execute(input, { tenant, headers: { 'idempotency-key': key } });
+  const { content, headers, body } = answer;
+  return [content ?? body.code, headers['idempotency-replayed'] === 'true'];
+};
+
+describeService('a write under an idempotency key', (service, kind) => {
+  it('applies once below a mount, and so does its failure', async () => {
+    const { own, team } = await tenantWithMounts(service(), { team: {} });
+    const send = keyed(service, own);
+    const [create, insert] = [cmd.create('/memories/team/f', 'a'), cmd.insert('/memories/team/f', 0, 'x')];
+    expect(await send('k1', create)).toStrictEqual(['File created successfully at: /memories/team/f', false]);
+    expect(await send('k1', create)).toStrictEqual(['File created successfully at: /memories/team/f', true]);
+    expect(await send('k2', insert)).toStrictEqual(['The file /memories/team/f has been edited.', false]);
+    expect(await send('k2', insert)).toStrictEqual(['The file /memories/team/f has been edited.', true]);
+    expect(await send('k3', create)).toStrictEqual(['Error: File /memories/team/f already exists', false]);
+    await service().execute(cmd.delete('/memories/f'), { tenant: team });
+    expect(await send('k3', create)).toStrictEqual(['Error: File /memories/team/f already exists', true]);
+  });
+
+  it('is refused under a key that was used for another input, in whichever memory', async () => {
+    const { own } = await tenantWithMounts(service(), { team: {}, other: {} });
+    const send = keyed(service, own);
+    const reused = ['idempotency_key_reused', false];
+    await send('k1', cmd.create('/memories/team/f', ''));
+    for (const path of ['/memories/team/g', '/memories/other/f', '/memories/f'])
+      expect(await send('k1', cmd.create(path, ''))).toStrictEqual(reused);
+    await send('k2', cmd.create('/memories/mine', ''));
+    expect(await send('k2', cmd.create('/memories/team/g', ''))).toStrictEqual(reused);
+    const view = await service().execute(cmd.view('/memories'), { tenant: own });
+    expect(view.content.split('\n').slice(1)).toStrictEqual([
+      ...['4.0K\t/memories', '0B\t/memories/mine', '4.0K\t/memories/other/'],
+      ...['4.0K\t/memories/team/', '0B\t/memories/team/f'],
+    ]);
+  });
+
+  it('is one of the agent: another agent may use the same key, and so may the memory itself', async () => {
+    const { own, team } = await tenantWithMounts(service(), { team: {} });
+    const { own: second } = await tenantWithMounts(service(), {});
+    await setMount(service().database, second, {
+      name: 'team',
+      tenant: team,
+      access: 'read_write',
+      instructions: '',
+    });
+    const path = (name: string) => `File created successfully at: ${name}`;
+    expect(await keyed(service, own)('k', cmd.create('/memories/team/a', ''))).toStrictEqual([
+      ...[path('/memories/team/a'), false],
+    ]);
+    expect(await keyed(service, second)('k', cmd.create('/memories/team/b', ''))).toStrictEqual([
+      ...[path('/memories/team/b'), false],
+    ]);
+    expect(await keyed(service, team)('k', cmd.create('/memories/c', ''))).toStrictEqual([
+      ...[path('/memories/c'), false],
+    ]);
+  });
+
+  it('is not made again elsewhere when the mount has gone, or shows another memory', async () => {
+    const { own, team } = await tenantWithMounts(service(), { team: {} });
+    const input = cmd.create('/memories/team/f', '');
+    await keyed(service, own)('k', input);
+    const { team: another } = await tenantWithMounts(service(), { team: {} });
+    const remount = (mounted: string) =>
+      setMount(service().database, own, {
+        name: 'team',
+        tenant: mounted,
+        access: 'read_write',
+        instructions: '',
+      });
+    await remount(another);
+    const replica = await startSharedService(kind);
+    try {
+      expect(await keyed(() => replica, own)('k', input)).toStrictEqual(['idempotency_key_reused', false]);
+    } finally {
+      await replica.close();
+    }
+    await service().query('UPDATE tenants SET mounts = NULL WHERE id = $1', [own]);
+    const later = await startSharedService(kind);
+    try {
+      expect(await keyed(() => later, own)('k', input)).toStrictEqual(['idempotency_key_reused', false]);
+    } finally {
+      await later.close();
+    }
+    expect(
+      await service().query('SELECT tenant_id FROM entries WHERE path = $1 AND tenant_id = ANY ($2)', [
+        '/memories/f',
+        [own, team, another],
+      ]),
+    ).toStrictEqual([{ tenant_id: team }]);
+  });
+
+  it('reports a reused id of a block in its own result', async () => {
+    const { own } = await tenantWithMounts(service(), { team: {} });
+    const block = (path: string) => ({
+      type: 'tool_use',
+      id: 't',
+      name: 'memory',
+      input: cmd.create(path, ''),
+    });
+    const { body } = await service().execute([block('/memories/team/f'), block('/memories/f')], {
+      tenant: own,
+    });
+    expect(body).toMatchObject([
+      { content: 'File created successfully at: /memories/team/f' },
+      {
+        content:
+          'Error: This call was not run: the id of its tool_use block was used for another write before. Send it again under a new id.',
+      },
+    ]);
+  });
+});
+
+describeService(
+  'a key below a mount',
+  (service) => {
+    const keyOf = async (tenant: string, access: 'read_write' | 'read_only', label: string) => {
+      const { key, hash, id } = newApiKey();
+      await new Keys(service().database).create({ hash, id, tenant, access, label, expiresAt: null });
+      return { id, headers: { authorization: `Bearer ${key}` } };
+    };
+
+    it('that only reads writes nothing', async () => {
+      const { own } = await tenantWithMounts(service(), { team: {}, handbook: { access: 'read_only' } });
+      const { headers } = await keyOf(own, 'read_only', '');
+      const inputs = [
+        ...[cmd.create('/memories/team/f', ''), cmd.create('/memories/handbook/f', '')],
+        ...[cmd.delete('/memories/team'), cmd.rename('/memories/f', '/memories/team/f')],
+      ];
+      for (const input of inputs) {
+        const { content } = await service().execute(input, { headers });
+        expect([input, content]).toStrictEqual([input, 'Error: This memory is read-only']);
+      }
+      const { content } = await service().execute(cmd.view('/memories/team'), { headers });
+      expect(content).toMatch(/4\.0K\t\/memories\/team$/);
+    });
+
+    it('is whom the history of the mounted memory names, and opens nothing else of it', async () => {
+      const { own, team } = await tenantWithMounts(service(), { team: {} });
+      const { id, headers } = await keyOf(own, 'read_write', 'builder');
+      await service().execute(cmd.create('/memories/team/f', 'x'), { headers });
+      const [version] = await service().query(
+        'SELECT origin FROM entries WHERE tenant_id = $1 AND path = $2',
+        [...[team, '/memories/f']],
+      );
+      expect(version?.origin).toMatchObject({
+        actor: { type: 'api_key', id, label: 'builder' },
+        viaTenant: own,
+      });
+      const direct = await service().execute(cmd.view('/memories/f'), {
+        headers: { ...headers, 'x-tenant-id': team },
+      });
+      expect(direct.body.code).toBe('tenant_mismatch');
+      const stores = await service().app.inject({ url: `/v1/memory_stores/${team}/memories`, headers });
+      expect(stores.statusCode).toBe(404);
+      const ownStore = await service().app.inject({ url: `/v1/memory_stores/${own}/memories`, headers });
+      expect(ownStore.json().data).toStrictEqual([]);
+    });
+  },
+  { AUTH: 'keys' },
+);
