@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 import { actorText } from '../../src/memory/origin.ts';
 import { ApiError } from './api/client.ts';
-import { endSession, session, storedKey } from './api/session.ts';
+import { endSession, onlyTenants, session, storedKey } from './api/session.ts';
 import { getSession } from './api/tenants.ts';
 import { AuditPage } from './pages/audit-page.tsx';
-import { KeysPage } from './pages/keys-page.tsx';
+import { KeysPage } from './pages/keys/keys-page.tsx';
 import { OverviewPage } from './pages/overview/overview-page.tsx';
 import { SignInPage } from './pages/sign-in-page.tsx';
 import { TenantPage } from './pages/tenant-page.tsx';
@@ -87,9 +87,11 @@ function TopBar() {
         <span>Memory console</span>
       </a>
       <nav class="main-nav" aria-label="Main">
-        <NavLink href={hrefOf(['overview'])} isCurrent={section === 'overview'}>
-          Overview
-        </NavLink>
+        {onlyTenants.value === null && (
+          <NavLink href={hrefOf(['overview'])} isCurrent={section === 'overview'}>
+            Overview
+          </NavLink>
+        )}
         <NavLink href="#/" isCurrent={section === 'tenants'}>
           Tenants
         </NavLink>
@@ -101,7 +103,9 @@ function TopBar() {
         </NavLink>
       </nav>
       <span class="spacer" />
-      {info.read_only && <Badge kind="neutral">read only</Badge>}
+      {info.access !== 'read_write' && (
+        <Badge kind="neutral">{info.access === 'operate' ? 'operate only' : 'read only'}</Badge>
+      )}
       <span class="muted small signed-in-as">
         <Name text={actorText(info.actor)} />
       </span>

@@ -14,7 +14,13 @@ export function titleOf(route: Route | null): string {
   if (tenant === undefined) return `Tenants · ${APP}`;
   const path = route.query.get('path');
   const name = path === null ? undefined : path.slice(path.lastIndexOf('/') + 1);
-  return [name, TABS[tab] ?? (name === undefined ? 'Memory' : undefined), tenant, APP]
+  const isComparison = tab === 'history' && route.query.has('version') && route.query.has('against');
+  return [
+    name,
+    isComparison ? 'Two versions' : (TABS[tab] ?? (name === undefined ? 'Memory' : undefined)),
+    tenant,
+    APP,
+  ]
     .filter(Boolean)
     .join(' · ');
 }

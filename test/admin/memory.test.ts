@@ -246,6 +246,7 @@ describeService(
       expect(await pages('')).toStrictEqual(['a-b', 'a0', 'n', 'z']);
       expect(await pages(`&at=${at}`)).toStrictEqual(['a', 'a-b', 'a0', 'm', 'z']);
       expect(await pages(`&at=${at}&from=/memories/m`)).toStrictEqual(['m', 'z']);
+      expect(await pages(`&at=${at}&from_directory=/memories/a-b`)).toStrictEqual(['a-b', 'a0', 'm', 'z']);
       // A path elsewhere begins no page with what is elsewhere.
       expect(await pages(`&at=${at}&path=/memories/a-b&from=/memories/a/y`)).toStrictEqual(['a-b/z']);
 
@@ -254,7 +255,15 @@ describeService(
       expect((await get('/directory?path=/memories/z')).status).toBe(404);
       expect((await get(`/directory?path=/memories/n&at=${at}`)).status).toBe(404);
       expect((await get('/directory?at=2020-01-01')).body.entries).toStrictEqual([]);
-      for (const query of ['at=yesterday', 'limit=0', 'limit=1001', 'after=e30', 'from=/etc', 'depth=1']) {
+      for (const query of [
+        'at=yesterday',
+        'limit=0',
+        'limit=1001',
+        'after=e30',
+        'from=/etc',
+        'from_directory=/etc',
+        'depth=1',
+      ]) {
         expect([query, (await get(`/directory?${query}`)).status]).toStrictEqual([query, 400]);
       }
     });

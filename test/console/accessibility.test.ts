@@ -38,7 +38,36 @@ const VIEWS: View[] = [
     },
   ],
   ['keys', '#/keys', (page) => page.getByRole('rowheader').first().waitFor()],
-  ['the dialog for a new key', '#/keys', (page) => click(page, 'New key')],
+  [
+    'the dialog for a new key',
+    '#/keys',
+    async (page) => {
+      await click(page, 'New key');
+      await page.getByLabel('For').selectOption('admin');
+      await page.getByRole('combobox', { name: 'Tenants' }).selectOption('some');
+      await page.getByRole('combobox', { name: 'Expires' }).selectOption('at');
+      await page.getByLabel('Expires at').waitFor();
+    },
+  ],
+  [
+    'a new key',
+    '#/keys',
+    async (page) => {
+      await click(page, 'New key');
+      await click(page, 'Create');
+      await page.getByRole('textbox', { name: 'The key' }).waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByText('You have not copied the key.').waitFor();
+    },
+  ],
+  [
+    'the dialog for a rotation',
+    '#/keys',
+    async (page) => {
+      await click(page, /^Rotate/);
+      await page.getByLabel('The current secret still works').waitFor();
+    },
+  ],
   [
     'a file',
     '#/tenants/TENANT?path=/memories/refunds.md',
@@ -117,6 +146,31 @@ const VIEWS: View[] = [
     async (page) => {
       await click(page, /modified refunds/);
       await page.getByText('No approval is needed').waitFor();
+    },
+  ],
+  [
+    'the choice of another version',
+    '#/tenants/TENANT/history?path=/memories/refunds.md',
+    async (page) => {
+      await click(page, /modified refunds/);
+      await click(page, 'Compare with…');
+      await page
+        .getByRole('dialog')
+        .getByRole('button', { name: /created refunds/ })
+        .waitFor();
+    },
+  ],
+  [
+    'a comparison of two versions',
+    '#/tenants/TENANT/history?path=/memories/refunds.md',
+    async (page) => {
+      await click(page, /modified refunds/);
+      await click(page, 'Compare with…');
+      await page
+        .getByRole('dialog')
+        .getByRole('button', { name: /created refunds/ })
+        .click();
+      await page.getByRole('button', { name: 'Swap' }).waitFor();
     },
   ],
   [

@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { Tenants } from '../../src/tenants/tenants.ts';
+import { createAgent } from '../support/console.ts';
 import { describeConsole } from '../support/console-suite.ts';
 import { freshTenant } from '../support/service.ts';
 
@@ -94,5 +95,28 @@ describeConsole('a large memory in the console', (fixture) => {
     const more = row(page, 'Show more before the next');
     await more.click();
     await expect.poll(() => seen.length).toBe(4);
+  });
+
+  it('shows the directories of a link in the tree, however many are before them', async () => {
+    const tenant = await largeTenant();
+    const { service } = fixture();
+    await service.query(
+      `INSERT INTO entries (tenant_id, path, parent_path, kind, changed_at)
+       SELECT $1, '/memories/later-' || lpad(i::text, 4, '0'), '/memories', 'dir', now() FROM generate_series(0, 999) AS i`,
+      [tenant],
+    );
+    const agent = await createAgent(service.app, service.database, tenant, 'writer');
+    const directory = '/memories/later-0800';
+    await agent({ command: 'create', path: `${directory}/below/note.md`, file_text: 'found\n' });
+    const page = await fixture().openSignedIn(`#/tenants/${tenant}?path=${directory}/below/note.md`);
+    const selected = page.getByRole('treeitem', { selected: true });
+    await expect.poll(() => selected.getAttribute('title')).toBe(`${directory}/below/note.md`);
+    await row(page, 'later-0800').waitFor();
+    await row(page, 'later-0801').waitFor();
+    await page.getByText('found').waitFor();
+
+    await page.goto(`${fixture().url}/?directory#/tenants/${tenant}?path=/memories/later-0900`);
+    await page.getByRole('button', { name: 'Upload a folder…' }).waitFor();
+    await expect.poll(() => selected.getAttribute('title')).toBe('/memories/later-0900');
   });
 });

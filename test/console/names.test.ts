@@ -11,13 +11,14 @@ const LABEL = `the nightly summarizer of ${'all '.repeat(40)}`.slice(0, 150).rep
 const NAME = `${'f'.repeat(211)}.md`;
 /** 1,024 bytes. */
 const LONG_PATH = `/memories/${['a', 'b', 'c', 'd'].map((letter) => letter.repeat(199)).join('/')}/${NAME}`;
+const TENANT_NAME = 'a tenant with a name of its own '.repeat(6).trim();
 const WIDTHS = [1440, 1280, 400, 390];
 
 /** What reaches beyond the right edge of the window. In text, because it runs in the page. */
 const overflowing = (page: Page) =>
   page.evaluate<string[]>(`(() => {
     const width = document.documentElement.clientWidth;
-    const wide = [...document.querySelectorAll('table, .table-scroll, h1, h2, .topbar, .toast, dialog')]
+    const wide = [...document.querySelectorAll('table, .table-scroll, .name, h1, h2, .topbar, .toast, dialog')]
       .filter((element) => element.getBoundingClientRect().right > width + 1)
       .map((element) => element.className || element.tagName);
     return document.documentElement.scrollWidth > width ? ['the page', ...wide] : wide;
@@ -42,9 +43,16 @@ describeConsole('long names in the console', (fixture) => {
       method: 'POST',
       headers: { authorization: `Bearer ${key}` },
     });
+    const described = await fetch(`${fixture().url}/v1/tenants/${tenant}`, {
+      method: 'PATCH',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: TENANT_NAME, description: 'much to say '.repeat(40) }),
+    });
+    expect(described.status).toBe(200);
+    await fixture().createKey({ label: LABEL, onlyTenants: [tenant] });
     await page.setViewportSize({ width, height: 800 });
     const places: [place: string, isThere: () => Promise<unknown>][] = [
-      [`?search=${tenant}`, () => page.getByRole('link', { name: tenant }).waitFor()],
+      [`?search=${tenant}`, () => page.getByRole('link', { name: TENANT_NAME }).first().waitFor()],
       ['overview', () => page.getByRole('img', { name: /^Calls by day/ }).waitFor()],
       [`audit?tenant=${tenant}`, () => page.getByText('resumeTenant').first().waitFor()],
       ['keys', () => page.getByRole('rowheader', { name: LABEL }).first().waitFor()],

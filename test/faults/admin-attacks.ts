@@ -4,6 +4,7 @@ import { Agent, request } from 'node:http';
 import { archiveOf } from '../support/archives.ts';
 import { hardToCompare } from '../support/hard-diff.ts';
 import { cmd } from '../support/table.ts';
+import { fillVastMemory, LAYOUTS } from '../support/vast-memory.ts';
 import { type Attack, KIB, send } from './attacks.ts';
 
 /** As many as one key may have in flight. */
@@ -16,6 +17,9 @@ const MOVED = 'moved';
 const HARD = 'hard';
 
 const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
+
+/** 100,000 files in 1,000 directories. */
+const VAST = 'vast';
 
 interface AdminRequest {
   method?: 'GET' | 'POST';
@@ -77,6 +81,25 @@ const administered = (title: string, tenant: string, next: (at: string) => Admin
   run: administrators(tenant, next),
 });
 
+/** What the console asks for, over and over, when it opens a file, now and at a past moment, with all that it counts. */
+function browsing(): () => AdminRequest {
+  const directory = LAYOUTS.nested.parent;
+  const past = `at=${new Date(Date.now() - 30 * 3_600_000).toISOString()}`;
+  const file = `${directory}/file-099500.md`;
+  const paths = [
+    ...['', '/activity?buckets=120', '/directory/sizes'],
+    ...['', past].flatMap((at) => [
+      `/directory?${at}`,
+      `/directory?${at}&from_directory=${directory}`,
+      `/directory?${at}&path=${directory}`,
+      `/file?${at}&path=${file}`,
+    ]),
+    ...[`/directory/sizes?${past}`, '/adjacent-changes', `/versions?path=${file}`],
+  ];
+  let turn = 0;
+  return () => ({ path: `/tenants/${VAST}${paths[turn++ % paths.length]}` });
+}
+
 export const adminAttacks: Attack[] = [
   administered('diffs of texts that are hard to compare', HARD, (at) => ({
     path: `/tenants/${HARD}/diff?at=${at}`,
@@ -95,11 +118,18 @@ export const adminAttacks: Attack[] = [
     type: 'application/x-tar',
     body: archive,
   })),
+  administered('the console browses 100,000 files', VAST, browsing()),
   administered('activity', MOVED, (since) => ({ path: `/tenants/${MOVED}/activity?since=${since}` })),
 ];
 
 /** Fills the tenants. */
-export async function prepareAdministered(url: string): Promise<void> {
+export async function prepareAdministered(
+  url: string,
+  run: (sql: string) => Promise<unknown>,
+): Promise<void> {
+  await run(`INSERT INTO tenants (id) VALUES ('${VAST}')`);
+  await fillVastMemory(run, VAST, 'nested');
+  await run('ANALYZE');
   const execute = async (tenant: string, input: object) => {
     const status = await send(url, JSON.stringify(input), { 'x-tenant-id': tenant });
     if (status !== 200) throw new Error(`cannot prepare ${tenant}: ${status}`);

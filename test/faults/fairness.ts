@@ -165,7 +165,7 @@ async function prepare(url: string, setup: string, headers: Record<string, strin
     );
   }
   await send(url, JSON.stringify(cmd.create('/memories/f', 'x'.repeat(1000))), headers);
-  if (setup === 'administered') return prepareAdministered(url);
+  if (setup === 'administered') return prepareAdministered(url, (sql) => postgres.query(sql));
   if (setup === 'searched') return prepareSearched();
   if (setup !== 'plain') return;
   const attacker = { 'x-tenant-id': ATTACKER };

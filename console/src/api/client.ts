@@ -1,5 +1,6 @@
 import { withLocalTimes } from '../text/format.ts';
 import { historyPruned } from './changes.ts';
+import { withRetries } from './retry.ts';
 import { endSession, session, storedKey } from './session.ts';
 
 /** An error of the API, in its words. */
@@ -50,26 +51,28 @@ export function authorization(): Record<string, string> {
 }
 
 /**
- * Sends a request with the key of the session.
+ * Sends a request with the key of the session. One that only reads is sent again while the service is busy.
  *
  * @throws ApiError when the answer is an error; a key that is no longer accepted also ends the session
  * @throws TypeError when there is no answer
  */
 export async function send(path: string, options: RequestOptions = {}): Promise<Response> {
   const { method = 'GET', query, headers, json, body, signal } = options;
-  const response = await fetch(urlOf(path, query), {
-    method,
-    headers: {
-      ...authorization(),
-      ...(json === undefined ? {} : { 'content-type': 'application/json' }),
-      ...headers,
-    },
-    ...(json === undefined ? {} : { body: JSON.stringify(json) }),
-    ...(body === undefined ? {} : { body }),
-    ...(signal === undefined ? {} : { signal }),
-    cache: 'no-store',
-    credentials: 'omit',
-  });
+  const once = () =>
+    fetch(urlOf(path, query), {
+      method,
+      headers: {
+        ...authorization(),
+        ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+      ...(body === undefined ? {} : { body }),
+      ...(signal === undefined ? {} : { signal }),
+      cache: 'no-store',
+      credentials: 'omit',
+    });
+  const response = method === 'GET' ? await withRetries(once, signal) : await once();
   if (response.ok) return response;
   throw failed(new ApiError(response.status, await problemOf(response)));
 }

@@ -2,8 +2,8 @@ import { send, sendJson } from './client.ts';
 import { tenantPath } from './tenants.ts';
 import type { DirectoryPage, SearchMatch, SizesPart } from './types.ts';
 
-/** Where a page begins: after the page before, or at a file. By default at the start. */
-export type PageStart = { after?: string; from?: string };
+/** Where a page begins: after the page before, at a file, or at a directory. By default at the start. */
+export type PageStart = { after?: string; from?: string; from_directory?: string };
 
 /** A page of what is in a directory, its directories first; `at` is a time, or null for now. */
 export const listDirectory = (

@@ -9,6 +9,10 @@ export const session = signal<SessionInfo | null>(null);
 export const signedOutBecause = signal<string | null>(null);
 
 export const canWrite = computed(() => session.value !== null && !session.value.read_only);
+/** Keys, and which tenants there are. */
+export const canManage = computed(() => session.value?.access === 'read_write');
+/** The only tenants that the session is for; null: all of them. */
+export const onlyTenants = computed(() => session.value?.tenants ?? null);
 
 export function storedKey(): string | null {
   return sessionStorage.getItem(STORAGE_KEY);

@@ -4,6 +4,7 @@ import type {
   FleetUsage,
   Key,
   KeyKind,
+  KeyWithPrevious,
   SessionInfo,
   Settings,
   Tenant,
@@ -59,11 +60,25 @@ export interface NewKey {
   kind: KeyKind;
   tenant?: string;
   access: Access;
+  tenants: string[] | null;
+  manages_stores: boolean;
   label: string;
   expires_at: string | null;
 }
 
-export const createKey = (key: NewKey) =>
-  sendJson<Key & { key: string }>('keys', { method: 'POST', json: key });
+export type KeyWithSecret = Key & { key: string };
+
+/** @param creation names the request, so that sending it again creates no second key */
+export const createKey = (key: NewKey, creation: string) =>
+  sendJson<KeyWithSecret>('keys', { method: 'POST', json: key, headers: { 'idempotency-key': creation } });
+
+export const getKey = (id: string, signal: AbortSignal) =>
+  sendJson<KeyWithPrevious>(`keys/${encodeURIComponent(id)}`, { signal });
+
+export const rotateKey = (id: string, overlap_seconds: number) =>
+  sendJson<KeyWithSecret>(`keys/${encodeURIComponent(id)}/rotate`, {
+    method: 'POST',
+    json: { overlap_seconds },
+  });
 
 export const revokeKey = (id: string) => send(`keys/${encodeURIComponent(id)}`, { method: 'DELETE' });

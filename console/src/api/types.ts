@@ -22,6 +22,7 @@ export type {
   FileChange,
   FleetDay,
   Key,
+  KeyWithPrevious,
   SearchMatch,
   Tenant,
   Usage,

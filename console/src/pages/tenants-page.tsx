@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { canWrite } from '../api/session.ts';
+import { canManage, canWrite, onlyTenants } from '../api/session.ts';
 import { createTenant, listTenants } from '../api/tenants.ts';
 import type { Tenant } from '../api/types.ts';
 import { goTo, hrefOf, replaceQuery, route } from '../router.ts';
@@ -56,7 +56,7 @@ export function TenantsPage() {
     <main>
       <div class="page-head">
         <h1>Tenants</h1>
-        {canWrite.value && (
+        {canManage.value && onlyTenants.value === null && (
           <button type="button" class="primary" onClick={() => setIsCreating(true)}>
             <Icon name="plus" /> New tenant
           </button>
@@ -228,11 +228,9 @@ function NewTenantDialog({ onClose }: { onClose: () => void }) {
       onSubmit={create}
     >
       <label>
-        Id
+        ID
         <input required autofocus value={id} onInput={(event) => setId(event.currentTarget.value)} />
-        <span class="hint">
-          What requests and keys name it by. It can be renamed with the command line only.
-        </span>
+        <span class="hint">What requests and keys name it by. The console cannot change it.</span>
       </label>
     </FormDialog>
   );

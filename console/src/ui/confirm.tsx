@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { Modal } from './modal.tsx';
 
-interface Question {
+export interface Question {
   title: string;
   text: ComponentChildren;
   /** What the button says that goes ahead. */
@@ -31,14 +31,13 @@ export function confirm(question: Question): Promise<boolean> {
 }
 
 /** Before something that was typed is lost. */
-export const confirmDiscard = () =>
-  confirm({
-    title: 'Discard your changes?',
-    text: 'They are not saved.',
-    verb: 'Discard',
-    otherwise: 'Keep editing',
-    isDangerous: true,
-  });
+export const DISCARD: Question = {
+  title: 'Discard your changes?',
+  text: 'They are not saved.',
+  verb: 'Discard',
+  otherwise: 'Keep editing',
+  isDangerous: true,
+};
 
 /** Where `confirm` shows its question. */
 export function Questions() {

@@ -1,4 +1,4 @@
-import { confirmDiscard } from './confirm.tsx';
+import { confirm, DISCARD } from './confirm.tsx';
 import { ErrorText } from './messages.tsx';
 import { Modal, type ModalProps } from './modal.tsx';
 import { useUnsaved } from './unsaved.ts';
@@ -31,7 +31,7 @@ export function FormDialog({
 }: Props) {
   useUnsaved(hasInput && !action.isRunning);
   const close = async () => {
-    if (!hasInput || (await confirmDiscard())) props.onClose();
+    if (!hasInput || (await confirm(DISCARD))) props.onClose();
   };
   return (
     <Modal {...props} onClose={close}>

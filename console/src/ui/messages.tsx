@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { ApiError, messageOf } from '../api/client.ts';
+import { waiting } from '../api/retry.ts';
 import { Icon } from './icon.tsx';
 import { useAction } from './use-load.ts';
 
@@ -78,6 +79,12 @@ function dismiss(id: number): void {
 export function Toasts() {
   return (
     <div class="toasts" role="status">
+      {waiting.value > 0 && (
+        <div class="toast">
+          <span class="spinner" aria-hidden="true" />
+          <span class="toast-text">The service is busy. Trying again…</span>
+        </div>
+      )}
       {toasts.value.map(({ id, text, undo }) => (
         <ToastRow key={id} {...{ text, undo }} onDone={() => dismiss(id)} />
       ))}

@@ -4,12 +4,12 @@ import { visible, visibleText } from '../text/visible.tsx';
 const STAYS = 4;
 
 /** A path, without the root, on one line: what does not fit is cut, the directories before the name. The whole of it is the tooltip. */
-export function PathName({ path }: { path: string }) {
+export function PathName({ path, isShorter = false }: { path: string; isShorter?: boolean }) {
   const shown = path.replace('/memories/', '');
   const name = shown.lastIndexOf('/') + 1;
   const directory = name > STAYS ? 'name-text stays' : 'name-text';
   return (
-    <bdi class="path-name" title={visibleText(path)}>
+    <bdi class={isShorter ? 'path-name is-shorter' : 'path-name'} title={visibleText(path)}>
       {name > 0 && <span class={directory}>{visible(shown.slice(0, name))}</span>}
       <span class="name-text">{visible(shown.slice(name))}</span>
     </bdi>
@@ -18,14 +18,15 @@ export function PathName({ path }: { path: string }) {
 
 /** A path, or both of a file that moves. */
 export function MovedPath({ from, path }: { from: string | null; path: string }) {
+  const other = from === path ? null : from;
   return (
     <span class="moved-path">
-      {from !== null && from !== path && (
+      {other !== null && (
         <>
-          <PathName path={from} /> <span class="muted">→</span>{' '}
+          <PathName path={other} isShorter={other.length <= path.length} /> <span class="muted">→</span>{' '}
         </>
       )}
-      <PathName path={path} />
+      <PathName path={path} isShorter={other !== null && other.length > path.length} />
     </span>
   );
 }

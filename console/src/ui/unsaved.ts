@@ -1,10 +1,12 @@
 import { effect, signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { askBeforeLeaving } from '../router.ts';
-import { confirmDiscard } from './confirm.tsx';
+import { confirm, DISCARD, type Question } from './confirm.tsx';
 
-/** Something that was typed and not saved. */
+/** Something that was typed and not saved, or is shown only once. */
 export interface Unsaved {
+  /** By default, whether to discard changes. */
+  question?: Question;
   /** Called when the person gives it up. */
   discard: () => void;
 }
@@ -22,7 +24,7 @@ export function removeUnsaved(item: Unsaved): void {
 /** Asks about what is not saved, if there is anything; says whether it may be lost. */
 export async function mayDiscard(): Promise<boolean> {
   if (unsaved.value.length === 0) return true;
-  if (!(await confirmDiscard())) return false;
+  if (!(await confirm(unsaved.value.at(-1)?.question ?? DISCARD))) return false;
   for (const item of unsaved.value) item.discard();
   unsaved.value = [];
   return true;
@@ -36,12 +38,12 @@ effect(() => {
   else addEventListener('beforeunload', warn);
 });
 
-/** Leaving the page asks, as long as a form has input. */
-export function useUnsaved(hasInput: boolean): void {
+/** Leaving the page asks, as long as something would be lost. */
+export function useUnsaved(isUnsaved: boolean, question: Question = DISCARD): void {
   useEffect(() => {
-    if (!hasInput) return;
-    const item = { discard: () => {} };
+    if (!isUnsaved) return;
+    const item = { question, discard: () => {} };
     addUnsaved(item);
     return () => removeUnsaved(item);
-  }, [hasInput]);
+  }, [isUnsaved]);
 }

@@ -79,6 +79,9 @@ export const directoryRoutes = adminRoutes((app, { database }) => {
             description:
               'Start with the files, at this path. By default, the listing starts with the directories.',
           }),
+          from_directory: memoryPath.optional().meta({
+            description: 'Start with the directories, at this path.',
+          }),
           ...pageFields(1000, 500),
           // A cursor holds a path.
           after: text(2 * MAX_PATH)
@@ -91,10 +94,9 @@ export const directoryRoutes = adminRoutes((app, { database }) => {
         },
       },
     },
-    async ({ params: { tenant }, query: { path, at, from, limit, after } }) => {
+    async ({ params: { tenant }, query: { path, at, from, from_directory, limit, after } }) => {
       const place = await placeOf(tenant, path, at);
-      const start = from === undefined ? null : { section: 'files' as const, from };
-      const begin = readCursor(position, after) ?? start;
+      const begin = readCursor(position, after) ?? startOf(from, from_directory);
       const page = await listDirectory(database, place, begin, limit);
       return {
         ...{ path, at: place.at ?? null, entries: page.entries.map(entryRecord) },
@@ -145,6 +147,11 @@ export const directoryRoutes = adminRoutes((app, { database }) => {
     },
   );
 });
+
+function startOf(file: string | undefined, directory: string | undefined): Position | null {
+  if (directory !== undefined) return { section: 'directories', from: directory };
+  return file === undefined ? null : { section: 'files', from: file };
+}
 
 function entryRecord({ path, kind, bytes, modified, versionId, memoryId }: ChildRow) {
   return {

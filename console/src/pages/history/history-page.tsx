@@ -1,22 +1,24 @@
 import { changesMade } from '../../api/changes.ts';
 import { listVersions } from '../../api/history.ts';
 import type { Tenant } from '../../api/types.ts';
-import { route } from '../../router.ts';
+import { pushQuery, route } from '../../router.ts';
 import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { usePages } from '../../ui/use-pages.ts';
 import { Filters, filterOf } from './filters.tsx';
 import { NewChanges } from './new-changes.tsx';
+import { VersionComparison } from './version-comparison.tsx';
 import { VersionList } from './version-list.tsx';
 import { VersionPane } from './version-pane.tsx';
 
 const PAGE = 100;
 
-/** The versions of a tenant, filtered as the address says, and what one of them changed. */
+/** The versions of a tenant, filtered as the address says, and what one of them changed or how two of them differ. */
 export function HistoryPage({ tenant }: { tenant: Tenant }) {
   const { query } = route.value;
   const filter = filterOf(query);
   const selected = query.get('version');
+  const against = query.get('against');
   const settled = useDebounced(JSON.stringify(filter), 250);
   const pages = usePages(
     async (after, signal) => {
@@ -39,12 +41,19 @@ export function HistoryPage({ tenant }: { tenant: Tenant }) {
         ) : items.length === 0 ? (
           <Empty title="No versions match" />
         ) : (
-          <VersionList versions={items} selected={selected} onEnd={more} />
+          <VersionList
+            versions={items}
+            selected={selected}
+            onSelect={(version) => pushQuery({ version, against: null })}
+            onEnd={more}
+          />
         )}
       </section>
       <section class="pane file-pane" aria-label="Version">
         {selected === null ? (
           <Empty title="Select a version to see what it changed" />
+        ) : against !== null ? (
+          <VersionComparison tenant={tenant.id} from={against} to={selected} />
         ) : (
           <VersionPane key={selected} tenant={tenant.id} id={selected} />
         )}

@@ -6,6 +6,7 @@ import { count } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { Time } from '../../ui/inline.tsx';
 import { toast } from '../../ui/messages.tsx';
+import { Name } from '../../ui/name.tsx';
 import { useAction } from '../../ui/use-load.ts';
 
 export function RedactDialog(props: { tenant: string; version: Version; onClose: () => void }) {
@@ -28,13 +29,10 @@ export function RedactDialog(props: { tenant: string; version: Version; onClose:
       {...{ action, onClose }}
       onSubmit={apply}
     >
+      {version.path !== null && <Name text={version.path} keepsEnd />}
       <p>
-        The content and the path of{' '}
-        <bdi>
-          <code>{version.path}</code>
-        </bdi>{' '}
-        as of <Time value={version.created_at} /> are erased from the history, also where other versions have
-        the same content. That it existed, when, and by whom stays.
+        The content and the path of this version, of <Time value={version.created_at} />, are erased from the
+        history, also where other versions have the same content. That it existed, when, and by whom stays.
       </p>
       <label class="check">
         <input

@@ -37,7 +37,7 @@ export function RestoreDialog({ tenant, target, what, onClose }: Props) {
       {...{ action, isReady, doing, onClose }}
       onSubmit={apply}
     >
-      <p>
+      <p class="clamped" title={what}>
         This makes <bdi>{what}</bdi> the present again. You can undo it.
       </p>
       {error !== undefined && <LoadError error={error} />}

@@ -2,17 +2,18 @@ import { useState } from 'preact/hooks';
 import { actorText } from '../../../../src/memory/origin.ts';
 import { canWrite } from '../../api/session.ts';
 import type { Version } from '../../api/types.ts';
-import { hrefOf } from '../../router.ts';
+import { hrefOf, pushQuery } from '../../router.ts';
 import { actorFilter } from '../../text/actor.ts';
 import { Icon } from '../../ui/icon.tsx';
+import { ChooseVersionDialog } from './choose-version-dialog.tsx';
 import { RedactDialog } from './redact-dialog.tsx';
 import { RestoreDialog } from './restore-dialog.tsx';
 import { RevertDialog } from './revert-dialog.tsx';
 
 /** What can be done about a version. */
 export function VersionActions({ tenant, version }: { tenant: string; version: Version }) {
-  const [dialog, setDialog] = useState<'restore' | 'revert' | 'redact' | null>(null);
-  const { path, operation, created_at, actor } = version;
+  const [dialog, setDialog] = useState<'compare' | 'restore' | 'revert' | 'redact' | null>(null);
+  const { id, path, operation, created_at, actor } = version;
   const by = actorFilter(actor);
   const onClose = () => setDialog(null);
   const place = operation === 'deleted' ? {} : { path };
@@ -22,6 +23,11 @@ export function VersionActions({ tenant, version }: { tenant: string; version: V
       <a class="button" href={hrefOf(['tenants', tenant], { at: created_at, ...place })}>
         <Icon name="clock" /> See the memory then
       </a>
+      {path !== null && (
+        <button type="button" onClick={() => setDialog('compare')}>
+          <Icon name="compare" /> Compare with…
+        </button>
+      )}
       {canWrite.value && (
         <>
           {restorable !== null && (
@@ -40,6 +46,14 @@ export function VersionActions({ tenant, version }: { tenant: string; version: V
             </button>
           )}
         </>
+      )}
+      {dialog === 'compare' && path !== null && (
+        <ChooseVersionDialog
+          {...{ tenant, path, onClose }}
+          selected={null}
+          other={id}
+          onChoose={(against) => pushQuery({ against })}
+        />
       )}
       {dialog === 'restore' && restorable !== null && (
         <RestoreDialog {...{ tenant, onClose }} {...restorable} />

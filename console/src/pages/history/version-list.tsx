@@ -1,6 +1,5 @@
 import { useMemo } from 'preact/hooks';
 import type { Version } from '../../api/types.ts';
-import { pushQuery } from '../../router.ts';
 import { formatBytes, formatDay } from '../../text/format.ts';
 import { ActorName, Time } from '../../ui/inline.tsx';
 import { MovedPath } from '../../ui/path-name.tsx';
@@ -11,11 +10,14 @@ type Row = { day: string } | { version: Version };
 interface Props {
   versions: readonly Version[];
   selected: string | null;
+  /** One that cannot be selected. */
+  disabled?: string;
+  onSelect: (id: string) => void;
   onEnd: (() => void) | undefined;
 }
 
 /** Versions, the newest first, below the days of their changes. */
-export function VersionList({ versions, selected, onEnd }: Props) {
+export function VersionList({ versions, selected, disabled, onSelect, onEnd }: Props) {
   const rows = useMemo(() => rowsOf(versions), [versions]);
   return (
     <VirtualList
@@ -32,7 +34,12 @@ export function VersionList({ versions, selected, onEnd }: Props) {
         return 'day' in row ? (
           <h2 class="day">{row.day}</h2>
         ) : (
-          <VersionRow version={row.version} isSelected={row.version.id === selected} />
+          <VersionRow
+            version={row.version}
+            isSelected={row.version.id === selected}
+            isDisabled={row.version.id === disabled}
+            onSelect={onSelect}
+          />
         );
       }}
     </VirtualList>
@@ -51,14 +58,22 @@ function rowsOf(versions: readonly Version[]): Row[] {
   return rows;
 }
 
-function VersionRow({ version, isSelected }: { version: Version; isSelected: boolean }) {
+interface RowProps {
+  version: Version;
+  isSelected: boolean;
+  isDisabled: boolean;
+  onSelect: (id: string) => void;
+}
+
+function VersionRow({ version, isSelected, isDisabled, onSelect }: RowProps) {
   const { path, previous_path, operation, created_at, actor, content_size_bytes } = version;
   return (
     <button
       type="button"
       class="version-row"
       aria-pressed={isSelected}
-      onClick={() => pushQuery({ version: version.id })}
+      disabled={isDisabled}
+      onClick={() => onSelect(version.id)}
     >
       <span class="version-line">
         <span class={`change ${operation}`}>{operation}</span>

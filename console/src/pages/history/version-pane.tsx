@@ -2,7 +2,7 @@ import { useMemo } from 'preact/hooks';
 import { changesMade } from '../../api/changes.ts';
 import { diffOfVersion, getVersion } from '../../api/history.ts';
 import type { Version } from '../../api/types.ts';
-import { replaceQuery } from '../../router.ts';
+import { pushQuery } from '../../router.ts';
 import { visible } from '../../text/visible.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -44,7 +44,7 @@ function VersionHead({ tenant, version }: { tenant: string; version: Version }) 
   const { path, previous_path, operation, created_at, actor, redacted_at, redacted_by } = version;
   return (
     <div class="pane-head file-head">
-      <button type="button" class="icon-button only-narrow" onClick={() => replaceQuery({ version: null })}>
+      <button type="button" class="icon-button only-narrow" onClick={() => pushQuery({ version: null })}>
         <Icon name="back" />
         <span class="visually-hidden">Back to the versions</span>
       </button>

@@ -1,5 +1,5 @@
 import { ApiError, isAborted } from '../../api/client.ts';
-import { listDirectory, readSizes } from '../../api/memory.ts';
+import { listDirectory, type PageStart, readSizes } from '../../api/memory.ts';
 import { ancestorsOf, entryAt, type Part, parentOf, ROOT, type Size, type Tree, withPage } from './tree.ts';
 
 /** How many directories of a small memory are open at first. */
@@ -181,16 +181,29 @@ export class TreeLoader {
     }
   }
 
-  /** Loads the part of a directory that begins with a file, if the file is not loaded. */
+  /** Loads a path and the directories above it, as far as they are not in the parts of the tree that are loaded. */
   async #loadAround(tree: Tree, path: string, signal: AbortSignal): Promise<void> {
+    const above = ancestorsOf(path).filter((directory) => directory !== ROOT);
+    await Promise.all([
+      ...above.map((from_directory) => this.#loadPart(tree, from_directory, { from_directory }, signal)),
+      this.#loadPart(tree, path, { from: path }, signal).then(
+        (isThere) => isThere || this.#loadPart(tree, path, { from_directory: path }, signal),
+      ),
+    ]);
+    this.#set({});
+  }
+
+  /** Loads the part of a directory that begins with a path, if that is not loaded. Returns false when there is no such part. */
+  async #loadPart(tree: Tree, path: string, start: PageStart, signal: AbortSignal): Promise<boolean> {
     const directory = parentOf(path);
     const parts = tree.directories.get(directory);
-    if (parts === undefined || parts.at(-1)?.next === null || entryAt(tree, path) !== undefined) return;
-    const part = await listDirectory(this.#tenant, directory, this.#request.at, { from: path }, signal);
-    // One part beside the first is enough, and keeps them in their order.
+    if (parts === undefined || parts.at(-1)?.next === null || entryAt(tree, path) !== undefined) return true;
+    const part = await listDirectory(this.#tenant, directory, this.#request.at, start, signal);
     const [first] = parts;
-    if (first && part.entries[0]?.path === path) tree.directories.set(directory, [first, part]);
-    this.#set({});
+    if (first === undefined || part.entries[0]?.path !== path) return false;
+    // One part beside the first is enough, and keeps them in their order.
+    tree.directories.set(directory, [first, part]);
+    return true;
   }
 
   async #countAll(tree: Tree, signal: AbortSignal): Promise<void> {

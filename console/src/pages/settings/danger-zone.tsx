@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { changed } from '../../api/changes.ts';
+import { canManage } from '../../api/session.ts';
 import { deleteTenant, setSuspended } from '../../api/tenants.ts';
 import type { Tenant } from '../../api/types.ts';
 import { goTo } from '../../router.ts';
@@ -42,9 +43,11 @@ export function DangerZone({ tenant }: { tenant: Tenant }) {
         <button type="button" disabled={action.isRunning} onClick={toggle}>
           {isActive ? 'Suspend…' : 'Resume'}
         </button>
-        <button type="button" class="danger-quiet" onClick={() => setIsDeleting(true)}>
-          Delete tenant…
-        </button>
+        {canManage.value && (
+          <button type="button" class="danger-quiet" onClick={() => setIsDeleting(true)}>
+            Delete tenant…
+          </button>
+        )}
       </div>
       {isDeleting && <DeleteTenantDialog {...{ tenant }} onClose={() => setIsDeleting(false)} />}
     </>
@@ -76,7 +79,7 @@ function DeleteTenantDialog({ tenant, onClose }: { tenant: Tenant; onClose: () =
       </p>
       <Name text={tenant.id} copies="the ID" />
       <label>
-        Type the id of the tenant to confirm
+        Type the ID of the tenant to confirm
         <input autofocus value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
       </label>
     </FormDialog>

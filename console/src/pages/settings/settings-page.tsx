@@ -1,12 +1,13 @@
 import { changesMade } from '../../api/changes.ts';
+import { messageOf } from '../../api/client.ts';
 import { canWrite } from '../../api/session.ts';
 import { getUsage } from '../../api/tenants.ts';
 import type { Tenant } from '../../api/types.ts';
 import { count, formatBytes, formatNumber } from '../../text/format.ts';
 import { Time } from '../../ui/inline.tsx';
-import { KeysSection } from '../../ui/keys-section.tsx';
 import { UsageBar } from '../../ui/usage-bar.tsx';
 import { useLoad } from '../../ui/use-load.ts';
+import { KeysSection } from '../keys/keys-section.tsx';
 import { DangerZone } from './danger-zone.tsx';
 import { LimitsForm } from './limits-form.tsx';
 import { Transfer } from './transfer.tsx';
@@ -37,7 +38,7 @@ export function SettingsPage({ tenant }: { tenant: Tenant }) {
 
 function Usage({ tenant }: { tenant: Tenant }) {
   const { files, bytes, history_bytes, history_versions, effective, created_at } = tenant;
-  const { data } = useLoad((signal) => getUsage(tenant.id, signal), [tenant.id, changesMade.value]);
+  const { data, error } = useLoad((signal) => getUsage(tenant.id, signal), [tenant.id, changesMade.value]);
   return (
     <>
       <h2>Usage</h2>
@@ -65,8 +66,14 @@ function Usage({ tenant }: { tenant: Tenant }) {
           <Time value={created_at} />
         </dd>
         <dt>Last activity</dt>
-        <dd>{data?.last_activity_at ? <Time value={data.last_activity_at} isAge /> : 'never'}</dd>
+        <dd>
+          {error === undefined ? data && <LastActivity at={data.last_activity_at} /> : messageOf(error)}
+        </dd>
       </dl>
     </>
   );
+}
+
+function LastActivity({ at }: { at: string | null }) {
+  return at === null ? 'never' : <Time value={at} isAge />;
 }

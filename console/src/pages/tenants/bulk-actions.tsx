@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { messageOf } from '../../api/client.ts';
+import { canManage } from '../../api/session.ts';
 import { changeSettings, deleteTenant, setSuspended } from '../../api/tenants.ts';
 import type { Settings, Tenant } from '../../api/types.ts';
 import { count, formatNumber } from '../../text/format.ts';
@@ -40,9 +41,11 @@ export function BulkActions({ tenants, onSelectAll, onClear, onDone }: Props) {
       <button type="button" onClick={() => setKind('limits')}>
         Set limits…
       </button>
-      <button type="button" class="danger-quiet" onClick={() => setKind('delete')}>
-        Delete…
-      </button>
+      {canManage.value && (
+        <button type="button" class="danger-quiet" onClick={() => setKind('delete')}>
+          Delete…
+        </button>
+      )}
       <button type="button" class="quiet" onClick={onClear}>
         Clear
       </button>

@@ -1,4 +1,4 @@
-import { KeysSection } from '../ui/keys-section.tsx';
+import { KeysSection } from './keys-section.tsx';
 
 /** The keys of all tenants, of services and of administrators. */
 export function KeysPage() {

@@ -1,13 +1,15 @@
 import { useState } from 'preact/hooks';
-import { canWrite } from '../api/session.ts';
-import { revokeKey } from '../api/tenants.ts';
-import type { Key } from '../api/types.ts';
-import { hrefOf } from '../router.ts';
-import { FormDialog } from './dialog.tsx';
-import { Badge, Time } from './inline.tsx';
-import { toast } from './messages.tsx';
-import { Name } from './name.tsx';
-import { useAction } from './use-load.ts';
+import { canManage } from '../../api/session.ts';
+import { revokeKey } from '../../api/tenants.ts';
+import type { Key } from '../../api/types.ts';
+import { hrefOf } from '../../router.ts';
+import { count } from '../../text/format.ts';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { Badge, Time } from '../../ui/inline.tsx';
+import { toast } from '../../ui/messages.tsx';
+import { Name } from '../../ui/name.tsx';
+import { useAction } from '../../ui/use-load.ts';
+import { RotateDialog } from './rotate-dialog.tsx';
 
 interface Props {
   keys: Key[];
@@ -18,6 +20,7 @@ interface Props {
 
 export function KeysTable({ keys, hasTenants, onChange }: Props) {
   const [revoking, setRevoking] = useState<Key | null>(null);
+  const [rotating, setRotating] = useState<Key | null>(null);
   return (
     <div class="table-scroll">
       <table class={hasTenants ? 'cards keys with-tenants' : 'cards keys'}>
@@ -43,10 +46,10 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
               </th>
               {hasTenants && (
                 <td class="key-tenant" data-title="For">
-                  {key.tenant === null ? <em>{key.kind}</em> : <TenantLink id={key.tenant} />}
+                  <Holder {...key} />
                 </td>
               )}
-              <td data-title="Access">{key.access === 'read_only' ? 'read only' : 'read, write'}</td>
+              <td data-title="Access">{accessText(key)}</td>
               <td data-title="Status">
                 <KeyStatus {...key} />
               </td>
@@ -57,16 +60,24 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
                 <Time value={key.created_at} isAge />
               </td>
               <td class="actions">
-                {canWrite.value && key.revoked_at === null && (
-                  <button type="button" class="quiet" onClick={() => setRevoking(key)}>
-                    Revoke<span class="visually-hidden"> {key.label || key.id}</span>
-                  </button>
+                {canManage.value && key.revoked_at === null && (
+                  <>
+                    {!isExpired(key) && (
+                      <button type="button" class="quiet" onClick={() => setRotating(key)}>
+                        Rotate…<span class="visually-hidden"> {key.label || key.id}</span>
+                      </button>
+                    )}
+                    <button type="button" class="quiet" onClick={() => setRevoking(key)}>
+                      Revoke<span class="visually-hidden"> {key.label || key.id}</span>
+                    </button>
+                  </>
                 )}
               </td>
             </tr>
           ))}
         </tbody>
       </table>
+      {rotating && <RotateDialog apiKey={rotating} onClose={() => setRotating(null)} onRotated={onChange} />}
       {revoking && (
         <RevokeDialog
           apiKey={revoking}
@@ -81,6 +92,31 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
   );
 }
 
+/** Whose key it is: a tenant's, a service's, or an administrator's. */
+function Holder({ kind, tenant, tenants }: Key) {
+  if (tenant !== null) return <TenantLink id={tenant} />;
+  const [only, ...others] = tenants ?? [];
+  return (
+    <>
+      <em>{kind}</em>{' '}
+      {only !== undefined && (
+        <span class="muted small key-scope" title={tenants?.join('\n')}>
+          for {others.length === 0 ? <Name text={only} /> : count(others.length + 1, 'tenant')}
+        </span>
+      )}
+    </>
+  );
+}
+
+function accessText({ kind, access, manages_stores }: Key): string {
+  if (access === 'read_only') return 'read only';
+  if (access === 'operate') return 'operate';
+  if (kind === 'admin') return 'manage';
+  return manages_stores ? 'read, write, stores' : 'read, write';
+}
+
+const isExpired = ({ expires_at }: Key) => expires_at !== null && Date.parse(expires_at) <= Date.now();
+
 function TenantLink({ id }: { id: string }) {
   return (
     <a class="name-link" href={hrefOf(['tenants', id, 'settings'])}>
@@ -89,10 +125,11 @@ function TenantLink({ id }: { id: string }) {
   );
 }
 
-function KeyStatus({ revoked_at, expires_at }: Key) {
+function KeyStatus(key: Key) {
+  const { revoked_at, expires_at } = key;
   if (revoked_at !== null) return <Badge kind="neutral">revoked</Badge>;
   if (expires_at === null) return <Badge kind="good">active</Badge>;
-  if (Date.parse(expires_at) <= Date.now()) return <Badge kind="neutral">expired</Badge>;
+  if (isExpired(key)) return <Badge kind="neutral">expired</Badge>;
   return (
     <>
       <Badge kind="good">active</Badge>{' '}

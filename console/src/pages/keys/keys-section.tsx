@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
-import { canWrite } from '../api/session.ts';
-import { listKeys } from '../api/tenants.ts';
-import { Icon } from './icon.tsx';
+import { canManage } from '../../api/session.ts';
+import { listKeys } from '../../api/tenants.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
+import { usePages } from '../../ui/use-pages.ts';
 import { KeysTable } from './keys-table.tsx';
-import { Empty, LoadError, Loading } from './messages.tsx';
 import { NewKeyDialog } from './new-key-dialog.tsx';
-import { usePages } from './use-pages.ts';
 
 /** The keys of a tenant, or all keys, with what can be done with them. */
 export function KeysSection({ tenant }: { tenant?: string }) {
@@ -21,7 +21,7 @@ export function KeysSection({ tenant }: { tenant?: string }) {
     <>
       <div class="page-head">
         {tenant === undefined ? <h1>Keys</h1> : <h2>Keys</h2>}
-        {canWrite.value && (
+        {canManage.value && (
           <button type="button" onClick={() => setIsCreating(true)}>
             <Icon name="plus" /> New key
           </button>

@@ -1,0 +1,54 @@
+import { listVersions } from '../../api/history.ts';
+import { LoadError, Loading } from '../../ui/messages.tsx';
+import { Modal } from '../../ui/modal.tsx';
+import { PathName } from '../../ui/path-name.tsx';
+import { usePages } from '../../ui/use-pages.ts';
+import { VersionList } from './version-list.tsx';
+
+const PAGE = 100;
+
+interface Props {
+  tenant: string;
+  /** Where the file is, or was. */
+  path: string;
+  selected: string | null;
+  /** The other side of the comparison. */
+  other: string;
+  onChoose: (id: string) => void;
+  onClose: () => void;
+}
+
+/** Asks for one of the versions of a file, wherever it was. */
+export function ChooseVersionDialog({ tenant, path, selected, other, onChoose, onClose }: Props) {
+  const { items, error, reload, more } = usePages(
+    async (after, signal) => {
+      const { versions, next } = await listVersions(tenant, { path, after, limit: PAGE }, signal);
+      return { items: versions, next };
+    },
+    [tenant, path],
+  );
+  const choose = (id: string) => {
+    onClose();
+    onChoose(id);
+  };
+  return (
+    <Modal title="Compare with which version?" isWide onClose={onClose}>
+      <div class="dialog-body">
+        <PathName path={path} />
+        {error !== undefined && <LoadError error={error} onRetry={reload} />}
+        {items === undefined && error === undefined && <Loading what="versions" />}
+        {items?.length === 1 && <p class="notice warning">The file has no other version.</p>}
+        {items && (
+          <div class="choose-version">
+            <VersionList versions={items} disabled={other} onSelect={choose} onEnd={more} {...{ selected }} />
+          </div>
+        )}
+      </div>
+      <footer>
+        <button type="button" onClick={onClose}>
+          Cancel
+        </button>
+      </footer>
+    </Modal>
+  );
+}

@@ -1,0 +1,124 @@
+import { useMemo, useState } from 'preact/hooks';
+import { changesMade } from '../../api/changes.ts';
+import { diffOfVersion, getVersion } from '../../api/history.ts';
+import type { Version } from '../../api/types.ts';
+import { pushQuery } from '../../router.ts';
+import { CopyButton } from '../../ui/copy.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { ActorName, Time } from '../../ui/inline.tsx';
+import { LoadError, Loading } from '../../ui/messages.tsx';
+import { MovedPath } from '../../ui/path-name.tsx';
+import { useLoad } from '../../ui/use-load.ts';
+import { ChooseVersionDialog } from './choose-version-dialog.tsx';
+import { type ShownDiff, shownDiff } from './diff-rows.ts';
+import { DiffView } from './diff-view.tsx';
+
+interface Props {
+  tenant: string;
+  /** The ids of the versions on the old side and on the new one. */
+  from: string;
+  to: string;
+}
+
+/** How two versions differ, whichever came first. */
+export function VersionComparison({ tenant, from, to }: Props) {
+  const { data, error, isLoading, reload } = useLoad(
+    async (signal) => {
+      const [old, now, { changes }] = await Promise.all([
+        getVersion(tenant, from, signal),
+        getVersion(tenant, to, signal),
+        diffOfVersion(tenant, to, signal, from),
+      ]);
+      return { old, now, changes };
+    },
+    [tenant, from, to, changesMade.value],
+  );
+  const files = useMemo(
+    (): ShownDiff[] =>
+      data === undefined || data.changes.length === 0
+        ? [SAME]
+        : data.changes.map((change) => ({ ...shownDiff(change), title: null })),
+    [data],
+  );
+  if (error !== undefined) return <ComparisonError {...{ error, reload }} />;
+  if (data === undefined || isLoading) return <Loading what="the comparison" />;
+  return (
+    <>
+      <ComparisonHead {...{ tenant }} old={data.old} now={data.now} />
+      <DiffView files={files} />
+    </>
+  );
+}
+
+const SAME: ShownDiff = { title: null, hunks: [], note: 'The content is the same.' };
+
+const closeComparison = () => pushQuery({ against: null });
+
+function ComparisonError({ error, reload }: { error: unknown; reload: () => void }) {
+  return (
+    <>
+      <div class="pane-head">
+        <button type="button" onClick={closeComparison}>
+          Close the comparison
+        </button>
+      </div>
+      <LoadError error={error} onRetry={reload} />
+    </>
+  );
+}
+
+function ComparisonHead({ tenant, old, now }: { tenant: string; old: Version; now: Version }) {
+  const [choosing, setChoosing] = useState<'version' | 'against' | null>(null);
+  const path = now.path ?? old.path;
+  const isOld = choosing === 'against';
+  return (
+    <div class="pane-head file-head">
+      <div class="file-title version-title">
+        <h2>
+          {path === null ? '(redacted)' : <MovedPath from={old.path} path={path} />}
+          {path !== null && <CopyButton what="the path" text={path} />}
+        </h2>
+        <Side title="From" version={old} onChange={() => setChoosing('against')} />
+        <Side title="To" version={now} onChange={() => setChoosing('version')} />
+      </div>
+      <div class="toolbar" role="toolbar" aria-label="Comparison">
+        <button type="button" onClick={() => pushQuery({ version: old.id, against: now.id })}>
+          Swap
+        </button>
+        <button type="button" onClick={closeComparison}>
+          <Icon name="close" /> Close the comparison
+        </button>
+      </div>
+      {choosing !== null && path !== null && (
+        <ChooseVersionDialog
+          {...{ tenant, path }}
+          selected={isOld ? old.id : now.id}
+          other={isOld ? now.id : old.id}
+          onChoose={(id) => pushQuery({ [choosing]: id })}
+          onClose={() => setChoosing(null)}
+        />
+      )}
+    </div>
+  );
+}
+
+interface SideProps {
+  title: string;
+  version: Version;
+  onChange: () => void;
+}
+
+function Side({ title, version: { operation, actor, created_at }, onChange }: SideProps) {
+  return (
+    <p class="compared-side small">
+      <span class="muted">{title}</span>
+      <Time value={created_at} />
+      <span class="muted compared-by">
+        {operation} by <ActorName actor={actor} />
+      </span>
+      <button type="button" class="quiet" onClick={onChange}>
+        Change…<span class="visually-hidden"> the version on the side {title}</span>
+      </button>
+    </p>
+  );
+}

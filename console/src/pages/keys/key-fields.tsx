@@ -1,0 +1,138 @@
+import { onlyTenants } from '../../api/session.ts';
+import type { Access, KeyKind } from '../../api/types.ts';
+import { MomentField } from '../../ui/moment-field.tsx';
+import { Options } from '../../ui/options.tsx';
+import { accessesOf, EXPIRIES, type KeyForm, KINDS, mayManageStores, withKind } from './new-key.ts';
+
+interface Props {
+  form: KeyForm;
+  /** Whether the tenant of the key is given. */
+  isForTenant: boolean;
+  onChange: (changes: Partial<KeyForm>) => void;
+}
+
+/** What a new key is for, and what it may do. */
+export function KeyFields({ form, isForTenant, onChange }: Props) {
+  return (
+    <>
+      <label>
+        Label
+        <input
+          autofocus
+          maxLength={255}
+          placeholder="What uses it"
+          value={form.label}
+          onInput={(event) => onChange({ label: event.currentTarget.value })}
+        />
+        <span class="hint">The history shows it beside each change.</span>
+      </label>
+      {!isForTenant && <Holder {...{ form, onChange }} />}
+      <label>
+        Access
+        <select
+          value={form.access}
+          onChange={(event) => onChange({ access: event.currentTarget.value as Access })}
+        >
+          <Options texts={accessesOf(form.kind)} />
+        </select>
+      </label>
+      {mayManageStores(form) && (
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={form.managesStores}
+            onChange={(event) => onChange({ managesStores: event.currentTarget.checked })}
+          />
+          Manage memory stores, and redact versions
+        </label>
+      )}
+      <label>
+        Expires
+        <select value={form.expires} onChange={(event) => onChange({ expires: event.currentTarget.value })}>
+          <Options texts={EXPIRIES} />
+        </select>
+      </label>
+      {form.expires === 'at' && (
+        <MomentField
+          label="Expires at"
+          isRequired
+          isCoarse
+          value={form.expiresAt}
+          onChange={(expiresAt) => onChange({ expiresAt })}
+        />
+      )}
+    </>
+  );
+}
+
+type HolderProps = Omit<Props, 'isForTenant'>;
+
+/** Whose key it is. An administrator of certain tenants makes keys for those only. */
+function Holder({ form, onChange }: HolderProps) {
+  const own = onlyTenants.value;
+  if (own !== null) {
+    return (
+      <label>
+        Tenant
+        <select value={form.tenant} onChange={(event) => onChange({ tenant: event.currentTarget.value })}>
+          <Options texts={Object.fromEntries(own.map((id) => [id, id]))} />
+        </select>
+      </label>
+    );
+  }
+  return (
+    <>
+      <label>
+        For
+        <select
+          value={form.kind}
+          onChange={(event) => onChange(withKind(form, event.currentTarget.value as KeyKind))}
+        >
+          <Options texts={KINDS} />
+        </select>
+      </label>
+      {form.kind === 'tenant' && (
+        <label>
+          Tenant
+          <input
+            required
+            spellcheck={false}
+            placeholder="Its ID"
+            value={form.tenant}
+            onInput={(event) => onChange({ tenant: event.currentTarget.value })}
+          />
+        </label>
+      )}
+      {form.kind === 'admin' && <Scope {...{ form, onChange }} />}
+    </>
+  );
+}
+
+function Scope({ form, onChange }: HolderProps) {
+  return (
+    <>
+      <label>
+        Tenants
+        <select
+          value={form.isForSome ? 'some' : 'all'}
+          onChange={(event) => onChange({ isForSome: event.currentTarget.value === 'some' })}
+        >
+          <Options texts={{ all: 'All tenants', some: 'Only certain tenants' }} />
+        </select>
+      </label>
+      {form.isForSome && (
+        <label>
+          IDs of the tenants
+          <textarea
+            required
+            rows={3}
+            spellcheck={false}
+            value={form.tenants}
+            onInput={(event) => onChange({ tenants: event.currentTarget.value })}
+          />
+          <span class="hint">One on each line. The key sees no other tenant.</span>
+        </label>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,78 @@
+import { useRef, useState } from 'preact/hooks';
+import { onlyTenants } from '../../api/session.ts';
+import { createKey, type NewKey } from '../../api/tenants.ts';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { useAction } from '../../ui/use-load.ts';
+import { KeyFields } from './key-fields.tsx';
+import { type KeyForm, newKeyOf } from './new-key.ts';
+import { SecretDialog } from './secret-dialog.tsx';
+
+interface Props {
+  /** Without, the form asks what the key is for. */
+  tenant?: string;
+  onClose: () => void;
+  onCreated: () => void;
+}
+
+export function NewKeyDialog({ tenant, onClose, onCreated }: Props) {
+  const [form, setForm] = useState(() => startOf(tenant));
+  const [secret, setSecret] = useState<string | null>(null);
+  const creationOf = useCreation();
+  const action = useAction();
+  const create = () =>
+    action.run(async () => {
+      const creation = creationOf(form);
+      if (creation === null) return;
+      const { key } = await createKey(creation.key, creation.id);
+      setSecret(key);
+      onCreated();
+    });
+  if (secret !== null) return <SecretDialog title="The new key" {...{ secret, onClose }} />;
+  return (
+    <FormDialog
+      title="New key"
+      verb="Create"
+      isReady={newKeyOf(form) !== null}
+      hasInput={form.label !== '' || form.tenants !== ''}
+      {...{ action, onClose }}
+      onSubmit={create}
+    >
+      <KeyFields
+        form={form}
+        isForTenant={tenant !== undefined}
+        onChange={(changes) => setForm({ ...form, ...changes })}
+      />
+    </FormDialog>
+  );
+}
+
+function startOf(tenant: string | undefined): KeyForm {
+  const own = onlyTenants.value;
+  return {
+    ...{ label: '', access: 'read_write', managesStores: false, expires: '', expiresAt: null },
+    kind: tenant === undefined && own === null ? 'service' : 'tenant',
+    tenant: tenant ?? own?.[0] ?? '',
+    ...{ isForSome: false, tenants: '' },
+  };
+}
+
+interface Creation {
+  key: NewKey;
+  id: string;
+}
+
+/** Names the request for a form: the same one when the form is sent again, because its answer was lost. */
+function useCreation(): (form: KeyForm) => Creation | null {
+  const last = useRef<{ form: KeyForm; creation: Creation } | null>(null);
+  return (form) => {
+    if (last.current?.form === form) return last.current.creation;
+    const key = newKeyOf(form);
+    if (key === null) return null;
+    const creation = { key, id: randomId() };
+    last.current = { form, creation };
+    return creation;
+  };
+}
+
+/** Not `crypto.randomUUID`, which browsers offer only to pages that came by TLS or from this machine. */
+const randomId = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(36)).join('');

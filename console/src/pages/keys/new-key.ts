@@ -1,0 +1,74 @@
+import type { NewKey } from '../../api/tenants.ts';
+import type { Access, KeyKind } from '../../api/types.ts';
+
+const DAY = 86_400_000;
+
+/** What is chosen for a new key, as it stands in the form. */
+export interface KeyForm {
+  label: string;
+  kind: KeyKind;
+  tenant: string;
+  access: Access;
+  managesStores: boolean;
+  isForSome: boolean;
+  /** IDs of tenants, apart by spaces or lines. */
+  tenants: string;
+  /** A number of days, `at` for `expiresAt`, or nothing. */
+  expires: string;
+  expiresAt: string | null;
+}
+
+export const KINDS: Record<KeyKind, string> = {
+  tenant: 'One tenant',
+  service: 'A service that acts for all tenants',
+  admin: 'An administrator',
+};
+
+export const EXPIRIES = {
+  '': 'Never',
+  30: 'In 30 days',
+  90: 'In 90 days',
+  365: 'In a year',
+  at: 'At a time…',
+};
+
+const ADMIN_ACCESS = {
+  read_write: 'Manage keys and tenants, too',
+  operate: 'Operate: change memories, settings and suspension',
+  read_only: 'Read only',
+};
+const DATA_ACCESS = { read_write: 'Read and write', read_only: 'Read only' };
+
+export const accessesOf = (kind: KeyKind): Record<string, string> =>
+  kind === 'admin' ? ADMIN_ACCESS : DATA_ACCESS;
+
+export const mayManageStores = ({ kind, access }: KeyForm) => kind === 'service' && access === 'read_write';
+
+/** The form with another kind, for which another access may not exist. */
+export const withKind = (form: KeyForm, kind: KeyKind): KeyForm => ({
+  ...form,
+  kind,
+  access: form.access in accessesOf(kind) ? form.access : 'read_write',
+});
+
+/** The request for a key. Null while something is missing. */
+export function newKeyOf(form: KeyForm): NewKey | null {
+  const { kind, access, label, isForSome, managesStores } = form;
+  const [tenant] = idsOf(form.tenant);
+  const tenants = kind === 'admin' && isForSome ? idsOf(form.tenants) : null;
+  if ((kind === 'tenant' && tenant === undefined) || tenants?.length === 0) return null;
+  if (form.expires === 'at' && form.expiresAt === null) return null;
+  return {
+    ...{ kind, access, tenants, label },
+    manages_stores: mayManageStores(form) && managesStores,
+    expires_at: expiryOf(form),
+    ...(kind === 'tenant' && tenant !== undefined ? { tenant } : {}),
+  };
+}
+
+function expiryOf({ expires, expiresAt }: KeyForm): string | null {
+  if (expires === '') return null;
+  return expires === 'at' ? expiresAt : new Date(Date.now() + Number(expires) * DAY).toISOString();
+}
+
+const idsOf = (text: string) => [...new Set(text.split(/[\s,]+/).filter(Boolean))];

@@ -1,0 +1,77 @@
+import { useState } from 'preact/hooks';
+import { session, storeKey } from '../../api/session.ts';
+import { getKey, rotateKey } from '../../api/tenants.ts';
+import type { Key } from '../../api/types.ts';
+import { formatTime } from '../../text/format.ts';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { Name } from '../../ui/name.tsx';
+import { Options } from '../../ui/options.tsx';
+import { useAction, useLoad } from '../../ui/use-load.ts';
+import { SecretDialog } from './secret-dialog.tsx';
+
+/** In seconds, up to the longest that the service allows. In the order of the page, which numbers as names would not keep. */
+const OVERLAPS = {
+  '86400s': 'For a day',
+  '3600s': 'For an hour',
+  '604800s': 'For a week',
+  '0s': 'Not at all',
+};
+
+interface Props {
+  apiKey: Key;
+  onClose: () => void;
+  onRotated: () => void;
+}
+
+/** Gives a key a new secret, and shows it. */
+export function RotateDialog({ apiKey, onClose, onRotated }: Props) {
+  const { id, label } = apiKey;
+  const [overlap, setOverlap] = useState('86400s');
+  const [secret, setSecret] = useState<string | null>(null);
+  const { data } = useLoad((signal) => getKey(id, signal), [id]);
+  const action = useAction();
+  const isOwn = isOfSession(id);
+  const rotate = () =>
+    action.run(async () => {
+      const { key } = await rotateKey(id, Number.parseInt(overlap, 10));
+      // So that the session does not end with the previous secret.
+      if (isOwn) storeKey(key);
+      setSecret(key);
+      onRotated();
+    });
+  if (secret !== null) {
+    return (
+      <SecretDialog title="The new secret of the key" {...{ secret, onClose }}>
+        {isOwn && <p>You are signed in with this key: this tab goes on with the new secret.</p>}
+      </SecretDialog>
+    );
+  }
+  return (
+    <FormDialog title="Rotate the key?" verb="Rotate" {...{ action, onClose }} onSubmit={rotate}>
+      {label !== '' && <Name text={label} />}
+      <p>
+        <code>{id}</code> gets a new secret. Its label and its rights stay.
+      </p>
+      <label>
+        The current secret still works
+        <select value={overlap} onChange={(event) => setOverlap(event.currentTarget.value)}>
+          <Options texts={OVERLAPS} />
+        </select>
+        <span class="hint">Time to give the new secret to what uses the key.</span>
+      </label>
+      {data?.previous && (
+        <p class="notice warning">
+          The secret before the last rotation works until {formatTime(data.previous.expires_at)}
+          {data.previous.last_used_at !== null &&
+            `, and was last used ${formatTime(data.previous.last_used_at)}`}
+          .
+        </p>
+      )}
+    </FormDialog>
+  );
+}
+
+function isOfSession(id: string): boolean {
+  const actor = session.value?.actor;
+  return actor?.type === 'admin_key' && actor.id === id;
+}

@@ -1,0 +1,57 @@
+/** @module-tag long */
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { describeConsole } from '../support/console-suite.ts';
+
+const BUSY = {
+  status: 503,
+  headers: { 'retry-after': '0' },
+  contentType: 'application/problem+json',
+  body: JSON.stringify({ code: 'overloaded', detail: 'The service is at capacity. Try again later.' }),
+};
+
+/** Refuses the next requests for tenants; returns how many came. */
+async function refuse(page: Page, times: number, answer: object = BUSY): Promise<() => number> {
+  let seen = 0;
+  await page.route(/\/v1\/tenants(\?|$)/, (route) =>
+    seen++ < times ? route.fulfill(answer) : route.continue(),
+  );
+  return () => seen;
+}
+
+describeConsole('the console and a busy service', (fixture) => {
+  it('tries again what only reads, and says meanwhile that it does', async () => {
+    const tenant = await fixture().poisonedTenant();
+    const page = await fixture().openSignedIn('#/keys');
+    const seen = await refuse(page, 2, { ...BUSY, headers: { 'retry-after': '1' } });
+    await page.getByRole('link', { name: 'Tenants' }).click();
+    await page.getByText('The service is busy. Trying again…').waitFor();
+    await page.getByRole('link', { name: tenant }).waitFor();
+    expect(seen()).toBe(3);
+    await expect.poll(() => page.getByText('The service is busy.').count()).toBe(0);
+  });
+
+  it('says so when it stays busy, and reads on request', async () => {
+    const tenant = await fixture().poisonedTenant();
+    const page = await fixture().openSignedIn('#/keys');
+    const seen = await refuse(page, 3);
+    await page.getByRole('link', { name: 'Tenants' }).click();
+    await page.getByRole('alert').getByText('The service is at capacity. Try again later.').waitFor();
+    expect(seen()).toBe(3);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('link', { name: tenant }).waitFor();
+  });
+
+  it('does not try again without a time to wait, and nothing that changes something', async () => {
+    const page = await fixture().openSignedIn('#/keys');
+    const seen = await refuse(page, 2, { ...BUSY, headers: {} });
+    await page.getByRole('link', { name: 'Tenants' }).click();
+    await page.getByRole('alert').waitFor();
+    expect(seen()).toBe(1);
+    await page.getByRole('button', { name: 'New tenant' }).click();
+    await page.getByLabel('ID').fill('not-made');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('dialog').getByRole('alert').waitFor();
+    expect(seen()).toBe(2);
+  });
+});

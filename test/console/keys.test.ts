@@ -1,0 +1,185 @@
+/** @module-tag long */
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { describeConsole, signIn } from '../support/console-suite.ts';
+
+const dialog = (page: Page) => page.getByRole('dialog');
+const secretOf = (page: Page) => page.getByRole('textbox', { name: 'The key' }).inputValue();
+
+describeConsole('keys in the console', (fixture) => {
+  async function open(): Promise<Page> {
+    const page = await fixture().openSignedIn('#/keys');
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    return page;
+  }
+
+  /** The status of a request to the admin API with a key. */
+  const statusOf = async (key: string, path = 'session', init: RequestInit = {}) => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    return (await fetch(`${fixture().url}/v1/${path}`, { ...init, headers })).status;
+  };
+
+  async function create(page: Page, label: string, fill: () => Promise<unknown>): Promise<string> {
+    await page.getByRole('button', { name: 'New key' }).click();
+    await dialog(page).getByLabel('Label').fill(label);
+    await fill();
+    await dialog(page).getByRole('button', { name: 'Create' }).click();
+    const secret = await secretOf(page);
+    await page.getByRole('button', { name: 'Copy the key' }).click();
+    await page.getByRole('button', { name: 'Done' }).click();
+    return secret;
+  }
+
+  const row = (page: Page, label: string) =>
+    page.getByRole('row').filter({ has: page.getByText(label, { exact: true }) });
+  const stored = async (label: string) => {
+    const [key] = await fixture().service.query(
+      `SELECT tenant_id, access, is_admin, manages_stores, only_tenants,
+         round(extract(epoch FROM expires_at - created_at) / 86400)::integer AS days FROM api_keys WHERE label = $1`,
+      [label],
+    );
+    return key;
+  };
+
+  it('are created for an administrator of certain tenants, with an access and an expiry', async () => {
+    const [one, two] = [await fixture().poisonedTenant(), await fixture().poisonedTenant()];
+    const page = await open();
+    const key = await create(page, 'scoped', async () => {
+      await dialog(page).getByLabel('For').selectOption('An administrator');
+      await dialog(page).getByRole('combobox', { name: 'Tenants' }).selectOption('Only certain tenants');
+      const button = dialog(page).getByRole('button', { name: 'Create' });
+      expect(await button.isDisabled()).toBe(true);
+      await dialog(page).getByLabel('IDs of the tenants').fill(`${one}\n${two}\n`);
+      await dialog(page)
+        .getByLabel('Access')
+        .selectOption('Operate: change memories, settings and suspension');
+      await dialog(page).getByLabel('Expires').selectOption('In 90 days');
+    });
+    expect(await stored('scoped')).toStrictEqual({
+      ...{ tenant_id: null, access: 'operate', is_admin: true, manages_stores: false },
+      ...{ only_tenants: [one, two], days: 90 },
+    });
+    expect(await statusOf(key, `tenants/${one}/suspend`, { method: 'POST', body: '{}' })).toBe(200);
+    expect(await statusOf(key, 'usage')).toBe(403);
+    expect(await row(page, 'scoped').getByRole('cell').first().textContent()).toBe('admin for 2 tenants');
+    expect(await row(page, 'scoped').getByRole('cell').nth(1).textContent()).toBe('operate');
+
+    // The console of that key offers what the key may do.
+    const other = await fixture().open(await fixture().newContext(), `#/tenants/${one}/settings`);
+    await signIn(other, key);
+    await other.getByText('operate only').waitFor();
+    await other.getByRole('button', { name: 'Resume' }).click();
+    await other.getByRole('button', { name: 'Suspend…' }).waitFor();
+    for (const name of ['New key', 'Delete tenant…']) {
+      expect(await other.getByRole('button', { name }).count()).toBe(0);
+    }
+    expect(await other.getByRole('link', { name: 'Overview' }).count()).toBe(0);
+    await other.getByRole('link', { name: 'Tenants' }).first().click();
+    await other.getByRole('link', { name: two }).waitFor();
+    expect(await other.getByRole('link', { name: one }).count()).toBe(1);
+    expect(await other.locator('.tenants tbody tr').count()).toBe(2);
+    expect(await other.getByRole('button', { name: 'New tenant' }).count()).toBe(0);
+  });
+
+  it('are created for one tenant, and for a service that manages stores, at a time', async () => {
+    const tenant = await fixture().poisonedTenant();
+    const page = await open();
+    await create(page, 'of-one', async () => {
+      await dialog(page).getByLabel('For').selectOption('One tenant');
+      await dialog(page).getByLabel('Tenant', { exact: true }).fill(tenant);
+      await dialog(page).getByLabel('Access').selectOption('Read only');
+    });
+    expect(await stored('of-one')).toStrictEqual({
+      ...{ tenant_id: tenant, access: 'read_only', is_admin: false, manages_stores: false },
+      ...{ only_tenants: null, days: null },
+    });
+    await create(page, 'of-stores', async () => {
+      await dialog(page).getByLabel('Manage memory stores, and redact versions').check();
+      await dialog(page).getByRole('combobox', { name: 'Expires' }).selectOption('At a time…');
+      await dialog(page).getByLabel('Expires at').fill('2099-01-01T00:00');
+    });
+    expect(await stored('of-stores')).toMatchObject({
+      ...{ tenant_id: null, access: 'read_write', is_admin: false, manages_stores: true },
+    });
+    await expect.poll(() => row(page, 'of-stores').textContent()).toContain('read, write, stores');
+  });
+
+  it('are not created twice when the answer is lost', async () => {
+    const page = await open();
+    let lost = 0;
+    await page.route('**/v1/keys', async (route) => {
+      if (route.request().method() !== 'POST' || lost > 0) return route.continue();
+      lost++;
+      await route.fetch();
+      await route.abort();
+    });
+    await page.getByRole('button', { name: 'New key' }).click();
+    await dialog(page).getByLabel('Label').fill('once');
+    await dialog(page).getByLabel('Expires').selectOption('In 30 days');
+    await dialog(page).getByRole('button', { name: 'Create' }).click();
+    await dialog(page).getByRole('alert').waitFor();
+    await dialog(page).getByRole('button', { name: 'Create' }).click();
+    const secret = await secretOf(page);
+    const keys = await fixture().service.query("SELECT id FROM api_keys WHERE label = 'once'", []);
+    expect(keys).toHaveLength(1);
+    // A service's key, which is known, but not for this listener.
+    expect(await statusOf(secret)).toBe(403);
+  });
+
+  it('are rotated with an overlap, and the new secret is not lost by Escape or Back', async () => {
+    const { id, key } = await fixture().createKey({ label: 'rotated' });
+    await fixture().createKey({ label: 'other' });
+    const page = await open();
+    await page.getByRole('link', { name: 'Audit' }).click();
+    await page.getByRole('link', { name: 'Keys' }).click();
+    await row(page, 'rotated').getByRole('button', { name: 'Rotate…' }).click();
+    await dialog(page).getByLabel('The current secret still works').selectOption('For an hour');
+    await dialog(page).getByRole('button', { name: 'Rotate' }).click();
+    const secret = await secretOf(page);
+    for (let i = 0; i < 3; i++) await page.keyboard.press('Escape');
+    await page.getByText('You have not copied the key.').waitFor();
+    await page.evaluate('history.back()');
+    const question = page.getByRole('dialog', { name: 'Leave without the key?' });
+    await question.getByRole('button', { name: 'Stay' }).click();
+    expect(await secretOf(page)).toBe(secret);
+    await page.getByRole('button', { name: 'Copy the key' }).click();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(secret);
+    await page.keyboard.press('Escape');
+    await expect.poll(() => dialog(page).count()).toBe(0);
+
+    expect([await statusOf(key), await statusOf(secret)]).toStrictEqual([200, 200]);
+    const secrets = await fixture().service.query(
+      `SELECT round(extract(epoch FROM expires_at - rotated_at))::integer AS overlap FROM api_keys WHERE id = $1
+       ORDER BY rotated_at NULLS LAST`,
+      [id],
+    );
+    expect(secrets).toStrictEqual([{ overlap: 3600 }, { overlap: null }]);
+    // The dialog says so, before it is rotated again.
+    await row(page, 'rotated').getByRole('button', { name: 'Rotate…' }).click();
+    await dialog(page).getByText('The secret before the last rotation works until').waitFor();
+  });
+
+  it('go on to work in the tab that rotates its own key', async () => {
+    const { key } = await fixture().createKey({ label: 'own' });
+    const page = await fixture().open(await fixture().newContext(), '#/keys');
+    await signIn(page, key);
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await row(page, 'own').getByRole('button', { name: 'Rotate…' }).click();
+    await dialog(page).getByLabel('The current secret still works').selectOption('Not at all');
+    await dialog(page).getByRole('button', { name: 'Rotate' }).click();
+    await page.getByText('this tab goes on with the new secret').waitFor();
+    await page.getByRole('button', { name: 'Copy the key' }).click();
+    await page.getByRole('button', { name: 'Done' }).click();
+    await expect.poll(() => statusOf(key)).toBe(401);
+    await page.getByRole('link', { name: 'Audit' }).click();
+    await page.getByRole('heading', { name: 'Audit' }).waitFor();
+    await page.getByText('rotateKey').first().waitFor();
+  });
+
+  it('are not created or rotated by who may only read', async () => {
+    await fixture().createKey({ label: 'seen' });
+    const page = await fixture().openSignedIn('#/keys', { access: 'read_only' });
+    await row(page, 'seen').waitFor();
+    expect(await page.getByRole('button', { name: /New key|Rotate|Revoke/ }).count()).toBe(0);
+  });
+});
