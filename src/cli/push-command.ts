@@ -22,7 +22,7 @@ export function registerPushCommand(program: Command, open: Open, io: Io): void 
   program
     .command('push')
     .description(
-      "Write a tenant's files to a hosted memory store: creates what is missing there, updates what differs, and deletes nothing. Run it again after an interruption: what is the same is left alone.",
+      "Write a tenant's files to a hosted memory store: creates and updates memories, and deletes none. If it is interrupted, run it again: unchanged memories are skipped.",
     )
     .argument('<tenant>', 'tenant ID', tenantId)
     .requiredOption('--to-store <id>', 'the store, written with the key in ANTHROPIC_API_KEY')
@@ -62,10 +62,10 @@ async function push(session: TenantSession, store: RemoteStore, dryRun: boolean,
   }
   const { created, updated, unchanged } = done;
   const [create, update] = dryRun ? ['Would create', 'update'] : ['Created', 'updated'];
-  printLine(io.stderr, `${create} ${created} and ${update} ${updated} memories; ${unchanged} are the same.`);
+  printLine(io.stderr, `${create} ${created} and ${update} ${updated} memories; ${unchanged} unchanged.`);
   if (changed.length > 0) {
     throw new OperatorError(
-      `These changed in the store meanwhile, or something is in their way, and were left alone:\n  ${changed.join('\n  ')}`,
+      `Skipped, because they changed in the store meanwhile or their path is occupied:\n  ${changed.join('\n  ')}`,
     );
   }
 }

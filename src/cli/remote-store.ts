@@ -48,7 +48,7 @@ export class RemoteStore {
         `?${new URLSearchParams({ view, limit, ...(page ? { page } : {}) })}`,
       );
       const read = pageSchema.safeParse(await response.json());
-      if (!read.success) throw new OperatorError(`There is no list of memories at ${this.#url}.`);
+      if (!read.success) throw new OperatorError(`${this.#url} did not return a list of memories.`);
       for (const item of read.data.data) if (item.type === 'memory') yield item;
       page = read.data.next_page;
     } while (page);

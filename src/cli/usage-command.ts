@@ -25,7 +25,9 @@ export function registerUsageCommand(program: Command, open: Open, io: Io = proc
     .command('usage')
     .description('Show the usage and limits of a tenant, or the total usage of all tenants.')
     .argument('[tenant]', 'tenant ID', tenantId)
-    .addOption(new Option('--days <n>', 'list the last days instead, by UTC').argParser(positiveInteger))
+    .addOption(
+      new Option('--days <n>', 'show the usage by day (UTC) for this many days').argParser(positiveInteger),
+    )
     .option('--json', 'print JSON; with --days one object per line')
     .addHelpText(
       'after',

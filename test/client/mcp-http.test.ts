@@ -223,7 +223,9 @@ describe('limits', () => {
     const { status, body } = await answerTo(sent);
     expect(status).toBe(401);
     expect(body).toMatchObject({
-      error: { message: expect.stringContaining(`The memory service answered 401 unauthorized: ${why}`) },
+      error: {
+        message: expect.stringContaining(`The memory service responded with 401 unauthorized: ${why}`),
+      },
     });
   });
 

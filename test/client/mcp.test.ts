@@ -156,7 +156,7 @@ function describeTransport(transport: 'stdio' | 'http') {
     expect(content).toMatchObject([
       {
         text: expect.stringMatching(
-          /^Error: The memory service answered 401 unauthorized: MEMORY_SERVICE_API_KEY \(over HTTP, the bearer token\) is not a valid key/,
+          /^Error: The memory service responded with 401 unauthorized: MEMORY_SERVICE_API_KEY \(over HTTP, the bearer token\) is not a valid key/,
         ),
       },
     ]);

@@ -45,7 +45,7 @@ describeService(
         'The memory store memstore_none refused a request: 404, There is no such memory store.',
       );
       const both = await run('folder', '--from-store', from.id);
-      expect(both.stderr).toContain('Name a source, or a store with --from-store, one of them.');
+      expect(both.stderr).toContain('Name either a source or a store (--from-store).');
     });
 
     it('push writes what is missing or differs, and leaves alone what changed meanwhile', async () => {
@@ -91,7 +91,7 @@ describeService(
       ];
       expect(await contents()).toStrictEqual(pushed);
       const again = await push();
-      expect(again.stderr).toContain('Created 0 and updated 0 memories; 3 are the same.');
+      expect(again.stderr).toContain('Created 0 and updated 0 memories; 3 unchanged.');
 
       await memoryStores.memories.create(from.id, { path: '/more/below', content: 'x' });
       const refused = await push();

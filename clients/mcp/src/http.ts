@@ -44,7 +44,7 @@ interface Caller {
 
 /**
  * Serves MCP at `/mcp` over streamable HTTP. Each request carries its caller's token, which goes to the service, and nothing is kept
- * between requests, so any replica can answer.
+ * between requests, so any replica can respond.
  */
 export function createHttpServer(options: HttpOptions): Server {
   const allowed = new Set([...LOOPBACK, ...options.allowedHosts]);
@@ -97,7 +97,7 @@ class Handler {
         this.#sessions.open(`${key}\n${id}`, newClient, nextId);
         response.setHeader('Mcp-Session-Id', id);
       }
-      await this.#requests.run(key, () => answer(request, response, message, client));
+      await this.#requests.run(key, () => respond(request, response, message, client));
     };
     await (session === undefined ? run(await body) : session.run(body, numericId, run));
     bytes.add(response.writableLength);
@@ -105,7 +105,7 @@ class Handler {
   }
 }
 
-async function answer(
+async function respond(
   request: IncomingMessage,
   response: ServerResponse,
   message: unknown,
@@ -115,7 +115,7 @@ async function answer(
   const closed = new Promise((resolve) => response.once('close', resolve));
   const server = createMemoryServer(client);
   const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
-  // Also ends the calls of a caller that has gone, whose request the transport never answers.
+  // Also ends the calls of a caller that has gone, whose request gets no response from the transport.
   closed.then(() => server.close()).catch(console.error);
   await server.connect(transport);
   await Promise.race([transport.handleRequest(request, response, message), closed]);

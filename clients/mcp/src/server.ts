@@ -39,7 +39,7 @@ export function createMemoryServer(client: MemoryClient): McpServer {
   return server;
 }
 
-/** Not `registerTool`, whose own check of the input would answer in the place of the service. */
+/** Not `registerTool`, whose own check of the input would respond in place of the service. */
 function registerTools({ server }: McpServer, client: MemoryClient): void {
   // Hosts start the calls of one turn at once, and a later one may view what an earlier one creates.
   const enqueue = inOrder();

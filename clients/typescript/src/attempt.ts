@@ -1,5 +1,5 @@
-import { isObject, readAnswer } from './answer.ts';
 import type { Fault } from './errors.ts';
+import { isObject, readResponse } from './response.ts';
 import { injectTrace } from './tracing.ts';
 import type { MemoryResult } from './types.ts';
 
@@ -16,7 +16,7 @@ export interface Attempt {
 /** Sends a request once. Never throws: what went wrong is a fault. */
 export async function attempt(options: Attempt): Promise<{ result: MemoryResult } | { fault: Fault }> {
   const { fetch, url, body, timeoutMs, signal } = options;
-  // Made here, so that a request that is never answered can be found in the service's log as well.
+  // Made here, so that a request that gets no response can be found in the service's log as well.
   const requestId = crypto.randomUUID();
   const headers = new Headers(options.headers);
   headers.set('X-Request-Id', requestId);
@@ -37,7 +37,7 @@ export async function attempt(options: Attempt): Promise<{ result: MemoryResult 
       signal: controller.signal,
     };
     const response = await fetch(url, init);
-    return readAnswer(response, await response.text(), { url, headers, requestId });
+    return readResponse(response, await response.text(), { url, headers, requestId });
   } catch (cause) {
     if (signal?.aborted) return { fault: { ...abortedFault(signal), requestId } };
     const fault = controller.signal.aborted ? timeoutFault(url, timeoutMs) : networkFault(url, cause);
@@ -55,7 +55,7 @@ export function abortedFault(signal: AbortSignal): Fault {
 }
 
 function timeoutFault({ origin }: URL, timeoutMs: number): Fault {
-  const message = `The memory service at ${origin} gave no answer within ${Math.round(timeoutMs)} ms.`;
+  const message = `The memory service at ${origin} sent no response within ${Math.round(timeoutMs)} ms.`;
   return { code: 'timeout', message, retryable: true };
 }
 

@@ -49,7 +49,7 @@ export function NewKeyDialog({ tenant, onClose, onCreated }: Props) {
           value={label}
           onInput={(event) => setLabel(event.currentTarget.value)}
         />
-        <span class="hint">The history shows it beside each change.</span>
+        <span class="hint">The history shows it next to each change.</span>
       </label>
       {tenant === undefined && (
         <label>

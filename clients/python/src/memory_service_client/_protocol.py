@@ -1,4 +1,4 @@
-"""What goes over the wire, apart from how: a call as a request, an answer as a result or a fault."""
+"""What goes over the wire, apart from how: a call as a request, a response as a result or a fault."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def endpoint(url: str, api_key: str | None, tenant: str | None) -> Endpoint:
     except httpx2.InvalidURL:
         parsed = httpx2.URL("")
     if parsed.scheme not in ("http", "https") or not parsed.host:
-        raise ValueError("url has to be that of the memory service, like https://memory.example.com")
+        raise ValueError("url must be the URL of the memory service, like https://memory.example.com")
     if parsed.userinfo or parsed.query or parsed.fragment:
         raise ValueError("url must not hold a user, password, query or fragment: give the key as api_key")
     headers = {
@@ -92,7 +92,7 @@ def endpoint(url: str, api_key: str | None, tenant: str | None) -> Endpoint:
         headers["Authorization"] = f"Bearer {api_key.strip()}"
     if tenant is not None:
         if not _TENANT.fullmatch(tenant):
-            raise ValueError("tenant has to be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -")
+            raise ValueError("tenant must be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -")
         headers["X-Tenant-Id"] = tenant
     origin = f"{parsed.scheme}://{parsed.netloc.decode('ascii')}"
     path = parsed.raw_path.decode("ascii").partition("?")[0].rstrip("/")
@@ -115,7 +115,7 @@ def prepare(call: Mapping[str, object] | ToolUse, service: Endpoint, idempotency
         raise TypeError(f"a memory tool input or a tool_use block is needed, not {type(call).__name__}")
     key = str(uuid.uuid4()) if idempotency_key is None else idempotency_key
     if not _IDEMPOTENCY_KEY.fullmatch(key):
-        raise ValueError("idempotency_key has to be 1 to 255 printable ASCII characters without spaces")
+        raise ValueError("idempotency_key must be 1 to 255 printable ASCII characters without spaces")
     return Call(_encode(call), {**service.headers, "Idempotency-Key": key}, key)
 
 
@@ -139,17 +139,17 @@ def _encode(value: Mapping[str, object]) -> bytes:
 Result = MemoryResult | BetaToolResultBlockParam
 
 
-def read_answer(
+def read_response(
     call: Call, service: Endpoint, response: httpx2.Response, body: bytes, request_id: str, now: Callable[[], float]
 ) -> Result | Fault:
-    """What the service answered to a try that was sent with `request_id`."""
+    """How the service responded to an attempt that was sent with `request_id`."""
     status = response.status_code
     request_id = response.headers.get("X-Request-Id", request_id)
     if status == 200:
         return _result(call, _json_object(body)) or Fault(
-            _foreign_answer(status, service),
+            _foreign_response(status, service),
             status=status,
-            code="invalid_answer",
+            code="invalid_response",
             retryable=False,
             request_id=request_id,
         )
@@ -157,9 +157,9 @@ def read_answer(
     problem = _json_object(body) if is_problem else {}
     code, detail = problem.get("code"), problem.get("detail")
     if isinstance(code, str) and isinstance(detail, str):
-        message = f"The memory service answered {status} {code}: {_advice(code, service) or detail}"
+        message = f"The memory service responded with {status} {code}: {_advice(code, service) or detail}"
     else:
-        code, message = f"http_{status}", _foreign_answer(status, service)
+        code, message = f"http_{status}", _foreign_response(status, service)
     return Fault(
         message,
         status=status,
@@ -178,29 +178,29 @@ def _advice(code: str, service: Endpoint) -> str | None:
         case "unauthorized":
             return "The service needs a key. Set api_key."
         case "tenant_required":
-            return "The key is for many tenants. Set tenant."
+            return "The key is valid for many tenants. Set tenant."
         case "tenant_mismatch":
-            return "The key is not for this tenant. Leave tenant out, or use a key of that tenant."
+            return "The key is not valid for this tenant. Omit tenant, or use a key of that tenant."
         case "route_not_found":
-            return f"There is no {service.url}. Check url."
+            return f"{service.url} does not exist. Check url."
     return None
 
 
-def _foreign_answer(status: int, service: Endpoint) -> str:
-    """For the answer of something in front of the service or in its place.
+def _foreign_response(status: int, service: Endpoint) -> str:
+    """For the response of something in front of the service or in its place.
 
     Its body could be anything, so it is never shown.
     """
     if 300 <= status < 400:
         return f"{service.url} redirects. Set url to where it redirects to."
     return (
-        f"{service.url} answered {status}, but not as a memory service does. "
+        f"{service.url} responded with {status}, but not like a memory service. "
         "Check url, and what is in front of the service."
     )
 
 
-def _result(call: Call, answer: Mapping[str, object]) -> Result | None:
-    content, is_error = answer.get("content"), answer.get("is_error")
+def _result(call: Call, body: Mapping[str, object]) -> Result | None:
+    content, is_error = body.get("content"), body.get("is_error")
     if not isinstance(content, str) or not isinstance(is_error, bool):
         return None
     if call.tool_use_id is None:
@@ -246,8 +246,8 @@ def transport_fault(error: httpx2.RequestError, service: Endpoint, request_id: s
             request_id=request_id,
         )
     return Fault(
-        f"The memory service at {service.origin} gave an answer that cannot be read: {type(error).__name__}.",
-        code="invalid_answer",
+        f"The memory service at {service.origin} sent a response that cannot be read: {type(error).__name__}.",
+        code="invalid_response",
         retryable=False,
         request_id=request_id,
     )
@@ -277,7 +277,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 def timeout_fault(service: Endpoint, request_id: str) -> Fault:
     return Fault(
-        f"The memory service at {service.origin} gave no answer in time.",
+        f"The memory service at {service.origin} sent no response in time.",
         code="timeout",
         retryable=True,
         request_id=request_id,

@@ -10,7 +10,7 @@ import httpx2
 from anthropic.types.beta import BetaToolResultBlockParam
 from typing_extensions import Self
 
-from ._protocol import Call, Fault, Result, endpoint, prepare, read_answer, timeout_fault, transport_fault
+from ._protocol import Call, Fault, Result, endpoint, prepare, read_response, timeout_fault, transport_fault
 from ._retry import Limits, Outage, Timing, Tries
 from ._tracing import trace_headers
 from .types import MemoryInput, MemoryResult, ToolUse
@@ -63,7 +63,7 @@ class _BaseClient(Generic[_HttpClient]):
         return f"{type(self).__name__}({self._service.origin!r})"
 
     def _request(self, call: Call, time_limit: float) -> tuple[str, dict[str, Any]]:
-        # Made here, so that a request that is never answered can be found in the service's log as well.
+        # Made here, so that a request that gets no response can be found in the service's log as well.
         request_id = str(uuid.uuid4())
         return request_id, {
             "method": "POST",
@@ -102,8 +102,8 @@ class MemoryClient(_BaseClient[httpx2.Client]):
         """Executes one call of the memory tool.
 
         Network errors, time-outs, 429 and 502 to 504 are tried again with backoff, within `timeout` and always under
-        one idempotency key, so a write happens once. `timeout` is exact for a service that does not answer; one that
-        sends its answer in bits is given up between two of them.
+        one idempotency key, so a write happens once. `timeout` is exact for a service that does not respond; one that
+        sends its response in pieces is abandoned between two of them.
 
         Args:
             call: A whole `tool_use` block, or its input alone.
@@ -119,11 +119,11 @@ class MemoryClient(_BaseClient[httpx2.Client]):
         prepared = prepare(call, self._service, idempotency_key)
         tries = Tries(self._limits, self._timing, self._outage)
         while True:
-            answer = self._try(prepared, tries.next_time_limit())
-            if not isinstance(answer, Fault):
+            outcome = self._try(prepared, tries.next_time_limit())
+            if not isinstance(outcome, Fault):
                 self._outage.end()
-                return answer
-            self._timing.sleep(self._delay_or_raise(prepared, tries, answer))
+                return outcome
+            self._timing.sleep(self._delay_or_raise(prepared, tries, outcome))
 
     def _try(self, call: Call, time_limit: float) -> Result | Fault:
         request_id, request = self._request(call, time_limit)
@@ -138,7 +138,7 @@ class MemoryClient(_BaseClient[httpx2.Client]):
                     chunks.append(chunk)
         except httpx2.RequestError as error:
             return transport_fault(error, self._service, request_id)
-        return read_answer(call, self._service, response, b"".join(chunks), request_id, self._timing.now)
+        return read_response(call, self._service, response, b"".join(chunks), request_id, self._timing.now)
 
     def close(self) -> None:
         """Closes the connections."""
@@ -171,11 +171,11 @@ class AsyncMemoryClient(_BaseClient[httpx2.AsyncClient]):
         prepared = prepare(call, self._service, idempotency_key)
         tries = Tries(self._limits, self._timing, self._outage)
         while True:
-            answer = await self._try(prepared, tries.next_time_limit())
-            if not isinstance(answer, Fault):
+            outcome = await self._try(prepared, tries.next_time_limit())
+            if not isinstance(outcome, Fault):
                 self._outage.end()
-                return answer
-            await self._timing.async_sleep(self._delay_or_raise(prepared, tries, answer))
+                return outcome
+            await self._timing.async_sleep(self._delay_or_raise(prepared, tries, outcome))
 
     async def _try(self, call: Call, time_limit: float) -> Result | Fault:
         request_id, request = self._request(call, time_limit)
@@ -186,7 +186,7 @@ class AsyncMemoryClient(_BaseClient[httpx2.AsyncClient]):
             return timeout_fault(self._service, request_id)
         except httpx2.RequestError as error:
             return transport_fault(error, self._service, request_id)
-        return read_answer(call, self._service, response, response.content, request_id, self._timing.now)
+        return read_response(call, self._service, response, response.content, request_id, self._timing.now)
 
     async def aclose(self) -> None:
         """Closes the connections."""

@@ -55,7 +55,7 @@ export function BulkActions({ tenants, onSelectAll, onClear, onDone }: Props) {
           isDangerous
           work={({ id }) => setSuspended(id, true)}
         >
-          <p>Their agents are refused from now on, until you resume them. Their files stay.</p>
+          <p>Their agents are rejected until you resume them. Their files are kept.</p>
         </BulkDialog>
       )}
       {kind === 'resume' && (
@@ -66,7 +66,7 @@ export function BulkActions({ tenants, onSelectAll, onClear, onDone }: Props) {
           done="Resumed"
           work={({ id }) => setSuspended(id, false)}
         >
-          <p>Their agents may read and write again.</p>
+          <p>Their agents can read and write again.</p>
         </BulkDialog>
       )}
       {kind === 'limits' && <LimitsDialog {...dialog} tenants={tenants} />}
@@ -161,7 +161,7 @@ function LimitsDialog(props: DialogProps) {
       hasInput={isReady}
       work={({ id }) => changeSettings(id, changes)}
     >
-      <p>These replace the limits of each tenant. A field that you leave empty changes nothing.</p>
+      <p>These replace the limits of each tenant. Empty fields change nothing.</p>
       {(Object.keys(LIMITS) as Limit[]).map((name) => (
         <label key={name}>
           {LIMITS[name]}

@@ -2,7 +2,7 @@ import { parseRetryAfter } from './backoff.ts';
 import type { Fault } from './errors.ts';
 import type { MemoryResult } from './types.ts';
 
-/** What is known of a request when its answer is read. */
+/** What is known of a request when its response is read. */
 interface Request {
   url: URL;
   headers: Headers;
@@ -12,8 +12,8 @@ interface Request {
 // 502 and 504 are how a gateway reports what is a network error without it.
 const RETRYABLE = new Set([429, 502, 503, 504]);
 
-/** Reads an answer as a result of the service, or as a fault. */
-export function readAnswer(
+/** Reads a response as a result of the service, or as a fault. */
+export function readResponse(
   { status, headers }: Response,
   text: string,
   request: Request,
@@ -29,14 +29,14 @@ export function readAnswer(
     if (typeof content === 'string' && typeof is_error === 'boolean') {
       return { result: { content, is_error } };
     }
-    return { fault: { ...fault, code: 'invalid_answer', message: foreignAnswer(status, request) } };
+    return { fault: { ...fault, code: 'invalid_response', message: foreignResponse(status, request) } };
   }
   const isProblem = headers.get('Content-Type')?.startsWith('application/problem+json');
   const { code, detail } = isProblem ? parseJson(text) : {};
   if (typeof code !== 'string' || typeof detail !== 'string') {
-    return { fault: { ...fault, code: `http_${status}`, message: foreignAnswer(status, request) } };
+    return { fault: { ...fault, code: `http_${status}`, message: foreignResponse(status, request) } };
   }
-  const message = `The memory service answered ${status} ${code}: ${adviceOn(code, request) ?? detail}`;
+  const message = `The memory service responded with ${status} ${code}: ${adviceOn(code, request) ?? detail}`;
   return { fault: { ...fault, code, message } };
 }
 
@@ -48,24 +48,24 @@ function adviceOn(code: string, { url, headers }: Request): string | undefined {
         ? '`apiKey` is not a valid key or token of this service.'
         : 'The service needs a key. Set `apiKey`.';
     case 'tenant_required':
-      return 'The key is for many tenants. Set `tenant`.';
+      return 'The key is valid for many tenants. Set `tenant`.';
     case 'invalid_tenant':
-      return '`tenant` has to be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -.';
+      return '`tenant` must be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -.';
     case 'tenant_mismatch':
-      return 'The key is not for this `tenant`. Leave `tenant` out, or use a key of that tenant.';
+      return 'The key is not valid for this `tenant`. Omit `tenant`, or use a key of that tenant.';
     case 'route_not_found':
-      return `There is no ${url}. Check \`url\`.`;
+      return `${url} does not exist. Check \`url\`.`;
     default:
       return undefined;
   }
 }
 
-/** For the answer of something in front of the service or in its place. Its body may show what it was sent, so it is never shown. */
-function foreignAnswer(status: number, { url }: Request): string {
+/** For the response of something in front of the service or in its place. Its body may show what it was sent, so it is never shown. */
+function foreignResponse(status: number, { url }: Request): string {
   // A browser shows a redirect that it did not follow as status 0.
   return status === 0 || (status >= 300 && status < 400)
     ? `${url} redirects. Set \`url\` to where it redirects to.`
-    : `${url} answered ${status}, but not as a memory service does. Check \`url\`, and what is in front of the service.`;
+    : `${url} responded with ${status}, but not like a memory service. Check \`url\`, and what is in front of the service.`;
 }
 
 function parseJson(text: string): Record<string, unknown> {
