@@ -45,4 +45,4 @@ export const invalidMaxResults = (given: number, limit: number) =>
 export const unknownMode = 'must be words, literal or regex';
 
 export const tooMuchWork =
-  'The search takes too long. Search a directory with `path`, or use a simpler query.';
+  'The search takes too much time. Search a directory with `path`, or use a simpler query.';

@@ -258,7 +258,7 @@ describeService('restore', (service) => {
     }
     await expect(
       restoreVersion(service().database, tenant, { version: secret?.id ?? '' }, OPERATOR),
-    ).rejects.toThrow('was redacted');
+    ).rejects.toThrow('has been redacted');
     expect(await restore(service(), tenant, then.at, '/memories/e')).toStrictEqual(['M /memories/e/g']);
 
     await service().query('UPDATE tenants SET history_since = last_change_at WHERE id = $1', [tenant]);

@@ -96,7 +96,7 @@ describeService(
       await memoryStores.memories.create(from.id, { path: '/more/below', content: 'x' });
       const refused = await push();
       expect(refused.code).toBe(1);
-      expect(refused.stderr).toContain('were left alone:\n  /more/below\n');
+      expect(refused.stderr).toContain('their path is occupied:\n  /more/below\n');
       expect(await contents()).toStrictEqual(pushed);
     });
   },
