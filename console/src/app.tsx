@@ -68,7 +68,7 @@ function Page() {
   if (section === 'audit') return <AuditPage />;
   return (
     <main class="narrow">
-      <h1>There is no such page</h1>
+      <h1>Page not found</h1>
       <p>
         Go to the <a href="#/">tenants</a>.
       </p>

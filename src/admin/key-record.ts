@@ -21,8 +21,10 @@ const fields = {
   tenants: z
     .array(tenantId)
     .nullable()
-    .meta({ description: 'Of an admin key: the only tenants that it administers; null: all of them.' }),
-  manages_stores: z.boolean().meta({ description: 'Of a service key: it may manage memory stores, too.' }),
+    .meta({ description: 'For an admin key: the tenants that it may administer; null for all.' }),
+  manages_stores: z
+    .boolean()
+    .meta({ description: 'For a service key: whether it may also manage memory stores.' }),
   label: z.string(),
   created_at: time,
   expires_at: time.nullable(),
@@ -30,7 +32,7 @@ const fields = {
   last_used_at: time.nullable().meta({ description: 'Accurate to five minutes.' }),
 };
 
-export const keySchema = z.object(fields).meta({ id: 'Key', description: 'A key; never the key itself.' });
+export const keySchema = z.object(fields).meta({ id: 'Key', description: 'A key, without its secret.' });
 
 export const keyWithSecretSchema = z.object({
   ...fields,

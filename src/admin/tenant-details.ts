@@ -2,9 +2,7 @@ import { z } from 'zod';
 import { MAX_METADATA, type StoreDetailsChange } from '../tenants/stores.ts';
 import { text } from './fields.ts';
 
-const name = text(255)
-  .min(1)
-  .meta({ description: 'For people; not unique. Of a tenant without one: its id.' });
+const name = text(255).min(1).meta({ description: 'A display name, not unique. By default, the id.' });
 const description = text(1024).meta({ description: 'What the memory contains, for people and agents.' });
 const metadataKey = text(64).min(1);
 const metadataValue = text(512);
@@ -21,7 +19,10 @@ export const newDetails = {
     .record(metadataKey, metadataValue)
     .refine((pairs) => Object.keys(pairs).length <= MAX_METADATA, tooMany)
     .optional()
-    .meta({ description: `Yours to use. At most ${MAX_METADATA} pairs.`, examples: [{ plan: 'pro' }] }),
+    .meta({
+      description: `Pairs for your own use. At most ${MAX_METADATA} pairs.`,
+      examples: [{ plan: 'pro' }],
+    }),
 };
 
 /** What changes of that. */
@@ -31,7 +32,7 @@ export const detailsChange = {
     .record(metadataKey, metadataValue.nullable())
     .optional()
     .meta({
-      description: `Pairs to set; null removes one, and those that are left out stay. At most ${MAX_METADATA} in all.`,
+      description: `Pairs to set; null removes a pair, and omitted pairs stay. At most ${MAX_METADATA} in all.`,
     }),
 };
 

@@ -12,7 +12,7 @@ export const day = z.string().meta({ description: 'By UTC.', examples: ['2026-11
 
 export const usesFields = {
   reads: counted.meta({ description: 'Calls that read or searched.' }),
-  writes: counted.meta({ description: 'Calls that write, also those that the model got wrong.' }),
+  writes: counted.meta({ description: 'Calls that write, including those with invalid input.' }),
   refused: counted.meta({
     description:
       'Requests that were rejected with 403, 409 or 429, and writes that were refused because the memory is full, archived or read-only.',
@@ -23,7 +23,7 @@ export const daysFields = {
   since: givenTime.default('30d'),
   until: givenTime
     .optional()
-    .meta({ description: 'Days that begin at this time or later are left out. As `since`.' }),
+    .meta({ description: 'Excludes days that begin at or after this time. Same format as `since`.' }),
 };
 
 /** @throws ServiceError for a text that is not a time */

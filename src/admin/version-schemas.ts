@@ -28,9 +28,10 @@ const versionFields = {
     .meta({ description: 'The version that it replaced; null if there was none or it has been pruned.' }),
   previous_path: z.string().nullable(),
 };
-export const versionSchema = z
-  .object(versionFields)
-  .meta({ id: 'Version', description: 'A change of a file, which is never changed but for redaction.' });
+export const versionSchema = z.object(versionFields).meta({
+  id: 'Version',
+  description: 'A change to a file. A version never changes, unless it is redacted.',
+});
 export const versionWithContentSchema = z
   .object({ ...versionFields, content: z.string().nullable() })
   .meta({ id: 'VersionWithContent' });

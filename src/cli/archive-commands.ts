@@ -241,7 +241,7 @@ async function openSource(
     return { entries: hosted.entries, hosted };
   }
   if (source === undefined || fromStore !== undefined)
-    throw new OperatorError('Name a source, or a store with --from-store, one of them.');
+    throw new OperatorError('Name either a source or a store (--from-store).');
   if (source === '-') {
     if (io.stdin.isTTY)
       throw new OperatorError('Standard input is a terminal. Name an archive, or pipe one into the command.');

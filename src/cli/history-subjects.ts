@@ -15,7 +15,7 @@ const KINDS: ReadonlySet<string> = new Set(['operator', 'anonymous']);
 export async function checkActor(history: History, tenant: string, by: string): Promise<void> {
   if (KINDS.has(by) || (await hasVersion(history, tenant, { by }))) return;
   throw new OperatorError(
-    `${JSON.stringify(by)} has changed nothing in ${tenant}. See who has: memory-service log ${tenant}`,
+    `${JSON.stringify(by)} has made no changes in ${tenant}. See who has: memory-service log ${tenant}`,
   );
 }
 

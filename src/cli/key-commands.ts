@@ -45,7 +45,7 @@ export function registerKeyCommands(program: Command, open: Open, io: Io = proce
     .addOption(
       new Option('--status <status>', 'only keys with this status').choices(['active', 'expired', 'revoked']),
     )
-    .option('--search <text>', 'only keys with this in their ID or label')
+    .option('--search <text>', 'only keys whose ID or label contains this')
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  memory-service keys list --tenant acme')
     .action(({ json, ...filter }: Partial<KeyFilter> & { json?: boolean }) =>
@@ -159,7 +159,7 @@ function registerKeyChangeCommands(keys: Command, open: Open, io: Io): void {
 
   keys
     .command('rotate')
-    .description('Give a key a new secret and print it. The ID, the label and the rights stay.')
+    .description('Give a key a new secret and print it. Its ID, label and permissions stay the same.')
     .argument('<id>', 'ID of the key, from `keys list`')
     .option('--overlap <duration>', 'how long the previous secret still works: 0s, 1h, 7d', overlap, 0)
     .option('--json', 'print JSON')

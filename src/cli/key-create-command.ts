@@ -81,11 +81,11 @@ Examples:
       const { manageStores: managesStores = false } = options;
       const access = options.readOnly ? 'read_only' : options.access;
       if (managesStores && (!service || access === 'read_only')) {
-        command.error('error: --manage-stores is for --service, and not for a key that only reads');
+        command.error('error: --manage-stores requires --service, without --read-only');
       }
       const { onlyTenants = null } = options;
       if ((onlyTenants !== null || access === 'operate') && !isAdmin) {
-        command.error('error: --only-tenants and --access operate are for --admin');
+        command.error('error: --only-tenants and --access operate require --admin');
       }
       return withDatabase(open, async ({ database }) => {
         const expiresAt = options.expires?.toISOString() ?? null;

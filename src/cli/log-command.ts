@@ -35,7 +35,10 @@ export function registerLogCommand(program: Command, open: Open, io: Io): void {
     )
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('[path]', 'a file or a directory that exists or existed', memoryPath)
-    .option('--path-contains <text>', 'only versions at a path, or from one, with this text in it')
+    .option(
+      '--path-contains <text>',
+      'only versions whose path, before or after the change, contains this text',
+    )
     .option('--since <time>', 'only versions since this time', timeArgument)
     .option('--until <time>', 'only versions up to this time', timeArgument)
     .option(

@@ -22,14 +22,14 @@ export function registerSearchCommand(program: Command, open: Open, io: Io): voi
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<query>', 'what to look for')
     .addOption(
-      new Option('--mode <mode>', 'words (the best files first), literal, or regex (RE2 syntax)')
+      new Option('--mode <mode>', 'words (best matches first), literal, or regex (RE2 syntax)')
         .choices(modes)
         .default('words'),
     )
     .option('--path <path>', 'the directory or file to search', memoryPath, ROOT)
     .option(
       '--limit <number>',
-      `the most lines to show, up to ${MAX_RESULTS}`,
+      `maximum number of lines, up to ${MAX_RESULTS}`,
       limitArgument,
       DEFAULT_RESULTS,
     )

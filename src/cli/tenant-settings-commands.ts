@@ -22,7 +22,7 @@ function addDetailOptions(command: Command): Command {
     .option('--description <text>', 'what the memory contains', textOf(0, 1024))
     .option(
       '--metadata <key=value>',
-      'a pair of metadata (repeatable); without a value: remove it',
+      'a metadata pair (repeatable); an empty value removes it',
       metadataPair,
     );
 }
@@ -175,7 +175,7 @@ Examples:
           ? await Promise.all(ids.map((id) => requireTenant(database, id)))
           : await selectTenants(database, config, options);
         if (chosen.length === 0)
-          throw new OperatorError('No tenant matches. See: memory-service tenants list');
+          throw new OperatorError('No matching tenants. See: memory-service tenants list');
         if (options.dryRun) {
           for (const { id } of chosen) printLine(io.stdout, id);
           io.stderr.write(`Would change ${amount(chosen.length, 'tenant')}.\n`);

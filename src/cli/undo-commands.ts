@@ -121,7 +121,7 @@ export function registerRevertCommand(program: Command, open: Open, io: Io = pro
     .requiredOption('--since <time>', 'undo changes since this time', timeArgument)
     .option(
       '--until <time>',
-      'undo changes up to this time (default: now), and leave alone what the actor did later',
+      'undo changes up to this time (default: now), and keep later ones',
       timeArgument,
     )
     .option(...DRY_RUN)

@@ -71,7 +71,7 @@ export const ACCESS_ERRORS = {
     problem: () => ({
       status: 403,
       message:
-        'This admin key may not do this: its access is `operate`, without keys and without creating, copying, renaming or deleting tenants.',
+        'This admin key has `operate` access: it cannot manage keys, or create, copy, rename or delete tenants.',
     }),
   },
   outside_scope: {
@@ -80,8 +80,8 @@ export const ACCESS_ERRORS = {
       status: 403,
       message:
         of === 'tenant'
-          ? 'This admin key is not for this tenant.'
-          : 'This admin key is for certain tenants, and this concerns all of them.',
+          ? 'This admin key is not valid for this tenant.'
+          : 'This admin key is limited to certain tenants, and this affects all of them.',
     }),
   },
   host_not_allowed: {
@@ -90,8 +90,8 @@ export const ACCESS_ERRORS = {
       status: 403,
       message:
         header === 'another server'
-          ? 'The request comes from a page of another server. Without authentication the admin API serves only its own pages: open the console at the address of the admin API, or set AUTH=keys.'
-          : `${header} is not a name of this machine. Without authentication the service accepts requests to localhost, 127.0.0.1 and [::1] only: use one of these, set AUTH=keys, or set ALLOW_UNAUTHENTICATED=true if something in front authenticates.`,
+          ? 'The request comes from a page on another server. Without authentication the admin API serves only its own pages: open the console at the address of the admin API, or set AUTH=keys.'
+          : `${header} does not name this machine. Without authentication the service accepts requests to localhost, 127.0.0.1 and [::1] only: use one of these, set AUTH=keys, or set ALLOW_UNAUTHENTICATED=true if a proxy in front authenticates requests.`,
     }),
   },
   tenant_exists: {

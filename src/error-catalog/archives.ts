@@ -14,7 +14,7 @@ const unsupported = (type: string, advice: string) =>
 export const ARCHIVE_ERRORS = {
   entry_after_end: entry(
     () =>
-      'it comes after the end of the archive. If the file holds several archives, import each on its own.',
+      'it comes after the end of the archive. If the file holds several archives, import each separately.',
   ),
   entry_size_invalid: entry(() => 'its size is not a number of bytes. Create the archive again.'),
   entry_sparse: entry(() => 'it is stored as a sparse file. Create the archive without --sparse.'),

@@ -47,7 +47,7 @@ export const OPERATION_ERRORS = {
       message: 'The Idempotency-Key was used for another request. Use a new one for each key.',
     }),
   },
-  key_expired: refused((id: string) => `Key ${id} has expired. Change when it expires first.`),
+  key_expired: refused((id: string) => `Key ${id} has expired. Change its expiry first.`),
   key_in_use: refused(
     (id: string) => `Key ${id} was created by this request and has been used, rotated or revoked since.`,
   ),
@@ -80,18 +80,19 @@ export const OPERATION_ERRORS = {
   // Files
 
   search_too_expensive: refused(
-    () => 'The search takes too much time. Search a directory, or use a simpler query.',
+    () => 'The search takes too long. Search a directory, or use a simpler query.',
   ),
   nothing_at: notFound((_tenant: string, path: string) => `${path} does not exist.`),
   nothing_at_time: notFound((_tenant: string, path: string, _at: string, redacted: number) =>
     redacted === 0
       ? `${path} did not exist at that time.`
-      : `${path} did not exist at that time, unless it is ${redacted === 1 ? 'the file' : `one of the ${redacted} files`} redacted since.`,
+      : `${path} did not exist at that time, unless it was ${redacted === 1 ? 'the file' : `one of the ${redacted} files`} that ${redacted === 1 ? 'has' : 'have'} been redacted since.`,
   ),
   nothing_at_either_time: notFound((path: string) => `${path} did not exist at either time.`),
   is_directory: refused((_tenant: string, path: string) => `${path} is a directory.`),
   directory_not_recursive: refused(
-    (path: string) => `${path} is a directory. It is deleted only recursively, with everything below it.`,
+    (path: string) =>
+      `${path} is a directory. Request a recursive deletion to delete it with everything below it.`,
   ),
   was_directory: refused(
     (_tenant: string, path: string, _at: string) => `${path} was a directory at that time.`,
@@ -99,9 +100,9 @@ export const OPERATION_ERRORS = {
   not_a_directory: refused((path: string) => `${path} is a file, so nothing can be below it.`),
   cannot_delete_root: refused(() => 'The directory /memories itself cannot be deleted.'),
   cannot_move_root: refused(() => 'The directory /memories itself cannot be moved.'),
-  destination_exists: refused((path: string) => `${path} already exists, and nothing is overwritten.`),
+  destination_exists: refused((path: string) => `${path} already exists. Nothing was overwritten.`),
   move_inside_itself: refused(
-    (from: string, to: string) => `${from} cannot move to ${to}, which is inside it.`,
+    (from: string, to: string) => `Cannot move ${from} to ${to}, which is inside it.`,
   ),
   path_too_long: refused((path: string) => `The path would be too long or too deep: ${path}`),
   path_exists: precondition((_tenant: string, path: string) => `${path} already exists.`),
@@ -142,7 +143,7 @@ export const OPERATION_ERRORS = {
   ),
   plan_overtaken: precondition(
     () =>
-      'The memory has changed since the dry run, so this would make other changes. Nothing was done. Make another dry run.',
+      'The memory has changed since the dry run, so the changes would differ. Nothing was changed. Do another dry run.',
   ),
   nothing_to_restore: notFound((path: string) => `${path} does not exist, now or at that time.`),
   /** `version`: the one that is restored; null for a time. */
@@ -151,10 +152,11 @@ export const OPERATION_ERRORS = {
       `Cannot restore ${path}: ${blockedBy} is occupied.`,
   ),
   version_is_deletion: refused(
-    (id: string) => `Version ${id} is a deletion and has no content. Restore an earlier version.`,
+    (id: string) => `Version ${id} records a deletion, so it has no content. Restore an earlier version.`,
   ),
   version_redacted: refused(
-    (id: string) => `Version ${id} is needed but was redacted. Restore another time, or a path without it.`,
+    (id: string) =>
+      `This requires version ${id}, which has been redacted. Restore to another time, or choose a path that does not need it.`,
   ),
   version_is_live: refused((id: string, head: string | null) =>
     head === id

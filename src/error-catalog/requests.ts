@@ -61,10 +61,10 @@ export const REQUEST_ERRORS = {
     problem: (allowed: string) => ({ status: 405, message: `This route supports only: ${allowed}.` }),
   },
   body_timeout: {
-    description: 'The body arrives too slowly.',
+    description: 'The body arrived too slowly.',
     problem: () => ({
       status: 408,
-      message: 'The body arrives too slowly. Send it again over a faster connection.',
+      message: 'The body arrived too slowly. Send it again over a faster connection.',
     }),
   },
   request_timeout: {

@@ -35,7 +35,7 @@ export const SERVICE_ERRORS = {
     description: 'The database lacks the schema of this version.',
     problem: () => ({
       status: 503,
-      message: 'The database schema is not that of this version. Migrate the database.',
+      message: 'The database schema does not match this version. Migrate the database.',
       retryAfter: 2,
     }),
   },
@@ -43,7 +43,7 @@ export const SERVICE_ERRORS = {
     description: 'A newer version has migrated the database, and this one cannot run beside it.',
     problem: () => ({
       status: 503,
-      message: 'A newer version has migrated the database: use that version.',
+      message: 'A newer version of the service has migrated the database. Run that version.',
       retryAfter: 2,
     }),
   },

@@ -76,7 +76,7 @@ export class TenantDatabase {
     const { tenant, request, writes } = this.context;
     this.writeAttempted = true;
     const { keyHash, requestHash } = request ?? { keyHash: null, requestHash: null };
-    const params = { ...own, tenant, keyHash, requestHash, storedResult: storedResult(content) };
+    const params = { ...own, tenant, keyHash, requestHash, result: storedResult(content) };
     const outcome = transaction
       ? await callOn(transaction)(fn, params)
       : await retrying(this.#isRepeatable, () => writes.call(fn, params, size));

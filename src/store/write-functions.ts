@@ -26,7 +26,7 @@ export type RequestParams = {
   keyHash: string | null;
   requestHash: string | null;
   /** The result to store under the key when the write succeeds. */
-  storedResult: string;
+  result: string;
 };
 
 /** Who makes a change, in which request (`storedOrigin`). */
@@ -127,13 +127,7 @@ function writeFunction<
   },
   { mixesTenants }: { mixesTenants: boolean },
 ): TypedWriteFunction<Params & Service & RequestParams, Outcome | CommonOutcome> {
-  const ofCalls = {
-    tenant: 'text',
-    ...types.call,
-    keyHash: 'text',
-    requestHash: 'text',
-    storedResult: 'text',
-  };
+  const ofCalls = { tenant: 'text', ...types.call, keyHash: 'text', requestHash: 'text', result: 'text' };
   const columns = Object.keys(ofCalls).map((_, i) => `c.p${i + 1}`);
   const names = [...Object.keys(ofCalls), ...Object.keys(types.service), 'wait'];
   const service = [...Object.values<string>(types.service), 'boolean'].map(

@@ -67,10 +67,10 @@ function checkAccess(access: Access, { access: allowed, managesStores }: Caller)
     throw new StoreError(
       403,
       'permission_error',
-      'This needs a key that manages stores: memory-service keys create --service --manage-stores',
+      'This requires a key that manages stores: memory-service keys create --service --manage-stores',
     );
   }
   if (access !== 'read' && allowed === 'read_only') {
-    throw new StoreError(403, 'permission_error', 'The credential may only read.');
+    throw new StoreError(403, 'permission_error', 'The credential is read-only.');
   }
 }

@@ -25,7 +25,7 @@ export function readCursor<T>(schema: z.ZodType<T>, given: string | undefined): 
   if (parsed.success && parsed.data !== undefined) return parsed.data;
   throw new ServiceError(
     'invalid_parameter',
-    'page: give the `next_page` of an earlier response to the same request.',
+    'page: use the `next_page` of an earlier response to the same request.',
   );
 }
 

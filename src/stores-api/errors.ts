@@ -48,14 +48,14 @@ export const preconditionFailed = () =>
   new StoreError(
     409,
     'memory_precondition_failed_error',
-    'The memory has another content than expected. Retrieve it, and decide again.',
+    'The content of the memory is not as expected. Retrieve the memory and try again.',
   );
 
 export const pathConflict = ({ path, memoryId }: Omit<PathConflict, 'kind'>) =>
   new StoreError(
     409,
     'memory_path_conflict_error',
-    'Another memory has the path, or one above or below it. Rename or delete that one first.',
+    'The path conflicts with another memory, at, above or below it. Rename or delete that memory first.',
     { conflicting_path: shownPath(path), conflicting_memory_id: shownId('mem', memoryId) },
   );
 
@@ -63,7 +63,7 @@ export const stillCurrent = () =>
   new StoreError(
     409,
     'conflict_error',
-    'The version has the content of a current memory. Update or delete that memory first.',
+    'The version has the same content as a current memory. Update or delete that memory first.',
   );
 
 const TYPES: Partial<Record<number, ErrorType>> = {
@@ -97,7 +97,7 @@ function ownError({ reason, status, message }: ServiceError): StoreError {
       return new StoreError(
         503,
         'overloaded_error',
-        'The request took too long. A write may have been done.',
+        'The request took too long. A write may still have been applied.',
       );
     case 'overloaded':
     case 'database_busy':

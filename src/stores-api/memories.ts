@@ -38,7 +38,7 @@ export async function memoryRoutes(app: FastifyInstance, options: StoresOptions)
   defineOperation(app, options, {
     ...{ method: 'POST', url: '/:memory_store_id/memories', id: 'createMemory', access: 'write' },
     summary: 'Create a memory',
-    description: 'No other memory may have the path, or one above or below it.',
+    description: 'No other memory may be at, above or below the path.',
     ...{ params: storeParams, query: memoryView, body: memoryCreate, response: memorySchema },
     errors: [...notStored, conflict],
     run: async ({ store, memories, query: { view = 'basic' }, body, policy }) => {
@@ -91,7 +91,7 @@ export async function memoryRoutes(app: FastifyInstance, options: StoresOptions)
   defineOperation(app, options, {
     ...{ method: 'POST', url: '/:memory_store_id/memories/:memory_id', id: 'updateMemory', access: 'write' },
     summary: "Change a memory's content, its path, or both",
-    description: 'A memory that is as requested already gets no new version, whatever the precondition says.',
+    description: 'A memory that already matches the request gets no new version, whatever the precondition.',
     ...{ params: memoryParams, query: memoryView, body: memoryUpdate, response: memorySchema },
     errors: [notFound('memory'), ...notStored, preconditionFailed(), conflict],
     run: async ({ store, memories, params, query: { view = 'basic' }, body, policy }) => {
@@ -115,7 +115,7 @@ export async function memoryRoutes(app: FastifyInstance, options: StoresOptions)
       access: 'write',
     },
     summary: 'Delete a memory',
-    description: 'Its versions stay.',
+    description: 'Its versions are kept.',
     ...{ params: memoryParams, query: memoryDelete, body: null, response: deletedSchema('memory_deleted') },
     errors: [notFound('memory'), preconditionFailed()],
     run: async ({ memories, params, query }) => {

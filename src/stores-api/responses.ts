@@ -14,7 +14,7 @@ export const storeSchema = z
   .object({
     id: z.string(),
     type: z.literal('memory_store'),
-    name: z.string().meta({ description: 'Of a tenant that was not made by this API: its id.' }),
+    name: z.string().meta({ description: 'For a tenant that this API did not create, its id.' }),
     description: z.string(),
     metadata: z.record(z.string(), z.string()),
     created_at: time,
@@ -152,5 +152,5 @@ export const deletedSchema = <Type extends 'memory_store_deleted' | 'memory_dele
 export const pageOf = <Item extends z.ZodType>(item: Item) =>
   z.object({
     data: z.array(item),
-    next_page: z.string().nullable().meta({ description: 'Give it as `page`; null after the last page.' }),
+    next_page: z.string().nullable().meta({ description: 'Pass it as `page`; null on the last page.' }),
   });

@@ -58,7 +58,7 @@ export const storeUpdate = z
       .record(metadataKey, metadataValue.nullable())
       .nullish()
       .meta({
-        description: `Pairs to set; null removes one, and those that are left out stay. At most ${MAX_METADATA} in all.`,
+        description: `Pairs to set; null removes a pair, and omitted pairs stay. At most ${MAX_METADATA} in all.`,
       }),
   })
   .meta({ id: 'MemoryStoreUpdate' });
@@ -87,7 +87,7 @@ export const memoryUpdate = z
       .strictObject({ type: z.literal('content_sha256'), content_sha256: sha256 })
       .nullish()
       .meta({
-        description: 'The content that the memory has to have, unless it already is as requested.',
+        description: 'The content that the memory must have, unless it already matches the request.',
       }),
   })
   .meta({ id: 'MemoryUpdate' });
@@ -124,7 +124,7 @@ const paging = {
     .string()
     .optional()
     .transform((given) => given || undefined)
-    .meta({ description: 'The `next_page` of the page before.' }),
+    .meta({ description: 'The `next_page` of the previous page.' }),
 };
 
 const created = {

@@ -22,7 +22,7 @@ export async function storeRoutes(app: FastifyInstance, options: StoresOptions):
   defineOperation(app, options, {
     ...{ method: 'POST', url: '', id: 'createMemoryStore', access: 'manage' },
     summary: 'Create a store',
-    description: 'Needs a key that manages stores, like all that changes or deletes them.',
+    description: 'Requires a key that manages stores, as do all operations that change or delete stores.',
     ...{ params: nothing, query: nothing, body: storeCreate, response: storeSchema },
     run: async ({ body: { name, description, metadata } }) =>
       storeRecord(
@@ -37,7 +37,7 @@ export async function storeRoutes(app: FastifyInstance, options: StoresOptions):
   defineOperation(app, options, {
     ...{ method: 'GET', url: '', id: 'listMemoryStores', access: 'read' },
     summary: 'List stores, the newest first',
-    description: 'With a credential of one tenant: only its own.',
+    description: 'A credential for one tenant lists only its own store.',
     ...{ params: nothing, query: storeList, body: null, response: pageOf(storeSchema) },
     run: async ({ store, query }) => {
       const { limit, page, include_archived: includeArchived } = query;
@@ -82,9 +82,9 @@ export async function storeRoutes(app: FastifyInstance, options: StoresOptions):
 
   defineOperation(app, options, {
     ...{ method: 'POST', url: '/:memory_store_id/archive', id: 'archiveMemoryStore', access: 'manage' },
-    summary: 'Archive a store, for good',
+    summary: 'Archive a store permanently',
     description:
-      'Nothing in it can be created or changed any more, by the memory tool and the admin API either. Reading, deleting and redacting go on.',
+      'Its memories can no longer be created or changed, including by the memory tool and the admin API. They can still be read, deleted and redacted.',
     ...forStore,
     run: async ({ store }) => storeRecord(await stores.archive(store)),
   });

@@ -115,9 +115,9 @@ export async function versionRoutes(app: FastifyInstance, options: StoresOptions
 
   defineOperation(app, options, {
     ...{ method: 'POST', url: `${url}/redact`, id: 'redactMemoryVersion', access: 'manage' },
-    summary: 'Remove path and content of a version for good',
+    summary: 'Permanently remove the path and content of a version',
     description:
-      'Not of a current one. Other versions of the memory with the same content are redacted as well. Needs a key that manages stores.',
+      'The version must not be current. Other versions of the memory with the same content are redacted as well. Requires a key that manages stores.',
     ...{ ...ofVersion, query: nothing },
     errors: [notFound('memory version'), stillCurrent()],
     run: async ({ store, params, origin }) => {

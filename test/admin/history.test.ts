@@ -276,7 +276,7 @@ describeService(
         expect(problem(await post(path, { ...body, plan }))).toStrictEqual([
           412,
           'precondition_failed',
-          'The memory has changed since the dry run, so this would make other changes. Nothing was done. Make another dry run.',
+          'The memory has changed since the dry run, so the changes would differ. Nothing was changed. Do another dry run.',
         ]);
         expect((await get('/file?path=/memories/b')).text).toBe('three\n');
         await execute(cmd.replace('/memories/b', 'three', 'two'));

@@ -118,7 +118,7 @@ describeService(
       await service().query('UPDATE api_keys SET expires_at = now() WHERE id = $1::text', [id]);
       expect(
         problem(await call('POST', `/keys/${id}/rotate`, { body: { overlap_seconds: 0 } })),
-      ).toStrictEqual([409, 'refused', `Key ${id} has expired. Change when it expires first.`]);
+      ).toStrictEqual([409, 'refused', `Key ${id} has expired. Change its expiry first.`]);
       for (const body of [{}, { overlap_seconds: -1 }, { overlap_seconds: 604801 }]) {
         expect((await call('POST', `/keys/${id}/rotate`, { body })).status).toBe(400);
       }

@@ -317,13 +317,13 @@ describeService(
       expect((await get('/file?path=/memories/a/b')).text).toBe('one');
 
       expect(problem(await move('/memories/a', '/memories/c'))).toStrictEqual([
-        ...[409, 'refused', '/memories/c already exists, and nothing is overwritten.'],
+        ...[409, 'refused', '/memories/c already exists. Nothing was overwritten.'],
       ]);
       expect(problem(await move('/memories/none', '/memories/x'))).toStrictEqual([
         ...[404, 'not_found', '/memories/none does not exist.'],
       ]);
       expect((await move('/memories/a', '/memories/a/x')).body.detail).toBe(
-        '/memories/a cannot move to /memories/a/x, which is inside it.',
+        'Cannot move /memories/a to /memories/a/x, which is inside it.',
       );
       expect((await move('/memories', '/memories/x')).body.detail).toBe(
         'The directory /memories itself cannot be moved.',

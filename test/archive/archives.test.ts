@@ -186,7 +186,7 @@ const ARCHIVES: [title: string, archive: Buffer, message: string][] = [
   [
     'two concatenated archives',
     Buffer.concat([after(), archiveOf({ 'memories/b': 'b' })]),
-    'Cannot import memories/b: it comes after the end of the archive. If the file holds several archives, import each on its own.',
+    'Cannot import memories/b: it comes after the end of the archive. If the file holds several archives, import each separately.',
   ],
 ];
 

@@ -261,7 +261,7 @@ describeServiceOnOwnDatabase(
       expect((await run('tenants', 'set', '--prefix', 'b-', '--max-files', '9', '--yes')).code).toBe(0);
       expect(await limits()).toStrictEqual([9, 9, 9]);
       expect((await run('tenants', 'set', '--prefix', 'zz', '--max-files', '9', '--yes')).stderr).toBe(
-        'memory-service: No tenant matches. See: memory-service tenants list\n',
+        'memory-service: No matching tenants. See: memory-service tenants list\n',
       );
     });
 
@@ -638,7 +638,7 @@ These are kept and may contain the same text or path. Redact each one that does:
         'memory-service: typo has no version at /memories/never or below it. See: memory-service log typo\n',
       );
       expect(await failed('log', 'typo', '--by', 'nobody')).toBe(
-        'memory-service: "nobody" has changed nothing in typo. See who has: memory-service log typo\n',
+        'memory-service: "nobody" has made no changes in typo. See who has: memory-service log typo\n',
       );
       expect(await failed('keys', 'list', '--tenant', 'nope')).toBe(
         'memory-service: Tenant nope does not exist. See: memory-service tenants list\n',

@@ -291,7 +291,7 @@ redacted   T.......................... by operator ada
     const at = String(created?.created_at);
     for (const command of ['cat', 'ls']) {
       expect(await failing(service(), command, tenant, a, '--at', at)).toBe(
-        `${a} did not exist at that time, unless it is the file redacted since. See: memory-service ls ${tenant} --at ${at}`,
+        `${a} did not exist at that time, unless it was the file that has been redacted since. See: memory-service ls ${tenant} --at ${at}`,
       );
     }
     const listed = await runCli(service(), ['ls', tenant, '--at', at]);

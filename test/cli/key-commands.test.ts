@@ -62,7 +62,7 @@ describeService(
       const scoped = ['--access', 'operate', '--only-tenants', `${a},${b}`, '--label', label];
       const { id } = await json('keys', 'create', '--admin', ...scoped);
       expect((await run('keys', 'create', '--service', ...scoped)).stderr).toContain(
-        'error: --only-tenants and --access operate are for --admin',
+        'error: --only-tenants and --access operate require --admin',
       );
       const list = async (...args: string[]) =>
         ((await json('keys', 'list', ...args)) as { id: string }[]).map((each) => each.id);

@@ -67,7 +67,7 @@ it('a service that gives no result: the model reads why', async () => {
   const [sent] = resultsSent(api)[1] ?? [];
   expect(sent).toMatchObject({ is_error: true });
   expect(sent?.content).toMatch(
-    /^The memory service answered 401 unauthorized: .* \(request [0-9a-f-]{36}\)$/,
+    /^The memory service responded with 401 unauthorized: .* \(request [0-9a-f-]{36}\)$/,
   );
 });
 

@@ -38,7 +38,7 @@ it('a service that gives no result: the model reads why, onError is told, and th
   const [sent] = resultsSent(api)[1] ?? [];
   expect(sent).toMatchObject({ tool_use_id: 'toolu_1', is_error: true });
   expect(sent?.content).toMatch(
-    /^Error: The memory service answered 401 unauthorized: .* \(request [0-9a-f-]{36}\)$/,
+    /^Error: The memory service responded with 401 unauthorized: .* \(request [0-9a-f-]{36}\)$/,
   );
 });
 

@@ -190,7 +190,7 @@ describe('a caller that the service refuses', () => {
         refusal(
           401,
           expect.stringMatching(
-            /^The memory service answered 401 unauthorized: MEMORY_SERVICE_API_KEY \(over HTTP, the bearer token\) is not a valid key or token of this service\. \(request [\w-]+\)$/,
+            /^The memory service responded with 401 unauthorized: MEMORY_SERVICE_API_KEY \(over HTTP, the bearer token\) is not a valid key or token of this service\. \(request [\w-]+\)$/,
           ),
         ),
       );
@@ -274,7 +274,9 @@ describe('limits', () => {
     const { status, body } = await answerTo(sent);
     expect(status).toBe(401);
     expect(body).toMatchObject({
-      error: { message: expect.stringContaining(`The memory service answered 401 unauthorized: ${why}`) },
+      error: {
+        message: expect.stringContaining(`The memory service responded with 401 unauthorized: ${why}`),
+      },
     });
   });
 

@@ -308,13 +308,13 @@ describe('the command', { tags: 'long' }, () => {
     [
       'a wrong key',
       () => ({ MEMORY_SERVICE_API_KEY: 'mem_wrong' }),
-      `answered 401 unauthorized: ${KEY} is not a valid key or token of this service.`,
+      `responded with 401 unauthorized: ${KEY} is not a valid key or token of this service.`,
     ],
-    ['no key', () => ({}), `answered 401 unauthorized: The service needs a key. Set ${KEY}.`],
+    ['no key', () => ({}), `responded with 401 unauthorized: The service needs a key. Set ${KEY}.`],
     [
       'no tenant',
       () => ({ MEMORY_SERVICE_API_KEY: fixture.serviceKey }),
-      `answered 400 tenant_required: The key is for many tenants. Set ${TENANT}.`,
+      `responded with 400 tenant_required: The key is valid for many tenants. Set ${TENANT}.`,
     ],
     [
       'a port where nobody listens',

@@ -98,13 +98,13 @@ it('tells the problems of the service with status, code and request id, and the 
   ]);
   expect(problems.map((error) => error?.message)).toStrictEqual(
     [
-      'The memory service answered 401 unauthorized: `apiKey` is not a valid key or token of this service.',
-      'The memory service answered 400 invalid_tenant: `tenant` has to be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -.',
-      'The memory service answered 400 tenant_required: The key is for many tenants. Set `tenant`.',
-      'The memory service answered 403 tenant_mismatch: The key is not for this `tenant`. Leave `tenant` out, or use a key of that tenant.',
-      'The memory service answered 401 unauthorized: The service needs a key. Set `apiKey`.',
-      `The memory service answered 404 route_not_found: There is no ${fixture.url}/team/execute. Check \`url\`.`,
-      'The memory service answered 400 not_a_memory_input: The body is not a memory tool input: the tool_use block is for another tool: its `name` is neither "memory" nor "memory_search". Send {"command": "view", "path": "/memories"} or a whole tool_use block.',
+      'The memory service responded with 401 unauthorized: `apiKey` is not a valid key or token of this service.',
+      'The memory service responded with 400 invalid_tenant: `tenant` must be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -.',
+      'The memory service responded with 400 tenant_required: The key is valid for many tenants. Set `tenant`.',
+      'The memory service responded with 403 tenant_mismatch: The key is not valid for this `tenant`. Omit `tenant`, or use a key of that tenant.',
+      'The memory service responded with 401 unauthorized: The service needs a key. Set `apiKey`.',
+      `The memory service responded with 404 route_not_found: ${fixture.url}/team/execute does not exist. Check \`url\`.`,
+      'The memory service responded with 400 not_a_memory_input: The body is not a memory tool input: the tool_use block is for another tool: its `name` is neither "memory" nor "memory_search". Send {"command": "view", "path": "/memories"} or a whole tool_use block.',
     ].map((message, i) => `${message} (request ${problems[i]?.requestId})`),
   );
 });

@@ -122,7 +122,7 @@ const VIEWS: View[] = [
   [
     'a wrong moment',
     '#/tenants/TENANT?at=never',
-    (page) => page.getByText('The address names no valid moment').waitFor(),
+    (page) => page.getByText('The address does not contain a valid time').waitFor(),
   ],
   [
     'results of a search',

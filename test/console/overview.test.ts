@@ -38,7 +38,7 @@ describeConsole('the overview and the audit page', (fixture) => {
     await page.goto(`${fixture().url}/#/?state=suspended&search=${suspended}`);
     await page.getByRole('link', { name: suspended, exact: true }).waitFor();
     await page.getByLabel('State').selectOption('Active');
-    await page.getByText('No tenant matches').waitFor();
+    await page.getByText('No matching tenants').waitFor();
   });
 
   it('lists what administrators did, by tenant and outcome', async () => {
@@ -55,7 +55,7 @@ describeConsole('the overview and the audit page', (fixture) => {
       /^updateTenantdone.*by admin key console · console, 127\.0\.0\.1.*max_filesnone → 50$/,
     );
     await page.getByLabel('Outcome').selectOption('Failed');
-    await page.getByText('No change matches').waitFor();
+    await page.getByText('No matching changes').waitFor();
     expect(await page.title()).toBe('Audit · Memory console');
   });
 });

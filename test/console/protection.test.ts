@@ -109,7 +109,7 @@ describeConsole('work in the console is protected', (fixture) => {
   it('says what is wrong with the moment of an address, and leads to now', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}?path=/memories/style.md&at=yesterday`);
-    await page.getByText('The address names no valid moment').waitFor();
+    await page.getByText('The address does not contain a valid time').waitFor();
     await page.getByRole('button', { name: 'Show the memory as it is now' }).click();
     await expect.poll(() => lines(page)).toContain('# Tone');
   });

@@ -253,12 +253,12 @@ describeService('restore', (service) => {
     ]);
     for (const path of [ROOT, '/memories/d', '/memories/d/f']) {
       await expect(restore(service(), tenant, then.at, path)).rejects.toThrow(
-        `Version ${secret?.id} is needed but was redacted.`,
+        `This requires version ${secret?.id}, which has been redacted.`,
       );
     }
     await expect(
       restoreVersion(service().database, tenant, { version: secret?.id ?? '' }, OPERATOR),
-    ).rejects.toThrow('was redacted');
+    ).rejects.toThrow('has been redacted');
     expect(await restore(service(), tenant, then.at, '/memories/e')).toStrictEqual(['M /memories/e/g']);
 
     await service().query('UPDATE tenants SET history_since = last_change_at WHERE id = $1', [tenant]);
@@ -286,7 +286,7 @@ describeService('restore', (service) => {
         ),
       );
     await expect(to(first)).rejects.toThrow(`Cannot restore /memories/d/f: /memories/d/f is occupied.`);
-    await expect(to(deleted)).rejects.toThrow(`Version ${deleted?.id} is a deletion`);
+    await expect(to(deleted)).rejects.toThrow(`Version ${deleted?.id} records a deletion`);
     await expect(restoreVersion(service().database, tenant, { version: 'x' }, OPERATOR)).rejects.toThrow(
       `Version x of ${tenant} does not exist.`,
     );
@@ -420,7 +420,7 @@ describeService('restore', (service) => {
     await run(service(), tenant, cmd.replace('/memories/d/a', '2', '3'));
     const overtaken = await runCli(service(), [...args, '--plan', plan]);
     expect(overtaken.error).toBe(
-      'The memory has changed since the dry run, so this would make other changes. Nothing was done. Make another dry run.',
+      'The memory has changed since the dry run, so the changes would differ. Nothing was changed. Do another dry run.',
     );
     const planned = await runCli(service(), [...args, '--dry-run', '--json']);
     const done = await runCli(service(), [...args, '--plan', JSON.parse(planned.stdout.toString()).plan]);
@@ -429,7 +429,7 @@ describeService('restore', (service) => {
 
     const [version] = await versionsOf(service(), tenant);
     const same = await runCli(service(), ['restore', tenant, '--version', version?.id ?? '']);
-    expect(same.error ?? same.stderr).toMatch(/nothing to change|is a deletion/);
+    expect(same.error ?? same.stderr).toMatch(/nothing to change|records a deletion/);
     const neither = await runCli(service(), ['restore', tenant]);
     expect(neither.error).toBe('error: requires --at <time> or --version <id>');
     const both = await runCli(service(), ['restore', tenant, '--at', '2h', '--version', '0b9ee7d4']);

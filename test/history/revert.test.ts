@@ -343,7 +343,7 @@ describeService(
         const nobody = await runCli(service(), ['revert', tenant, '--by', 'nobody', '--since', '1h']);
         expect([nobody.exitCode, nobody.stdout.toString(), nobody.error]).toStrictEqual([
           ...[1, ''],
-          `"nobody" has changed nothing in ${tenant}. See who has: memory-service log ${tenant}`,
+          `"nobody" has made no changes in ${tenant}. See who has: memory-service log ${tenant}`,
         ]);
         const idle = await runCli(service(), ['revert', tenant, '--by', 'mallory', '--since', '2999-01-01']);
         expect([idle.exitCode, idle.stdout.toString()]).toStrictEqual([0, '']);

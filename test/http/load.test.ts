@@ -299,7 +299,7 @@ describe('slow bodies', () => {
     expect(head).toMatch(/\r\nconnection: close\r\n/i);
     expect(JSON.parse(body)).toMatchObject({
       code: 'body_timeout',
-      detail: 'The body arrives too slowly. Send it again over a faster connection.',
+      detail: 'The body arrived too slowly. Send it again over a faster connection.',
     });
     await service.close();
   });

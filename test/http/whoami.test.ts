@@ -101,7 +101,7 @@ describe('with keys', () => {
     const { key } = await createKey(tenant);
     const { key: serviceKey } = await createKey(null);
     const { key: adminKey } = await createKey(null, { isAdmin: true });
-    const at = `The memory service at ${url} answered`;
+    const at = `The memory service at ${url} responded with`;
     expect(await messageOf(check())).toBe(`${at} 401 unauthorized: The service needs a key. Set \`apiKey\`.`);
     expect(await messageOf(check('mem_wrong'))).toBe(
       `${at} 401 unauthorized: \`apiKey\` is not a valid key or token of this service.`,
@@ -110,10 +110,10 @@ describe('with keys', () => {
       `${at} 403 is_admin_key: \`apiKey\` is an admin key, which is for the admin API only. Use a tenant key or a service key.`,
     );
     expect(await messageOf(check(serviceKey))).toBe(
-      `${at} 400 tenant_required: The key is for many tenants. Set \`tenant\`.`,
+      `${at} 400 tenant_required: The key is valid for many tenants. Set \`tenant\`.`,
     );
     expect(await messageOf(check(key, suspended))).toBe(
-      `${at} 403 tenant_mismatch: The key is not for this \`tenant\`. Leave \`tenant\` out, or use a key of that tenant.`,
+      `${at} 403 tenant_mismatch: The key is not valid for this \`tenant\`. Omit \`tenant\`, or use a key of that tenant.`,
     );
     expect(await messageOf(check(serviceKey, 'nobody'))).toBe(
       `${at} 403 unknown_tenant: Tenant nobody does not exist. An operator must create it first. Check \`tenant\`.`,
@@ -123,7 +123,7 @@ describe('with keys', () => {
     );
     const under = new MemoryClient({ url: `${url}/memory`, apiKey: key });
     expect(await messageOf(under.check())).toBe(
-      `The memory service at ${url}/memory answered 404 route_not_found: There is no ${url}/memory/whoami. Check \`url\`.`,
+      `The memory service at ${url}/memory responded with 404 route_not_found: ${url}/memory/whoami does not exist. Check \`url\`.`,
     );
   });
 });
@@ -181,7 +181,7 @@ describe('check, of something that is no memory service', () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
   const check = (url: string) => messageOf(new MemoryClient({ url }).check());
-  const FOREIGN = 'but not as a memory service does. Check `url`, and what is in front of the service.';
+  const FOREIGN = 'but not like a memory service. Check `url`, and what is in front of the service.';
 
   it.each([
     ['a page', 200, 'text/html', '<html>Welcome</html>'],
@@ -192,7 +192,7 @@ describe('check, of something that is no memory service', () => {
     const url = await listen((_request, response) =>
       response.writeHead(status, { 'Content-Type': type }).end(body),
     );
-    expect(await check(url)).toBe(`${url}/whoami answered ${status}, ${FOREIGN}`);
+    expect(await check(url)).toBe(`${url}/whoami responded with ${status}, ${FOREIGN}`);
   });
 
   it('that redirects', async () => {

@@ -37,7 +37,7 @@ const AGE = `CREATE OR REPLACE FUNCTION memory_functions_version() RETURNS integ
 const TENANT = 'acme';
 const SERVICE: Record<string, Value> = {
   ...{ tenant: TENANT, autoCreate: true, origin: '{"actor":{"type":"anonymous"}}', wait: true },
-  ...{ keyHash: null, requestHash: null, storedResult: null, maxFiles: 0, maxBytes: 0 },
+  ...{ keyHash: null, requestHash: null, result: null, maxFiles: 0, maxBytes: 0 },
   ...{ historyDays: 90, maxHistoryBytes: 0, maxPathBytes: 1024, maxDepth: 20 },
 };
 
@@ -51,7 +51,7 @@ function writesOf(release: Release, database: Database) {
     rename: (from: string, to: string) => call('memory_rename', { from, to }),
     remove: (path: string) => call('memory_delete', { path }),
     recordFailure: (keyHash: string) =>
-      call('memory_record_failure', { keyHash, requestHash: 'r', storedResult: 'failed' }),
+      call('memory_record_failure', { keyHash, requestHash: 'r', result: 'failed' }),
     /** Puts a line at the start of a file, as an edit does: again after a conflict. */
     async insert(path: string, text: string): Promise<void> {
       for (;;) {

@@ -37,8 +37,8 @@ const VERSIONS: [snippet: number, packages: string[]][] = [
 
 /** What the model reads when the service refuses the key; undefined where the SDK's tool throws. */
 const REFUSED: Record<number, RegExp | undefined> = {
-  [ANTHROPIC]: /^Error: The memory service answered 401 unauthorized: .* \(request [0-9a-f-]{36}\)$/,
-  [AI_SDK]: /^The memory service answered 401 unauthorized: .* \(request [0-9a-f-]{36}\)$/,
+  [ANTHROPIC]: /^Error: The memory service responded with 401 unauthorized: .* \(request [0-9a-f-]{36}\)$/,
+  [AI_SDK]: /^The memory service responded with 401 unauthorized: .* \(request [0-9a-f-]{36}\)$/,
 };
 
 describe.each(VERSIONS)('snippet %i with %j', (snippet, packages) => {
@@ -124,7 +124,7 @@ describe.each(VERSIONS)('snippet %i with %j', (snippet, packages) => {
     const refused = REFUSED[snippet];
     if (refused === undefined) {
       await expect(agent).rejects.toThrow(
-        'MemoryServiceError: The memory service answered 401 unauthorized: ',
+        'MemoryServiceError: The memory service responded with 401 unauthorized: ',
       );
     } else {
       expect(await agent).toBe(`${ANSWER}\n`);

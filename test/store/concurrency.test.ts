@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fuzzParameters } from '../support/arbitraries.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
-import { type Answer, freshTenant, type Service, startService } from '../support/service.ts';
+import { freshTenant, type Service, type ServiceResponse, startService } from '../support/service.ts';
 
 const ROUNDS = fuzzParameters(20).numRuns;
 
@@ -27,19 +27,19 @@ describe('two replicas on one database', { tags: 'random' }, () => {
     return chosen;
   }
 
-  async function one(tenant: string, input: object, n = 0): Promise<Answer> {
+  async function one(tenant: string, input: object, n = 0): Promise<ServiceResponse> {
     const answer = await replica(n).execute(input, { tenant });
     expect(answer.status, JSON.stringify(answer.body)).toBe(200);
     return answer;
   }
 
   /** Runs all inputs at once, alternating between the replicas. */
-  function race(tenant: string, inputs: object[]): Promise<Answer[]> {
+  function race(tenant: string, inputs: object[]): Promise<ServiceResponse[]> {
     return Promise.all(inputs.map((input, n) => one(tenant, input, n)));
   }
 
-  const contents = (answers: Answer[]) => answers.map(({ content }) => content).sort();
-  const successes = (answers: Answer[]) => answers.filter(({ is_error }) => !is_error);
+  const contents = (answers: ServiceResponse[]) => answers.map(({ content }) => content).sort();
+  const successes = (answers: ServiceResponse[]) => answers.filter(({ is_error }) => !is_error);
   const create = (path: string, file_text = '') => ({ command: 'create', path, file_text });
   const rename = (old_path: string, new_path: string) => ({ command: 'rename', old_path, new_path });
   const remove = (path: string) => ({ command: 'delete', path });
@@ -48,7 +48,7 @@ describe('two replicas on one database', { tags: 'random' }, () => {
   async function rounds(
     before: object[],
     inputs: object[],
-    verify: (answers: Answer[], tree: ReadonlyMap<string, string | null>) => void,
+    verify: (answers: ServiceResponse[], tree: ReadonlyMap<string, string | null>) => void,
   ): Promise<void> {
     for (let round = 0; round < ROUNDS; round++) {
       const tenant = freshTenant('race');

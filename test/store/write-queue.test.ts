@@ -15,7 +15,7 @@ type Params = {
   tenant: string;
   keyHash: null;
   requestHash: null;
-  storedResult: string;
+  result: string;
 };
 
 /** A test function that divides 100 by the length of its result. It locks its tenant like every write. */
@@ -33,16 +33,16 @@ END $$`;
 
 const divide: TypedWriteFunction<Params, { kind: 'divided'; by: number }> = {
   name: 'test_divide',
-  ofCalls: ['tenant', 'storedResult'],
+  ofCalls: ['tenant', 'result'],
   mixesTenants: true,
   single: testQuery<Record<string, Value>, { item: number; outcome: string; data: null }>(
     'test_divide',
-    ['tenant', 'storedResult', 'wait'],
+    ['tenant', 'result', 'wait'],
     'SELECT 1 AS item, f.outcome, f.data FROM test_divide($1::text, $2::text, $3::boolean) AS f',
   ),
   batch: testQuery<Record<string, Value>, { item: number; outcome: string; data: null }>(
     'test_divide_batch',
-    ['tenant', 'storedResult', 'wait'],
+    ['tenant', 'result', 'wait'],
     `SELECT c.item::integer, f.outcome, f.data
      FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS c (tenant, result, item),
        LATERAL test_divide(c.tenant, c.result, $3::boolean) AS f`,
@@ -66,12 +66,12 @@ describe('the write queue', () => {
     };
     return new WriteQueue({ batched: counted, single: counted }, size);
   };
-  const paramsOf = (tenant: string, storedResult: string): Params => ({
-    ...{ tenant, storedResult },
+  const paramsOf = (tenant: string, result: string): Params => ({
+    ...{ tenant, result },
     ...{ keyHash: null, requestHash: null },
   });
-  const callAll = (calls: [tenant: string, storedResult: string][]) =>
-    Promise.allSettled(calls.map(([tenant, storedResult]) => call(divide, paramsOf(tenant, storedResult))));
+  const callAll = (calls: [tenant: string, result: string][]) =>
+    Promise.allSettled(calls.map(([tenant, result]) => call(divide, paramsOf(tenant, result))));
   const divided = (by: number) => ({ status: 'fulfilled', value: { kind: 'divided', by } });
 
   beforeAll(async () => {

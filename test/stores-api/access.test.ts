@@ -35,7 +35,7 @@ describeService(
         for (const call of calls) {
           const { apiMessage } = await failing(call(), 403, 'permission_error');
           expect(apiMessage).toBe(
-            'This needs a key that manages stores: memory-service keys create --service --manage-stores',
+            'This requires a key that manages stores: memory-service keys create --service --manage-stores',
           );
         }
       }
@@ -132,9 +132,7 @@ describeService(
       expect(listed.stdout).toMatch(new RegExp(`${keyId} +\\(service\\) +read_write, manages stores`));
       for (const args of [['--tenant', id], ['--admin'], ['--service', '--read-only']]) {
         const refused = await runOn(service(), ['keys', 'create', '--manage-stores', ...args]);
-        expect(refused.stderr).toContain(
-          '--manage-stores is for --service, and not for a key that only reads',
-        );
+        expect(refused.stderr).toContain('--manage-stores requires --service, without --read-only');
       }
     });
   },

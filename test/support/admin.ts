@@ -5,7 +5,7 @@ import { type KeyPurpose, Keys } from '../../src/auth/api-keys.ts';
 import { loadConfig } from '../../src/config.ts';
 import type { Service } from './service.ts';
 
-export interface AdminAnswer {
+export interface AdminResponse {
   status: number;
   /** The parsed body, or its text if it is not JSON. */
   body: Record<string, unknown> & { code?: string; detail?: string };
@@ -27,7 +27,7 @@ export interface Admin {
       headers?: Record<string, string>;
       key?: string;
     },
-  ): Promise<AdminAnswer>;
+  ): Promise<AdminResponse>;
 }
 
 /** Makes a key as the CLI does. */
@@ -83,4 +83,4 @@ export async function openAdmin(service: Service, env: Record<string, string> = 
 }
 
 /** What a test of an error looks at. */
-export const problem = ({ status, body }: AdminAnswer) => [status, body.code, body.detail];
+export const problem = ({ status, body }: AdminResponse) => [status, body.code, body.detail];

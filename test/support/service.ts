@@ -12,7 +12,7 @@ import { testQuery } from './query.ts';
 
 export type Backend = 'postgres' | 'pglite';
 
-export interface Answer {
+export interface ServiceResponse {
   status: number;
   /** The tool's message. Undefined in a problem response. */
   content: string;
@@ -28,7 +28,10 @@ export interface Service {
   app: FastifyInstance;
   database: Database;
   /** Sends POST /execute. A string or buffer is sent unchanged, anything else as JSON. */
-  execute(input: unknown, options?: { tenant?: string; headers?: Record<string, string> }): Promise<Answer>;
+  execute(
+    input: unknown,
+    options?: { tenant?: string; headers?: Record<string, string> },
+  ): Promise<ServiceResponse>;
   /** Runs raw SQL, bypassing the service. */
   query(sql: string, parameters?: unknown[]): Promise<Row[]>;
   close(): Promise<void>;
@@ -168,7 +171,7 @@ async function execute(
   app: FastifyInstance,
   input: unknown,
   options: { tenant?: string; headers?: Record<string, string> } = {},
-): Promise<Answer> {
+): Promise<ServiceResponse> {
   const response = await app.inject({
     method: 'POST',
     url: '/execute',

@@ -47,7 +47,7 @@ interface Caller {
 
 /**
  * Serves MCP at `/mcp` over streamable HTTP. Each request carries its caller's token, which goes to the service, and nothing is kept
- * between requests, so any replica can answer.
+ * between requests, so any replica can respond.
  */
 export function createHttpServer(options: HttpOptions): Server {
   const allowed = new Set([...LOOPBACK, ...options.allowedHosts]);
@@ -102,7 +102,7 @@ class Handler {
         await this.#accepted.check(key, client, { duringOutage: 'accept' });
         if (isInitializeRequest(message))
           response.setHeader('Mcp-Session-Id', this.#newSession(key, message));
-        await answer(request, response, message, client);
+        await respond(request, response, message, client);
       });
     } finally {
       turn?.end();
@@ -128,7 +128,7 @@ class Handler {
   }
 }
 
-async function answer(
+async function respond(
   request: IncomingMessage,
   response: ServerResponse,
   message: unknown,
@@ -138,7 +138,7 @@ async function answer(
   const closed = new Promise((resolve) => response.once('close', resolve));
   const server = serverFor(client);
   const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
-  // Also ends the calls of a caller that has gone, whose request the transport never answers.
+  // Also ends the calls of a caller that has gone, whose request gets no response from the transport.
   closed.then(() => server.close()).catch(console.error);
   await server.connect(transport);
   await Promise.race([transport.handleRequest(request, response, message), closed]);

@@ -65,18 +65,18 @@ def test_keys_and_tenants(check: Check, secured: tuple[str, Path]) -> None:
     assert (identity["credential"]["kind"], identity["tenant"]["id"]) == ("tenant_key", "acme")
     assert identity["tenant"]["exists"]
     service = f"The memory service at {url}"
-    assert message_of(check, url) == f"{service} answered 401 unauthorized: The service needs a key. Set api_key."
+    assert message_of(check, url) == f"{service} responded with 401 unauthorized: The service needs a key. Set api_key."
     assert (
         message_of(check, url, api_key="mem_wrong")
-        == f"{service} answered 401 unauthorized: api_key is not a valid key or token of this service."
+        == f"{service} responded with 401 unauthorized: api_key is not a valid key or token of this service."
     )
     assert (
         message_of(check, url, api_key=service_key)
-        == f"{service} answered 400 tenant_required: The key is for many tenants. Set tenant."
+        == f"{service} responded with 400 tenant_required: The key is valid for many tenants. Set tenant."
     )
     assert (
-        message_of(check, url, api_key=key, tenant="other") == f"{service} answered 403 tenant_mismatch: "
-        "The key is not for this tenant. Leave tenant out, or use a key of that tenant."
+        message_of(check, url, api_key=key, tenant="other") == f"{service} responded with 403 tenant_mismatch: "
+        "The key is not valid for this tenant. Omit tenant, or use a key of that tenant."
     )
 
 
@@ -85,17 +85,17 @@ def test_keys_and_tenants(check: Check, secured: tuple[str, Path]) -> None:
     [
         (
             Answer(body=b"<html>Welcome</html>", headers={"Content-Type": "text/html"}),
-            "{url}/whoami answered 200, but not as a memory service does. "
+            "{url}/whoami responded with 200, but not like a memory service. "
             "Check url, and what is in front of the service.",
         ),
         (
             Answer(),
-            "{url}/whoami answered 200, but not as a memory service does. "
+            "{url}/whoami responded with 200, but not like a memory service. "
             "Check url, and what is in front of the service.",
         ),
         (
             Answer(404, b"<html>"),
-            "{url}/whoami answered 404, but not as a memory service does. "
+            "{url}/whoami responded with 404, but not like a memory service. "
             "Check url, and what is in front of the service.",
         ),
         (
@@ -104,22 +104,22 @@ def test_keys_and_tenants(check: Check, secured: tuple[str, Path]) -> None:
         ),
         (
             problem(403, "unknown_tenant", "Tenant acme does not exist. An operator must create it first."),
-            "The memory service at {url} answered 403 unknown_tenant: "
+            "The memory service at {url} responded with 403 unknown_tenant: "
             "Tenant acme does not exist. An operator must create it first. Check tenant.",
         ),
         (
             problem(403, "tenant_suspended", "Tenant acme is suspended."),
-            "The memory service at {url} answered 403 tenant_suspended: "
+            "The memory service at {url} responded with 403 tenant_suspended: "
             "Tenant acme is suspended. Check tenant, or have an operator resume it.",
         ),
         (
             problem(403, "is_admin_key"),
-            "The memory service at {url} answered 403 is_admin_key: "
+            "The memory service at {url} responded with 403 is_admin_key: "
             "api_key is an admin key, which is for the admin API only. Use a tenant key or a service key.",
         ),
         (
             problem(503, "database_unavailable"),
-            "The memory service at {url} answered 503 database_unavailable: Not now.",
+            "The memory service at {url} responded with 503 database_unavailable: Not now.",
         ),
     ],
 )

@@ -78,7 +78,7 @@ def test_a_block_takes_no_other_key(execute: Execute, fake: FakeService) -> None
 
 @pytest.mark.parametrize("key", ["", "with space", "x" * 256, "é"])
 def test_unusable_keys_are_refused(execute: Execute, fake: FakeService, key: str) -> None:
-    with pytest.raises(ValueError, match="idempotency_key has to be"):
+    with pytest.raises(ValueError, match="idempotency_key must be"):
         execute(fake.url, VIEW, idempotency_key=key)
 
 
@@ -139,7 +139,7 @@ def test_retries_have_a_limit(execute: Execute, fake: FakeService, timing: Timin
     with pytest.raises(MemoryServiceError) as caught:
         execute(fake.url, VIEW, max_retries=2, _timing=timing)
     assert str(caught.value) == (
-        "The memory service answered 503 overloaded: Not now. (3 tries, request req-of-the-service)"
+        "The memory service responded with 503 overloaded: Not now. (3 tries, request req-of-the-service)"
     )
 
 
@@ -154,7 +154,7 @@ def test_other_failures_are_final(
     assert (error.status, error.code, error.request_id) == (status, "some_code", "req-of-the-service")
     assert (error.retryable, error.retry_after) == (False, None)
     assert error.idempotency_key == fake.received[0].headers["Idempotency-Key"]
-    assert str(error) == f"The memory service answered {status} some_code: What is wrong. (request req-of-the-service)"
+    assert str(error) == f"The memory service responded with {status} some_code: What is wrong. (request req-of-the-service)"
     assert time.sleeps == []
 
 
@@ -163,13 +163,13 @@ def test_other_failures_are_final(
     [
         ("unauthorized", {}, "The service needs a key. Set api_key."),
         ("unauthorized", {"api_key": "mem_wrong"}, "api_key is not a valid key or token of this service."),
-        ("tenant_required", {}, "The key is for many tenants. Set tenant."),
+        ("tenant_required", {}, "The key is valid for many tenants. Set tenant."),
         (
             "tenant_mismatch",
             {"tenant": "a"},
-            "The key is not for this tenant. Leave tenant out, or use a key of that tenant.",
+            "The key is not valid for this tenant. Omit tenant, or use a key of that tenant.",
         ),
-        ("route_not_found", {}, "There is no {url}/execute. Check url."),
+        ("route_not_found", {}, "{url}/execute does not exist. Check url."),
     ],
 )
 def test_what_is_wrong_with_an_option_is_said_by_its_name(
@@ -179,7 +179,7 @@ def test_what_is_wrong_with_an_option_is_said_by_its_name(
     with pytest.raises(MemoryServiceError) as caught:
         execute(fake.url, VIEW, **options)
     assert str(caught.value) == (
-        f"The memory service answered 400 {code}: {advice.format(url=fake.url)} (request req-of-the-service)"
+        f"The memory service responded with 400 {code}: {advice.format(url=fake.url)} (request req-of-the-service)"
     )
 
 
@@ -260,9 +260,9 @@ def test_what_is_no_answer_of_the_service(
     fake.script = [Answer(200, body)]
     with pytest.raises(MemoryServiceError) as caught:
         execute(fake.url, VIEW, _timing=timing)
-    assert (caught.value.status, caught.value.code) == (200, "invalid_answer")
+    assert (caught.value.status, caught.value.code) == (200, "invalid_response")
     assert str(caught.value).startswith(
-        f"{fake.url}/execute answered 200, but not as a memory service does. "
+        f"{fake.url}/execute responded with 200, but not like a memory service. "
         "Check url, and what is in front of the service. (request "
     )
     assert time.sleeps == []
@@ -272,7 +272,7 @@ def test_an_answer_that_cannot_be_decoded(execute: Execute, fake: FakeService, t
     fake.script = [Answer(200, b"not gzip", {"Content-Encoding": "gzip"})]
     with pytest.raises(MemoryServiceError) as caught:
         execute(fake.url, VIEW, _timing=timing)
-    assert caught.value.code == "invalid_answer"
+    assert caught.value.code == "invalid_response"
 
 
 def test_a_page_of_something_in_front_is_not_shown(execute: Execute, fake: FakeService, timing: Timing) -> None:
@@ -281,7 +281,7 @@ def test_a_page_of_something_in_front_is_not_shown(execute: Execute, fake: FakeS
         execute(fake.url, VIEW, _timing=timing)
     assert (caught.value.code, caught.value.request_id) == ("http_403", "proxy-1")
     assert str(caught.value) == (
-        f"{fake.url}/execute answered 403, but not as a memory service does. "
+        f"{fake.url}/execute responded with 403, but not like a memory service. "
         "Check url, and what is in front of the service. (request proxy-1)"
     )
 

@@ -255,7 +255,7 @@ def test_without_the_service_the_conversation_goes_on(
         [
             failed(
                 "t1",
-                "Error: The memory service answered 503 database_unavailable: "
+                "Error: The memory service responded with 503 database_unavailable: "
                 "The database does not respond. (request req-of-the-service)",
             )
         ],

@@ -1,5 +1,5 @@
-import { isObject, type Read, readAnswer } from './answer.ts';
 import type { Fault } from './errors.ts';
+import { isObject, type Read, readResponse } from './response.ts';
 import { injectTrace } from './tracing.ts';
 
 /** One HTTP request. */
@@ -42,7 +42,7 @@ export async function attempt<Result>(
       signal: controller.signal,
     };
     const response = await fetch(url, init);
-    return readAnswer(response, await response.text(), { service, url, headers, requestId }, read);
+    return readResponse(response, await response.text(), { service, url, headers, requestId }, read);
   } catch (cause) {
     if (signal?.aborted) return { fault: { ...abortedFault(signal), requestId } };
     const fault = controller.signal.aborted ? timeoutFault(url, timeoutMs) : networkFault(url, cause);
@@ -60,7 +60,7 @@ export function abortedFault(signal: AbortSignal): Fault {
 }
 
 function timeoutFault({ origin }: URL, timeoutMs: number): Fault {
-  const message = `The memory service at ${origin} gave no answer within ${Math.round(timeoutMs)} ms.`;
+  const message = `The memory service at ${origin} sent no response within ${Math.round(timeoutMs)} ms.`;
   return { code: 'timeout', message, retryable: true };
 }
 

@@ -1,4 +1,3 @@
-import { readResult } from './answer.ts';
 import { type Attempt, abortedFault, attempt } from './attempt.ts';
 import { backoffMs, sleep } from './backoff.ts';
 import { type Fault, MemoryServiceError } from './errors.ts';
@@ -13,6 +12,7 @@ import {
   wholeNumber,
 } from './options.ts';
 import { Outage } from './outage.ts';
+import { readResult } from './response.ts';
 import type { MemoryInput, MemoryResult, ToolResultBlock, ToolUseBlock } from './types.ts';
 
 export interface ExecuteOptions {
@@ -80,7 +80,7 @@ export class MemoryClient {
     }
     const key = options.idempotencyKey ?? crypto.randomUUID();
     if (!/^[\x21-\x7e]{1,255}$/.test(key)) {
-      throw new TypeError('`idempotencyKey` has to be 1 to 255 printable ASCII characters without spaces');
+      throw new TypeError('`idempotencyKey` must be 1 to 255 printable ASCII characters without spaces');
     }
     const headers = new Headers(this.#headers);
     headers.set('Idempotency-Key', key);
@@ -137,12 +137,12 @@ export class MemoryClient {
     if (signal?.aborted) throw failed(abortedFault(signal), 0);
     for (let tries = 1; ; tries++) {
       const left = deadline - performance.now();
-      const answer = await attempt({ ...request, timeoutMs: Math.max(1, Math.min(attemptTimeoutMs, left)) });
-      if ('result' in answer) {
+      const outcome = await attempt({ ...request, timeoutMs: Math.max(1, Math.min(attemptTimeoutMs, left)) });
+      if ('result' in outcome) {
         this.#outage.end();
-        return answer.result;
+        return outcome.result;
       }
-      const { fault } = answer;
+      const { fault } = outcome;
       if (!fault.retryable || tries > maxRetries) throw failed(fault, tries);
       const wait = backoffMs(tries, fault.retryAfterMs);
       // What cannot be tried again in time is better known now than at the deadline.

@@ -1,10 +1,10 @@
 /** What is known of a call that got no result. */
 export interface Fault {
-  /** HTTP status; undefined when there was no answer. */
+  /** HTTP status; undefined when there was no response. */
   status?: number | undefined;
   /**
    * What went wrong, for programs: the service's own code (`unauthorized`, `database_unavailable`, …), or
-   * `network_error`, `timeout`, `aborted`, `invalid_answer`, or `http_{status}` for an answer that is not the service's.
+   * `network_error`, `timeout`, `aborted`, `invalid_response`, or `http_{status}` for a response that is not the service's.
    */
   code: string;
   /** One sentence or two for people. Holds no credential and nothing of the input. */
@@ -24,7 +24,7 @@ export interface Fault {
  */
 export class MemoryServiceError extends Error {
   override readonly name = 'MemoryServiceError';
-  /** HTTP status; undefined when there was no answer. */
+  /** HTTP status; undefined when there was no response. */
   readonly status: number | undefined;
   /** What went wrong, for programs: see `Fault`. */
   readonly code: string;

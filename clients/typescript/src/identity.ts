@@ -1,4 +1,4 @@
-import { isObject } from './answer.ts';
+import { isObject } from './response.ts';
 
 /** Who a client is to the service. Names are those of `GET /whoami`; a later version may add some. */
 export interface Identity {

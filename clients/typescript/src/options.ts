@@ -42,7 +42,7 @@ export const DEFAULTS = { timeoutMs: 30_000, attemptTimeoutMs: 10_000, maxRetrie
 export function serviceUrls(given: string | URL): { base: string; execute: URL; whoami: URL } {
   const url = URL.canParse(String(given)) ? new URL(given) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new TypeError('`url` has to be that of the memory service, like https://memory.example.com');
+    throw new TypeError('`url` must be the URL of the memory service, like https://memory.example.com');
   }
   // `fetch` refuses such URLs, and shows them in its error.
   if (url.username !== '' || url.password !== '') {
@@ -73,5 +73,5 @@ export function headersFor({ apiKey, tenant }: MemoryClientOptions): Headers {
 /** A number of the options, or its default. */
 export function wholeNumber(option: keyof typeof DEFAULTS, value = DEFAULTS[option], min: number): number {
   if (Number.isInteger(value) && value >= min && value < 2 ** 31) return value;
-  throw new TypeError(`\`${option}\` has to be a whole number, at least ${min} and below 2 ** 31`);
+  throw new TypeError(`\`${option}\` must be a whole number, at least ${min} and below 2 ** 31`);
 }

@@ -49,7 +49,7 @@ export type MemoryInput = ViewInput | CreateInput | StrReplaceInput | InsertInpu
 
 /**
  * A `tool_use` block of an assistant message, as the API or an SDK gives it. Its `input` is whatever the model wrote:
- * the service answers what is wrong with it in words that the model can read.
+ * the service reports what is wrong with it in words that the model can read.
  */
 export interface ToolUseBlock {
   readonly type: 'tool_use';
@@ -59,14 +59,14 @@ export interface ToolUseBlock {
   readonly input: unknown;
 }
 
-/** What a command answered. A failure that the model can put right is a result too, with `is_error: true`. */
+/** The result of a command. A failure that the model can correct is a result too, with `is_error: true`. */
 export interface MemoryResult {
   /** The text for the model, to the byte as documented. */
   content: string;
   is_error: boolean;
 }
 
-/** The answer to a `tool_use` block: goes into the next user message as it is. */
+/** The result of a `tool_use` block: goes into the next user message as it is. */
 export interface ToolResultBlock extends MemoryResult {
   type: 'tool_result';
   tool_use_id: string;

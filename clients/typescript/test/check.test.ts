@@ -39,7 +39,7 @@ describe('check', () => {
     [
       'is busy',
       busy(),
-      'answered 503 database_unavailable: The database is not available. Try again shortly.',
+      'responded with 503 database_unavailable: The database is not available. Try again shortly.',
     ],
     ['does not answer', network(), 'cannot be reached: ECONNREFUSED. Check `url` and that the service runs.'],
   ])('asks once when the service %s', async (_, step, words) => {

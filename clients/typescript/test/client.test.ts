@@ -76,10 +76,10 @@ describe('a call', () => {
 
 describe('options that cannot be used', () => {
   it.each([
-    [{ url: '' }, '`url` has to be that of the memory service, like https://memory.example.com'],
+    [{ url: '' }, '`url` must be the URL of the memory service, like https://memory.example.com'],
     [
       { url: 'localhost:8080' },
-      '`url` has to be that of the memory service, like https://memory.example.com',
+      '`url` must be the URL of the memory service, like https://memory.example.com',
     ],
     [{ url: 'http://u:p@h' }, '`url` must not hold a user or a password: give the key as `apiKey`'],
     [
@@ -89,12 +89,12 @@ describe('options that cannot be used', () => {
     [{ apiKey: 'mem_\nsecret' }, '`apiKey` is empty or holds characters that a header cannot carry'],
     [{ apiKey: '' }, '`apiKey` is empty or holds characters that a header cannot carry'],
     [{ tenant: 'añb' }, '`tenant` is empty or holds characters that a header cannot carry'],
-    [{ timeoutMs: 0 }, '`timeoutMs` has to be a whole number, at least 1 and below 2 ** 31'],
+    [{ timeoutMs: 0 }, '`timeoutMs` must be a whole number, at least 1 and below 2 ** 31'],
     [
       { attemptTimeoutMs: 2 ** 31 },
-      '`attemptTimeoutMs` has to be a whole number, at least 1 and below 2 ** 31',
+      '`attemptTimeoutMs` must be a whole number, at least 1 and below 2 ** 31',
     ],
-    [{ maxRetries: -1 }, '`maxRetries` has to be a whole number, at least 0 and below 2 ** 31'],
+    [{ maxRetries: -1 }, '`maxRetries` must be a whole number, at least 0 and below 2 ** 31'],
   ])('%o', (options, message) => {
     expect(() => new MemoryClient({ url: 'http://memory.test', ...options })).toThrow(new TypeError(message));
   });
@@ -102,7 +102,7 @@ describe('options that cannot be used', () => {
   it('a key that is no header', async () => {
     const { client } = scripted([ok()]);
     await expect(client.execute(VIEW, { idempotencyKey: 'two words' })).rejects.toThrow(
-      '`idempotencyKey` has to be 1 to 255 printable ASCII characters without spaces',
+      '`idempotencyKey` must be 1 to 255 printable ASCII characters without spaces',
     );
   });
 

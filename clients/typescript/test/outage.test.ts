@@ -24,7 +24,7 @@ describe('the first call without a result is logged as a warning', () => {
     await errorOf(client);
     expect(vi.mocked(console.warn).mock.calls).toStrictEqual([[`${message} ${ONCE}`]]);
     expect(message).toMatch(
-      /^The memory service answered 401 unauthorized: The service needs a key\. Set `apiKey`\./,
+      /^The memory service responded with 401 unauthorized: The service needs a key\. Set `apiKey`\./,
     );
     await client.execute(VIEW);
     await errorOf(client);

@@ -91,7 +91,7 @@ describe('gives up', () => {
     expect({ ...error, message: error.message }).toStrictEqual({
       name: 'MemoryServiceError',
       message:
-        'The memory service answered 503 database_unavailable: The database is not available. Try again shortly. (3 tries, request request-1)',
+        'The memory service responded with 503 database_unavailable: The database is not available. Try again shortly. (3 tries, request request-1)',
       status: 503,
       code: 'database_unavailable',
       requestId: 'request-1',
@@ -107,10 +107,10 @@ describe('gives up', () => {
     expect(sent.map(({ at }) => at)).toStrictEqual([0, 1200]);
     expect([error.status, error.code, error.retryable]).toStrictEqual([undefined, 'timeout', true]);
     expect(error.message).toBe(
-      `The memory service at http://memory.test:8080 gave no answer within 1000 ms. (2 tries, request ${sent[1]?.headers['x-request-id']})`,
+      `The memory service at http://memory.test:8080 sent no response within 1000 ms. (2 tries, request ${sent[1]?.headers['x-request-id']})`,
     );
     const single = scripted(['hang'], { timeoutMs: 500 });
-    expect((await errorOf(single.client)).message).toMatch(/ gave no answer within 500 ms\. \(request /);
+    expect((await errorOf(single.client)).message).toMatch(/ sent no response within 500 ms\. \(request /);
   });
 
   it('at once when Retry-After is past the deadline', async () => {
@@ -137,7 +137,7 @@ describe('gives up', () => {
     expect(sent).toHaveLength(1);
     expect(error).toMatchObject({ status, code, requestId: 'request-1', retryable: false });
     expect(error.message).toBe(
-      `The memory service answered ${status} ${code}: What to do. (request request-1)`,
+      `The memory service responded with ${status} ${code}: What to do. (request request-1)`,
     );
   });
 
@@ -145,9 +145,9 @@ describe('gives up', () => {
     const page = new Response('<html>secret</html>', { headers: { 'x-request-id': 'request-2' } });
     expect(await errorOf(scripted([page]).client)).toMatchObject({
       message:
-        'http://memory.test:8080/execute answered 200, but not as a memory service does. Check `url`, and what is in front of the service. (request request-2)',
+        'http://memory.test:8080/execute responded with 200, but not like a memory service. Check `url`, and what is in front of the service. (request request-2)',
       status: 200,
-      code: 'invalid_answer',
+      code: 'invalid_response',
       retryable: false,
     });
     const moved = new Response(null, {
@@ -165,7 +165,7 @@ describe('gives up', () => {
       headers: { 'content-type': 'application/json', 'x-request-id': 'request-4' },
     });
     expect((await errorOf(scripted([proxy]).client)).message).toBe(
-      'http://memory.test:8080/execute answered 403, but not as a memory service does. Check `url`, and what is in front of the service. (request request-4)',
+      'http://memory.test:8080/execute responded with 403, but not like a memory service. Check `url`, and what is in front of the service. (request request-4)',
     );
   });
 

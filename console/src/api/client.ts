@@ -10,7 +10,7 @@ export class ApiError extends Error {
   readonly requestId: string | null;
 
   constructor(status: number, problem: Problem) {
-    super(problem.detail ?? problem.title ?? `The service answered with status ${status}.`);
+    super(problem.detail ?? problem.title ?? `The service responded with status ${status}.`);
     this.status = status;
     this.code = problem.code ?? 'unknown';
     this.requestId = problem.request_id ?? null;
@@ -53,8 +53,8 @@ export function authorization(): Record<string, string> {
 /**
  * Sends a request with the key of the session. One that only reads is sent again while the service is busy.
  *
- * @throws ApiError when the answer is an error; a key that is no longer accepted also ends the session
- * @throws TypeError when there is no answer
+ * @throws ApiError when the response is an error; a key that is no longer accepted also ends the session
+ * @throws TypeError when there is no response
  */
 export async function send(path: string, options: RequestOptions = {}): Promise<Response> {
   const { method = 'GET', query, headers, json, body, signal } = options;
@@ -95,7 +95,7 @@ async function problemOf(response: Response): Promise<Problem> {
   try {
     return await response.json();
   } catch {
-    // Not from the service: a proxy in front of it answers in HTML.
+    // Not from the service: a proxy in front of it responds with HTML.
     return {};
   }
 }

@@ -33,9 +33,12 @@ export const diffOfVersion = (tenant: string, id: string, signal: AbortSignal, a
   sendJson<{ changes: FileDiff[] }>(versionPath(tenant, id, '/diff'), { query: { against }, signal });
 
 export const redactVersion = (tenant: string, id: string) =>
-  sendJson<{ versions: number; same_path: number; answers: number }>(versionPath(tenant, id, '/redact'), {
-    method: 'POST',
-  });
+  sendJson<{ versions: number; same_path: number; stored_results: number }>(
+    versionPath(tenant, id, '/redact'),
+    {
+      method: 'POST',
+    },
+  );
 
 export interface Moments {
   path?: string | undefined;

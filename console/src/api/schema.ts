@@ -9,7 +9,7 @@ export interface components {
             tenant: string;
             /** @description Calls that read or searched. */
             reads: number;
-            /** @description Calls that write, also those that the model got wrong. */
+            /** @description Calls that write, including those with invalid input. */
             writes: number;
             /** @description Requests that were rejected with 403, 409 or 429, and writes that were refused because the memory is full, archived or read-only. */
             refused: number;
@@ -130,7 +130,7 @@ export interface components {
             path: string | null;
             old_version: string | null;
             version: string | null;
-            /** @description As `git diff` writes it. Texts that are too different to compare are shown as replaced: all lines out, all lines in. */
+            /** @description In the format of `git diff`. Texts that differ too much to compare appear as replaced: all old lines removed, all new lines added. */
             patch: string | null;
             /** @description Why there is no patch: a version was redacted, pruned, or is too large to compare. */
             no_patch_reason: string | null;
@@ -156,7 +156,7 @@ export interface components {
             }[];
             /** @description Pass it as `after`, with the same other parameters, to get the next page; null on the last page. */
             next: string | null;
-            /** @description Of the past of the whole memory, with the first part: how many files are left out because they were redacted since. */
+            /** @description How many files are omitted because they have been redacted since. Only with the first part for the whole memory at a past time. */
             redacted: number | null;
         };
         /** @description Settings in effect for a tenant. */
@@ -211,9 +211,9 @@ export interface components {
             /** Format: uuid */
             memory_id: string;
             content_changed: boolean;
-            /** @description What there is; null when the file is added. */
+            /** @description The current version; null when the file is added. */
             old_version: string | null;
-            /** @description What the file becomes like again; null when it is deleted. */
+            /** @description The version that the file returns to; null when it is deleted. */
             version: string | null;
         };
         /** @description Sizes are recorded once an hour; null where they were not. */
@@ -232,7 +232,7 @@ export interface components {
             active: number;
             /** @description Calls that read or searched. */
             reads: number;
-            /** @description Calls that write, also those that the model got wrong. */
+            /** @description Calls that write, including those with invalid input. */
             writes: number;
             /** @description Requests that were rejected with 403, 409 or 429, and writes that were refused because the memory is full, archived or read-only. */
             refused: number;
@@ -267,7 +267,7 @@ export interface components {
                 kinds: string[];
             }[];
         };
-        /** @description A key; never the key itself. */
+        /** @description A key, without its secret. */
         Key: {
             /** @example key_0123456789ab */
             id: string;
@@ -282,9 +282,9 @@ export interface components {
              * @enum {string}
              */
             access: "read_write" | "operate" | "read_only";
-            /** @description Of an admin key: the only tenants that it administers; null: all of them. */
+            /** @description For an admin key: the tenants that it may administer; null for all. */
             tenants: string[] | null;
-            /** @description Of a service key: it may manage memory stores, too. */
+            /** @description For a service key: whether it may also manage memory stores. */
             manages_stores: boolean;
             label: string;
             created_at: components["schemas"]["Time"];
@@ -307,9 +307,9 @@ export interface components {
              * @enum {string}
              */
             access: "read_write" | "operate" | "read_only";
-            /** @description Of an admin key: the only tenants that it administers; null: all of them. */
+            /** @description For an admin key: the tenants that it may administer; null for all. */
             tenants: string[] | null;
-            /** @description Of a service key: it may manage memory stores, too. */
+            /** @description For a service key: whether it may also manage memory stores. */
             manages_stores: boolean;
             label: string;
             created_at: components["schemas"]["Time"];
@@ -410,11 +410,11 @@ export interface components {
             /** @example 2 files added, 1 file renamed */
             summary: string;
             /**
-             * @description Stands for these changes. Send the one of a dry run to make no others.
+             * @description Identifies these changes. Send the value from a dry run to make exactly these changes.
              * @example 5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9
              */
             plan: string;
-            /** @description The time of the versions that this made; null when it made none. */
+            /** @description The time of the versions that were created; null if there were none. */
             changed_at: components["schemas"]["Time"] | null;
         };
         Reverted: {
@@ -426,11 +426,11 @@ export interface components {
             /** @example 2 files added, 1 file renamed */
             summary: string;
             /**
-             * @description Stands for these changes. Send the one of a dry run to make no others.
+             * @description Identifies these changes. Send the value from a dry run to make exactly these changes.
              * @example 5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9
              */
             plan: string;
-            /** @description The time of the versions that this made; null when it made none. */
+            /** @description The time of the versions that were created; null if there were none. */
             changed_at: components["schemas"]["Time"] | null;
             /** @description Changes of the actor that could not be fully reverted, and why. */
             conflicts: components["schemas"]["Conflict"][];
@@ -441,7 +441,7 @@ export interface components {
             line: number | null;
             /** @description The line, or a part of a long one. */
             text: string | null;
-            /** @description Of the file, the higher the better; null for `literal` and `regex`, which go by path. */
+            /** @description The score of the file; higher is better. Null in the modes `literal` and `regex`, which sort by path. */
             score: number | null;
         };
         Session: {
@@ -477,7 +477,7 @@ export interface components {
         Tenant: {
             /** @example acme */
             id: string;
-            /** @description For people; not unique. Of a tenant without one: its id. */
+            /** @description A display name, not unique. By default, the id. */
             name: string;
             /** @description What the memory contains, for people and agents. */
             description: string;
@@ -541,7 +541,7 @@ export interface components {
             history_bytes: number;
             /** @description Calls that read or searched. */
             reads: number;
-            /** @description Calls that write, also those that the model got wrong. */
+            /** @description Calls that write, including those with invalid input. */
             writes: number;
             /** @description Requests that were rejected with 403, 409 or 429, and writes that were refused because the memory is full, archived or read-only. */
             refused: number;
@@ -551,7 +551,7 @@ export interface components {
             /** @description Null: no limit. */
             limit: number | null;
         };
-        /** @description A change of a file, which is never changed but for redaction. */
+        /** @description A change to a file. A version never changes, unless it is redacted. */
         Version: {
             /** Format: uuid */
             id: string;

@@ -68,7 +68,7 @@ export function importArchive(
     request.onload = () => {
       if (!readLines()) fail(request.status, parsed(request.responseText));
       // Without effect after a result or an error.
-      reject(new TypeError('The answer ended early.'));
+      reject(new TypeError('The response ended early.'));
     };
     request.onerror = () => reject(new TypeError('The connection was lost.'));
     request.onabort = () => reject(new DOMException('Aborted', 'AbortError'));
@@ -81,7 +81,7 @@ function parsed(text: string): object {
   try {
     return JSON.parse(text);
   } catch {
-    // Not from the service: a proxy in front of it answers in HTML.
+    // Not from the service: a proxy in front of it responds with HTML.
     return {};
   }
 }

@@ -91,7 +91,7 @@ function Choice(props: { name: string; title: string; texts: Record<string, stri
 }
 
 function Events({ events }: { events: AuditEvent[] }) {
-  if (events.length === 0) return <Empty title="No change matches" />;
+  if (events.length === 0) return <Empty title="No matching changes" />;
   return (
     <ol class="audit-events">
       {events.map((event) => (

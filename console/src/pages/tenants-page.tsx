@@ -125,9 +125,9 @@ interface TableProps {
 function TenantTable({ tenants, isFiltered, selection }: TableProps) {
   if (tenants.length === 0) {
     return isFiltered ? (
-      <Empty title="No tenant matches" />
+      <Empty title="No matching tenants" />
     ) : (
-      <Empty title="There are no tenants yet">
+      <Empty title="No tenants yet">
         <p>A tenant is one isolated memory: of a customer, a user, or an agent.</p>
       </Empty>
     );

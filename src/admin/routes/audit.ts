@@ -68,7 +68,7 @@ export const auditRoutes = adminRoutes((app, { database }) => {
         operationId: 'listAudit',
         summary: 'List administrative changes, newest first, a page at a time',
         description:
-          'Changes by this API, the console and the command line, including refused ones. Kept for `AUDIT_DAYS`. With a key for certain tenants: only those of its tenants.',
+          'Changes by this API, the console and the command line, including refused ones. Kept for `AUDIT_DAYS`. A key limited to certain tenants sees only their events.',
         tags: ['audit'],
         querystring: listQuery,
         response: {

@@ -28,10 +28,10 @@ const fileChange = z
     from: path.nullable().meta({ description: 'The previous path of a renamed file.' }),
     memory_id: z.guid(),
     content_changed: z.boolean(),
-    old_version: id.nullable().meta({ description: 'What there is; null when the file is added.' }),
+    old_version: id.nullable().meta({ description: 'The current version; null when the file is added.' }),
     version: id
       .nullable()
-      .meta({ description: 'What the file becomes like again; null when it is deleted.' }),
+      .meta({ description: 'The version that the file returns to; null when it is deleted.' }),
   })
   .meta({ id: 'FileChange' });
 
@@ -42,12 +42,12 @@ const changeFields = {
   directories_removed: z.array(path),
   summary: z.string().meta({ examples: ['2 files added, 1 file renamed'] }),
   plan: z.string().meta({
-    description: 'Stands for these changes. Send the one of a dry run to make no others.',
+    description: 'Identifies these changes. Send the value from a dry run to make exactly these changes.',
     examples: [EXAMPLE_PLAN],
   }),
   changed_at: time
     .nullable()
-    .meta({ description: 'The time of the versions that this made; null when it made none.' }),
+    .meta({ description: 'The time of the versions that were created; null if there were none.' }),
 };
 
 const restoredSchema = z.object(changeFields).meta({ id: 'Restored' });
@@ -82,7 +82,7 @@ const expectedPlan = z
   .optional()
   .meta({
     description:
-      'The `plan` of a dry run. When something has changed since, so that this would make other changes, nothing is done and the response is 412.',
+      'The `plan` of a dry run. If the changes would now differ, nothing is changed and the response is 412.',
     examples: [EXAMPLE_PLAN],
   });
 
@@ -175,7 +175,7 @@ export const changeRoutes = adminRoutes((app, { config, database }) => {
           since: givenTime,
           until: givenTime.optional().meta({
             description:
-              'Default: now. What the actor did after that counts like what others did. With the `changed_at` of a change as `since` and `until`, this undoes that change alone.',
+              'Default: now. Later changes by the actor are treated like those of others. With the `changed_at` of a change as `since` and `until`, this undoes that change alone.',
           }),
           dry_run: dryRun,
           plan: expectedPlan,

@@ -21,7 +21,7 @@ const differenceSchema = z
     version: id.nullable(),
     patch: z.string().nullable().meta({
       description:
-        'As `git diff` writes it. Texts that are too different to compare are shown as replaced: all lines out, all lines in.',
+        'In the format of `git diff`. Texts that differ too much to compare appear as replaced: all old lines removed, all new lines added.',
     }),
     no_patch_reason: z.string().nullable().meta({
       description: 'Why there is no patch: a version was redacted, pruned, or is too large to compare.',

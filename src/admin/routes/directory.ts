@@ -50,7 +50,7 @@ const sizesSchema = z
     next,
     redacted: counted.nullable().meta({
       description:
-        'Of the past of the whole memory, with the first part: how many files are left out because they were redacted since.',
+        'How many files are omitted because they have been redacted since. Only with the first part for the whole memory at a past time.',
     }),
   })
   .meta({ id: 'DirectorySizes' });
@@ -67,9 +67,9 @@ export const directoryRoutes = adminRoutes((app, { database }) => {
     {
       schema: {
         operationId: 'listDirectory',
-        summary: 'List what is in a directory, now or at a time, a page at a time',
+        summary: 'List the contents of a directory, now or at a past time, a page at a time',
         description:
-          'The directories in it come first, then the files, each in the order of the paths by their bytes. A page looks at so many paths as `limit` says, so it may have fewer entries, or none, while `next` is not null.',
+          'Directories come first, then files, each in byte order of their paths. A page examines `limit` paths, so it may have fewer entries, or none, while `next` is not null.',
         tags: ['memory'],
         params: tenantParams,
         querystring: z.strictObject({
@@ -110,7 +110,8 @@ export const directoryRoutes = adminRoutes((app, { database }) => {
     {
       schema: {
         operationId: 'sumSizes',
-        summary: 'Count the files below a directory, now or at a time, and those below each directory in it',
+        summary:
+          'Count the files below a directory, now or at a past time, and those below each directory in it',
         description:
           'Each response covers a part of the files, so that no request takes long. Add up the parts.',
         tags: ['memory'],

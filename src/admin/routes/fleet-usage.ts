@@ -44,7 +44,7 @@ export const fleetUsageRoutes = adminRoutes((app, { config, database }) => {
         operationId: 'getFleetUsage',
         summary: 'Get the usage of all tenants: now, by day, and the most active tenants of these days',
         description:
-          'Days without a request and without a record of the sizes are left out. Requests of tenants that were deleted are not counted.',
+          'Days with neither requests nor recorded sizes are omitted. Requests of deleted tenants are not counted.',
         tags: ['tenants'],
         querystring: z.strictObject({
           ...daysFields,

@@ -13,14 +13,15 @@ export const foundSchema = z
     line: z.int().nullable().meta({ description: 'From 1; null when only the path matches.' }),
     text: z.string().nullable().meta({ description: 'The line, or a part of a long one.' }),
     score: z.number().nullable().meta({
-      description: 'Of the file, the higher the better; null for `literal` and `regex`, which go by path.',
+      description:
+        'The score of the file; higher is better. Null in the modes `literal` and `regex`, which sort by path.',
     }),
   })
   .meta({ id: 'SearchMatch' });
 
 const resultSchema = z
   .object({ ...resultFields, matches: z.array(foundSchema) })
-  .meta({ id: 'SearchResult', description: 'What the model should read, and the same for programs.' });
+  .meta({ id: 'SearchResult', description: 'The text for the model, and the same as data.' });
 
 export const notAnObject = () =>
   new ServiceError('invalid_parameter', 'The body is not a JSON object. Send {"query": "what to look for"}.');

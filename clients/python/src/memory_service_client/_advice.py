@@ -14,9 +14,9 @@ def advice(code: str, detail: str, headers: Mapping[str, str], url: str) -> str 
         case "unauthorized":
             return "The service needs a key. Set api_key."
         case "tenant_required":
-            return "The key is for many tenants. Set tenant."
+            return "The key is valid for many tenants. Set tenant."
         case "tenant_mismatch":
-            return "The key is not for this tenant. Leave tenant out, or use a key of that tenant."
+            return "The key is not valid for this tenant. Omit tenant, or use a key of that tenant."
         case "is_admin_key":
             return "api_key is an admin key, which is for the admin API only. Use a tenant key or a service key."
         case "unknown_tenant" if names_tenant:
@@ -24,15 +24,15 @@ def advice(code: str, detail: str, headers: Mapping[str, str], url: str) -> str 
         case "tenant_suspended" if names_tenant:
             return f"{detail} Check tenant, or have an operator resume it."
         case "route_not_found":
-            return f"There is no {url}. Check url."
+            return f"{url} does not exist. Check url."
     return None
 
 
-def foreign_answer(status: int, url: str) -> str:
-    """For the answer of something in front of the service or in its place.
+def foreign_response(status: int, url: str) -> str:
+    """For the response of something in front of the service or in its place.
 
     Its body could be anything, so it is never shown.
     """
     if 300 <= status < 400:
         return f"{url} redirects. Set url to where it redirects to."
-    return f"{url} answered {status}, but not as a memory service does. Check url, and what is in front of the service."
+    return f"{url} responded with {status}, but not like a memory service. Check url, and what is in front of the service."

@@ -1,4 +1,4 @@
-"""What goes over the wire, apart from how: a call as a request, an answer as a result or a fault."""
+"""What goes over the wire, apart from how: a call as a request, a response as a result or a fault."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import cast
 import httpx2
 from anthropic.types.beta import BetaToolResultBlockParam
 
-from ._advice import advice, foreign_answer
+from ._advice import advice, foreign_response
 from ._version import __version__
 from .errors import MemoryServiceError
 from .types import Identity, MemoryResult, ToolUse
@@ -89,7 +89,7 @@ def endpoint(url: str, api_key: str | None, tenant: str | None) -> Endpoint:
     except httpx2.InvalidURL:
         parsed = httpx2.URL("")
     if parsed.scheme not in ("http", "https") or not parsed.host:
-        raise ValueError("url has to be that of the memory service, like https://memory.example.com")
+        raise ValueError("url must be the URL of the memory service, like https://memory.example.com")
     if parsed.userinfo or parsed.query or parsed.fragment:
         raise ValueError("url must not hold a user, password, query or fragment: give the key as api_key")
     headers = {
@@ -103,7 +103,7 @@ def endpoint(url: str, api_key: str | None, tenant: str | None) -> Endpoint:
         headers["Authorization"] = f"Bearer {api_key.strip()}"
     if tenant is not None:
         if not _TENANT.fullmatch(tenant):
-            raise ValueError("tenant has to be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -")
+            raise ValueError("tenant must be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -")
         headers["X-Tenant-Id"] = tenant
     origin = f"{parsed.scheme}://{parsed.netloc.decode('ascii')}"
     path = parsed.raw_path.decode("ascii").partition("?")[0].rstrip("/")
@@ -132,7 +132,7 @@ def prepare(call: Mapping[str, object] | ToolUse, service: Endpoint, idempotency
         raise TypeError(f"a memory tool input or a tool_use block is needed, not {type(call).__name__}")
     key = str(uuid.uuid4()) if idempotency_key is None else idempotency_key
     if not _IDEMPOTENCY_KEY.fullmatch(key):
-        raise ValueError("idempotency_key has to be 1 to 255 printable ASCII characters without spaces")
+        raise ValueError("idempotency_key must be 1 to 255 printable ASCII characters without spaces")
     return Call(_encode(call), {**service.headers, "Idempotency-Key": key}, key)
 
 
@@ -156,17 +156,17 @@ def _encode(value: Mapping[str, object]) -> bytes:
 Result = MemoryResult | BetaToolResultBlockParam | Identity
 
 
-def read_answer(
+def read_response(
     call: Call, service: Endpoint, response: httpx2.Response, body: bytes, request_id: str, now: Callable[[], float]
 ) -> Result | Fault:
-    """What the service answered to a try that was sent with `request_id`."""
+    """How the service responded to an attempt that was sent with `request_id`."""
     status = response.status_code
     request_id = response.headers.get("X-Request-Id", request_id)
     if status == 200:
         return _result(call, _json_object(body)) or Fault(
-            foreign_answer(status, service.url_for(call)),
+            foreign_response(status, service.url_for(call)),
             status=status,
-            code="invalid_answer",
+            code="invalid_response",
             retryable=False,
             request_id=request_id,
         )
@@ -175,9 +175,9 @@ def read_answer(
     code, detail = problem.get("code"), problem.get("detail")
     if isinstance(code, str) and isinstance(detail, str):
         words = advice(code, detail, service.headers, service.url_for(call)) or detail
-        message = f"{service.name_for(call)} answered {status} {code}: {words}"
+        message = f"{service.name_for(call)} responded with {status} {code}: {words}"
     else:
-        code, message = f"http_{status}", foreign_answer(status, service.url_for(call))
+        code, message = f"http_{status}", foreign_response(status, service.url_for(call))
     return Fault(
         message,
         status=status,
@@ -243,8 +243,8 @@ def transport_fault(error: httpx2.RequestError, service: Endpoint, request_id: s
             request_id=request_id,
         )
     return Fault(
-        f"The memory service at {service.origin} gave an answer that cannot be read: {type(error).__name__}.",
-        code="invalid_answer",
+        f"The memory service at {service.origin} sent a response that cannot be read: {type(error).__name__}.",
+        code="invalid_response",
         retryable=False,
         request_id=request_id,
     )
@@ -274,7 +274,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 def timeout_fault(service: Endpoint, request_id: str) -> Fault:
     return Fault(
-        f"The memory service at {service.origin} gave no answer in time.",
+        f"The memory service at {service.origin} sent no response in time.",
         code="timeout",
         retryable=True,
         request_id=request_id,

@@ -38,7 +38,7 @@ class Limits:
         if not (self.timeout > 0 and self.attempt_timeout > 0):
             raise ValueError("timeout and attempt_timeout have to be above 0 seconds")
         if self.max_retries < 0:
-            raise ValueError("max_retries has to be at least 0")
+            raise ValueError("max_retries must be at least 0")
 
 
 class Outage:

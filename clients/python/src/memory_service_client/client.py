@@ -17,7 +17,7 @@ from ._protocol import (
     endpoint,
     prepare,
     prepare_check,
-    read_answer,
+    read_response,
     timeout_fault,
     transport_fault,
 )
@@ -73,7 +73,7 @@ class _BaseClient(Generic[_HttpClient]):
         return f"{type(self).__name__}({self._service.origin!r})"
 
     def _request(self, call: Call, time_limit: float) -> tuple[str, dict[str, Any]]:
-        # Made here, so that a request that is never answered can be found in the service's log as well.
+        # Made here, so that a request that gets no response can be found in the service's log as well.
         request_id = str(uuid.uuid4())
         return request_id, {
             "method": "GET" if call.is_check else "POST",
@@ -117,8 +117,8 @@ class MemoryClient(_BaseClient[httpx2.Client]):
         """Executes one call of the memory tool.
 
         Network errors, time-outs, 429 and 502 to 504 are tried again with backoff, within `timeout` and always under
-        one idempotency key, so a write happens once. `timeout` is exact for a service that does not answer; one that
-        sends its answer in bits is given up between two of them.
+        one idempotency key, so a write happens once. `timeout` is exact for a service that does not respond; one that
+        sends its response in pieces is abandoned between two of them.
 
         Args:
             call: A whole `tool_use` block, or its input alone.
@@ -134,8 +134,8 @@ class MemoryClient(_BaseClient[httpx2.Client]):
         prepared = prepare(call, self._service, idempotency_key)
         tries = Tries(self._limits, self._timing, self._outage)
         while True:
-            answer = self._try(prepared, tries.next_time_limit())
-            if not isinstance(answer, Fault):
+            outcome = self._try(prepared, tries.next_time_limit())
+            if not isinstance(outcome, Fault):
                 self._outage.end()
                 return cast("MemoryResult | BetaToolResultBlockParam", answer)
             self._timing.sleep(self._delay_or_raise(prepared, tries, answer))
@@ -165,7 +165,7 @@ class MemoryClient(_BaseClient[httpx2.Client]):
                     chunks.append(chunk)
         except httpx2.RequestError as error:
             return transport_fault(error, self._service, request_id)
-        return read_answer(call, self._service, response, b"".join(chunks), request_id, self._timing.now)
+        return read_response(call, self._service, response, b"".join(chunks), request_id, self._timing.now)
 
     def close(self) -> None:
         """Closes the connections."""
@@ -198,8 +198,8 @@ class AsyncMemoryClient(_BaseClient[httpx2.AsyncClient]):
         prepared = prepare(call, self._service, idempotency_key)
         tries = Tries(self._limits, self._timing, self._outage)
         while True:
-            answer = await self._try(prepared, tries.next_time_limit())
-            if not isinstance(answer, Fault):
+            outcome = await self._try(prepared, tries.next_time_limit())
+            if not isinstance(outcome, Fault):
                 self._outage.end()
                 return cast("MemoryResult | BetaToolResultBlockParam", answer)
             await self._timing.async_sleep(self._delay_or_raise(prepared, tries, answer))
@@ -218,7 +218,7 @@ class AsyncMemoryClient(_BaseClient[httpx2.AsyncClient]):
             return timeout_fault(self._service, request_id)
         except httpx2.RequestError as error:
             return transport_fault(error, self._service, request_id)
-        return read_answer(call, self._service, response, response.content, request_id, self._timing.now)
+        return read_response(call, self._service, response, response.content, request_id, self._timing.now)
 
     async def aclose(self) -> None:
         """Closes the connections."""

@@ -9,11 +9,11 @@ class MemoryServiceError(Exception):
     """
 
     status: int | None
-    """The HTTP status; None when there was no answer."""
+    """The HTTP status; None when there was no response."""
 
     code: str
     """What went wrong, for programs: the service's own code (`unauthorized`, `database_unavailable`, …), or
-    `network_error`, `timeout`, `invalid_answer`, or `http_{status}` for an answer that is not the service's."""
+    `network_error`, `timeout`, `invalid_response`, or `http_{status}` for a response that is not the service's."""
 
     request_id: str | None
     """Finds the request in the service's log."""

@@ -66,7 +66,7 @@ MemoryInput: TypeAlias = ViewInput | CreateInput | StrReplaceInput | InsertInput
 
 
 class MemoryResult(TypedDict):
-    """What a memory command answered."""
+    """The result of a memory command."""
 
     content: str
     """What the model should read."""

@@ -32,7 +32,7 @@ interface MomentProps {
 
 function NoMoment({ name, moment, without }: MomentProps) {
   return (
-    <Empty title="The address names no valid moment">
+    <Empty title="The address does not contain a valid time">
       <p>
         <bdi>{visible(moment)}</bdi> is no time such as 2026-11-22T09:30:00Z.
       </p>

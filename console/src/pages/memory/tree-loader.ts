@@ -6,7 +6,7 @@ import { ancestorsOf, entryAt, type Part, parentOf, ROOT, type Size, type Tree, 
 const OPEN_AT_FIRST = 30;
 
 export interface LoadedTree {
-  /** Undefined before the first answer. */
+  /** Undefined before the first response. */
   tree: Tree | undefined;
   error: unknown;
   isLoading: boolean;

@@ -69,7 +69,7 @@ export function OverviewPage() {
             />
             <section class="card">
               <h2>Most active</h2>
-              <Rows empty="No tenant sent a request.">
+              <Rows empty="No tenants sent requests.">
                 {data.usage.most_active.slice(0, ROWS).map(({ tenant, reads, writes, refused }) => (
                   <Row key={tenant} id={tenant}>
                     {count(reads + writes, 'call')}

@@ -13,7 +13,7 @@ import { useAction } from '../../ui/use-load.ts';
 
 const SUSPEND = {
   title: 'Suspend the tenant?',
-  text: 'Its agents are refused from now on, until you resume it. Its files stay.',
+  text: 'Its agents are rejected until you resume it. Its files are kept.',
   verb: 'Suspend',
   isDangerous: true,
 };

@@ -58,7 +58,7 @@ export function BulkActions({ tenants, onSelectAll, onClear, onDone }: Props) {
           isDangerous
           work={({ id }) => setSuspended(id, true)}
         >
-          <p>Their agents are refused from now on, until you resume them. Their files stay.</p>
+          <p>Their agents are rejected until you resume them. Their files are kept.</p>
         </BulkDialog>
       )}
       {kind === 'resume' && (
@@ -69,7 +69,7 @@ export function BulkActions({ tenants, onSelectAll, onClear, onDone }: Props) {
           done="Resumed"
           work={({ id }) => setSuspended(id, false)}
         >
-          <p>Their agents may read and write again.</p>
+          <p>Their agents can read and write again.</p>
         </BulkDialog>
       )}
       {kind === 'limits' && <LimitsDialog {...dialog} tenants={tenants} />}
@@ -164,7 +164,7 @@ function LimitsDialog(props: DialogProps) {
       hasInput={isReady}
       work={({ id }) => changeSettings(id, changes)}
     >
-      <p>These replace the limits of each tenant. A field that you leave empty changes nothing.</p>
+      <p>These replace the limits of each tenant. Empty fields change nothing.</p>
       {(Object.keys(LIMITS) as Limit[]).map((name) => (
         <label key={name}>
           {LIMITS[name]}

@@ -20,7 +20,7 @@ export const readResult: Read<MemoryResult> = ({ content, is_error }) =>
   typeof content === 'string' && typeof is_error === 'boolean' ? { content, is_error } : undefined;
 
 /** Reads an answer as a result of the service, or as a fault. */
-export function readAnswer<Result>(
+export function readResponse<Result>(
   { status, headers }: Response,
   text: string,
   request: Request,
@@ -35,14 +35,14 @@ export function readAnswer<Result>(
   if (status === 200) {
     const result = read(parseJson(text));
     if (result !== undefined) return { result };
-    return { fault: { ...fault, code: 'invalid_answer', message: foreignAnswer(status, request) } };
+    return { fault: { ...fault, code: 'invalid_response', message: foreignResponse(status, request) } };
   }
   const isProblem = headers.get('Content-Type')?.startsWith('application/problem+json');
   const { code, detail } = isProblem ? parseJson(text) : {};
   if (typeof code !== 'string' || typeof detail !== 'string') {
-    return { fault: { ...fault, code: `http_${status}`, message: foreignAnswer(status, request) } };
+    return { fault: { ...fault, code: `http_${status}`, message: foreignResponse(status, request) } };
   }
-  const message = `${request.service} answered ${status} ${code}: ${adviceOn(code, detail, request) ?? detail}`;
+  const message = `${request.service} responded with ${status} ${code}: ${adviceOn(code, detail, request) ?? detail}`;
   return { fault: { ...fault, code, message } };
 }
 
@@ -55,11 +55,11 @@ function adviceOn(code: string, detail: string, { url, headers }: Request): stri
         ? '`apiKey` is not a valid key or token of this service.'
         : 'The service needs a key. Set `apiKey`.';
     case 'tenant_required':
-      return 'The key is for many tenants. Set `tenant`.';
+      return 'The key is valid for many tenants. Set `tenant`.';
     case 'invalid_tenant':
-      return '`tenant` has to be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -.';
+      return '`tenant` must be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -.';
     case 'tenant_mismatch':
-      return 'The key is not for this `tenant`. Leave `tenant` out, or use a key of that tenant.';
+      return 'The key is not valid for this `tenant`. Omit `tenant`, or use a key of that tenant.';
     case 'is_admin_key':
       return '`apiKey` is an admin key, which is for the admin API only. Use a tenant key or a service key.';
     case 'unknown_tenant':
@@ -67,18 +67,18 @@ function adviceOn(code: string, detail: string, { url, headers }: Request): stri
     case 'tenant_suspended':
       return namesTenant ? `${detail} Check \`tenant\`, or have an operator resume it.` : undefined;
     case 'route_not_found':
-      return `There is no ${url}. Check \`url\`.`;
+      return `${url} does not exist. Check \`url\`.`;
     default:
       return undefined;
   }
 }
 
-/** For the answer of something in front of the service or in its place. Its body may show what it was sent, so it is never shown. */
-function foreignAnswer(status: number, { url }: Request): string {
+/** For the response of something in front of the service or in its place. Its body may show what it was sent, so it is never shown. */
+function foreignResponse(status: number, { url }: Request): string {
   // A browser shows a redirect that it did not follow as status 0.
   return status === 0 || (status >= 300 && status < 400)
     ? `${url} redirects. Set \`url\` to where it redirects to.`
-    : `${url} answered ${status}, but not as a memory service does. Check \`url\`, and what is in front of the service.`;
+    : `${url} responded with ${status}, but not like a memory service. Check \`url\`, and what is in front of the service.`;
 }
 
 function parseJson(text: string): Record<string, unknown> {
