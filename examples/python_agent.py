@@ -2,7 +2,7 @@
 
 Run the service (npm start), then:
 
-    pip install ./clients/python
+    pip install memory-service-python (in a clone: ./clients/python)
     export ANTHROPIC_API_KEY=…
     python examples/python_agent.py "I like short answers. Remember that."
     python examples/python_agent.py "What is the capital of France?"

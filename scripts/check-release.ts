@@ -1,9 +1,15 @@
-/** `node scripts/check-release.ts v1.2.3`: everything that a release publishes has the version of the tag, and the changelog an entry for it. */
-import { releaseVersions } from './release-versions.ts';
+/**
+ * `node scripts/check-release.ts v1.2.3`: everything that a release publishes has the version of the tag, the changelog has an entry for it, and no
+ * document says that there is no release.
+ */
+import { notesOfMissingRelease, releaseVersions } from './release-versions.ts';
 
 const version = process.argv[2]?.replace(/^v/, '');
-for (const [place, has] of Object.entries(releaseVersions())) {
-  if (has === version) continue;
-  console.error(`${place} has version ${has ?? 'none'}, and the release is ${version ?? 'not named'}`);
-  process.exitCode = 1;
-}
+const problems = Object.entries(releaseVersions())
+  .filter(([, has]) => has !== version)
+  .map(
+    ([place, has]) => `${place} has version ${has ?? 'none'}, and the release is ${version ?? 'not named'}`,
+  );
+for (const note of notesOfMissingRelease()) problems.push(`${note}: remove the note for the release`);
+for (const problem of problems) console.error(problem);
+process.exitCode = problems.length === 0 ? 0 : 1;

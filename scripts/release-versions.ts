@@ -45,3 +45,13 @@ export function releaseVersions(): Record<string, string | undefined> {
   }
   return versions;
 }
+
+/** The lines of the documents that say how to do without a release. */
+export function notesOfMissingRelease(): string[] {
+  return [...DOCUMENTS, 'site/index.md'].flatMap((document) =>
+    read(document)
+      .split('\n')
+      .filter((line) => /not published yet|until it is published/i.test(line))
+      .map((line) => `${document}: ${line}`),
+  );
+}

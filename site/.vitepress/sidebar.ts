@@ -11,6 +11,7 @@ const GUIDES: Record<string, string[]> = {
     'clients/mcp/README.md',
     'docs/any-language.md',
     'docs/contract.md',
+    'docs/mounts.md',
     'docs/drafts.md',
     'docs/consolidation.md',
     'docs/memory-stores.md',
