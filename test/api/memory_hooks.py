@@ -45,4 +45,4 @@ def _reports_error(response: Response) -> bool:
     if flag is not None:
         return flag == ["true"]
     answer = response.json()
-    return any(result["is_error"] is True for result in (answer if isinstance(answer, list) else [answer]))
+    return any(result.get("is_error") is True for result in (answer if isinstance(answer, list) else [answer]))

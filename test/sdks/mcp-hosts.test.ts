@@ -63,6 +63,15 @@ it('serves the inspector over HTTP', async () => {
   await server.exit;
 });
 
+it('the service itself serves the inspector', async () => {
+  const header = `Authorization: Bearer ${await fixture.tenantKey()}`;
+  const target = [`${fixture.url}/mcp`, '--transport', 'http', '--header', header];
+  expect(await inspect(target, CALL)).toStrictEqual(CREATED);
+  expect(await inspect(target, ['resources/list'])).toMatchObject({
+    resources: [{ uri: 'memory:///memories/user.md' }],
+  });
+});
+
 it('the snippet for the Agent SDK compiles', async () => {
   const readme = await readFile(new URL('../../clients/mcp/README.md', import.meta.url), 'utf8');
   const snippet = /^```ts\n(.*?)^```$/ms.exec(readme)?.[1] ?? '';
