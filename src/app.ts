@@ -7,7 +7,7 @@ import { accessLog } from './http/access-log.ts';
 import { authentication } from './http/authentication.ts';
 import { Capacity } from './http/capacity.ts';
 import { concurrencyLimit } from './http/concurrency-limit.ts';
-import { connections } from './http/connections.ts';
+import { connections, type RawError, rawProblem } from './http/connections.ts';
 import { hostCheck } from './http/host-check.ts';
 import { jsonBody } from './http/json-body.ts';
 import { Metrics, responseMetrics } from './http/metrics.ts';
@@ -33,7 +33,7 @@ import type { Database } from './postgres/database.ts';
 import { MemorySearch } from './search/search.ts';
 import { createSecretScanner } from './secrets/scanner.ts';
 import { PostgresMemory } from './store/memory-store.ts';
-import { isForStores, STORES_PREFIX, sendStoreError } from './stores-api/errors.ts';
+import { isForStores, rawStoreError, STORES_PREFIX, sendStoreError } from './stores-api/errors.ts';
 import { memoryStoreRoutes } from './stores-api/routes.ts';
 import { tenantDefaults } from './tenants/effective-settings.ts';
 import { TenantPolicyCache } from './tenants/policy-cache.ts';
@@ -54,7 +54,10 @@ export async function buildApp(options: {
   tracing?: Tracing | undefined;
 }): Promise<FastifyInstance> {
   const { config, database, log = createLogger(config.LOG_LEVEL), tracing } = options;
+  const rawError: RawError = (url, error, id) =>
+    isForStores({ url }) ? rawStoreError(error, id) : rawProblem(url, error, id);
   const app = createHttpServer(config, {
+    rawError,
     ...{ log, requestTimeoutMs: config.REQUEST_TIMEOUT_MS },
     onError: (error, request, reply) =>
       (isForStores(request) ? sendStoreError : handleError)(error, request, reply),
@@ -70,7 +73,7 @@ export async function buildApp(options: {
   await app.register(accessLog);
   await app.register(responseMetrics, { metrics });
   await app.register(slowClients, { timeoutMs: config.TRANSFER_TIMEOUT_MS });
-  await app.register(connections);
+  await app.register(connections, { rawError });
   await app.register(hostCheck, { config });
   await app.register(notFound);
   await app.register(jsonBody);

@@ -212,7 +212,10 @@ async function importFrom(
       progress.end();
       io.stderr.write(`${printable(name)}: masked what looks like a secret (${kinds.join(', ')}).\n`);
     },
-    onProgress: (files, bytes) => progress.update(files, bytes),
+    onProgress: (files, bytes) => {
+      // Versions are shown as they are read.
+      if (!hosted?.withVersions) progress.update(files, bytes);
+    },
   }).finally(() => progress.end());
   const imported = await (hosted?.explained(importing) ?? importing);
   if (imported === undefined) return;

@@ -69,6 +69,7 @@ export async function openHosted(session: TenantSession, id: string, options: Ho
 
   return {
     entries,
+    withVersions,
     details: { store: id },
     /** Undefined when nothing was left to import. */
     explained: (importing: Promise<ImportedArchive>): Promise<ImportedArchive | undefined> =>

@@ -12,9 +12,16 @@ import { requestId } from './request-id.ts';
 export const MAX_PIPELINED = 8;
 export const MAX_HEADERS = 1000;
 
+/** An error of the API to which a URL belongs, for a response that Fastify does not send. The URL is empty where it is not known. */
+export type RawError = (
+  url: string,
+  error: ServiceError,
+  id: string,
+) => { headers: Record<string, string>; body: string };
+
 /** Handles what comes before Fastify's routes: limits of a connection, and requests that Node rejects. */
-export const connections = fp(
-  async (app) => {
+export const connections = fp<{ rawError?: RawError }>(
+  async (app, { rawError = rawProblem }) => {
     const { server } = app;
     // A client may close its sending half after the request and still get the response. By default, Node closes the other half as well,
     // while the request runs (lib/_http_server.js, socketOnEnd). Node's types lack this option.
@@ -23,7 +30,7 @@ export const connections = fp(
     server.maxHeadersCount = 0;
     server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
       const problem = new ServiceError('expectation_failed');
-      const { headers, body } = rawProblem(problem, requestId(request));
+      const { headers, body } = complete(rawError, request.url ?? '', problem, requestId(request));
       response.writeHead(problem.status, { ...headers, Connection: 'close' }).end(body);
     });
 
@@ -71,22 +78,30 @@ function closeQueued(responses: ReadonlySet<ServerResponse>): void {
 
 const overdue = new TurnQueue();
 
-/** Handles what Node cannot parse as a request: responds with a problem and closes the connection. */
-export function respondToClientError(error: ConnectionError, socket: Socket): void {
+/** Returns a handler of what Node cannot parse as a request: it responds with an error and closes the connection. */
+export function clientErrorHandler(rawError: RawError = rawProblem) {
+  return (error: ConnectionError, socket: Socket) => respondToClientError(error, socket, rawError);
+}
+
+export function respondToClientError(
+  error: ConnectionError,
+  socket: Socket,
+  rawError: RawError = rawProblem,
+): void {
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     // Node names all overdue requests of a second at once, which can be thousands. What still comes of one is not read.
     socket.pause();
-    overdue.add(() => refuse(error, socket));
+    overdue.add(() => refuse(error, socket, rawError));
   } else {
-    refuse(error, socket);
+    refuse(error, socket, rawError);
   }
 }
 
-function refuse(error: ConnectionError, socket: Socket): void {
+function refuse(error: ConnectionError, socket: Socket, rawError: RawError): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
   if (socket.writable) {
     const problem = clientProblem(error.code);
-    const { headers, body } = rawProblem(problem, requestId({ headers: {} }));
+    const { headers, body } = complete(rawError, urlOf(error), problem, requestId({ headers: {} }));
     const lines = Object.entries({ ...headers, Connection: 'close' }).map(
       ([name, value]) => `${name}: ${value}`,
     );
@@ -108,13 +123,24 @@ function clientProblem(code: string | undefined): ServiceError {
   }
 }
 
-/** Builds a problem for a response that Fastify does not send. */
-function rawProblem(problem: ServiceError, id: string): { headers: Record<string, string>; body: string } {
-  const body = JSON.stringify(problemOf(problem, id));
-  const headers = {
-    ...commonHeaders(id),
-    'Content-Type': PROBLEM_JSON,
-    'Content-Length': String(Buffer.byteLength(body)),
-  };
-  return { headers, body };
+/** The URL of a request that Node could not parse, where it begins the packet that Node read last. */
+function urlOf({ rawPacket }: { rawPacket?: unknown }): string {
+  // Fastify's type describes it as JSON shows it.
+  if (!Buffer.isBuffer(rawPacket)) return '';
+  const [, url = ''] = /^[A-Z]+ (\S+)/.exec(rawPacket.toString('latin1', 0, URL_BYTES)) ?? [];
+  return url;
+}
+
+/** As many bytes of a request as tell to which API it belongs. */
+const URL_BYTES = 200;
+
+export const rawProblem: RawError = (_url, problem, id) => ({
+  headers: { 'Content-Type': PROBLEM_JSON },
+  body: JSON.stringify(problemOf(problem, id)),
+});
+
+function complete(rawError: RawError, url: string, error: ServiceError, id: string): ReturnType<RawError> {
+  const { headers, body } = rawError(url, error, id);
+  const length = String(Buffer.byteLength(body));
+  return { headers: { ...commonHeaders(id), ...headers, 'Content-Length': length }, body };
 }

@@ -1,7 +1,7 @@
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
-import { respondToClientError } from './connections.ts';
+import { clientErrorHandler, type RawError } from './connections.ts';
 import { handleError } from './problem-details.ts';
 import { requestId } from './request-id.ts';
 
@@ -10,6 +10,7 @@ import { requestId } from './request-id.ts';
  *
  * @param options.requestTimeoutMs the time in which a request has to arrive; 0: no limit
  * @param options.onError sends the response to an error
+ * @param options.rawError the same for requests that Fastify does not see
  */
 export function createHttpServer(
   config: Config,
@@ -17,7 +18,8 @@ export function createHttpServer(
     log,
     requestTimeoutMs,
     onError = handleError,
-  }: { log: Logger; requestTimeoutMs: number; onError?: typeof handleError },
+    rawError,
+  }: { log: Logger; requestTimeoutMs: number; onError?: typeof handleError; rawError?: RawError },
 ): FastifyInstance {
   const app: FastifyInstance = fastify({
     loggerInstance: log as FastifyBaseLogger,
@@ -34,7 +36,7 @@ export function createHttpServer(
     return503OnClosing: false,
     routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
     frameworkErrors: onError,
-    clientErrorHandler: respondToClientError,
+    clientErrorHandler: clientErrorHandler(rawError),
     schemaController: { compilersFactory: { buildValidator: notCalled, buildSerializer: notCalled } },
   });
   app.setErrorHandler(onError);

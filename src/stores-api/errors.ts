@@ -9,6 +9,8 @@ import { shownPath } from './paths.ts';
 
 export const STORES_PREFIX = '/v1/memory_stores';
 
+const JSON_TYPE = 'application/json; charset=utf-8';
+
 /** The types of errors that the hosted API has. */
 export type ErrorType =
   | 'invalid_request_error'
@@ -112,8 +114,8 @@ function ownError({ reason, status, message }: ServiceError): StoreError {
 }
 
 /** Whether a request is for this API, by its URL: also when there is no such route. */
-export function isForStores(request: FastifyRequest): boolean {
-  return /^\/v1\/memory_stores(?:[/?]|$)/.test(request.url);
+export function isForStores({ url }: { url: string }): boolean {
+  return /^\/v1\/memory_stores(?:[/?]|$)/.test(url);
 }
 
 /** Sends an error as Anthropic's SDKs read it. */
@@ -134,8 +136,14 @@ export function sendStoreError(
   return reply
     .headers({ ...commonHeaders(request.id), 'Request-Id': request.id })
     .code(shown.status)
-    .type('application/json; charset=utf-8')
+    .type(JSON_TYPE)
     .send(JSON.stringify(bodyOf(shown, request.id)));
+}
+
+/** The same for a response that Fastify does not send. */
+export function rawStoreError(error: ServiceError, id: string) {
+  const headers = { 'Content-Type': JSON_TYPE, 'Request-Id': id };
+  return { headers, body: JSON.stringify(bodyOf(ownError(error), id)) };
 }
 
 export function bodyOf({ type, message, details }: StoreError, requestId: string) {

@@ -63,6 +63,20 @@ describe('rejected requests', () => {
   });
 });
 
+it.each([
+  ['headers that are too large', get('/v1/memory_stores?beta=true', `X: ${'x'.repeat(20_000)}\r\n`), 431],
+  ['an unknown expectation', get('/v1/memory_stores/x/memories', 'Expect: nonsense\r\n'), 417],
+  ['more than 1,000 headers', get('/v1/memory_stores', 'a:\r\n'.repeat(1001)), 431],
+  ['no HTTP after the URL', 'GET /v1/memory_stores HTTQ/1.1\r\n\r\n', 400],
+])('the Memory Stores API rejects requests in its own words: %s', async (_title, text, status) => {
+  const [head = '', body = ''] = (await send(text)).split('\r\n\r\n');
+  expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  expect(head).toMatch(/\r\ncontent-type: application\/json/i);
+  const error = JSON.parse(body);
+  expect(error).toMatchObject({ type: 'error', error: { type: 'invalid_request_error' } });
+  expect(head.toLowerCase()).toContain(`\r\nrequest-id: ${error.request_id}`);
+});
+
 it('names the allowed methods in a 405, whatever the body', async () => {
   const response = await service.app.inject({
     method: 'PUT',
