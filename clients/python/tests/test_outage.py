@@ -53,7 +53,9 @@ def test_the_first_failure_is_logged_as_a_warning(
     fake.script = [DENIED, DENIED, Answer(), DENIED, DENIED]
     outcomes = calls(5)
     assert outcomes[2] == "done"
-    assert outcomes[0].startswith("The memory service responded with 401 unauthorized: The service needs a key. Set api_key.")
+    assert outcomes[0].startswith(
+        "The memory service responded with 401 unauthorized: The service needs a key. Set api_key."
+    )
     logged = [(record.name, record.levelname, record.message) for record in caplog.records]
     assert logged == [
         ("memory_service_client.client", "WARNING", f"{outcomes[0]} {ONCE}"),

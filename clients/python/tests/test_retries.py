@@ -154,7 +154,10 @@ def test_other_failures_are_final(
     assert (error.status, error.code, error.request_id) == (status, "some_code", "req-of-the-service")
     assert (error.retryable, error.retry_after) == (False, None)
     assert error.idempotency_key == fake.received[0].headers["Idempotency-Key"]
-    assert str(error) == f"The memory service responded with {status} some_code: What is wrong. (request req-of-the-service)"
+    assert (
+        str(error)
+        == f"The memory service responded with {status} some_code: What is wrong. (request req-of-the-service)"
+    )
     assert time.sleeps == []
 
 

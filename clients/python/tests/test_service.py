@@ -152,5 +152,7 @@ def test_keys(execute: Execute, locked_service: tuple[str, str], tenant: str) ->
         assert error.request_id
         assert key[:-1] not in str(error)
 
-    with pytest.raises(MemoryServiceError, match=r"400 tenant_required: The key is valid for many tenants\. Set tenant\."):
+    with pytest.raises(
+        MemoryServiceError, match=r"400 tenant_required: The key is valid for many tenants\. Set tenant\."
+    ):
         execute(url, view, api_key=key)
