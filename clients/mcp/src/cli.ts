@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import packageJson from '../package.json' with { type: 'json' };
 import { createHttpServer } from './http.ts';
+import { instructionsOf } from './instructions.ts';
 import { createMemoryServer } from './server.ts';
 import { createClient, nameSettings, readSettings, type Settings, USAGE, UsageError } from './settings.ts';
 
@@ -28,7 +29,10 @@ function isSystemError(error: unknown): error is NodeJS.ErrnoException {
 
 async function serve({ client, http }: Settings): Promise<void> {
   const memory = createClient(client);
-  if (http === undefined) return createMemoryServer(memory).connect(new StdioServerTransport());
+  if (http === undefined) {
+    const server = createMemoryServer(memory, await instructionsOf(memory));
+    return server.connect(new StdioServerTransport());
+  }
 
   const server = createHttpServer({ client, ...http });
   server.listen(http.port, http.host);

@@ -8,6 +8,7 @@ import {
   type Refusal,
 } from '../../../src/util/concurrency-limiter.ts';
 import { HttpError } from './http-error.ts';
+import { instructionsOf } from './instructions.ts';
 import { readBody } from './request-body.ts';
 import { createMemoryServer } from './server.ts';
 import { Sessions } from './sessions.ts';
@@ -113,7 +114,8 @@ async function answer(
 ): Promise<void> {
   if (response.destroyed) return;
   const closed = new Promise((resolve) => response.once('close', resolve));
-  const server = createMemoryServer(client);
+  const isStart = isInitializeRequest(message);
+  const server = createMemoryServer(client, isStart ? await instructionsOf(client) : undefined);
   const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
   // Also ends the calls of a caller that has gone, whose request the transport never answers.
   closed.then(() => server.close()).catch(console.error);

@@ -8,23 +8,28 @@ import {
 import { inOrder, type MemoryClient } from 'memory-service-client';
 import packageJson from '../package.json' with { type: 'json' };
 import { callMemory } from './call.ts';
-import { MEMORY_PROTOCOL, TIDINESS } from './instructions.ts';
+import { instructionsOf, MEMORY_PROTOCOL, TIDINESS } from './instructions.ts';
 import { listFiles, readFile } from './resources.ts';
 import { TOOLS } from './tool.ts';
 
-/** An MCP server for the memory of one client, not yet connected. */
-export function createMemoryServer(client: MemoryClient): McpServer {
+/**
+ * An MCP server for the memory of one client, not yet connected.
+ *
+ * @param instructions what a host that connects is told of the memory
+ */
+export function createMemoryServer(client: MemoryClient, instructions = MEMORY_PROTOCOL): McpServer {
   const server = new McpServer(
     { name: packageJson.name, title: 'Memory', version: packageJson.version },
-    { capabilities: { tools: {} }, instructions: MEMORY_PROTOCOL },
+    { capabilities: { tools: {} }, instructions },
   );
   registerTools(server, client);
   server.registerPrompt(
     'memory-protocol',
     { title: 'Memory protocol', description: 'Asks the model to use its memory, and to keep it tidy.' },
-    () => ({
-      messages: [{ role: 'user', content: { type: 'text', text: `${MEMORY_PROTOCOL}\n\n${TIDINESS}` } }],
-    }),
+    async () => {
+      const text = `${await instructionsOf(client)}\n\n${TIDINESS}`;
+      return { messages: [{ role: 'user', content: { type: 'text', text } }] };
+    },
   );
   server.registerResource(
     'file',

@@ -89,7 +89,7 @@ def fake_service() -> Iterator[FakeService]:
         disable_nagle_algorithm = True
 
         def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
+            body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
             request = Received(self.path, dict(self.headers.items()), body)
             fake.received.append(request)
             self.perform(fake.script.pop(0), request)

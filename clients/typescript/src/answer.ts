@@ -7,6 +7,8 @@ interface Request {
   url: URL;
   headers: Headers;
   requestId: string;
+  /** Of a tool, whose result says whether it is an error. */
+  isCall: boolean;
 }
 
 // 502 and 504 are how a gateway reports what is a network error without it.
@@ -25,7 +27,7 @@ export function readAnswer(
     retryAfterMs: parseRetryAfter(headers.get('Retry-After')),
   };
   if (status === 200) {
-    const { content, is_error } = parseJson(text);
+    const { content, is_error = request.isCall ? undefined : false } = parseJson(text);
     if (typeof content === 'string' && typeof is_error === 'boolean') {
       return { result: { content, is_error } };
     }

@@ -8,7 +8,8 @@ export interface Attempt {
   fetch: typeof globalThis.fetch;
   url: URL;
   headers: Headers;
-  body: string;
+  /** Undefined for a GET. */
+  body: string | undefined;
   timeoutMs: number;
   signal: AbortSignal | undefined;
 }
@@ -30,14 +31,19 @@ export async function attempt(options: Attempt): Promise<{ result: MemoryResult 
   try {
     // A redirect would send the memory's contents to an address that nobody configured, or turn POST into GET.
     const init: RequestInit = {
-      method: 'POST',
+      method: body === undefined ? 'GET' : 'POST',
       headers,
-      body,
+      ...(body === undefined ? {} : { body }),
       redirect: 'manual',
       signal: controller.signal,
     };
     const response = await fetch(url, init);
-    return readAnswer(response, await response.text(), { url, headers, requestId });
+    return readAnswer(response, await response.text(), {
+      url,
+      headers,
+      requestId,
+      isCall: body !== undefined,
+    });
   } catch (cause) {
     if (signal?.aborted) return { fault: { ...abortedFault(signal), requestId } };
     const fault = controller.signal.aborted ? timeoutFault(url, timeoutMs) : networkFault(url, cause);

@@ -13,6 +13,11 @@ import {
 import { Outage } from './outage.ts';
 import type { MemoryInput, MemoryResult, ToolResultBlock, ToolUseBlock } from './types.ts';
 
+export interface InstructionsOptions {
+  /** Ends the call with a `MemoryServiceError` of code `aborted`. */
+  signal?: AbortSignal | null | undefined;
+}
+
 export interface ExecuteOptions {
   /** Ends the call with a `MemoryServiceError` of code `aborted`. Whether a write happened is then not known. */
   signal?: AbortSignal | null | undefined;
@@ -85,20 +90,39 @@ export class MemoryClient {
     return this.#send(call, headers, key, signal);
   }
 
-  async #send(
+  /**
+   * Returns text for the system prompt: the memory protocol, and the directories that show other memories with what they are for. The
+   * Claude API adds the protocol by itself; MCP hosts and other APIs do not.
+   *
+   * @throws MemoryServiceError when the service gives none
+   */
+  async instructions({ signal }: InstructionsOptions = {}): Promise<string> {
+    const url = new URL(this.#url.href.replace(/execute$/, 'instructions'));
+    const { content } = await this.#request({ url, headers: this.#headers, body: undefined }, '', signal);
+    return content;
+  }
+
+  #send(
     body: object,
     headers: Headers,
     idempotencyKey: string,
     signal: AbortSignal | undefined,
   ): Promise<MemoryResult> {
+    return this.#request({ url: this.#url, headers, body: JSON.stringify(body) }, idempotencyKey, signal);
+  }
+
+  async #request(
+    message: Pick<Attempt, 'url' | 'headers' | 'body'>,
+    idempotencyKey: string,
+    given: AbortSignal | null | undefined,
+  ): Promise<MemoryResult> {
+    const signal = given ?? undefined;
     const { timeoutMs, attemptTimeoutMs } = this.#limits;
     const maxRetries = this.#outage.allowsRetries() ? this.#limits.maxRetries : 0;
     const deadline = performance.now() + timeoutMs;
     const request: Omit<Attempt, 'timeoutMs'> = {
+      ...message,
       fetch: this.#fetch,
-      url: this.#url,
-      headers,
-      body: JSON.stringify(body),
       signal,
     };
     const failed = (fault: Fault, tries: number) => {

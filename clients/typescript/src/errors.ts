@@ -34,7 +34,7 @@ export class MemoryServiceError extends Error {
   readonly retryable: boolean;
   /** How long the service asked to wait, in milliseconds; undefined when it did not say. */
   readonly retryAfterMs: number | undefined;
-  /** What all tries were sent under. With it in `execute`'s options the call can be sent again and happens once. */
+  /** What all tries were sent under; empty for what writes nothing. With it in `execute`'s options the call can be sent again and happens once. */
   readonly idempotencyKey: string;
 
   constructor(fault: Fault, context: { tries: number; idempotencyKey: string }) {

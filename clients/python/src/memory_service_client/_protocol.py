@@ -30,10 +30,13 @@ _RETRYABLE = (429, 502, 503, 504)
 class Call:
     """A call of the service, in the form that all its tries send."""
 
-    body: bytes
+    body: bytes | None
+    """None for a GET."""
     headers: Mapping[str, str]
     idempotency_key: str | None
     tool_use_id: str | None = None
+    url: str | None = None
+    """By default that of `/execute`."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,12 @@ def prepare(call: Mapping[str, object] | ToolUse, service: Endpoint, idempotency
     return Call(_encode(call), {**service.headers, "Idempotency-Key": key}, key)
 
 
+def prepare_instructions(service: Endpoint) -> Call:
+    """The request for the text that belongs into the system prompt."""
+    url = service.url.removesuffix("/execute") + "/instructions"
+    return Call(None, service.headers, None, url=url)
+
+
 def _as_block(call: Mapping[str, object] | ToolUse) -> dict[str, object] | None:
     if isinstance(call, Mapping):
         if call.get("type") == "tool_use":
@@ -200,7 +209,8 @@ def _foreign_answer(status: int, service: Endpoint) -> str:
 
 
 def _result(call: Call, answer: Mapping[str, object]) -> Result | None:
-    content, is_error = answer.get("content"), answer.get("is_error")
+    # Only the result of a tool says whether it is an error.
+    content, is_error = answer.get("content"), answer.get("is_error", None if call.body is not None else False)
     if not isinstance(content, str) or not isinstance(is_error, bool):
         return None
     if call.tool_use_id is None:

@@ -10,7 +10,7 @@ import httpx2
 from anthropic.types.beta import BetaToolResultBlockParam
 from typing_extensions import Self
 
-from ._protocol import Call, Fault, Result, endpoint, prepare, read_answer, timeout_fault, transport_fault
+from ._protocol import Call, Fault, Result, endpoint, prepare, prepare_instructions, read_answer, timeout_fault, transport_fault
 from ._retry import Limits, Outage, Timing, Tries
 from ._tracing import trace_headers
 from .types import MemoryInput, MemoryResult, ToolUse
@@ -66,8 +66,8 @@ class _BaseClient(Generic[_HttpClient]):
         # Made here, so that a request that is never answered can be found in the service's log as well.
         request_id = str(uuid.uuid4())
         return request_id, {
-            "method": "POST",
-            "url": self._service.url,
+            "method": "GET" if call.body is None else "POST",
+            "url": call.url or self._service.url,
             "content": call.body,
             "headers": {**call.headers, **trace_headers(), "X-Request-Id": request_id},
             "timeout": time_limit,
@@ -116,7 +116,19 @@ class MemoryClient(_BaseClient[httpx2.Client]):
         Raises:
             MemoryServiceError: There is no result.
         """
-        prepared = prepare(call, self._service, idempotency_key)
+        return self._send(prepare(call, self._service, idempotency_key))
+
+    def instructions(self) -> str:
+        """Returns text for the system prompt: the memory protocol, and the directories that show other memories.
+
+        The Claude API adds the protocol by itself; MCP hosts and other APIs do not.
+
+        Raises:
+            MemoryServiceError: The service gives none.
+        """
+        return str(self._send(prepare_instructions(self._service))["content"])
+
+    def _send(self, prepared: Call) -> Result:
         tries = Tries(self._limits, self._timing, self._outage)
         while True:
             answer = self._try(prepared, tries.next_time_limit())
@@ -168,7 +180,13 @@ class AsyncMemoryClient(_BaseClient[httpx2.AsyncClient]):
         self, call: MemoryInput | ToolUse, *, idempotency_key: str | None = None
     ) -> MemoryResult | BetaToolResultBlockParam:
         """Executes one call of the memory tool, as `MemoryClient.execute` does; `timeout` is exact."""
-        prepared = prepare(call, self._service, idempotency_key)
+        return await self._send(prepare(call, self._service, idempotency_key))
+
+    async def instructions(self) -> str:
+        """Returns text for the system prompt, as `MemoryClient.instructions` does."""
+        return str((await self._send(prepare_instructions(self._service)))["content"])
+
+    async def _send(self, prepared: Call) -> Result:
         tries = Tries(self._limits, self._timing, self._outage)
         while True:
             answer = await self._try(prepared, tries.next_time_limit())
