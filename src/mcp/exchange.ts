@@ -1,8 +1,7 @@
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
 import { isInitializeRequest } from '@modelcontextprotocol/sdk/types.js';
 import { batchProblem, INVALID_REQUEST } from './batch.ts';
-import type { ExecuteTool } from './call.ts';
-import { createMemoryServer, type ServerName } from './server.ts';
+import { createMemoryServer, type ServedMemory, type ServerName } from './server.ts';
 
 /** What the transport reads of a request. */
 interface McpRequest {
@@ -34,7 +33,7 @@ const METHODS = new Set([
 /** Answers the messages of one HTTP request: one, or a batch. Nothing is kept. */
 export async function answerMessages(
   name: ServerName,
-  execute: ExecuteTool,
+  memory: ServedMemory,
   { body, accept, protocolVersion, signal }: McpRequest,
 ): Promise<McpAnswer> {
   const problem = batchProblem(body);
@@ -42,7 +41,7 @@ export async function answerMessages(
     const error = { jsonrpc: '2.0', error: { code: INVALID_REQUEST, message: problem }, id: null };
     return { status: 400, body: JSON.stringify(error), methods: methodsOf(body), isNewSession: false };
   }
-  const server = createMemoryServer(name, execute);
+  const server = createMemoryServer(name, memory, await instructionsFor(memory, body));
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   // The transport answers no caller that has gone.
   const gone = new Promise<Response>((resolve) => {
@@ -66,6 +65,11 @@ export async function answerMessages(
   } finally {
     await server.close();
   }
+}
+
+/** Only a host that connects is told. */
+async function instructionsFor(memory: ServedMemory, body: unknown): Promise<string | undefined> {
+  return isInitializeRequest(body) ? memory.instructions() : undefined;
 }
 
 function methodsOf(body: unknown): string {

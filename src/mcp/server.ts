@@ -5,9 +5,9 @@ import {
   ListToolsRequestSchema,
   McpError,
 } from '@modelcontextprotocol/sdk/types.js';
+import { MEMORY_PROTOCOL, TIDINESS } from '../memory/protocol.ts';
 import { SerialQueue } from '../util/serial-queue.ts';
 import { callTool, type ExecuteTool } from './call.ts';
-import { MEMORY_PROTOCOL, TIDINESS } from './instructions.ts';
 import { listFiles, readFile } from './resources.ts';
 import { TOOLS } from './tools.ts';
 
@@ -17,19 +17,36 @@ export interface ServerName {
   version: string;
 }
 
-/** An MCP server for one memory, not yet connected. The service has one at `/mcp`, and `memory-service-mcp` is one. */
-export function createMemoryServer({ name, version }: ServerName, execute: ExecuteTool): McpServer {
+/** The memory that a server gives to its host. */
+export interface ServedMemory {
+  execute: ExecuteTool;
+  /** Text for the system prompt. */
+  instructions(): Promise<string>;
+}
+
+/**
+ * An MCP server for one memory, not yet connected. The service has one at `/mcp`, and `memory-service-mcp` is one.
+ *
+ * @param instructions what a host that connects is told of the memory
+ */
+export function createMemoryServer(
+  { name, version }: ServerName,
+  memory: ServedMemory,
+  instructions = MEMORY_PROTOCOL,
+): McpServer {
+  const { execute } = memory;
   const server = new McpServer(
     { name, title: 'Memory', version },
-    { capabilities: { tools: {} }, instructions: MEMORY_PROTOCOL },
+    { capabilities: { tools: {} }, instructions },
   );
   registerTools(server, execute);
   server.registerPrompt(
     'memory-protocol',
     { title: 'Memory protocol', description: 'Asks the model to use its memory, and to keep it tidy.' },
-    () => ({
-      messages: [{ role: 'user', content: { type: 'text', text: `${MEMORY_PROTOCOL}\n\n${TIDINESS}` } }],
-    }),
+    async () => {
+      const text = `${await memory.instructions()}\n\n${TIDINESS}`;
+      return { messages: [{ role: 'user', content: { type: 'text', text } }] };
+    },
   );
   server.registerResource(
     'file',

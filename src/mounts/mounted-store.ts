@@ -44,10 +44,10 @@ export class MountedStore implements MemoryStore {
     return { entries: this.#outer(entries), total };
   }
 
-  async create(path: MemoryPath, content: string, answer: MemoryResult): Promise<Created> {
+  async create(path: MemoryPath, content: string, result: MemoryResult): Promise<Created> {
     if (path === this.#seenAt) return { kind: 'exists' };
     await this.#reserveKey();
-    return this.#outerOutcome(await this.#store.create(this.#inner(path), content, answer));
+    return this.#outerOutcome(await this.#store.create(this.#inner(path), content, result));
   }
 
   async edit<R>(
@@ -58,27 +58,27 @@ export class MountedStore implements MemoryStore {
     return this.#store.edit(this.#inner(path), change);
   }
 
-  async delete(path: MemoryPath, answer: MemoryResult): Promise<Deleted> {
+  async delete(path: MemoryPath, result: MemoryResult): Promise<Deleted> {
     await this.#reserveKey();
-    return this.#store.delete(this.#inner(path), answer);
+    return this.#store.delete(this.#inner(path), result);
   }
 
-  async deleteIf(path: MemoryPath, isExpected: (content: string) => boolean, answer: MemoryResult) {
+  async deleteIf(path: MemoryPath, isExpected: (content: string) => boolean, result: MemoryResult) {
     await this.#reserveKey();
-    return this.#store.deleteIf(this.#inner(path), isExpected, answer);
+    return this.#store.deleteIf(this.#inner(path), isExpected, result);
   }
 
-  async rename(from: MemoryPath, to: MemoryPath, answer: MemoryResult): Promise<Renamed> {
+  async rename(from: MemoryPath, to: MemoryPath, result: MemoryResult): Promise<Renamed> {
     await this.#reserveKey();
-    return this.#outerOutcome(await this.#store.rename(this.#inner(from), this.#inner(to), answer));
+    return this.#outerOutcome(await this.#store.rename(this.#inner(from), this.#inner(to), result));
   }
 
-  reserveKey(answer: MemoryResult): Promise<void> {
-    return this.#store.reserveKey(answer);
+  reserveKey(result: MemoryResult): Promise<void> {
+    return this.#store.reserveKey(result);
   }
 
-  recordFailure(answer: MemoryResult): Promise<void> {
-    return this.#store.recordFailure(answer);
+  recordFailure(result: MemoryResult): Promise<void> {
+    return this.#store.recordFailure(result);
   }
 
   #inner(path: MemoryPath): MemoryPath {

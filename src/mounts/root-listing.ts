@@ -29,8 +29,8 @@ export function withMountedRoots(
     delete: (...remove) => own.delete(...remove),
     deleteIf: (...remove) => own.deleteIf(...remove),
     rename: (...rename) => own.rename(...rename),
-    reserveKey: (answer) => own.reserveKey(answer),
-    recordFailure: (answer) => own.recordFailure(answer),
+    reserveKey: (result) => own.reserveKey(result),
+    recordFailure: (result) => own.recordFailure(result),
   };
 }
 

@@ -23,8 +23,12 @@ export interface AgentFixture {
   messagesApi(replies: readonly Reply[]): Promise<MessagesApi>;
   /** A client with a service key, by default for a tenant that no other test has. */
   client(options?: Partial<MemoryClientOptions>): MemoryClient;
+  /** Of the service. */
+  database(): Service['database'];
   /** Makes a tenant, and a key of its own. */
   tenantKey(access?: 'read_write' | 'read_only'): Promise<string>;
+  /** The same, with the tenant's id. */
+  tenantWithKey(access?: 'read_write' | 'read_only'): Promise<{ tenant: string; key: string }>;
 }
 
 const SILENT = { warn: () => {}, debug: () => {} };
@@ -40,7 +44,7 @@ export function useAgentFixture(): AgentFixture {
     await new Keys(service.database).create({ hash, id, tenant, access, label: '', expiresAt: null });
     return key;
   };
-  const fixture = {
+  const fixture: AgentFixture & { url: string; serviceKey: string } = {
     url: '',
     serviceKey: '',
     messagesApi: async (replies: readonly Reply[]) => {
@@ -56,10 +60,16 @@ export function useAgentFixture(): AgentFixture {
         logger: SILENT,
         ...options,
       }),
-    tenantKey: async (access: 'read_write' | 'read_only' = 'read_write') => {
+    database: () => {
+      if (!service) throw new Error('the service is started in beforeAll');
+      return service.database;
+    },
+    tenantKey: async (access: 'read_write' | 'read_only' = 'read_write') =>
+      (await fixture.tenantWithKey(access)).key,
+    tenantWithKey: async (access: 'read_write' | 'read_only' = 'read_write') => {
       const tenant = freshTenant();
-      if (service) await new Tenants(service.database).create(tenant);
-      return makeKey(tenant, access);
+      await new Tenants(fixture.database()).create(tenant);
+      return { tenant, key: await makeKey(tenant, access) };
     },
   };
   beforeAll(async () => {

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readSettings, UsageError } from '../../clients/mcp/src/settings.ts';
 import { MEMORY_TOOL, SEARCH_TOOL } from '../../src/mcp/tools.ts';
 import { commands } from '../../src/memory/commands/index.ts';
+import { setMount } from '../../src/tenants/mounts.ts';
 import { useAgentFixture } from './agent-fixture.ts';
 import { connectHttp, connectStdio, runMcp, startHttp } from './mcp-connection.ts';
 
@@ -39,10 +40,9 @@ it('the schema has the fields of all commands', () => {
 });
 
 function describeTransport(transport: 'stdio' | 'http') {
-  const connect = async () => {
-    const key = await fixture.tenantKey();
-    return transport === 'stdio' ? connectStdio(fixture.url, key) : connectHttp(http.url, key);
-  };
+  const connectWith = (key: string) =>
+    transport === 'stdio' ? connectStdio(fixture.url, key) : connectHttp(http.url, key);
+  const connect = async () => connectWith(await fixture.tenantKey());
 
   it('offers the tool, the protocol and its instructions', async () => {
     const client = await connect();
@@ -60,6 +60,24 @@ function describeTransport(transport: 'stdio' | 'http') {
     expect(messages[0]?.content).toMatchObject({
       type: 'text',
       text: expect.stringMatching(/^IMPORTANT: ALWAYS VIEW.*ASSUME INTERRUPTION.*Do not create new files/s),
+    });
+  });
+
+  it('tells of mounts in its instructions and in the prompt', async () => {
+    const { key, tenant } = await fixture.tenantWithKey();
+    const team = await fixture.tenantWithKey();
+    const mount = {
+      name: 'team',
+      tenant: team.tenant,
+      access: 'read_only',
+      instructions: 'Shared.',
+    } as const;
+    await setMount(fixture.database(), tenant, mount);
+    const client = await connectWith(key);
+    expect(client.getInstructions()).toMatch(/^IMPORTANT: .*\n- \/memories\/team \(read-only\): Shared\.$/s);
+    const { messages } = await client.getPrompt({ name: 'memory-protocol' });
+    expect(messages[0]?.content).toMatchObject({
+      text: expect.stringMatching(/\n- \/memories\/team \(read-only\): Shared\.\n\nNote: when editing/),
     });
   });
 

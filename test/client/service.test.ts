@@ -4,6 +4,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { MemoryClient, type MemoryServiceError } from 'memory-service-client';
 import { expect, it, vi } from 'vitest';
+import { setMount } from '../../src/tenants/mounts.ts';
+import { Tenants } from '../../src/tenants/tenants.ts';
+import { freshTenant } from '../support/service.ts';
 import { useAgentFixture } from './agent-fixture.ts';
 
 const fixture = useAgentFixture();
@@ -151,4 +154,16 @@ it('a read-only key: what the model reads', async () => {
     content: 'Error: This memory is read-only',
     is_error: true,
   });
+});
+
+it('gives the text for the system prompt, with the mounts', async () => {
+  const [tenant, team] = [freshTenant('agent'), freshTenant('team')];
+  for (const each of [tenant, team]) await new Tenants(fixture.database()).create(each);
+  const mount = { name: 'team', tenant: team, access: 'read_write', instructions: 'Shared notes.' } as const;
+  await setMount(fixture.database(), tenant, mount);
+  const text = await fixture.client({ tenant: team }).instructions();
+  expect(text).toMatch(/^IMPORTANT: ALWAYS VIEW YOUR MEMORY DIRECTORY BEFORE DOING ANYTHING ELSE\.\n/);
+  expect(await fixture.client({ tenant }).instructions()).toBe(
+    `${text}\n\nThese directories of your memory are memories of their own, which others may use too:\n- /memories/team (you can write; view a file right before you change it): Shared notes.`,
+  );
 });

@@ -6,6 +6,7 @@ import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { MemoryServiceError } from 'memory-service-client';
 import packageJson from '../package.json' with { type: 'json' };
 import { createHttpServer } from './http.ts';
+import { instructionsOf } from './instructions.ts';
 import { serverFor } from './memory-server.ts';
 import { createClient, nameSettings, readSettings, type Settings, USAGE, UsageError } from './settings.ts';
 
@@ -32,7 +33,7 @@ async function serve({ client, http }: Settings): Promise<void> {
   if (http === undefined) {
     // A host shows its user that the server has failed, and standard error; what a call answers only the model reads.
     await memory.check();
-    return serverFor(memory).connect(new StdioServerTransport());
+    return serverFor(memory, await instructionsOf(memory)).connect(new StdioServerTransport());
   }
 
   const server = createHttpServer({ client, ...http });

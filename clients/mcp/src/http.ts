@@ -10,6 +10,7 @@ import {
 } from '../../../src/util/concurrency-limiter.ts';
 import { AcceptedCallers } from './accepted-callers.ts';
 import { HttpError } from './http-error.ts';
+import { instructionsOf } from './instructions.ts';
 import { serverFor } from './memory-server.ts';
 import { readBody } from './request-body.ts';
 import { createClient, nameSettings } from './settings.ts';
@@ -136,7 +137,7 @@ async function respond(
 ): Promise<void> {
   if (response.destroyed) return;
   const closed = new Promise((resolve) => response.once('close', resolve));
-  const server = serverFor(client);
+  const server = serverFor(client, isInitializeRequest(message) ? await instructionsOf(client) : undefined);
   const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
   // Also ends the calls of a caller that has gone, whose request gets no response from the transport.
   closed.then(() => server.close()).catch(console.error);

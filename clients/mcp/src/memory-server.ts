@@ -3,11 +3,13 @@ import { type MemoryClient, MemoryServiceError } from 'memory-service-client';
 import type { ExecuteTool } from '../../../src/mcp/call.ts';
 import { createMemoryServer } from '../../../src/mcp/server.ts';
 import packageJson from '../package.json' with { type: 'json' };
+import { instructionsOf } from './instructions.ts';
 import { nameSettings } from './settings.ts';
 
-/** An MCP server for the memory of one client, not yet connected. */
-export function serverFor(client: MemoryClient): McpServer {
-  return createMemoryServer(packageJson, executorOf(client));
+/** An MCP server for the memory of one client, not yet connected. `instructions` is what a host that connects is told of the memory. */
+export function serverFor(client: MemoryClient, instructions?: string): McpServer {
+  const memory = { execute: executorOf(client), instructions: () => instructionsOf(client) };
+  return createMemoryServer(packageJson, memory, instructions);
 }
 
 /** A call that gets no result is one that the model reads about. */

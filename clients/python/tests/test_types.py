@@ -46,7 +46,7 @@ def test_the_snippets_of_the_documents(checker: list[str], tmp_path: Path) -> No
         for document in DOCUMENTS
         for number, code in enumerate(snippets(document), 1)
     }
-    assert len(files) == 5
+    assert len(files) == 6
     assert check(checker, tmp_path, files)[0] == 0
 
 

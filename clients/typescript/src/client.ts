@@ -12,8 +12,13 @@ import {
   wholeNumber,
 } from './options.ts';
 import { Outage } from './outage.ts';
-import { readResult } from './response.ts';
+import { readInstructions, readResult } from './response.ts';
 import type { MemoryInput, MemoryResult, ToolResultBlock, ToolUseBlock } from './types.ts';
+
+export interface InstructionsOptions {
+  /** Ends the call with a `MemoryServiceError` of code `aborted`. */
+  signal?: AbortSignal | null | undefined;
+}
 
 export interface ExecuteOptions {
   /** Ends the call with a `MemoryServiceError` of code `aborted`. Whether a write happened is then not known. */
@@ -111,26 +116,49 @@ export class MemoryClient {
     return answer.result;
   }
 
-  async #send(
+  /**
+   * Returns text for the system prompt: the memory protocol, and the directories that show other memories with what they are for. The
+   * Claude API adds the protocol by itself; MCP hosts and other APIs do not.
+   *
+   * @throws MemoryServiceError when the service gives none
+   */
+  async instructions({ signal }: InstructionsOptions = {}): Promise<string> {
+    const headers = new Headers(this.#headers);
+    headers.delete('Content-Type');
+    const url = this.#urls.instructions;
+    return this.#request({ url, headers, body: undefined, read: readInstructions }, undefined, signal);
+  }
+
+  #send(
     body: object,
     headers: Headers,
     idempotencyKey: string,
     signal: AbortSignal | undefined,
   ): Promise<MemoryResult> {
+    const message = { url: this.#urls.execute, headers, body: JSON.stringify(body), read: readResult };
+    return this.#request(message, idempotencyKey, signal);
+  }
+
+  async #request<Result>(
+    message: Pick<Attempt<Result>, 'url' | 'headers' | 'body' | 'read'>,
+    idempotencyKey: string | undefined,
+    given: AbortSignal | null | undefined,
+  ): Promise<Result> {
+    const signal = given ?? undefined;
     const { timeoutMs, attemptTimeoutMs } = this.#limits;
     const maxRetries = this.#outage.allowsRetries() ? this.#limits.maxRetries : 0;
     const deadline = performance.now() + timeoutMs;
-    const request: Omit<Attempt<MemoryResult>, 'timeoutMs'> = {
+    const request: Omit<Attempt<Result>, 'timeoutMs'> = {
+      ...message,
       service: 'The memory service',
       fetch: this.#fetch,
-      url: this.#urls.execute,
-      headers,
-      body: JSON.stringify(body),
-      read: readResult,
       signal,
     };
     const failed = (fault: Fault, tries: number) => {
-      const error = new MemoryServiceError(fault, { tries, idempotencyKey });
+      const error = new MemoryServiceError(fault, {
+        tries,
+        ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+      });
       this.#report(fault, error);
       return error;
     };

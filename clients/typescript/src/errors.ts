@@ -34,7 +34,7 @@ export class MemoryServiceError extends Error {
   readonly retryable: boolean;
   /** How long the service asked to wait, in milliseconds; undefined when it did not say. */
   readonly retryAfterMs: number | undefined;
-  /** What all tries were sent under. With it in `execute`'s options the call can be sent again and happens once. Undefined for `check`. */
+  /** What all tries were sent under. With it in `execute`'s options the call can be sent again and happens once. Undefined for what writes nothing. */
   readonly idempotencyKey: string | undefined;
 
   constructor(fault: Fault, context: { tries: number; idempotencyKey?: string }) {

@@ -1,7 +1,7 @@
 /** The client of the memory service: `memory-service-client`. Imports no package. */
 export { inOrder } from './adapters/in-order.ts';
 export { type AssistantMessage, runMemoryTools } from './adapters/messages.ts';
-export { type ExecuteOptions, MemoryClient } from './client.ts';
+export { type ExecuteOptions, type InstructionsOptions, MemoryClient } from './client.ts';
 export { MemoryServiceError } from './errors.ts';
 export type { Identity } from './identity.ts';
 export type { Logger, MemoryClientOptions } from './options.ts';

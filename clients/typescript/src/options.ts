@@ -39,7 +39,12 @@ export const DEFAULT_LOGGER: Logger = { warn: (message) => console.warn(message)
 export const DEFAULTS = { timeoutMs: 30_000, attemptTimeoutMs: 10_000, maxRetries: 8 };
 
 /** The URLs of a service's routes below the given one. */
-export function serviceUrls(given: string | URL): { base: string; execute: URL; whoami: URL } {
+export function serviceUrls(given: string | URL): {
+  base: string;
+  execute: URL;
+  instructions: URL;
+  whoami: URL;
+} {
   const url = URL.canParse(String(given)) ? new URL(given) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     throw new TypeError('`url` must be the URL of the memory service, like https://memory.example.com');
@@ -53,7 +58,8 @@ export function serviceUrls(given: string | URL): { base: string; execute: URL; 
     throw new TypeError(`\`url\` must not end in /execute, which the client adds: ${url.origin}${path}`);
   }
   const base = `${url.origin}${path}`;
-  return { base, execute: new URL(`${base}/execute`), whoami: new URL(`${base}/whoami`) };
+  const at = (route: string) => new URL(`${base}/${route}`);
+  return { base, execute: at('execute'), instructions: at('instructions'), whoami: at('whoami') };
 }
 
 /** The headers of every request. */

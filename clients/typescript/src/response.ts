@@ -19,6 +19,9 @@ const RETRYABLE = new Set([429, 502, 503, 504]);
 export const readResult: Read<MemoryResult> = ({ content, is_error }) =>
   typeof content === 'string' && typeof is_error === 'boolean' ? { content, is_error } : undefined;
 
+export const readInstructions: Read<string> = ({ content }) =>
+  typeof content === 'string' ? content : undefined;
+
 /** Reads an answer as a result of the service, or as a fault. */
 export function readResponse<Result>(
   { status, headers }: Response,

@@ -153,3 +153,36 @@ it('no error holds the key, or anything of the input', async () => {
     expect(`${stack} ${message} ${cause} ${JSON.stringify(error)}`).not.toMatch(/secret/);
   }
 });
+
+describe('instructions', () => {
+  it('are asked for with GET, and tried again', async () => {
+    const { client, sent } = scripted([busy(), ok({ content: 'Read first.', mounts: [] })], {
+      url: 'http://memory.test/base/',
+      tenant: 'acme',
+    });
+    const asked = client.instructions();
+    await vi.runAllTimersAsync();
+    expect(await asked).toBe('Read first.');
+    expect(sent.map(({ url, body }) => [url, body])).toStrictEqual([
+      ['http://memory.test/base/instructions', undefined],
+      ['http://memory.test/base/instructions', undefined],
+    ]);
+    expect(sent[0]?.headers).toMatchObject({ 'x-tenant-id': 'acme' });
+    expect(sent[0]?.headers).not.toHaveProperty('idempotency-key');
+  });
+
+  it('that are no text, or refused, are an error', async () => {
+    const refused = problem(401, 'unauthorized', 'No.');
+    const { client } = scripted([ok({ mounts: [] }), refused], { apiKey: 'mem_secret' });
+    await expect(client.instructions()).rejects.toMatchObject({ code: 'invalid_response' });
+    await expect(client.instructions()).rejects.toMatchObject({ code: 'unauthorized', idempotencyKey: undefined });
+    await expect(client.instructions({ signal: AbortSignal.abort() })).rejects.toMatchObject({
+      code: 'aborted',
+    });
+  });
+
+  it('do not make the result of a tool out of one without a flag', async () => {
+    const { client } = scripted([ok({ content: 'text' })]);
+    await expect(client.execute(VIEW)).rejects.toMatchObject({ code: 'invalid_response' });
+  });
+});

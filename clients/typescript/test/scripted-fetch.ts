@@ -48,7 +48,7 @@ export function scripted(steps: Step[], options: Partial<MemoryClientOptions> = 
       at: performance.now() - start,
       url: String(url),
       headers,
-      body: JSON.parse(String(init.body)),
+      body: init.body == null ? undefined : JSON.parse(String(init.body)),
     });
     const step = steps[Math.min(sent.length, steps.length) - 1];
     if (step instanceof Response) return step.clone();

@@ -91,18 +91,23 @@ const headers = z.object({
   ...tenantHeader,
 });
 
+/** What is wrong with the tenant of a request, as examples. */
+export const tenantErrors = [
+  new ServiceError('tenant_required'),
+  invalidTenant(),
+  new ServiceError('tenant_mismatch'),
+  new ServiceError('tenant_suspended', 'acme'),
+  new ServiceError('unknown_tenant', 'acme'),
+];
+
 /** What the routes that agents call can return instead of a result, as examples. */
 export const callErrors = [
   new ServiceError('invalid_json', 'malformed'),
   new ServiceError('invalid_utf8'),
   new ServiceError('invalid_body'),
   tooComplex('values'),
-  new ServiceError('tenant_required'),
-  invalidTenant(),
+  ...tenantErrors,
   ...agentErrors,
-  new ServiceError('tenant_mismatch'),
-  new ServiceError('tenant_suspended', 'acme'),
-  new ServiceError('unknown_tenant', 'acme'),
   new ServiceError('unsupported_charset'),
   new ServiceError('unsupported_content_encoding'),
 ];

@@ -4,6 +4,7 @@ import { ServiceError } from '../../errors.ts';
 import type { ExecuteTool } from '../../mcp/call.ts';
 import type { McpAnswer } from '../../mcp/exchange.ts';
 import { orderOf, Sessions, type Turn } from '../../mcp/sessions.ts';
+import { instructionsFor } from '../../mounts/instructions.ts';
 import { version } from '../../version.ts';
 import { contextOf } from '../authentication.ts';
 import { inFlightOf } from '../capacity.ts';
@@ -107,13 +108,21 @@ async function exchange(
     const { accept, 'mcp-protocol-version': protocolVersion } = request.headers;
     // There is nothing but JSON in an answer, whatever else is accepted.
     const acceptsJson = request.accepts().type(['json']) !== false;
+    const instructions = async () => {
+      const call = { ...contextOf(request), ip: request.ip };
+      return (await instructionsFor(call, options)).content;
+    };
     const work = () =>
-      answerMessages(SERVER, execute, {
-        body: request.body,
-        accept: acceptsJson ? undefined : accept,
-        protocolVersion: protocolVersion?.toString(),
-        signal: over.signal,
-      });
+      answerMessages(
+        SERVER,
+        { execute, instructions },
+        {
+          body: request.body,
+          accept: acceptsJson ? undefined : accept,
+          protocolVersion: protocolVersion?.toString(),
+          signal: over.signal,
+        },
+      );
     const answer = await inFlight.workWithin(options.timeoutMs, work);
     if (fault) throw fault;
     return answer;

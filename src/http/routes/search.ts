@@ -1,9 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Database } from '../../postgres/database.ts';
-import { filesNow } from '../../search/files.ts';
+import { type SearchServices, searchCall } from '../../mounts/search.ts';
 import { SEARCH_TOOL } from '../../search/input.ts';
 import type { MemorySearch } from '../../search/search.ts';
-import { runSearch, type SearchResult } from '../../search/tool.ts';
+import type { SearchResult } from '../../search/tool.ts';
 import { contextOf } from '../authentication.ts';
 import { inFlightOf } from '../capacity.ts';
 import type { Metrics } from '../metrics.ts';
@@ -18,9 +17,7 @@ declare module 'fastify' {
   }
 }
 
-export interface SearchOptions {
-  search: MemorySearch;
-  database: Database;
+export interface SearchOptions extends SearchServices {
   metrics: Metrics;
 }
 
@@ -46,18 +43,9 @@ export async function searchRoute(
 export function searchMemory(
   request: FastifyRequest,
   { input, toolUseId }: { input: unknown; toolUseId?: string | undefined },
-  { search, database, metrics }: SearchOptions,
+  options: SearchOptions,
 ): Promise<SearchResult> {
-  const { principal, policy } = contextOf(request);
-  const { tenant } = principal;
+  const memoryCall = { ...contextOf(request), ip: request.ip, gone: inFlightOf(request).gone };
   const call = { tool: SEARCH_TOOL, command: SEARCH_TOOL, access: 'read', toolUseId } as const;
-  return measured(request, metrics, call, () =>
-    runSearch(search, {
-      tenant,
-      files: filesNow(database, tenant),
-      input,
-      maxChars: policy.limits.maxViewChars,
-      gone: inFlightOf(request).gone,
-    }),
-  );
+  return measured(request, options.metrics, call, () => searchCall(input, memoryCall, options));
 }

@@ -35,4 +35,6 @@ def foreign_response(status: int, url: str) -> str:
     """
     if 300 <= status < 400:
         return f"{url} redirects. Set url to where it redirects to."
-    return f"{url} responded with {status}, but not like a memory service. Check url, and what is in front of the service."
+    return (
+        f"{url} responded with {status}, but not like a memory service. Check url, and what is in front of the service."
+    )

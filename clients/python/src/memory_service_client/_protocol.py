@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from typing import cast
+from typing import Literal, cast
 
 import httpx2
 from anthropic.types.beta import BetaToolResultBlockParam
@@ -32,12 +32,12 @@ _RETRYABLE = (429, 502, 503, 504)
 class Call:
     """A call of the service, in the form that all its tries send."""
 
-    body: bytes
+    body: bytes | None
+    """None for a GET."""
     headers: Mapping[str, str]
     idempotency_key: str | None
     tool_use_id: str | None = None
-    is_check: bool = False
-    """Whether it asks who the caller is, which executes nothing."""
+    route: Literal["execute", "whoami", "instructions"] = "execute"
 
 
 @dataclass(frozen=True)
@@ -75,11 +75,11 @@ class Endpoint:
     headers: Mapping[str, str] = field(repr=False)
 
     def url_for(self, call: Call) -> str:
-        return f"{self.base}/{'whoami' if call.is_check else 'execute'}"
+        return f"{self.base}/{call.route}"
 
     def name_for(self, call: Call) -> str:
         """How messages call the service: by its URL too, where that is what may be wrong."""
-        return f"The memory service at {self.base}" if call.is_check else "The memory service"
+        return f"The memory service at {self.base}" if call.route == "whoami" else "The memory service"
 
 
 def endpoint(url: str, api_key: str | None, tenant: str | None) -> Endpoint:
@@ -114,8 +114,7 @@ def endpoint(url: str, api_key: str | None, tenant: str | None) -> Endpoint:
 
 def prepare_check(service: Endpoint) -> Call:
     """The request that asks who the caller is."""
-    headers = {name: value for name, value in service.headers.items() if name != "Content-Type"}
-    return Call(b"", headers, None, is_check=True)
+    return Call(None, _without_body(service), None, route="whoami")
 
 
 def prepare(call: Mapping[str, object] | ToolUse, service: Endpoint, idempotency_key: str | None = None) -> Call:
@@ -134,6 +133,15 @@ def prepare(call: Mapping[str, object] | ToolUse, service: Endpoint, idempotency
     if not _IDEMPOTENCY_KEY.fullmatch(key):
         raise ValueError("idempotency_key must be 1 to 255 printable ASCII characters without spaces")
     return Call(_encode(call), {**service.headers, "Idempotency-Key": key}, key)
+
+
+def prepare_instructions(service: Endpoint) -> Call:
+    """The request for the text that belongs into the system prompt."""
+    return Call(None, _without_body(service), None, route="instructions")
+
+
+def _without_body(service: Endpoint) -> dict[str, str]:
+    return {name: value for name, value in service.headers.items() if name != "Content-Type"}
 
 
 def _as_block(call: Mapping[str, object] | ToolUse) -> dict[str, object] | None:
@@ -189,9 +197,10 @@ def read_response(
 
 
 def _result(call: Call, answer: Mapping[str, object]) -> Result | None:
-    if call.is_check:
+    if call.route == "whoami":
         return _identity(answer)
-    content, is_error = answer.get("content"), answer.get("is_error")
+    # Only the result of a tool says whether it is an error.
+    content, is_error = answer.get("content"), answer.get("is_error", None if call.route == "execute" else False)
     if not isinstance(content, str) or not isinstance(is_error, bool):
         return None
     if call.tool_use_id is None:

@@ -17,6 +17,7 @@ from ._protocol import (
     endpoint,
     prepare,
     prepare_check,
+    prepare_instructions,
     read_response,
     timeout_fault,
     transport_fault,
@@ -76,9 +77,9 @@ class _BaseClient(Generic[_HttpClient]):
         # Made here, so that a request that gets no response can be found in the service's log as well.
         request_id = str(uuid.uuid4())
         return request_id, {
-            "method": "GET" if call.is_check else "POST",
+            "method": "GET" if call.body is None else "POST",
             "url": self._service.url_for(call),
-            "content": None if call.is_check else call.body,
+            "content": call.body,
             "headers": {**call.headers, **trace_headers(), "X-Request-Id": request_id},
             "timeout": time_limit,
             # A redirect would send the memory's contents to an address that nobody configured.
@@ -131,14 +132,26 @@ class MemoryClient(_BaseClient[httpx2.Client]):
         Raises:
             MemoryServiceError: There is no result.
         """
-        prepared = prepare(call, self._service, idempotency_key)
+        return self._send(prepare(call, self._service, idempotency_key))
+
+    def instructions(self) -> str:
+        """Returns text for the system prompt: the memory protocol, and the directories that show other memories.
+
+        The Claude API adds the protocol by itself; MCP hosts and other APIs do not.
+
+        Raises:
+            MemoryServiceError: The service gives none.
+        """
+        return str(self._send(prepare_instructions(self._service))["content"])
+
+    def _send(self, prepared: Call) -> MemoryResult | BetaToolResultBlockParam:
         tries = Tries(self._limits, self._timing, self._outage)
         while True:
             outcome = self._try(prepared, tries.next_time_limit())
             if not isinstance(outcome, Fault):
                 self._outage.end()
-                return cast("MemoryResult | BetaToolResultBlockParam", answer)
-            self._timing.sleep(self._delay_or_raise(prepared, tries, answer))
+                return cast("MemoryResult | BetaToolResultBlockParam", outcome)
+            self._timing.sleep(self._delay_or_raise(prepared, tries, outcome))
 
     def check(self) -> Identity:
         """Asks the service who this client is to it.
@@ -195,14 +208,20 @@ class AsyncMemoryClient(_BaseClient[httpx2.AsyncClient]):
         self, call: MemoryInput | ToolUse, *, idempotency_key: str | None = None
     ) -> MemoryResult | BetaToolResultBlockParam:
         """Executes one call of the memory tool, as `MemoryClient.execute` does; `timeout` is exact."""
-        prepared = prepare(call, self._service, idempotency_key)
+        return await self._send(prepare(call, self._service, idempotency_key))
+
+    async def instructions(self) -> str:
+        """Returns text for the system prompt, as `MemoryClient.instructions` does."""
+        return str((await self._send(prepare_instructions(self._service)))["content"])
+
+    async def _send(self, prepared: Call) -> MemoryResult | BetaToolResultBlockParam:
         tries = Tries(self._limits, self._timing, self._outage)
         while True:
             outcome = await self._try(prepared, tries.next_time_limit())
             if not isinstance(outcome, Fault):
                 self._outage.end()
-                return cast("MemoryResult | BetaToolResultBlockParam", answer)
-            await self._timing.async_sleep(self._delay_or_raise(prepared, tries, answer))
+                return cast("MemoryResult | BetaToolResultBlockParam", outcome)
+            await self._timing.async_sleep(self._delay_or_raise(prepared, tries, outcome))
 
     async def check(self) -> Identity:
         """Asks the service who this client is to it, as `MemoryClient.check` does."""

@@ -1,6 +1,5 @@
 /**
- * The instruction that the Claude API adds to the system prompt with the memory tool. MCP hosts do not add it, so the server offers it: as
- * its own instructions, which hosts put into the system prompt, and as a prompt.
+ * The instruction that the Claude API adds to the system prompt with the memory tool. MCP hosts and other APIs do not.
  */
 export const MEMORY_PROTOCOL = `IMPORTANT: ALWAYS VIEW YOUR MEMORY DIRECTORY BEFORE DOING ANYTHING ELSE.
 MEMORY PROTOCOL:

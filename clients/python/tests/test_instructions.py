@@ -1,0 +1,40 @@
+"""The text for the system prompt."""
+
+from __future__ import annotations
+
+import json
+
+import anyio
+import pytest
+
+from fake_service import Answer, FakeService, problem
+from memory_service_client import AsyncMemoryClient, MemoryClient, MemoryServiceError
+
+
+def instructions(url: str, flavor: str, *, tenant: str | None = None, api_key: str | None = None) -> str:
+    if flavor == "sync":
+        with MemoryClient(url, max_retries=0, tenant=tenant, api_key=api_key) as client:
+            return client.instructions()
+
+    async def main() -> str:
+        async with AsyncMemoryClient(url, max_retries=0, tenant=tenant, api_key=api_key) as client:
+            return await client.instructions()
+
+    return anyio.run(main)
+
+
+@pytest.mark.parametrize("flavor", ["sync", "async"])
+def test_comes_from_the_service(service_url: str, tenant: str, flavor: str) -> None:
+    assert instructions(service_url, flavor, tenant=tenant).startswith(
+        "IMPORTANT: ALWAYS VIEW YOUR MEMORY DIRECTORY BEFORE DOING ANYTHING ELSE.\nMEMORY PROTOCOL:\n"
+    )
+
+
+@pytest.mark.parametrize("flavor", ["sync", "async"])
+def test_asks_once_and_tells_what_went_wrong(fake: FakeService, flavor: str) -> None:
+    text = json.dumps({"content": "text", "mounts": []}).encode()
+    fake.script = [Answer(200, text, {}), problem(401, "unauthorized")]
+    assert instructions(fake.url, flavor, api_key="mem_x") == "text"
+    assert [request.path for request in fake.received] == ["/instructions"]
+    with pytest.raises(MemoryServiceError, match="api_key is not a valid key"):
+        instructions(fake.url, flavor, api_key="mem_x")

@@ -1,0 +1,58 @@
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import type { MemoryServices } from '../../mounts/execute.ts';
+import { instructionsFor } from '../../mounts/instructions.ts';
+import { contextOf } from '../authentication.ts';
+import { inFlightOf } from '../capacity.ts';
+import { agentErrors, problemResponses } from '../problem-responses.ts';
+import { tenantErrors, tenantHeaders } from './execute-schema.ts';
+import { sendJson, wantsText } from './tool-run.ts';
+
+const schema = {
+  operationId: 'getInstructions',
+  summary: 'Get text for the system prompt',
+  description:
+    'The memory protocol, and the directories that show other memories, with what they are for. With `Accept: text/plain` the body is the text alone.',
+  tags: ['memory'],
+  headers: tenantHeaders,
+  response: {
+    200: {
+      description: 'The text, and the same for programs.',
+      content: {
+        'application/json': {
+          schema: z
+            .object({
+              content: z.string().meta({ description: 'For the system prompt of the agent.' }),
+              mounts: z.array(
+                z.object({
+                  path: z.string().meta({ examples: ['/memories/team'] }),
+                  access: z.enum(['read_only', 'read_write']),
+                  instructions: z.string(),
+                }),
+              ),
+            })
+            .meta({ id: 'Instructions', description: 'What an agent should know of its memory.' }),
+        },
+        'text/plain': { schema: z.string() },
+      },
+    },
+    ...problemResponses([...tenantErrors, ...agentErrors]),
+  },
+};
+
+/** `GET /instructions`: what an agent should know of its memory. */
+export async function instructionsRoute(
+  app: FastifyInstance,
+  options: Pick<MemoryServices, 'policies'> & { timeoutMs: number },
+): Promise<void> {
+  app.get('/instructions', { config: { hasNoBody: true }, schema }, async (request, reply) => {
+    const inFlight = inFlightOf(request);
+    await inFlight.takeSlot();
+    const call = { ...contextOf(request), ip: request.ip };
+    const instructions = await inFlight.workWithin(options.timeoutMs, () => instructionsFor(call, options));
+    request.logEntry.command = 'instructions';
+    request.logEntry.outcome = 'ok';
+    if (!wantsText(request)) return sendJson(reply, instructions);
+    return reply.type('text/plain; charset=utf-8').send(instructions.content);
+  });
+}

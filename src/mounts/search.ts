@@ -1,0 +1,75 @@
+import { mountUnavailable, mountUnavailableNote } from '../memory/messages.ts';
+import { mountAt, mountPath } from '../memory/mount.ts';
+import { parsePath, ROOT } from '../memory/path.ts';
+import { failure } from '../memory/result.ts';
+import type { Database } from '../postgres/database.ts';
+import { filesNow } from '../search/files.ts';
+import type { MemorySearch } from '../search/search.ts';
+import { runSearch, type Search, type SearchResult } from '../search/tool.ts';
+import type { MemoryCall, MemoryServices } from './execute.ts';
+import { filesWithMounts, type MountedFiles, mountedFiles } from './files.ts';
+import { mountedPolicy } from './mounted-policy.ts';
+
+export interface SearchServices extends Pick<MemoryServices, 'policies'> {
+  search: MemorySearch;
+  database: Database;
+}
+
+interface SearchCall extends Pick<MemoryCall, 'principal' | 'policy' | 'ip'> {
+  /** Is aborted when nobody waits for the result any more. */
+  gone?: AbortSignal | undefined;
+}
+
+/** Runs one call of `memory_search`, whatever its input is, on the caller's memory with its mounts. */
+export async function searchCall(
+  input: unknown,
+  call: SearchCall,
+  services: SearchServices,
+): Promise<SearchResult> {
+  const { principal, policy } = call;
+  const { search, database, policies } = services;
+  const { tenant } = principal;
+  const { maxViewChars: maxChars } = policy.limits;
+  const own = { tenant, files: filesNow(database, tenant), input, maxChars, gone: call.gone };
+  const path = policy.mounts.length === 0 ? undefined : pathOf(input);
+  if (path === undefined) return runSearch(search, own);
+  if (path === ROOT) return searchAll(own, call, services);
+  const mount = mountAt(path, policy.mounts);
+  if (mount === undefined) return runSearch(search, own);
+  const mounted = await mountedPolicy(mount, policies, call.ip);
+  const seenAt = mountPath(mount);
+  if (typeof mounted === 'string')
+    return { ...failure(mountUnavailable(seenAt, mounted)), matches: [], more: 0 };
+  return runSearch(search, { ...own, files: mountedFiles(filesNow(database, mount.tenant), seenAt) });
+}
+
+/** Searches everything. Mounts that are not available are left out, and the result says so. */
+async function searchAll(
+  own: Search,
+  { policy: { mounts }, ip }: SearchCall,
+  { search, database, policies }: SearchServices,
+): Promise<SearchResult> {
+  const available: MountedFiles[] = [];
+  const notes: string[] = [];
+  const mountedPolicies = await Promise.all(mounts.map((mount) => mountedPolicy(mount, policies, ip)));
+  for (const [i, mount] of mounts.entries()) {
+    const directory = mountPath(mount);
+    const policy = mountedPolicies[i];
+    if (typeof policy === 'string') notes.push(mountUnavailableNote(directory, policy));
+    else available.push({ directory, files: mountedFiles(filesNow(database, mount.tenant), directory) });
+  }
+  const length = notes.reduce((sum, note) => sum + note.length + 1, 0);
+  const result = await runSearch(search, {
+    ...own,
+    files: filesWithMounts(own.files, mounts, available),
+    maxChars: own.maxChars === 0 ? 0 : Math.max(1, own.maxChars - length),
+  });
+  return result.isError ? result : { ...result, content: [result.content, ...notes].join('\n') };
+}
+
+/** Where an input searches; undefined for one that is not valid. */
+function pathOf(input: unknown) {
+  const { path } = (typeof input === 'object' && input !== null ? input : {}) as { path?: unknown };
+  const parsed = path === undefined || path === null ? parsePath(ROOT) : parsePath(String(path));
+  return parsed.ok ? parsed.path : undefined;
+}
