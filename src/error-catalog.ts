@@ -1,5 +1,6 @@
 import { ARCHIVE_ERRORS } from './error-catalog/archives.ts';
 import type { ErrorDefinition, SharedCode } from './error-catalog/definition.ts';
+import { DRAFT_ERRORS } from './error-catalog/drafts.ts';
 import { OPERATION_ERRORS, PARAMETER_ERRORS } from './error-catalog/operations.ts';
 import { REQUEST_ERRORS } from './error-catalog/requests.ts';
 
@@ -15,10 +16,11 @@ export const ERROR_CATALOG = {
   ...PARAMETER_ERRORS,
   ...OPERATION_ERRORS,
   ...ARCHIVE_ERRORS,
+  ...DRAFT_ERRORS,
 } satisfies Record<string, ErrorDefinition<never[]>>;
 
 /** What programs see. */
-export type ErrorCode = keyof typeof REQUEST_ERRORS | SharedCode;
+export type ErrorCode = keyof typeof REQUEST_ERRORS | 'own_draft' | 'proposes_only' | SharedCode;
 
 /** The values that a reason's message is made of. */
 export type ErrorValues = {

@@ -29,6 +29,8 @@ import { changeRoutes } from './routes/changes.ts';
 import { consoleRoutes } from './routes/console.ts';
 import { diffRoutes } from './routes/diffs.ts';
 import { directoryRoutes } from './routes/directory.ts';
+import { draftReviewRoutes } from './routes/draft-review.ts';
+import { draftRoutes, fleetDraftRoutes } from './routes/drafts.ts';
 import { exportRoutes } from './routes/export.ts';
 import { fleetUsageRoutes } from './routes/fleet-usage.ts';
 import { importRoutes } from './routes/import.ts';
@@ -58,6 +60,7 @@ const ROUTES = [
   singleKeyRoutes,
   auditRoutes,
   fleetUsageRoutes,
+  fleetDraftRoutes,
 ];
 
 /** Those of one tenant, which must exist: `/tenants/:tenant/…`. */
@@ -75,6 +78,8 @@ const TENANT_ROUTES = [
   diffRoutes,
   redactRoutes,
   changeRoutes,
+  draftRoutes,
+  draftReviewRoutes,
 ];
 
 /**

@@ -80,11 +80,19 @@ export const next = z.string().nullable().meta({
     'Pass it as `after`, with the same other parameters, to get the next page; null on the last page.',
 });
 
+const source = z
+  .string()
+  .optional()
+  .meta({
+    description: 'Where what is written with the key comes from, as its operator says.',
+    examples: ['web'],
+  });
+
 /** Who made a change; the terms of the history. */
 export const actor = z
   .discriminatedUnion('type', [
-    z.object({ type: z.literal('api_key'), id: z.string(), label: z.string() }),
-    z.object({ type: z.literal('admin_key'), id: z.string(), label: z.string() }),
+    z.object({ type: z.literal('api_key'), id: z.string(), label: z.string(), source }),
+    z.object({ type: z.literal('admin_key'), id: z.string(), label: z.string(), source }),
     z.object({ type: z.literal('jwt'), subject: z.string().nullable() }),
     z.object({ type: z.literal('operator'), name: z.string() }),
     z.object({ type: z.literal('system'), job: z.string() }),

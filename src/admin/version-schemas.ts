@@ -18,6 +18,16 @@ const versionFields = {
   actor,
   request_id: z.string().nullable(),
   tool_use_id: z.string().nullable(),
+  source: z
+    .string()
+    .nullable()
+    .meta({
+      description: 'The source of the key that wrote it, as its operator says; it stays with a merge.',
+    }),
+  draft: z.string().nullable().meta({ description: 'The draft that it was merged from.' }),
+  approved_by: actor
+    .nullable()
+    .meta({ description: 'Who merged it from a draft, where `actor` had proposed it.' }),
   redacted_at: time.nullable(),
   redacted_by: actor.nullable(),
   previous_version: id

@@ -34,11 +34,21 @@ export interface components {
             type: "api_key";
             id: string;
             label: string;
+            /**
+             * @description Where what is written with the key comes from, as its operator says.
+             * @example web
+             */
+            source?: string;
         } | {
             /** @constant */
             type: "admin_key";
             id: string;
             label: string;
+            /**
+             * @description Where what is written with the key comes from, as its operator says.
+             * @example web
+             */
+            source?: string;
         } | {
             /** @constant */
             type: "jwt";
@@ -155,6 +165,85 @@ export interface components {
             /** @description Of the past of the whole memory, with the first part: how many files are left out because they were redacted since. */
             redacted: number | null;
         };
+        Draft: {
+            /** @example draft_6f1c2d7a9b3e4c5d8e0f1a2b3c4d5e6f */
+            id: string;
+            /** @example acme */
+            tenant: string;
+            title: string;
+            /** @description Who made it. */
+            author: components["schemas"]["Actor"];
+            /** @description The propose-only key whose writes go into it; null for any other draft. */
+            key_id: string | null;
+            /** @enum {string} */
+            state: "open" | "merged" | "replaced" | "rejected" | "expired";
+            /** @description It began as the memory at this time. */
+            base_at: components["schemas"]["Time"];
+            created_at: components["schemas"]["Time"];
+            closed_at: components["schemas"]["Time"] | null;
+            closed_by: components["schemas"]["Actor"] | null;
+            /** @description The time of all versions of the merge. With it as `since` and `until`, and the id as `by`, a revert undoes the merge alone. */
+            merged_at: components["schemas"]["Time"] | null;
+            /** @description In the draft; null once it is closed. */
+            files: number | null;
+            bytes: number | null;
+            /** @description Files that the draft has added, changed, moved or deleted, in all. */
+            changed_files: number | null;
+            last_change_at: components["schemas"]["Time"] | null;
+        };
+        DraftChange: {
+            /**
+             * Format: uuid
+             * @description Names the file in this comparison, and in `resolutions`.
+             */
+            memory_id: string;
+            /** @description In the draft if the file is there, else in the original. */
+            path: string;
+            /** @enum {string} */
+            changed_in: "draft" | "original" | "both";
+            /** @description What the draft did since the base. */
+            in_draft: ("added" | "changed" | "moved" | "deleted") | null;
+            /** @description What the original did since the base. */
+            in_original: ("added" | "changed" | "moved" | "deleted") | null;
+            /** @description Whether the draft changed the content. A file that moved may also have changed. */
+            content_changed: boolean;
+            /** @description Why the merge needs a resolution: both sides changed the same lines; both moved the file, to different paths; one deleted what the other changed; or something else is in its place. */
+            conflict: ("content" | "path" | "deleted_in_draft" | "deleted_in_original" | "occupied") | null;
+            /** @description For `occupied`: what is in the way. */
+            occupied_by: string | null;
+            /** @description The file on this side; null where it is not there. */
+            base: {
+                path: string;
+                /** Format: uuid */
+                version: string;
+                size_bytes: number;
+            } | null;
+            /** @description The file on this side; null where it is not there. */
+            draft: {
+                path: string;
+                /** Format: uuid */
+                version: string;
+                size_bytes: number;
+            } | null;
+            /** @description The file on this side; null where it is not there. */
+            original: {
+                path: string;
+                /** Format: uuid */
+                version: string;
+                size_bytes: number;
+            } | null;
+        };
+        /** @description How a file is settled: as the draft has it, with what is in its way going or becoming what the draft has; as the original has it; or with a text. */
+        DraftResolutionInput: {
+            /** Format: uuid */
+            memory_id: string;
+            /** @enum {string} */
+            take: "draft" | "original";
+        } | {
+            /** Format: uuid */
+            memory_id: string;
+            text: string;
+        };
         /** @description Settings in effect for a tenant. */
         EffectiveSettings: {
             /** @description Largest file, in bytes. 0: no limit. */
@@ -175,6 +264,12 @@ export interface components {
             history_days: number;
             /** @description Total size of the history, in bytes. 0: no limit. */
             max_history_bytes: number;
+            /** @description Number of open drafts. 0: no limit. */
+            max_drafts: number;
+            /** @description Total size of the files of all open drafts, in bytes. 0: no limit. */
+            max_draft_bytes: number;
+            /** @description Days after which drafts that nobody has used are closed. 0: never. */
+            draft_days: number;
             /**
              * @description How to handle secrets in written text.
              * @enum {string}
@@ -320,6 +415,22 @@ export interface components {
                 last_used_at: components["schemas"]["Time"] | null;
             } | null;
         };
+        MergedDraft: {
+            draft: components["schemas"]["Draft"];
+            /** @description Null when the memory was as the draft already. */
+            merged_at: components["schemas"]["Time"] | null;
+            /** @description What became of the files of the memory. `from`: the previous path of one that moved. */
+            files: {
+                /** Format: uuid */
+                memory_id: string;
+                /** @enum {string} */
+                change: "added" | "changed" | "moved" | "deleted";
+                path: string;
+                from: string | null;
+            }[];
+            directories_made: string[];
+            directories_removed: string[];
+        };
         Moved: {
             from: string;
             path: string;
@@ -337,6 +448,9 @@ export interface components {
             ttl_days: number | null;
             history_days: number | null;
             max_history_bytes: number | null;
+            max_drafts: number | null;
+            max_draft_bytes: number | null;
+            draft_days: number | null;
             redact: ("off" | "mask" | "reject") | null;
             create_existing: ("error" | "overwrite") | null;
         };
@@ -433,6 +547,9 @@ export interface components {
             ttl_days?: number | null;
             history_days?: number | null;
             max_history_bytes?: number | null;
+            max_drafts?: number | null;
+            max_draft_bytes?: number | null;
+            draft_days?: number | null;
             redact?: ("off" | "mask" | "reject") | null;
             create_existing?: ("error" | "overwrite") | null;
         };
@@ -531,6 +648,12 @@ export interface components {
             actor: components["schemas"]["Actor"];
             request_id: string | null;
             tool_use_id: string | null;
+            /** @description The source of the key that wrote it, as its operator says; it stays with a merge. */
+            source: string | null;
+            /** @description The draft that it was merged from. */
+            draft: string | null;
+            /** @description Who merged it from a draft, where `actor` had proposed it. */
+            approved_by: components["schemas"]["Actor"] | null;
             redacted_at: components["schemas"]["Time"] | null;
             redacted_by: components["schemas"]["Actor"] | null;
             /** @description The version that it replaced; null if there was none or it has been pruned. */
@@ -555,6 +678,12 @@ export interface components {
             actor: components["schemas"]["Actor"];
             request_id: string | null;
             tool_use_id: string | null;
+            /** @description The source of the key that wrote it, as its operator says; it stays with a merge. */
+            source: string | null;
+            /** @description The draft that it was merged from. */
+            draft: string | null;
+            /** @description Who merged it from a draft, where `actor` had proposed it. */
+            approved_by: components["schemas"]["Actor"] | null;
             redacted_at: components["schemas"]["Time"] | null;
             redacted_by: components["schemas"]["Actor"] | null;
             /** @description The version that it replaced; null if there was none or it has been pruned. */
@@ -579,6 +708,9 @@ export type Conflict = components['schemas']['Conflict'];
 export type Difference = components['schemas']['Difference'];
 export type DirectoryPage = components['schemas']['DirectoryPage'];
 export type DirectorySizes = components['schemas']['DirectorySizes'];
+export type Draft = components['schemas']['Draft'];
+export type DraftChange = components['schemas']['DraftChange'];
+export type DraftResolutionInput = components['schemas']['DraftResolutionInput'];
 export type EffectiveSettings = components['schemas']['EffectiveSettings'];
 export type Entry = components['schemas']['Entry'];
 export type FileChange = components['schemas']['FileChange'];
@@ -588,6 +720,7 @@ export type Health = components['schemas']['Health'];
 export type Imported = components['schemas']['Imported'];
 export type Key = components['schemas']['Key'];
 export type KeyWithPrevious = components['schemas']['KeyWithPrevious'];
+export type MergedDraft = components['schemas']['MergedDraft'];
 export type Moved = components['schemas']['Moved'];
 export type OwnSettings = components['schemas']['OwnSettings'];
 export type Problem = components['schemas']['Problem'];
