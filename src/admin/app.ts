@@ -29,6 +29,7 @@ import { changeRoutes } from './routes/changes.ts';
 import { consoleRoutes } from './routes/console.ts';
 import { diffRoutes } from './routes/diffs.ts';
 import { directoryRoutes } from './routes/directory.ts';
+import { draftMergeRoutes } from './routes/draft-merge.ts';
 import { draftReviewRoutes } from './routes/draft-review.ts';
 import { draftRoutes, fleetDraftRoutes } from './routes/drafts.ts';
 import { exportRoutes } from './routes/export.ts';
@@ -80,6 +81,7 @@ const TENANT_ROUTES = [
   changeRoutes,
   draftRoutes,
   draftReviewRoutes,
+  draftMergeRoutes,
 ];
 
 /**

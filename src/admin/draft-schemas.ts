@@ -1,18 +1,12 @@
 import { z } from 'zod';
-import type { Comparison } from '../drafts/compare.ts';
-import { countChangedFiles, type Draft, draftSizes } from '../drafts/drafts.ts';
-import type { PlannedChange } from '../drafts/plan.ts';
-import { pathOf } from '../drafts/review.ts';
-import { type ChangeKind, changeOf, type ThreeWay } from '../drafts/three-way.ts';
 import { ServiceError } from '../errors.ts';
-import type { QueryExecutor } from '../postgres/query.ts';
 import { actor, tenantId, tenantParams, time } from './fields.ts';
 import { id } from './version-schemas.ts';
 
 /* Drafts and their changes, as the admin API has them. */
 
 const EXAMPLE_DRAFT = 'draft_6f1c2d7a9b3e4c5d8e0f1a2b3c4d5e6f';
-const EXAMPLE_REVIEW = 'eyJkcmFmdEF0IjoiMjAyNi0xMS0yMlQwOTozMDowMC4xMjM0NTZaIn0';
+const EXAMPLE_REVIEW = '1795420800123456-1795420800123457-5feceb66ffc86f38d952786c6d696c79c2dbc239';
 
 const draftId = z.string().meta({ examples: [EXAMPLE_DRAFT] });
 const path = z.string();
@@ -33,7 +27,7 @@ export const stateFilter = z
 export const review = z
   .string()
   .min(1)
-  .max(1000)
+  .max(100)
   .meta({
     description:
       'The `review` of the comparison that was reviewed. When what it shows has changed since, nothing is done and the answer is 412, which names what changed.',
@@ -68,35 +62,6 @@ export const draftSchema = z
   })
   .meta({ id: 'Draft' });
 
-/** Drafts as programs get them, with what their memories take. */
-export async function draftRecords(query: QueryExecutor, drafts: readonly Draft[]) {
-  const open = drafts.filter(({ state }) => state === 'open');
-  const sizes = await draftSizes(
-    query,
-    open.map(({ id }) => id),
-  );
-  const records: z.infer<typeof draftSchema>[] = [];
-  for (const draft of drafts) {
-    const size = sizes.get(draft.id);
-    const isChanged = size !== undefined && size.lastChangeAt > draft.baseAt;
-    records.push({
-      ...{
-        id: draft.id,
-        tenant: draft.tenant,
-        title: draft.title,
-        author: draft.author as z.infer<typeof actor>,
-      },
-      ...{ key_id: draft.keyId, state: draft.state, base_at: draft.baseAt, created_at: draft.createdAt },
-      ...{ closed_at: draft.closedAt, closed_by: draft.closedBy as z.infer<typeof actor> | null },
-      merged_at: draft.mergedAt,
-      ...{ files: size?.files ?? null, bytes: size?.bytes ?? null },
-      changed_files: size === undefined ? null : isChanged ? await countChangedFiles(query, draft.id) : 0,
-      last_change_at: size?.lastChangeAt ?? null,
-    });
-  }
-  return records;
-}
-
 const changeKind = z.enum(['added', 'changed', 'moved', 'deleted']);
 
 const side = z
@@ -111,11 +76,9 @@ export const draftChangeSchema = z
     changed_in: z.enum(['draft', 'original', 'both']),
     in_draft: changeKind.nullable().meta({ description: 'What the draft did since the base.' }),
     in_original: changeKind.nullable().meta({ description: 'What the original did since the base.' }),
-    content_changed: z
-      .boolean()
-      .meta({
-        description: 'Whether the draft changed the content. A file that moved may also have changed.',
-      }),
+    content_changed: z.boolean().meta({
+      description: 'Whether the draft changed the content. A file that moved may also have changed.',
+    }),
     conflict: z
       .enum(['content', 'path', 'deleted_in_draft', 'deleted_in_original', 'occupied'])
       .nullable()
@@ -130,62 +93,17 @@ export const draftChangeSchema = z
   })
   .meta({ id: 'DraftChange' });
 
-export type ChangeRecord = z.infer<typeof draftChangeSchema>;
-
-/** The files that changed on either side since the base, in the order of their paths. */
-export function changeRecords({ files, same, plan }: Comparison): ChangeRecord[] {
-  const records = files.flatMap((file) => {
-    const inDraft = changeOf(file.base, file.draft, same);
-    const inOriginal = changeOf(file.base, file.original, same);
-    if (inDraft === null && inOriginal === null) return [];
-    const conflict = plan.conflicts.get(file.id);
-    const { base, draft } = file;
-    return {
-      ...{ memory_id: file.id, path: pathOf(file), changed_in: sideOf(inDraft, inOriginal) },
-      ...{ in_draft: inDraft, in_original: inOriginal },
-      content_changed:
-        inDraft !== null && (base === null || draft === null ? inDraft !== 'moved' : !same(base, draft)),
-      ...{ conflict: conflict?.kind ?? null, occupied_by: conflict?.at ?? null },
-      ...{ base: sideRecord(file.base), draft: sideRecord(file.draft), original: sideRecord(file.original) },
-    };
-  });
-  return records.sort((a, b) =>
-    a.path === b.path ? (a.memory_id < b.memory_id ? -1 : 1) : a.path < b.path ? -1 : 1,
-  );
-}
-
-function sideOf(inDraft: ChangeKind | null, inOriginal: ChangeKind | null) {
-  if (inDraft === null) return 'original' as const;
-  return inOriginal === null ? ('draft' as const) : ('both' as const);
-}
-
-function sideRecord(file: ThreeWay['base']) {
-  return file && { path: file.path, version: file.versionId, size_bytes: file.sizeBytes };
-}
-
 export const mergedSchema = z
   .object({
     draft: draftSchema,
     merged_at: time.nullable().meta({ description: 'Null when the memory was as the draft already.' }),
-    files: z
-      .array(z.object({ memory_id: id, change: changeKind, path, from: path.nullable() }))
-      .meta({
-        description: 'What became of the files of the memory. `from`: the previous path of one that moved.',
-      }),
+    files: z.array(z.object({ memory_id: id, change: changeKind, path, from: path.nullable() })).meta({
+      description: 'What became of the files of the memory. `from`: the previous path of one that moved.',
+    }),
     directories_made: z.array(path),
     directories_removed: z.array(path),
   })
   .meta({ id: 'MergedDraft' });
-
-/** What a merge did to a file of the original. */
-export function mergedFile({ file, outcome }: PlannedChange) {
-  const { original } = file;
-  const where = outcome?.path ?? original?.path ?? '';
-  const isMoved = original !== null && outcome !== null && original.path !== outcome.path;
-  const change: ChangeKind =
-    outcome === null ? 'deleted' : original === null ? 'added' : isMoved ? 'moved' : 'changed';
-  return { memory_id: file.id, change, path: where, from: isMoved ? original.path : null };
-}
 
 export const noSuchDraft = new ServiceError('no_such_draft', 'acme', EXAMPLE_DRAFT);
 export const draftClosed = new ServiceError('draft_closed', EXAMPLE_DRAFT, 'merged');

@@ -18,12 +18,9 @@ const versionFields = {
   actor,
   request_id: z.string().nullable(),
   tool_use_id: z.string().nullable(),
-  source: z
-    .string()
-    .nullable()
-    .meta({
-      description: 'The source of the key that wrote it, as its operator says; it stays with a merge.',
-    }),
+  source: z.string().nullable().meta({
+    description: 'The source of the key that wrote it, as its operator says; it stays with a merge.',
+  }),
   draft: z.string().nullable().meta({ description: 'The draft that it was merged from.' }),
   approved_by: actor
     .nullable()

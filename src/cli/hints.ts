@@ -29,6 +29,12 @@ const HINTS: { readonly [R in ErrorReason]?: (...values: ErrorValues[R]) => stri
     `Raise the limit with: memory-service tenants set ${tenant} --max-${of} <n>`,
   paths_in_use: () => 'Choose that directory with --into.',
   not_an_archive: () => 'For example: gunzip -c archive.tar.gz | memory-service import <tenant> -',
+  no_such_draft: (tenant) => `See: memory-service drafts list ${tenant}`,
+  too_many_drafts: (tenant, limit) =>
+    `Or raise the limit with: memory-service tenants set ${tenant} --max-drafts ${limit + 1}`,
+  draft_not_reviewed: () => 'See: memory-service drafts show',
+  draft_conflicts: () =>
+    'Settle each with --take <path>=draft, --take <path>=original or --text <path>=<file>.',
   database_not_migrated: () => 'Run: memory-service migrate',
 };
 

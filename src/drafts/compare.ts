@@ -75,25 +75,23 @@ export function reviewOf(sides: Sides, files: readonly ThreeWay[], plan: MergePl
   const text = [versions.sort(), [...wanted].sort(), [...unwanted].sort()];
   const hash = createHash('sha256').update(JSON.stringify(text)).digest('hex');
   const { draftAt, originalAt } = sides;
-  return Buffer.from(JSON.stringify({ draftAt, originalAt, hash })).toString('base64url');
+  return [microsecondsOf(draftAt), microsecondsOf(originalAt), hash.slice(0, 40)].join('-');
 }
 
 /** @throws ServiceError for what `reviewOf` has not returned */
 export function readReview(review: string): Reviewed {
-  try {
-    const { draftAt, originalAt, hash } = JSON.parse(Buffer.from(review, 'base64url').toString());
-    if (
-      [draftAt, originalAt, hash].every((each) => typeof each === 'string') &&
-      isTime(draftAt) &&
-      isTime(originalAt)
-    )
-      return { draftAt, originalAt, hash };
-  } catch {
-    // Not JSON.
-  }
-  throw new ServiceError('invalid_parameter', 'The `review` is not valid: use the one of a comparison.');
+  const [, draft, original, hash] = /^(\d{1,17})-(\d{1,17})-([0-9a-f]{40})$/.exec(review) ?? [];
+  if (draft === undefined || original === undefined || hash === undefined)
+    throw new ServiceError('invalid_parameter', 'The `review` is not valid: use the one of a comparison.');
+  return { draftAt: timeAt(draft), originalAt: timeAt(original), hash };
 }
 
-function isTime(text: string): boolean {
-  return !Number.isNaN(Date.parse(text));
+/** A time of the database, since 1970. */
+function microsecondsOf(time: string): string {
+  return `${Date.parse(`${time.slice(0, 23)}Z`)}${time.slice(23, 26)}`;
+}
+
+function timeAt(microseconds: string): string {
+  const milliseconds = Number(microseconds.slice(0, -3));
+  return `${new Date(milliseconds).toISOString().slice(0, 23)}${microseconds.slice(-3)}Z`;
 }

@@ -146,7 +146,7 @@ describeService('drafts by the admin API', (service) => {
         `Changed since the review: ${a}, ${b}. Nothing was done. Review it again.`,
       ],
     ]);
-    expect(problem(await merge('bm90aGluZw'))).toStrictEqual([
+    expect(problem(await merge('1-1-f'))).toStrictEqual([
       ...[400, 'invalid_parameter', 'The `review` is not valid: use the one of a comparison.'],
     ]);
     const replaced = await replace(await review());

@@ -7,7 +7,7 @@ import { MergeThreads } from '../../src/drafts/line-merge.ts';
 import { mergeDraft, replaceByDraft } from '../../src/drafts/merge.ts';
 import type { Resolution } from '../../src/drafts/merge-file.ts';
 import { pathOf } from '../../src/drafts/review.ts';
-import { changeOf, isTouched } from '../../src/drafts/three-way.ts';
+import { changeOf, isTouched, type ThreeWay } from '../../src/drafts/three-way.ts';
 import type { Actor } from '../../src/memory/origin.ts';
 import type { Service } from './service.ts';
 
@@ -38,14 +38,15 @@ export class Drafting {
     return compareDraft(this.service().database, this.threads, { tenant, draft: id });
   }
 
-  /** @param settled by paths */
+  /** @param settled by the names of the files: their paths, by default */
   async merge(
     draft: Draft,
     settled: Record<string, Resolution> = {},
-    given: { review?: string; approver?: Actor } = {},
+    given: { review?: string; approver?: Actor; nameOf?: (file: ThreeWay) => string } = {},
   ) {
+    const { nameOf = pathOf } = given;
     const compared = await this.compare(draft);
-    const ids = new Map(compared.files.filter(isTouched).map((file) => [pathOf(file), file.id]));
+    const ids = new Map(compared.files.filter(isTouched).map((file) => [nameOf(file), file.id]));
     const resolutions = new Map(Object.entries(settled).map(([path, each]) => [ids.get(path) ?? path, each]));
     const { tenant, id } = draft;
     return mergeDraft(this.service().database, { tenant, draft: id }, resolutions, {

@@ -2,20 +2,14 @@ import { z } from 'zod';
 import { closeDraft } from '../../drafts/close.ts';
 import { createDraft } from '../../drafts/create.ts';
 import { countDrafts, type DraftFilter, findDraft, listDrafts } from '../../drafts/drafts.ts';
+import { draftRecords } from '../../drafts/records.ts';
 import { ServiceError } from '../../errors.ts';
 import { noteAudit } from '../audit.ts';
 import { administratorOf, scopeOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
 import { departureOf } from '../departure.ts';
-import {
-  draftClosed,
-  draftParams,
-  draftRecords,
-  draftSchema,
-  noSuchDraft,
-  stateFilter,
-} from '../draft-schemas.ts';
+import { draftClosed, draftParams, draftSchema, noSuchDraft, stateFilter } from '../draft-schemas.ts';
 import { givenTime, next, pageFields, tenantParams, text } from '../fields.ts';
 import { incomplete } from '../file-schemas.ts';
 import { archived, errorResponses, json, noSuchTenant } from '../responses.ts';
