@@ -51,9 +51,9 @@ export const versionId = z
   .transform((id) => id.toLowerCase())
   .meta({ examples: ['0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52'] });
 
-export const access = z.enum(['read_write', 'operate', 'read_only']).meta({
+export const access = z.enum(['read_write', 'propose', 'operate', 'read_only']).meta({
   description:
-    '`operate` is for admin keys: everything except managing keys, and creating, copying, renaming and deleting tenants.',
+    '`propose` is for keys of tenants: what they write goes into a draft that a reviewer merges. `operate` is for admin keys: everything except managing keys, and creating, copying, renaming and deleting tenants.',
 });
 
 /** A number in a query string. */
@@ -80,7 +80,7 @@ export const next = z.string().nullable().meta({
     'Pass it as `after`, with the same other parameters, to get the next page; null on the last page.',
 });
 
-const source = z
+export const source = z
   .string()
   .optional()
   .meta({

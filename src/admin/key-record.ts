@@ -24,6 +24,9 @@ const fields = {
     .meta({ description: 'Of an admin key: the only tenants that it administers; null: all of them.' }),
   manages_stores: z.boolean().meta({ description: 'Of a service key: it may manage memory stores, too.' }),
   label: z.string(),
+  source: z.string().meta({
+    description: 'Where what is written with the key comes from; every version names it. Empty: not said.',
+  }),
   created_at: time,
   expires_at: time.nullable(),
   revoked_at: time.nullable(),
@@ -40,7 +43,7 @@ export const keyWithSecretSchema = z.object({
 export function keyRecord(row: KeyRow) {
   return {
     ...{ id: row.id, kind: kindOfKey(row), tenant: row.tenant, access: row.access, tenants: row.onlyTenants },
-    ...{ manages_stores: row.managesStores, label: row.label },
+    ...{ manages_stores: row.managesStores, label: row.label, source: row.source },
     created_at: row.createdAt,
     expires_at: row.expiresAt,
     revoked_at: row.revokedAt,

@@ -1,5 +1,5 @@
 import { planTree, type Target } from '../history/plan.ts';
-import { ancestorsOf, type MemoryPath } from '../memory/path.ts';
+import { ancestorsOf, type MemoryPath, ROOT } from '../memory/path.ts';
 import {
   asDraft,
   type FileConflict,
@@ -64,7 +64,9 @@ export function planMerge(input: MergeInput): MergePlan {
   const outcomeOf = (file: ThreeWay) =>
     forced.has(file) ? asDraft(file, same) : merged.has(file) ? (merged.get(file) ?? null) : stay(file);
   for (;;) {
-    const plan = planOutcomes(input, outcomeOf);
+    // Those that are settled come last, so that what is in their way is found, whatever the order of the files.
+    const inOrder = [...files.filter((file) => !forced.has(file)), ...forced];
+    const plan = planOutcomes({ sides: input.sides, files: inOrder }, outcomeOf);
     const obstacles = new Obstacles(files, outcomeOf, new Set(plan.blocked.map(({ file }) => file)));
     const cleared = plan.blocked
       .filter(({ file }) => forced.has(file))
@@ -122,7 +124,7 @@ function planOutcomes(
   const kinds = new Map<MemoryPath, 'file' | 'dir'>();
   for (const path of sides.original.directories) kinds.set(path, 'dir');
   for (const { path } of sides.original.files.values()) kinds.set(path, 'file');
-  kinds.set('/memories' as MemoryPath, 'dir');
+  if (sides.original.hasRoot) kinds.set(ROOT, 'dir');
   const unwanted = new Set([...directories.unwanted].filter((path) => kinds.has(path)));
   const plan = planTree(targets, { ...directories, unwanted, kinds });
   const changeFor = ({ memoryId }: Target) => byTarget.get(memoryId);

@@ -1,4 +1,4 @@
-import type { MemoryPath } from '../memory/path.ts';
+import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { time } from '../postgres/time-column.ts';
 import { readPages } from '../util/pages.ts';
@@ -18,6 +18,8 @@ export interface Tree {
   files: Map<string, SideFile>;
   /** Without the root. */
   directories: Set<MemoryPath>;
+  /** The root is there since the first write. */
+  hasRoot: boolean;
 }
 
 export interface Sides {
@@ -82,17 +84,15 @@ async function momentOf(query: QueryExecutor, tenant: string): Promise<string> {
 
 /** A page is parsed at once, so it is small. */
 const PAGE = 2000;
-/** Before everything in a memory but the root. */
-const AFTER_ROOT = '/memories';
-
 async function readTree(query: QueryExecutor, list: typeof listEntriesQuery, tenant: string): Promise<Tree> {
-  const tree: Tree = { files: new Map(), directories: new Set() };
+  const tree: Tree = { files: new Map(), directories: new Set(), hasRoot: false };
   const rows = readPages<TreeRow>(
-    async (last) => (await query(list, { tenant, after: last?.path ?? AFTER_ROOT, limit: PAGE })).rows,
+    async (last) => (await query(list, { tenant, after: last?.path ?? '', limit: PAGE })).rows,
     PAGE,
   );
   for await (const { path, memoryId, versionId, sizeBytes } of rows) {
-    if (memoryId === null || versionId === null) tree.directories.add(path);
+    if (path === ROOT) tree.hasRoot = true;
+    else if (memoryId === null || versionId === null) tree.directories.add(path);
     else tree.files.set(memoryId, { memoryId, versionId, path, sizeBytes: sizeBytes ?? 0 });
   }
   return tree;

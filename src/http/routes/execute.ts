@@ -2,12 +2,13 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ServiceError } from '../../errors.ts';
 import { requestKey } from '../../idempotency/idempotency.ts';
 import { type Executed, executeCommand, findCommand } from '../../memory/commands/index.ts';
-import { type Language, languages, readOnly } from '../../memory/messages.ts';
+import { type Language, languages, readOnly, tooManyDrafts } from '../../memory/messages.ts';
 import { refusal } from '../../memory/result.ts';
 import type { SecretScanner } from '../../memory/secrets.ts';
 import type { MemoryStores } from '../../memory/store.ts';
 import { contextOf } from '../authentication.ts';
 import { inFlightOf } from '../capacity.ts';
+import { contextForWrite } from '../proposals.ts';
 import { executeSchema, IDEMPOTENCY_KEY } from './execute-schema.ts';
 import { type SearchOptions, searchMemory } from './search.ts';
 import { readToolCalls, type ToolCall } from './tool-call.ts';
@@ -84,7 +85,11 @@ function notRun({ logEntry }: FastifyRequest, why: string): Executed {
   return { content: why, isError: true };
 }
 
-function execute(request: FastifyRequest, call: ToolCall, options: ExecuteOptions): Promise<Executed> {
+async function execute(request: FastifyRequest, call: ToolCall, options: ExecuteOptions): Promise<Executed> {
+  if (call.tool === 'memory' && findCommand(call.input.command)?.access === 'write') {
+    const refused = await contextForWrite(request).then(() => null, cannotPropose);
+    if (refused !== null) return refused;
+  }
   return call.tool === 'memory'
     ? executeMemory(request, call, options)
     : searchMemory(request, call, options);
@@ -113,6 +118,13 @@ function executeMemory(
       language: languageOf(request),
     }).catch(refusedByArchive),
   );
+}
+
+/** To the model, a draft that cannot be made is a memory that it cannot change. */
+function cannotPropose(error: unknown): Executed {
+  if (!(error instanceof ServiceError)) throw error;
+  if (error.code === 'over_quota') return refusal(tooManyDrafts);
+  return refusedByArchive(error);
 }
 
 /** To the model, an archived memory is one that it cannot write. */
