@@ -1,11 +1,23 @@
+import { Option } from 'commander';
 import type { Transfer } from '../archive/transfer.ts';
 import { OperatorError } from '../errors.ts';
 import type { History } from '../history/history.ts';
+import { SOURCE } from '../history/version.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 
 /*
  * Called when a command has found nothing, to tell a typo from an empty answer.
  */
+
+/** An option that names the actors of a source, instead of one. */
+export function sourceOption(description: string): Option {
+  return new Option('--source <source>', description).conflicts('by');
+}
+
+/** What stands for the actors of a source. */
+export function bySource(source: string): string {
+  return `${SOURCE}${source}`;
+}
 
 /** These are never typos: they stand for a kind of actor. */
 const KINDS: ReadonlySet<string> = new Set(['operator', 'anonymous']);

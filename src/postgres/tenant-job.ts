@@ -10,6 +10,7 @@ export const JOB_LOCKS = {
   results: 7_236_105_553,
   history: 7_236_105_554,
   usage: 7_236_105_555,
+  drafts: 7_236_105_556,
 } as const;
 
 /** A background job that works on tenants, one after the other. */
