@@ -20,7 +20,7 @@ export const ERROR_CATALOG = {
 } satisfies Record<string, ErrorDefinition<never[]>>;
 
 /** What programs see. */
-export type ErrorCode = keyof typeof REQUEST_ERRORS | 'own_draft' | 'proposes_only' | SharedCode;
+export type ErrorCode = keyof typeof REQUEST_ERRORS | 'own_draft' | SharedCode;
 
 /** The values that a reason's message is made of. */
 export type ErrorValues = {

@@ -17,9 +17,7 @@ export const DRAFT_ERRORS = {
   no_such_draft_file: notFound(
     (id: string, file: string) => `${file} has not changed, in the draft ${id} or since.`,
   ),
-  draft_closed: refused((id: string, state: string) =>
-    state === 'merging' ? `The draft ${id} is being closed.` : `The draft ${id} is closed: it was ${state}.`,
-  ),
+  draft_closed: refused((id: string, state: string) => `The draft ${id} is closed: it was ${state}.`),
   is_draft: refused(
     (tenant: string, id: string) => `${id} is a draft of tenant ${tenant}. Merge it or close it instead.`,
   ),
@@ -52,13 +50,6 @@ export const DRAFT_ERRORS = {
     problem: () => ({
       status: 403,
       message: 'This admin key changed files in the draft itself. Somebody else has to merge it.',
-    }),
-  },
-  proposes_only: {
-    description: 'The key may only propose changes, and this cannot be proposed.',
-    problem: () => ({
-      status: 403,
-      message: 'This key may only propose changes, in its draft. This cannot be proposed.',
     }),
   },
 };

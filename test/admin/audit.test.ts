@@ -65,6 +65,7 @@ describeService(
             tenants: null,
             manages_stores: false,
             label: 'worker',
+            source: '',
             expires_at: null,
           },
         },

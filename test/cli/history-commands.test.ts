@@ -178,6 +178,7 @@ new file mode 100644
       actor: { type: 'anonymous' },
       request_id: 'request-1',
       tool_use_id: 'toolu_1',
+      ...{ source: null, draft: null, approved_by: null },
       redacted_at: null,
       redacted_by: null,
     });

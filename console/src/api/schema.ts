@@ -369,15 +369,17 @@ export interface components {
             kind: "tenant" | "service" | "admin";
             tenant: string | null;
             /**
-             * @description `operate` is for admin keys: everything except managing keys, and creating, copying, renaming and deleting tenants.
+             * @description `propose` is for keys of tenants: what they write goes into a draft that a reviewer merges. `operate` is for admin keys: everything except managing keys, and creating, copying, renaming and deleting tenants.
              * @enum {string}
              */
-            access: "read_write" | "operate" | "read_only";
+            access: "read_write" | "propose" | "operate" | "read_only";
             /** @description Of an admin key: the only tenants that it administers; null: all of them. */
             tenants: string[] | null;
             /** @description Of a service key: it may manage memory stores, too. */
             manages_stores: boolean;
             label: string;
+            /** @description Where what is written with the key comes from; every version names it. Empty: not said. */
+            source: string;
             created_at: components["schemas"]["Time"];
             expires_at: components["schemas"]["Time"] | null;
             revoked_at: components["schemas"]["Time"] | null;
@@ -394,15 +396,17 @@ export interface components {
             kind: "tenant" | "service" | "admin";
             tenant: string | null;
             /**
-             * @description `operate` is for admin keys: everything except managing keys, and creating, copying, renaming and deleting tenants.
+             * @description `propose` is for keys of tenants: what they write goes into a draft that a reviewer merges. `operate` is for admin keys: everything except managing keys, and creating, copying, renaming and deleting tenants.
              * @enum {string}
              */
-            access: "read_write" | "operate" | "read_only";
+            access: "read_write" | "propose" | "operate" | "read_only";
             /** @description Of an admin key: the only tenants that it administers; null: all of them. */
             tenants: string[] | null;
             /** @description Of a service key: it may manage memory stores, too. */
             manages_stores: boolean;
             label: string;
+            /** @description Where what is written with the key comes from; every version names it. Empty: not said. */
+            source: string;
             created_at: components["schemas"]["Time"];
             expires_at: components["schemas"]["Time"] | null;
             revoked_at: components["schemas"]["Time"] | null;
@@ -523,10 +527,10 @@ export interface components {
         Session: {
             actor: components["schemas"]["Actor"];
             /**
-             * @description `operate` is for admin keys: everything except managing keys, and creating, copying, renaming and deleting tenants.
+             * @description `propose` is for keys of tenants: what they write goes into a draft that a reviewer merges. `operate` is for admin keys: everything except managing keys, and creating, copying, renaming and deleting tenants.
              * @enum {string}
              */
-            access: "read_write" | "operate" | "read_only";
+            access: "read_write" | "propose" | "operate" | "read_only";
             /** @description The only tenants that the credential is for; null: all of them. */
             tenants: string[] | null;
             /** @description Whether the credential may only read. */
