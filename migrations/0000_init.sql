@@ -34,6 +34,7 @@ CREATE TABLE "api_keys" (
 	"is_admin" boolean DEFAULT false NOT NULL,
 	"manages_stores" boolean DEFAULT false NOT NULL,
 	"label" text COLLATE "C" DEFAULT '' NOT NULL,
+	"source" text COLLATE "C" DEFAULT '' NOT NULL,
 	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"expires_at" timestamp with time zone,
 	"revoked_at" timestamp with time zone,
@@ -43,7 +44,8 @@ CREATE TABLE "api_keys" (
 	"creation_key" text COLLATE "C",
 	"creation_request" text COLLATE "C",
 	CONSTRAINT "api_keys_creation" UNIQUE("creation_key"),
-	CONSTRAINT "api_keys_access" CHECK ("api_keys"."access" IN ('read_write', 'read_only') OR ("api_keys"."access" = 'operate' AND "api_keys"."is_admin")),
+	CONSTRAINT "api_keys_access" CHECK ("api_keys"."access" IN ('read_write', 'read_only') OR ("api_keys"."access" = 'operate' AND "api_keys"."is_admin")
+        OR ("api_keys"."access" = 'propose' AND "api_keys"."tenant_id" IS NOT NULL)),
 	CONSTRAINT "api_keys_only_tenants" CHECK ("api_keys"."only_tenants" IS NULL OR "api_keys"."is_admin"),
 	CONSTRAINT "api_keys_admin" CHECK (NOT "api_keys"."is_admin" OR "api_keys"."tenant_id" IS NULL),
 	CONSTRAINT "api_keys_manages_stores" CHECK (NOT "api_keys"."manages_stores" OR ("api_keys"."tenant_id" IS NULL AND NOT "api_keys"."is_admin"))
@@ -83,6 +85,29 @@ CREATE TABLE "tenant_usage" (
 	"writes" bigint NOT NULL,
 	"refused" bigint NOT NULL,
 	CONSTRAINT "tenant_usage_tenant_id_day_pk" PRIMARY KEY("tenant_id","day")
+);
+--> statement-breakpoint
+CREATE TABLE "draft_base" (
+	"tenant_id" text COLLATE "C" NOT NULL,
+	"path" text COLLATE "C" NOT NULL,
+	"memory_id" uuid,
+	"version" uuid,
+	CONSTRAINT "draft_base_tenant_id_path_pk" PRIMARY KEY("tenant_id","path")
+);
+--> statement-breakpoint
+CREATE TABLE "drafts" (
+	"tenant_id" text COLLATE "C" NOT NULL,
+	"id" text COLLATE "C" NOT NULL,
+	"title" text COLLATE "C" NOT NULL,
+	"author" jsonb NOT NULL,
+	"key_id" text COLLATE "C",
+	"base_at" timestamp with time zone NOT NULL,
+	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
+	"state" text COLLATE "C" DEFAULT 'open' NOT NULL,
+	"closed_at" timestamp with time zone,
+	"closed_by" jsonb,
+	"merged_at" timestamp with time zone,
+	CONSTRAINT "drafts_tenant_id_id_pk" PRIMARY KEY("tenant_id","id")
 );
 --> statement-breakpoint
 CREATE TABLE "entries" (
@@ -136,6 +161,9 @@ CREATE TABLE "tenants" (
 	"rate_per_minute" bigint,
 	"max_body_bytes" bigint,
 	"ttl_days" bigint,
+	"max_drafts" bigint,
+	"max_draft_bytes" bigint,
+	"draft_days" bigint,
 	"redact" text COLLATE "C",
 	"create_existing" text COLLATE "C",
 	"history_days" bigint,
@@ -151,6 +179,7 @@ CREATE TABLE "tenants" (
 	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"archived_at" timestamp with time zone,
 	"updated_at" timestamp with time zone DEFAULT now() NOT NULL,
+	"draft_of" text COLLATE "C",
 	CONSTRAINT "tenants_usage_not_negative" CHECK ("tenants"."file_count" >= 0 AND "tenants"."byte_count" >= 0)
 );
 --> statement-breakpoint
@@ -174,6 +203,8 @@ CREATE TABLE "versions" (
 	CONSTRAINT "versions_tenant_id_id_pk" PRIMARY KEY("tenant_id","id")
 );
 --> statement-breakpoint
+ALTER TABLE "draft_base" ADD CONSTRAINT "draft_base_tenant_id_tenants_id_fk" FOREIGN KEY ("tenant_id") REFERENCES "public"."tenants"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "drafts" ADD CONSTRAINT "drafts_tenant_id_tenants_id_fk" FOREIGN KEY ("tenant_id") REFERENCES "public"."tenants"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "entries" ADD CONSTRAINT "entries_parent_is_directory" FOREIGN KEY ("tenant_id","parent_path") REFERENCES "public"."entries"("tenant_id","dir_path") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "tenant_usage" ADD CONSTRAINT "tenant_usage_tenant_id_tenants_id_fk" FOREIGN KEY ("tenant_id") REFERENCES "public"."tenants"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "api_keys_id" ON "api_keys" USING btree ("id");--> statement-breakpoint
@@ -182,12 +213,15 @@ CREATE INDEX "api_keys_tenant" ON "api_keys" USING btree ("tenant_id");--> state
 CREATE INDEX "audit_events_at" ON "audit_events" USING btree ("at","id");--> statement-breakpoint
 CREATE INDEX "audit_events_tenant" ON "audit_events" USING btree ("tenant_id","at","id");--> statement-breakpoint
 CREATE INDEX "tenant_usage_day" ON "tenant_usage" USING btree ("day");--> statement-breakpoint
+CREATE UNIQUE INDEX "drafts_of_key" ON "drafts" USING btree ("tenant_id","key_id") WHERE state = 'open' AND key_id IS NOT NULL;--> statement-breakpoint
+CREATE INDEX "drafts_created" ON "drafts" USING btree ("created_at","id");--> statement-breakpoint
 CREATE INDEX "entries_children" ON "entries" USING btree ("tenant_id","parent_path","path");--> statement-breakpoint
 CREATE UNIQUE INDEX "entries_memory" ON "entries" USING btree ("tenant_id","memory_id") WHERE memory_id IS NOT NULL;--> statement-breakpoint
 CREATE INDEX "idempotency_keys_age" ON "idempotency_keys" USING btree ("tenant_id","created_at");--> statement-breakpoint
 CREATE INDEX "past_directories_removed" ON "past_directories" USING btree ("tenant_id","removed_at");--> statement-breakpoint
 CREATE INDEX "tenants_created" ON "tenants" USING btree ("created_at","id");--> statement-breakpoint
 CREATE INDEX "tenants_with_mounts" ON "tenants" USING btree ("id") WHERE mounts IS NOT NULL;--> statement-breakpoint
+CREATE INDEX "tenants_drafts" ON "tenants" USING btree ("draft_of") WHERE draft_of IS NOT NULL;--> statement-breakpoint
 CREATE INDEX "versions_memory" ON "versions" USING btree ("tenant_id","memory_id","id");--> statement-breakpoint
 CREATE INDEX "versions_superseded" ON "versions" USING btree ("tenant_id","superseded_at","id");--> statement-breakpoint
 CREATE INDEX "versions_path" ON "versions" USING btree ("tenant_id","path","id");

@@ -1,6 +1,7 @@
 import { ACCESS_ERRORS } from './error-catalog/access.ts';
 import { ARCHIVE_ERRORS } from './error-catalog/archives.ts';
 import type { ErrorDefinition, SharedCode } from './error-catalog/definition.ts';
+import { DRAFT_ERRORS } from './error-catalog/drafts.ts';
 import { OPERATION_ERRORS, PARAMETER_ERRORS } from './error-catalog/operations.ts';
 import { REQUEST_ERRORS } from './error-catalog/requests.ts';
 import { SERVICE_ERRORS } from './error-catalog/service.ts';
@@ -19,11 +20,13 @@ export const ERROR_CATALOG = {
   ...PARAMETER_ERRORS,
   ...OPERATION_ERRORS,
   ...ARCHIVE_ERRORS,
+  ...DRAFT_ERRORS,
 } satisfies Record<string, ErrorDefinition<never[]>>;
 
 /** What programs see. */
 export type ErrorCode =
   | keyof (typeof REQUEST_ERRORS & typeof ACCESS_ERRORS & typeof SERVICE_ERRORS)
+  | 'own_draft'
   | SharedCode;
 
 /** The values that a reason's message is made of. */

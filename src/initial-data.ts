@@ -42,14 +42,18 @@ const keySchema = z
     service: z.literal(true).optional(),
     admin: z.literal(true).optional(),
     manageStores: z.literal(true).optional(),
-    access: z.enum(['read_write', 'read_only']).default('read_write'),
+    access: z.enum(['read_write', 'propose', 'read_only']).default('read_write'),
     label: storableText(255).default('bootstrap'),
+    source: storableText(64).default(''),
   })
   .refine(({ tenant, service, admin }) => [tenant, service, admin].filter(Boolean).length === 1, {
     error: 'needs one of "tenant", "service": true, and "admin": true',
   })
   .refine(({ service, access, manageStores }) => !manageStores || (service && access === 'read_write'), {
     error: '"manageStores" is for "service": true, and not for a key that only reads',
+  })
+  .refine(({ tenant, access }) => access !== 'propose' || tenant !== undefined, {
+    error: '"access": "propose" is for "tenant"',
   });
 
 const bootstrapSchema = z.strictObject({
@@ -130,8 +134,9 @@ export async function applyBootstrap(
     manageStores: managesStores = false,
     access,
     label,
+    source,
   } of keys) {
-    const purpose = { tenant, isAdmin, managesStores, access, label, expiresAt: null };
+    const purpose = { tenant, isAdmin, managesStores, access, label, source, expiresAt: null };
     const isNew = await allKeys.createOnce({ ...purpose, hash: hashOf(key), id: keyId() });
     if (isNew) made.keys++;
   }

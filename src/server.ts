@@ -6,6 +6,7 @@ import { buildAdminApp } from './admin/app.ts';
 import { buildApp } from './app.ts';
 import { pruneAudit } from './audit/audit.ts';
 import { type Config, loadConfig } from './config.ts';
+import { expireDrafts } from './drafts/expiry.ts';
 import { serveLocalSocket } from './embedded/local-socket.ts';
 import type { EmbeddedEvents } from './embedded/pglite-engine.ts';
 import { OperatorError } from './errors.ts';
@@ -167,6 +168,10 @@ function startJobs(config: Config, database: Database, log: Logger): () => Promi
     },
     usage: async () => {
       await recordSizes(database, config);
+    },
+    drafts: async () => {
+      const expired = await expireDrafts(database, config);
+      if (expired && expired.expired > 0) log.info(expired, 'closed unused drafts');
     },
     history: async () => {
       const pruned = await pruneHistory(database, tenantDefaults(config));

@@ -16,6 +16,7 @@ export const ADMIN_API: ApiDescription = {
     { name: 'keys', description: 'Credentials of tenants, services and administrators.' },
     { name: 'memory', description: 'The files of a tenant, now and in the past.' },
     { name: 'history', description: 'Versions of files, restore and revert.' },
+    { name: 'drafts', description: 'Copies of a memory to work on, compared with it and merged into it.' },
     { name: 'audit', description: 'Administrative changes.' },
     { name: 'operations', description: 'Health checks.' },
   ],

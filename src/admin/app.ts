@@ -29,6 +29,9 @@ import { changeRoutes } from './routes/changes.ts';
 import { consoleRoutes } from './routes/console.ts';
 import { diffRoutes } from './routes/diffs.ts';
 import { directoryRoutes } from './routes/directory.ts';
+import { draftMergeRoutes } from './routes/draft-merge.ts';
+import { draftReviewRoutes } from './routes/draft-review.ts';
+import { draftRoutes, fleetDraftRoutes } from './routes/drafts.ts';
 import { exportRoutes } from './routes/export.ts';
 import { fleetUsageRoutes } from './routes/fleet-usage.ts';
 import { importRoutes } from './routes/import.ts';
@@ -59,6 +62,7 @@ const ROUTES = [
   singleKeyRoutes,
   auditRoutes,
   fleetUsageRoutes,
+  fleetDraftRoutes,
 ];
 
 /** Those of one tenant, which must exist: `/tenants/:tenant/…`. */
@@ -77,6 +81,9 @@ const TENANT_ROUTES = [
   diffRoutes,
   redactRoutes,
   changeRoutes,
+  draftRoutes,
+  draftReviewRoutes,
+  draftMergeRoutes,
 ];
 
 /**

@@ -51,9 +51,9 @@ export const versionId = z
   .transform((id) => id.toLowerCase())
   .meta({ examples: ['0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52'] });
 
-export const access = z.enum(['read_write', 'operate', 'read_only']).meta({
+export const access = z.enum(['read_write', 'propose', 'operate', 'read_only']).meta({
   description:
-    '`operate` is for admin keys: everything except managing keys and mounts, and creating, copying, renaming and deleting tenants.',
+    '`propose` is for keys of tenants: what they write goes into a draft that a reviewer merges. `operate` is for admin keys: everything except managing keys and mounts, and creating, copying, renaming and deleting tenants.',
 });
 
 /** A number in a query string. */
@@ -80,11 +80,19 @@ export const next = z.string().nullable().meta({
     'Pass it as `after`, with the same other parameters, to get the next page; null on the last page.',
 });
 
+export const source = z
+  .string()
+  .optional()
+  .meta({
+    description: 'Where what is written with the key comes from, as its operator says.',
+    examples: ['web'],
+  });
+
 /** Who made a change; the terms of the history. */
 export const actor = z
   .discriminatedUnion('type', [
-    z.object({ type: z.literal('api_key'), id: z.string(), label: z.string() }),
-    z.object({ type: z.literal('admin_key'), id: z.string(), label: z.string() }),
+    z.object({ type: z.literal('api_key'), id: z.string(), label: z.string(), source }),
+    z.object({ type: z.literal('admin_key'), id: z.string(), label: z.string(), source }),
     z.object({ type: z.literal('jwt'), subject: z.string().nullable() }),
     z.object({ type: z.literal('operator'), name: z.string() }),
     z.object({ type: z.literal('session'), id: z.string() }),

@@ -26,6 +26,9 @@ const fields = {
     .boolean()
     .meta({ description: 'For a service key: whether it may also manage memory stores.' }),
   label: z.string(),
+  source: z.string().meta({
+    description: 'Where what is written with the key comes from; every version names it. Empty: not said.',
+  }),
   created_at: time,
   expires_at: time.nullable(),
   revoked_at: time.nullable(),
@@ -42,7 +45,7 @@ export const keyWithSecretSchema = z.object({
 export function keyRecord(row: KeyRow) {
   return {
     ...{ id: row.id, kind: kindOfKey(row), tenant: row.tenant, access: row.access, tenants: row.onlyTenants },
-    ...{ manages_stores: row.managesStores, label: row.label },
+    ...{ manages_stores: row.managesStores, label: row.label, source: row.source },
     created_at: row.createdAt,
     expires_at: row.expiresAt,
     revoked_at: row.revokedAt,

@@ -52,7 +52,7 @@ const BODY = {
 };
 
 /** The error of a write that would exceed the tenant's quota. */
-export const overQuota = (what: 'change' | 'import' | 'restore' | 'revert') =>
+export const overQuota = (what: 'change' | 'import' | 'merge' | 'restore' | 'revert') =>
   new ServiceError('quota_exceeded', 'acme', what, { of: 'bytes', used: 99, limit: 100, needed: 20 });
 
 export const archived = new ServiceError('tenant_archived', 'acme');

@@ -21,6 +21,13 @@ const versionFields = {
   via_tenant: z.string().nullable().meta({
     description: 'The tenant that mounts this memory, where the change came through its mount.',
   }),
+  source: z.string().nullable().meta({
+    description: 'The source of the key that wrote it, as its operator says; it stays with a merge.',
+  }),
+  draft: z.string().nullable().meta({ description: 'The draft that it was merged from.' }),
+  approved_by: actor
+    .nullable()
+    .meta({ description: 'Who merged it from a draft, where `actor` had proposed it.' }),
   redacted_at: time.nullable(),
   redacted_by: actor.nullable(),
   previous_version: id

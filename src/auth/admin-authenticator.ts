@@ -9,7 +9,7 @@ import type { Credentials } from './principal.ts';
 export interface Administrator {
   /** Whom the history names. */
   actor: Actor;
-  access: KeyRow['access'];
+  access: Exclude<KeyRow['access'], 'propose'>;
   /** The only tenants that the caller administers; null: all. */
   onlyTenants: string[] | null;
 }
@@ -28,7 +28,7 @@ export function adminKeyAuthentication(keys: KnownKeys): AdminAuthenticator {
     authenticate: (credentials) =>
       mapMaybePromise(keys.identify(credentials), ({ isAdmin, actor, access, onlyTenants }) => {
         if (!isAdmin) throw new ServiceError('not_an_admin_key');
-        return { actor, access, onlyTenants };
+        return { actor, access: access === 'propose' ? 'read_only' : access, onlyTenants };
       }),
     close: () => keys.close(),
   };

@@ -37,6 +37,8 @@ export interface KeyPurpose {
   /** Of an admin key: the only tenants that it administers; by default all. */
   onlyTenants?: string[] | null;
   label: string;
+  /** Where what is written with it comes from; by default not said. */
+  source?: string;
   expiresAt: string | null;
 }
 
@@ -255,7 +257,8 @@ async function keepTenants(query: QueryExecutor, { tenant, onlyTenants }: KeyPur
 
 function paramsOf(key: NewKey) {
   return {
-    ...{ isAdmin: false, managesStores: false, onlyTenants: null, creationKey: null, creationRequest: null },
+    ...{ isAdmin: false, managesStores: false, onlyTenants: null, source: '' },
+    ...{ creationKey: null, creationRequest: null },
     ...key,
   };
 }

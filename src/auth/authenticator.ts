@@ -77,11 +77,12 @@ class KeyAuthenticator implements Authenticator {
     return mapMaybePromise(this.#keys.identify(credentials), (key) => this.#callerOf(key));
   }
 
-  #callerOf({ tenant, isAdmin, managesStores, actor, access }: KnownKey): Caller {
+  #callerOf({ id, tenant, isAdmin, managesStores, actor, access }: KnownKey): Caller {
     if (isAdmin) throw new ServiceError('is_admin_key');
     return {
       ...{ tenant, actor, managesStores },
-      access: access === 'read_write' ? access : 'read_only',
+      access: access === 'read_write' || access === 'propose' ? 'read_write' : 'read_only',
+      proposesAs: access === 'propose' ? id : undefined,
       autoCreate: tenant === null && this.#autoCreate,
     };
   }
@@ -91,11 +92,12 @@ class KeyAuthenticator implements Authenticator {
   }
 }
 
-function principalOf({ tenant, actor, access, autoCreate }: Caller, credentials: Credentials): Principal {
+function principalOf(caller: Caller, credentials: Credentials): Principal {
+  const { tenant, actor, access, autoCreate, proposesAs } = caller;
   const named = namedTenant(credentials);
   if (tenant !== null) {
     if (named !== undefined && named !== tenant) throw new ServiceError('tenant_mismatch');
-    return { tenant, actor, access, autoCreate };
+    return { tenant, actor, access, autoCreate, proposesAs };
   }
   if (named === undefined) throw new ServiceError('tenant_required');
   return { tenant: named, actor, access, autoCreate };

@@ -10,11 +10,13 @@ export interface KeyRow {
   isAdmin: boolean;
   /** Whether a service key may also manage stores, and erase history with that. */
   managesStores: boolean;
-  /** `operate` is for admin keys. */
-  access: 'read_write' | 'operate' | 'read_only';
+  /** `operate` is for admin keys, `propose` for those of tenants. */
+  access: 'read_write' | 'propose' | 'operate' | 'read_only';
   /** The only tenants that an admin key administers; null: all. */
   onlyTenants: string[] | null;
   label: string;
+  /** Where what is written with it comes from; empty: not said. */
+  source: string;
   /** Times in ISO 8601. */
   createdAt: string;
   expiresAt: string | null;
@@ -22,13 +24,16 @@ export interface KeyRow {
   lastUsedAt: string | null;
 }
 
-const COLUMNS = `id, tenant_id AS tenant, is_admin AS "isAdmin", manages_stores AS "managesStores", access, only_tenants AS "onlyTenants", label,
+const COLUMNS = `id, tenant_id AS tenant, is_admin AS "isAdmin", manages_stores AS "managesStores", access, only_tenants AS "onlyTenants", label, source,
   ${time('created_at')} AS "createdAt", ${time('expires_at')} AS "expiresAt", ${time('revoked_at')} AS "revokedAt",
   ${time('last_used_at')} AS "lastUsedAt"`;
 
 /** A key with its times relative to now, in milliseconds by the database's clock: a replica with a wrong clock would accept expired keys. */
 export interface FoundKeyRow
-  extends Pick<KeyRow, 'id' | 'label' | 'tenant' | 'isAdmin' | 'managesStores' | 'access' | 'onlyTenants'> {
+  extends Pick<
+    KeyRow,
+    'id' | 'label' | 'source' | 'tenant' | 'isAdmin' | 'managesStores' | 'access' | 'onlyTenants'
+  > {
   isRevoked: boolean;
   /** Null for a key that does not expire. */
   expiresInMs: number | null;
@@ -42,7 +47,7 @@ export const findKeyQuery = defineQuery<{ hash: string }, FoundKeyRow>(
   'find_key',
   ['hash'],
   `
-SELECT id, label, tenant_id AS tenant, is_admin AS "isAdmin", manages_stores AS "managesStores", access, only_tenants AS "onlyTenants", revoked_at IS NOT NULL AS "isRevoked",
+SELECT id, label, source, tenant_id AS tenant, is_admin AS "isAdmin", manages_stores AS "managesStores", access, only_tenants AS "onlyTenants", revoked_at IS NOT NULL AS "isRevoked",
   ${milliseconds('expires_at - now()')} AS "expiresInMs", ${milliseconds('now() - last_used_at')} AS "usedMsAgo"
 FROM api_keys WHERE hash = $1
 `,
@@ -57,17 +62,18 @@ export type NewKeyParams = {
   access: string;
   onlyTenants: string[] | null;
   label: string;
+  source: string;
   expiresAt: string | null;
   creationKey: string | null;
   creationRequest: string | null;
 };
 const NEW_KEY: (keyof NewKeyParams & string)[] = [
   ...(['hash', 'id', 'tenant', 'isAdmin', 'access', 'label', 'expiresAt', 'managesStores'] as const),
-  ...(['onlyTenants', 'creationKey', 'creationRequest'] as const),
+  ...(['onlyTenants', 'creationKey', 'creationRequest', 'source'] as const),
 ];
 const CREATE_KEY = `
-INSERT INTO api_keys (hash, id, tenant_id, is_admin, access, label, expires_at, manages_stores, only_tenants, creation_key, creation_request)
-VALUES ($1, $2, $3, $4::boolean, $5, $6, $7::timestamptz, $8::boolean, $9::text[], $10, $11)
+INSERT INTO api_keys (hash, id, tenant_id, is_admin, access, label, expires_at, manages_stores, only_tenants, creation_key, creation_request, source)
+VALUES ($1, $2, $3, $4::boolean, $5, $6, $7::timestamptz, $8::boolean, $9::text[], $10, $11, $12)
 `;
 
 /** Keeps a tenant from being deleted until its new key is stored. No row when it does not exist. */
@@ -206,8 +212,8 @@ export const addSecretQuery = defineQuery<{ hash: string; newHash: string }>(
   'add_secret',
   ['hash', 'newHash'],
   `
-INSERT INTO api_keys (hash, id, tenant_id, access, is_admin, manages_stores, only_tenants, label, created_at, expires_at)
-SELECT $2, id, tenant_id, access, is_admin, manages_stores, only_tenants, label, created_at, expires_at FROM api_keys WHERE hash = $1
+INSERT INTO api_keys (hash, id, tenant_id, access, is_admin, manages_stores, only_tenants, label, source, created_at, expires_at)
+SELECT $2, id, tenant_id, access, is_admin, manages_stores, only_tenants, label, source, created_at, expires_at FROM api_keys WHERE hash = $1
 `,
 );
 

@@ -17,7 +17,10 @@ const LAST_USED_RESOLUTION_MS = 5 * 60_000;
 
 /** A cached key; times as of `performance.now()`, which no correction of the clock changes. */
 export interface KnownKey
-  extends Pick<FoundKeyRow, 'tenant' | 'isAdmin' | 'onlyTenants' | 'managesStores' | 'access' | 'isRevoked'> {
+  extends Pick<
+    FoundKeyRow,
+    'id' | 'tenant' | 'isAdmin' | 'onlyTenants' | 'managesStores' | 'access' | 'isRevoked'
+  > {
   actor: Actor;
   expiresAt: number;
   lastUsedAt: number;
@@ -111,6 +114,7 @@ function knownKey(row: FoundKeyRow | undefined, now: number): KnownKey | undefin
   const {
     id,
     label,
+    source,
     tenant,
     isAdmin,
     onlyTenants,
@@ -121,8 +125,8 @@ function knownKey(row: FoundKeyRow | undefined, now: number): KnownKey | undefin
     usedMsAgo,
   } = row;
   return {
-    ...{ tenant, isAdmin, onlyTenants, managesStores, access, isRevoked },
-    actor: { type: isAdmin ? 'admin_key' : 'api_key', id, label },
+    ...{ id, tenant, isAdmin, onlyTenants, managesStores, access, isRevoked },
+    actor: { type: isAdmin ? 'admin_key' : 'api_key', id, label, ...(source === '' ? {} : { source }) },
     expiresAt: now + (expiresInMs ?? Number.POSITIVE_INFINITY),
     lastUsedAt: now - (usedMsAgo ?? Number.POSITIVE_INFINITY),
   };

@@ -11,10 +11,12 @@ export interface Principal {
   access: 'read_write' | 'read_only';
   /** Whether the first write creates a tenant that does not exist yet. */
   autoCreate: boolean;
+  /** Of a propose-only key, its id: it works in a draft of its own (src/http/proposals.ts). */
+  proposesAs?: string | undefined;
 }
 
 /** The caller of a request, before it is known which tenant the request is for. */
-export interface Caller extends Pick<Principal, 'actor' | 'access' | 'autoCreate'> {
+export interface Caller extends Pick<Principal, 'actor' | 'access' | 'autoCreate' | 'proposesAs'> {
   /** The only tenant that the caller may act for; null for all. */
   tenant: string | null;
   /** Whether the caller may create, change, archive and delete stores, and redact versions. */

@@ -13,6 +13,8 @@ export const TENANT_TABLES = [
   'public.past_directories',
   'public.idempotency_keys',
   'public.tenant_usage',
+  'public.drafts',
+  'public.draft_base',
 ];
 
 /**
@@ -38,7 +40,7 @@ export const DELEGATED_FUNCTIONS = [
     'memory_prune_excess',
   ],
   ...['memory_begin_change', 'memory_reserve', 'memory_redact', 'memory_redact_directories'],
-  ...['memory_restore', 'memory_restore_excess'],
+  ...['memory_restore', 'memory_restore_excess', 'memory_merge_clear', 'memory_merge_write'],
   ...['memory_contents', 'memory_past_contents', 'memory_replace_content'],
 ];
 

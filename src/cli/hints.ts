@@ -34,6 +34,12 @@ const HINTS: { readonly [R in ErrorReason]?: (...values: ErrorValues[R]) => stri
   target_has_other_data: () =>
     'Use an empty database, or delete there what is not needed: memory-service tenants delete',
   columns_differ: () => 'Run memory-service migrate of this version on both.',
+  no_such_draft: (tenant) => `See: memory-service drafts list ${tenant}`,
+  too_many_drafts: (tenant, limit) =>
+    `Or raise the limit with: memory-service tenants set ${tenant} --max-drafts ${limit + 1}`,
+  draft_not_reviewed: () => 'See: memory-service drafts show',
+  draft_conflicts: () =>
+    'Settle each with --take <path>=draft, --take <path>=original or --text <path>=<file>.',
   database_not_migrated: () => 'Run: memory-service migrate',
 };
 

@@ -1,12 +1,24 @@
+import { Option } from 'commander';
 import { OperatorError } from '../errors.ts';
 import { findEntry } from '../files/listing.ts';
 import type { History } from '../history/history.ts';
+import { SOURCE } from '../history/version.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
 
 /*
  * Called when a command has found nothing, to tell a typo from an empty result.
  */
+
+/** An option that names the actors of a source, instead of one. */
+export function sourceOption(description: string): Option {
+  return new Option('--source <source>', description).conflicts('by');
+}
+
+/** What stands for the actors of a source. */
+export function bySource(source: string): string {
+  return `${SOURCE}${source}`;
+}
 
 /** These are never typos: they stand for a kind of actor. */
 const KINDS: ReadonlySet<string> = new Set(['operator', 'anonymous']);

@@ -16,6 +16,7 @@ interface CreateOptions {
   readOnly?: boolean;
   onlyTenants?: string[];
   label: string;
+  source: string;
   expires?: Date;
   json?: boolean;
 }
@@ -29,6 +30,11 @@ export function expiry(value: string): Date {
   }
   if (date.getTime() <= Date.now()) throw new InvalidArgumentError('It must be in the future.');
   return date;
+}
+
+function sourceArgument(value: string): string {
+  if (value.length <= 64 && value.isWellFormed() && !/[\p{Cc}\p{Cf}]/u.test(value)) return value;
+  throw new InvalidArgumentError('Use at most 64 characters, without control characters.');
 }
 
 function tenantIds(value: string): string[] {
@@ -50,9 +56,9 @@ export function registerKeyCreateCommand(keys: Command, open: Open, io: Io): voi
     .addOption(
       new Option(
         '--access <access>',
-        'what the key allows; operate, with --admin: everything except managing keys, and creating, copying, renaming and deleting tenants',
+        'what the key allows; propose, with --tenant: what it writes goes into a draft that a reviewer merges; operate, with --admin: everything except managing keys, and creating, copying, renaming and deleting tenants',
       )
-        .choices(['read_write', 'operate', 'read_only'])
+        .choices(['read_write', 'propose', 'operate', 'read_only'])
         .default('read_write'),
     )
     .option('--read-only', 'same as --access read_only')
@@ -63,18 +69,25 @@ export function registerKeyCreateCommand(keys: Command, open: Open, io: Io): voi
     )
     .option('--expires <when>', 'when the key expires: a duration (90d, 12h) or a time', expiry)
     .option('--label <text>', 'what the key is for', '')
+    .option(
+      '--source <text>',
+      'where what is written with it comes from, such as user, web, import or consolidation; every version names it',
+      sourceArgument,
+      '',
+    )
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
       `
 Examples:
   memory-service keys create --tenant acme --expires 90d --label worker
+  memory-service keys create --tenant acme --access propose --source web --label browser-agent
   memory-service keys create --service --manage-stores --label control-plane
   memory-service keys create --admin --read-only --label dashboard
   memory-service keys create --admin --access operate --only-tenants acme,globex --label support`,
     )
     .action((options: CreateOptions, command: Command) => {
-      const { tenant = null, service = false, admin: isAdmin = false, label, json } = options;
+      const { tenant = null, service = false, admin: isAdmin = false, label, source, json } = options;
       if ([tenant !== null, service, isAdmin].filter(Boolean).length !== 1) {
         command.error('error: requires one of --tenant <tenant>, --service or --admin');
       }
@@ -87,25 +100,39 @@ Examples:
       if ((onlyTenants !== null || access === 'operate') && !isAdmin) {
         command.error('error: --only-tenants and --access operate require --admin');
       }
+      if (access === 'propose' && tenant === null) {
+        command.error('error: --access propose is for --tenant');
+      }
       return withDatabase(open, async ({ database }) => {
         const expiresAt = options.expires?.toISOString() ?? null;
         const kind = kindOfKey({ tenant, isAdmin });
         const subject = {
           tenant: tenant ?? undefined,
           details: {
-            ...{ kind, access, tenants: onlyTenants, manages_stores: managesStores, label },
+            ...{ kind, access, tenants: onlyTenants, manages_stores: managesStores, label, source },
             expires_at: expiresAt,
           },
         };
         const { key, id } = await audited({ database, io }, 'createKey', subject, async (note) => {
-          const purpose = { tenant, isAdmin, managesStores, access, onlyTenants, label, expiresAt };
+          const purpose = { tenant, isAdmin, managesStores, access, onlyTenants, label, source, expiresAt };
           const issued = await new Keys(database).issue(purpose);
           note({ key: issued.id });
           return issued;
         });
         if (json)
           return printJson(io.stdout, {
-            ...{ id, key, kind, tenant, access, tenants: onlyTenants, managesStores, label, expiresAt },
+            ...{
+              id,
+              key,
+              kind,
+              tenant,
+              access,
+              tenants: onlyTenants,
+              managesStores,
+              label,
+              source,
+              expiresAt,
+            },
           });
         printLine(io.stderr, `Created key ${id}. It cannot be shown again:`);
         printLine(io.stdout, key);

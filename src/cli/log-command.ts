@@ -8,7 +8,7 @@ import { actorText, actorTextVia } from '../memory/origin.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { formatBytes } from '../util/size.ts';
 import { memoryPath, positiveInteger, TIME_HELP, tenantId, timeArgument, timesOf } from './arguments.ts';
-import { checkActor, checkPath } from './history-subjects.ts';
+import { bySource, checkActor, checkPath, sourceOption } from './history-subjects.ts';
 import { type Io, print } from './io.ts';
 import { patchText, shown, styled } from './output.ts';
 import { type Open, withTenant } from './session.ts';
@@ -17,6 +17,7 @@ interface Options extends Omit<LogOptions, 'path'> {
   patch?: boolean;
   json?: boolean;
   content?: boolean;
+  source?: string;
 }
 
 const EXAMPLES = `
@@ -45,6 +46,7 @@ export function registerLogCommand(program: Command, open: Open, io: Io): void {
       '--by <actor>',
       'only versions by this actor: the ID or label of a key, the subject of a token, the name of an operator or a job, `operator`, or `anonymous`',
     )
+    .addOption(sourceOption('only versions written with keys of this source: web, import, …'))
     .option('--by-contains <text>', 'only versions by actors with this text in their type, names or ID')
     .addOption(
       new Option('--operation <op>', 'only versions of one kind').choices([
@@ -62,7 +64,8 @@ export function registerLogCommand(program: Command, open: Open, io: Io): void {
     .action((tenant: string, path: MemoryPath | undefined, options: Options, command: Command) => {
       if (options.content && !options.json) command.error('error: --content works only with --json');
       return withTenant(open, tenant, async ({ database, history }) => {
-        const { patch, json, content, since, until, ...others } = options;
+        const { patch, json, content, since, until, source, ...others } = options;
+        if (source !== undefined) others.by = bySource(source);
         const filter = { ...others, ...(await timesOf(database, { since, until })) };
         const entries = withNotice(log(history, tenant, path === undefined ? filter : { ...filter, path }));
         const output = { patch: patch ?? false, content: content ?? false };

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { OperatorError, ServiceError } from '../errors.ts';
 import { registerAuditCommand } from './audit-command.ts';
 import { firstSentence, registerCompletionCommand } from './completion.ts';
+import { registerDraftCommands } from './draft-commands.ts';
 import { explain } from './hints.ts';
 import { type Io, ignoreClosedReaders } from './io.ts';
 import { registerKeyCommands } from './key-commands.ts';
@@ -114,6 +115,7 @@ export function createProgram({ version, open, openMigrated, openPlace, serve, i
   registerDiffCommand(program, open, io);
   registerRestoreCommand(program, open, io);
   registerRevertCommand(program, open, io);
+  registerDraftCommands(program, open, io);
   registerAuditCommand(program, open, io);
   registerCompletionCommand(program, io);
   prepare(program, 'memory-service', io);

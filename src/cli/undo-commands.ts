@@ -21,7 +21,7 @@ import {
   VERSION_HELP,
   versionArgument,
 } from './arguments.ts';
-import { checkActor } from './history-subjects.ts';
+import { bySource, checkActor, sourceOption } from './history-subjects.ts';
 import { type Io, Progress, print } from './io.ts';
 import { formatJson } from './output.ts';
 import { audited, type Open, operatorOrigin, withDatabase } from './session.ts';
@@ -98,7 +98,8 @@ async function restore(
 const CONFLICTS = 3;
 
 interface RevertOptions {
-  by: string;
+  by?: string;
+  source?: string;
   since: string;
   until?: string;
   dryRun?: boolean;
@@ -114,9 +115,12 @@ export function registerRevertCommand(program: Command, open: Open, io: Io = pro
       'Undo what one actor has done since a time, and nothing else. Files that someone else has changed since are left unchanged and listed, and the exit code is 3.',
     )
     .argument('<tenant>', 'tenant ID', tenantId)
-    .requiredOption(
+    .option(
       '--by <actor>',
-      'the ID or label of a key, the subject of a token, the name of a job, `operator`, or `anonymous`',
+      'the ID or label of a key, the subject of a token, the name of a job, the ID of a draft, `operator`, or `anonymous`; who approved a change counts as who made it',
+    )
+    .addOption(
+      sourceOption('instead of --by: undo what was written with keys of this source: web, import, …'),
     )
     .requiredOption('--since <time>', 'undo changes since this time', timeArgument)
     .option(
@@ -137,9 +141,11 @@ Examples:
   memory-service revert acme --by key_5f0c2a7d91e4 --since 2026-11-17T09:00:00Z
   memory-service revert acme --by laptop --since 2026-11-17T09:00:00Z --until 2026-11-17T10:00:00Z`,
     )
-    .action((tenant: string, options: RevertOptions) =>
-      withDatabase(open, async ({ config, database }) => {
-        const { by, dryRun = false, json = false } = options;
+    .action((tenant: string, options: RevertOptions, command: Command) => {
+      const { source, by = source === undefined ? undefined : bySource(source) } = options;
+      if (by === undefined) command.error('error: requires --by <actor> or --source <source>');
+      return withDatabase(open, async ({ config, database }) => {
+        const { dryRun = false, json = false } = options;
         const since = await timeOf(database, options.since);
         const until = options.until === undefined ? undefined : await timeOf(database, options.until);
         const progress = new Progress(io.stderr, 'Read', 'version');
@@ -170,8 +176,8 @@ Examples:
         throw new OperatorError(`${amount(conflicts.length, 'conflict')}; not fully reverted:${list}`, {
           exitCode: CONFLICTS,
         });
-      }),
-    );
+      });
+    });
 }
 
 /** The options of a command that changes many files: as the operator, within the configured limits. */

@@ -1,12 +1,13 @@
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
+import type { Snapshot } from '../postgres/database.ts';
 import type { Query, Value } from '../postgres/query.ts';
 
 /** A request of a command to the process that serves its database: one JSON value per line. */
 export type Request =
   | { do: 'query'; query: Statement; params: Record<string, Value> }
   /** Lasts until `commit`. If the connection ends first, the transaction is rolled back. */
-  | { do: 'begin'; snapshot: boolean }
+  | { do: 'begin'; snapshot: Snapshot }
   | { do: 'commit' }
   /** Lasts until the end of the connection. */
   | { do: 'lock'; lock: number };

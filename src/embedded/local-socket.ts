@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
-import type { Database } from '../postgres/database.ts';
+import type { Database, Snapshot } from '../postgres/database.ts';
 import { asDatabaseError } from '../postgres/errors.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import { type Request, type Response, readMessages, socketPath, writeMessage } from './local-protocol.ts';
@@ -104,7 +104,7 @@ class Session {
     this.#respond(await query(statement, params).catch(faultOf));
   }
 
-  async #transaction(snapshot: boolean): Promise<void> {
+  async #transaction(snapshot: Snapshot): Promise<void> {
     const work = async (query: QueryExecutor) => {
       this.#respond({});
       for (;;) {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type PGliteInterface, type Transaction, types } from '@electric-sql/pglite';
 import { BatchQueue } from '../postgres/batch-queue.ts';
-import type { Database } from '../postgres/database.ts';
+import type { Database, Snapshot } from '../postgres/database.ts';
 import { asDatabaseError, throwDatabaseError } from '../postgres/errors.ts';
 import { failingWithFirstFault } from '../postgres/first-fault.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
@@ -126,13 +126,14 @@ function diskGuard(folder: string, client: PgliteEngine, events: EmbeddedEvents)
 /** Throws what `work` throws, and a `DatabaseError` when the transaction cannot begin or commit. */
 async function transactionOn<T>(
   client: PgliteEngine,
-  snapshot: boolean,
+  snapshot: Snapshot,
   work: (transaction: Transaction) => Promise<T>,
 ): Promise<T> {
   let failure: unknown;
   try {
     return await client.transaction(async (transaction) => {
-      if (snapshot) await transaction.exec('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
+      const mode = snapshot === true ? ', READ ONLY' : '';
+      if (snapshot) await transaction.exec(`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ${mode}`);
       try {
         return await work(transaction);
       } catch (error) {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { OperatorError } from '../errors.ts';
-import type { Database } from '../postgres/database.ts';
+import type { Database, Snapshot } from '../postgres/database.ts';
 import { DatabaseError } from '../postgres/errors.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import { type Request, type Response, readMessages, socketPath, writeMessage } from './local-protocol.ts';
@@ -112,7 +112,7 @@ function executorOn(connection: Connection): QueryExecutor {
 
 async function transaction<T>(
   path: string,
-  snapshot: boolean,
+  snapshot: Snapshot,
   work: (query: QueryExecutor) => Promise<T>,
 ): Promise<T> {
   const connection = await openAgain(path);

@@ -54,7 +54,7 @@ export const OPERATION_ERRORS = {
   quota_exceeded: overQuota(
     (
       tenant: string,
-      what: 'change' | 'import' | 'restore' | 'revert',
+      what: 'change' | 'import' | 'merge' | 'restore' | 'revert',
       { of, used, limit, needed }: { of: string; used: number; limit: number; needed: number },
     ) => `Tenant ${tenant} uses ${used} of ${limit} ${of}, and the ${what} needs ${needed} more.`,
   ),

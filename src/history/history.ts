@@ -8,6 +8,7 @@ import {
   isBy,
   isFullVersionId,
   LAST_ID,
+  SOURCE,
   type Version,
   type VersionRow,
   versionOf,
@@ -24,6 +25,9 @@ const ACTOR_NAMES = (origin: string) =>
     ...['label', 'subject', 'name', 'job', 'id'].map(
       (name) => `COALESCE(' ' || (${origin} #>> '{actor,${name}}'), '')`,
     ),
+    `COALESCE(' ${SOURCE}' || (${origin} #>> '{actor,source}'), '')`,
+    ...['id', 'label', 'name'].map((name) => `COALESCE(' ' || (${origin} #>> '{approvedBy,${name}}'), '')`),
+    `COALESCE(' ' || (${origin} ->> 'draft'), '')`,
   ].join(' || ')})`;
 
 /** What a list of versions is narrowed to; null: not by that. */
@@ -35,7 +39,10 @@ export type VersionFilter = {
   memoryId: string | null;
   since: string | null;
   until: string | null;
-  /** A key's id or label, a JWT's subject, an operator's or a job's name, or `operator` or `anonymous`. */
+  /**
+   * A key's id or label, a JWT's subject, an operator's or a job's name, or `operator` or `anonymous`; the id of a draft; or `source:` and the
+   * source of a key. Who approved a change counts as who made it.
+   */
   by: string | null;
   /** Those by an actor whose type and names contain the text, in upper or lower case. */
   byContains: string | null;

@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors.ts';
-import { type Actor, actorOf, type Origin } from '../memory/origin.ts';
+import { type Actor, actorOf, type Origin, sourceOf } from '../memory/origin.ts';
 import type { Database } from '../postgres/database.ts';
 import { defineQuery } from '../postgres/query.ts';
 import { time } from '../postgres/time-column.ts';
@@ -38,11 +38,18 @@ export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 /** The least id of a version after a time. */
 export const AFTER = (at: string) => `memory_first_id(${at}::text::timestamptz + interval '1 microsecond')`;
 
-/** Whether an origin is of the actor that an operator names (`by` of `VersionFilter`). */
+/** What the name of an actor of a source begins with, where an operator names actors. */
+export const SOURCE = 'source:';
+
+/**
+ * Whether an origin is of the actor that an operator names (`by` of `VersionFilter`): who made the change or approved it, the draft that it was
+ * merged from, or where it comes from.
+ */
 export const isBy = (origin: string, by: string) => `COALESCE(
     ${by}::text IN (
       ${origin} #>> '{actor,id}', ${origin} #>> '{actor,label}', ${origin} #>> '{actor,subject}',
-      ${origin} #>> '{actor,name}', ${origin} #>> '{actor,job}'
+      ${origin} #>> '{actor,name}', ${origin} #>> '{actor,job}', ${origin} #>> '{approvedBy,id}', ${origin} #>> '{approvedBy,label}',
+      ${origin} #>> '{approvedBy,name}', ${origin} ->> 'draft', '${SOURCE}' || (${origin} #>> '{actor,source}')
     ), false)
     OR (${by}::text IN ('operator', 'anonymous') AND COALESCE(${origin} #>> '{actor,type}', 'anonymous') = ${by}::text)`;
 
@@ -69,6 +76,9 @@ export interface Version {
   toolUseId: string | null;
   /** The tenant through whose mount the change came. */
   viaTenant: string | null;
+  /** Of a version that was merged from a draft: `actor` proposed it. */
+  draft: string | null;
+  approvedBy: Actor | null;
   redactedAt: string | null;
   redactedBy: Actor | null;
 }
@@ -82,6 +92,8 @@ export function versionOf(row: VersionRow): Version {
     requestId: origin?.requestId ?? null,
     toolUseId: origin?.toolUseId ?? null,
     viaTenant: origin?.viaTenant ?? null,
+    draft: origin?.draft ?? null,
+    approvedBy: origin?.approvedBy ?? null,
   };
 }
 
@@ -99,6 +111,9 @@ export function versionRecord(version: Version) {
     request_id: version.requestId,
     tool_use_id: version.toolUseId,
     via_tenant: version.viaTenant,
+    source: sourceOf(version.actor),
+    draft: version.draft,
+    approved_by: version.approvedBy,
     redacted_at: version.redactedAt,
     redacted_by: version.redactedBy,
   };

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Authenticator, Principal } from '../auth/principal.ts';
 import type { TenantPolicy, TenantPolicyCache } from '../tenants/policy-cache.ts';
+import { isDraftId } from '../tenants/tenant-id.ts';
 import { mapMaybePromise } from '../util/maybe-promise.ts';
 
 /** The caller of a request and the policy of its tenant. */
@@ -50,10 +51,11 @@ export const authentication = fp<Authentication>(
 
 const identifyByHeader: Identify = (request, { authenticator, policies }) =>
   mapMaybePromise(authenticator.authenticate(request), (principal) => {
-    const { tenant, autoCreate } = principal;
+    const { tenant } = principal;
+    const autoCreate = principal.autoCreate && !isDraftId(tenant);
     request.logEntry.tenant = tenant;
     const policy = policies.policyFor(tenant, { autoCreate, ip: request.ip });
-    return mapMaybePromise(policy, (found) => ({ principal, policy: found }));
+    return mapMaybePromise(policy, (found) => ({ principal: { ...principal, autoCreate }, policy: found }));
   });
 
 /** @throws Error for a route without authentication. */

@@ -118,6 +118,8 @@ const fileTooLarge = (path: string, maxBytes: number) =>
 // Limits of the tenant
 
 export const readOnly = 'Error: This memory is read-only';
+export const tooManyDrafts =
+  'Error: Changes of this memory are proposed in a draft, and it cannot have another one: a reviewer has to settle the open ones first.';
 const tooManyFiles = (used: number, limit: number) =>
   `Error: This memory is full: it has ${used} files, and ${limit} are allowed. Delete files to make room.`;
 const tooManyDirectories = (used: number, limit: number) =>

@@ -1,8 +1,8 @@
-/** Who made a change. */
+/** Who made a change. `source`: where what is written with a key comes from, as its operator says. */
 export type Actor =
-  | { type: 'api_key'; id: string; label: string }
+  | { type: 'api_key'; id: string; label: string; source?: string | undefined }
   /** An administrator, as opposed to an agent. */
-  | { type: 'admin_key'; id: string; label: string }
+  | { type: 'admin_key'; id: string; label: string; source?: string | undefined }
   /** `subject` is null for a token without one. */
   | { type: 'jwt'; subject: string | null }
   | { type: 'operator'; name: string }
@@ -10,6 +10,11 @@ export type Actor =
   | { type: 'session'; id: string }
   | { type: 'system'; job: string }
   | { type: 'anonymous' };
+
+/** Where what an actor writes comes from, as far as its key says. */
+export function sourceOf(actor: Actor): string | null {
+  return ('source' in actor && actor.source) || null;
+}
 
 /** An actor in words, for people. */
 export function actorText(actor: Actor): string {
@@ -43,6 +48,9 @@ export interface Origin {
   toolUseId?: string | undefined;
   /** The tenant whose memory mounts the one that was changed, and through which the change came. */
   viaTenant?: string | undefined;
+  /** Of what was merged from a draft, by an actor who proposed it: the draft, and who approved it. */
+  draft?: string | undefined;
+  approvedBy?: Actor | undefined;
 }
 
 /** In UTF-16 units. Callers choose ids, labels and subjects, and no quota counts them. */

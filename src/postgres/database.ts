@@ -11,6 +11,9 @@ export interface PoolState {
   max: number;
 }
 
+/** Whether a transaction sees one moment in all its statements. Unless it is `writable`, it is read-only then. */
+export type Snapshot = boolean | 'writable';
+
 /** A Postgres server, a cluster of them with the extension Citus, or the embedded one. */
 export interface Database {
   readonly kind: 'postgres' | 'citus' | 'pglite';
@@ -23,8 +26,8 @@ export interface Database {
   readonly query: QueryExecutor;
   /** Executes a query for many calls that never waits for a lock, on connections reserved for such queries. */
   readonly queryBatch: QueryExecutor;
-  /** Runs `work` in a transaction and rolls back when it throws. With `snapshot` the transaction is read-only and sees one moment. */
-  transaction<T>(work: (query: QueryExecutor) => Promise<T>, options?: { snapshot: boolean }): Promise<T>;
+  /** Runs `work` in a transaction and rolls back when it throws. */
+  transaction<T>(work: (query: QueryExecutor) => Promise<T>, options?: { snapshot: Snapshot }): Promise<T>;
   /**
    * Runs a background job, unless another process holds the advisory lock `lock` on this database.
    *

@@ -6,7 +6,7 @@ import { OperatorError } from '../errors.ts';
 import { Deadlines } from '../util/deadlines.ts';
 import { BatchQueue } from './batch-queue.ts';
 import { encoded } from './binary-arrays.ts';
-import { type Database, describeDatabase, PLANNER } from './database.ts';
+import { type Database, describeDatabase, PLANNER, type Snapshot } from './database.ts';
 import { throwDatabaseError } from './errors.ts';
 import { failingWithFirstFault } from './first-fault.ts';
 import { describeUnfitPooler, usesPooler } from './pooler.ts';
@@ -212,14 +212,15 @@ function send(client: pg.ClientBase, query: pg.QueryConfig, maxMs: number): Prom
 async function transaction<T>(
   pool: pg.Pool,
   maxMs: number,
-  snapshot: boolean,
+  snapshot: Snapshot,
   work: (query: QueryExecutor) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect().catch(throwDatabaseError);
   let broken = true;
   try {
     const query = executorOn(client, maxMs);
-    const begin = snapshot ? 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' : 'BEGIN';
+    const level = snapshot ? ' ISOLATION LEVEL REPEATABLE READ' : '';
+    const begin = `BEGIN${level}${snapshot === true ? ' READ ONLY' : ''}`;
     await send(client, { text: begin }, maxMs).catch(throwDatabaseError);
     try {
       const result = await work(query);

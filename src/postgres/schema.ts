@@ -70,6 +70,8 @@ export const tenants = pgTable(
     archivedAt: timestamp('archived_at', { withTimezone: true }),
     /** When one of these was last changed. */
     updatedAt: timestamp('updated_at', { withTimezone: true }).notNull().defaultNow(),
+    /** The tenant that this one is a draft of (src/drafts); null for any other tenant. */
+    draftOf: key('draft_of'),
   },
   (t) => [
     // Each write pays for every check, so there is none of the settings: what changes them validates them (src/tenants).
@@ -77,6 +79,7 @@ export const tenants = pgTable(
     index('tenants_created').on(t.createdAt, t.id),
     // To find who mounts a tenant.
     index('tenants_with_mounts').on(t.id).where(sql`mounts IS NOT NULL`),
+    index('tenants_drafts').on(t.draftOf).where(sql`draft_of IS NOT NULL`),
   ],
 );
 
@@ -224,8 +227,8 @@ export const apiKeys = pgTable(
     /** Identifies the key in listings and when it is revoked. Not secret. */
     id: key('id').notNull(),
     tenantId: key('tenant_id'),
-    /** `operate` is for admin keys. */
-    access: key('access').$type<'read_write' | 'operate' | 'read_only'>().notNull(),
+    /** `operate` is for admin keys, `propose` for those of tenants. */
+    access: key('access').$type<'read_write' | 'propose' | 'operate' | 'read_only'>().notNull(),
     /** Whether the key is for the admin API, and for nothing else. */
     isAdmin: boolean('is_admin').notNull().default(false),
     /** The only tenants that an admin key administers; null: all. */
@@ -233,6 +236,8 @@ export const apiKeys = pgTable(
     /** Whether a service key may create, change, archive and delete stores, and redact versions. */
     managesStores: boolean('manages_stores').notNull().default(false),
     label: key('label').notNull().default(''),
+    /** Where what is written with the key comes from, in the operator's words; empty: not said. */
+    source: key('source').notNull().default(''),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
     expiresAt: timestamp('expires_at', { withTimezone: true }),
     revokedAt: timestamp('revoked_at', { withTimezone: true }),
@@ -249,7 +254,8 @@ export const apiKeys = pgTable(
     index('api_keys_scoped').on(t.id).where(sql`${t.onlyTenants} IS NOT NULL`),
     check(
       'api_keys_access',
-      sql`${t.access} IN ('read_write', 'read_only') OR (${t.access} = 'operate' AND ${t.isAdmin})`,
+      sql`${t.access} IN ('read_write', 'read_only') OR (${t.access} = 'operate' AND ${t.isAdmin})
+        OR (${t.access} = 'propose' AND ${t.tenantId} IS NOT NULL)`,
     ),
     check('api_keys_only_tenants', sql`${t.onlyTenants} IS NULL OR ${t.isAdmin}`),
     check('api_keys_admin', sql`NOT ${t.isAdmin} OR ${t.tenantId} IS NULL`),
@@ -314,3 +320,53 @@ export const fleetUsage = pgTable('fleet_usage', {
   bytes: bigint('bytes', { mode: 'number' }).notNull(),
   historyBytes: bigint('history_bytes', { mode: 'number' }).notNull(),
 });
+
+/**
+ * The drafts of tenants, open and closed (src/drafts). The memory of an open one is that of a tenant with the draft's id, whose `draft_of` says
+ * whose draft it is.
+ */
+export const drafts = pgTable(
+  'drafts',
+  {
+    tenantId: key('tenant_id')
+      .notNull()
+      .references(() => tenants.id, { onDelete: 'cascade' }),
+    id: key('id').notNull(),
+    title: key('title').notNull(),
+    /** Who made it: an actor of the history. */
+    author: jsonb('author').notNull(),
+    /** The propose-only key whose writes go into it; null for a draft that was made for other work. */
+    keyId: key('key_id'),
+    /** It began as the tenant's memory at this time. */
+    baseAt: timestamp('base_at', { withTimezone: true }).notNull(),
+    createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
+    state: key('state')
+      .$type<'open' | 'merged' | 'replaced' | 'rejected' | 'expired'>()
+      .notNull()
+      .default('open'),
+    closedAt: timestamp('closed_at', { withTimezone: true }),
+    closedBy: jsonb('closed_by'),
+    /** The time of the change in the tenant's history, of a draft that was merged. */
+    mergedAt: timestamp('merged_at', { withTimezone: true }),
+  },
+  (t) => [
+    primaryKey({ columns: [t.tenantId, t.id] }),
+    uniqueIndex('drafts_of_key').on(t.tenantId, t.keyId).where(sql`state = 'open' AND key_id IS NOT NULL`),
+    index('drafts_created').on(t.createdAt, t.id),
+  ],
+);
+
+/** What an open draft began with, by its own id. A file keeps its `memory_id` in the draft, and its version until it is changed there. */
+export const draftBase = pgTable(
+  'draft_base',
+  {
+    tenantId: key('tenant_id')
+      .notNull()
+      .references(() => tenants.id, { onDelete: 'cascade' }),
+    path: key('path').notNull(),
+    /** Null for a directory. */
+    memoryId: uuid('memory_id'),
+    version: uuid('version'),
+  },
+  (t) => [primaryKey({ columns: [t.tenantId, t.path] })],
+);

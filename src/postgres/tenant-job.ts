@@ -11,6 +11,7 @@ export const JOB_LOCKS = {
   history: 7_236_105_554,
   usage: 7_236_105_555,
   dataMigration: 7_236_105_556,
+  drafts: 7_236_105_557,
 } as const;
 
 /** A background job that works on tenants, one after the other. */

@@ -6,6 +6,7 @@ import { auditIntent, logUnrecorded } from '../http/audit.ts';
 import { contextOf, type RequestContext } from '../http/authentication.ts';
 import { inFlightOf } from '../http/capacity.ts';
 import { agentErrors } from '../http/problem-responses.ts';
+import { contextForWrite } from '../http/proposals.ts';
 import { countUse } from '../http/usage.ts';
 import type { Origin } from '../memory/origin.ts';
 import type { SecretScanner } from '../memory/secrets.ts';
@@ -108,19 +109,20 @@ export function defineOperation<Params, Query, Body>(
     handler: async (request, reply) => {
       const inFlight = inFlightOf(request);
       await inFlight.takeSlot();
-      const context = contextOf(request);
-      const { tenant: store, actor } = context.principal;
-      const origin = { actor, requestId: request.id };
       const input = {
         params: parsed(params, request.params),
         query: parsed(query, request.query),
         body: body === null ? (undefined as Body) : parsed(body, request.body),
       };
-      const work = () =>
-        operation.run({
+      const work = async () => {
+        const context = access === 'write' ? await contextForWrite(request) : contextOf(request);
+        const { tenant: store, actor } = context.principal;
+        const origin = { actor, requestId: request.id };
+        return operation.run({
           ...{ ...context, ...input, store, origin },
           memories: memory.memoriesOf(store, { autoCreate: false, origin }),
         });
+      };
       const result = await inFlight.workWithin(timeoutMs, () =>
         access === 'manage' ? recorded(database, request, work) : work(),
       );

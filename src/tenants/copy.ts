@@ -104,6 +104,22 @@ SELECT $2, day, files, bytes, history_bytes, reads, writes, refused FROM tenant_
 `,
 );
 
+/** Copies what is known of all drafts at once: the rows are small. */
+export const copyDraftsQuery = defineQuery<{ tenant: string; to: string }>(
+  'copy_drafts',
+  ['tenant', 'to'],
+  `
+INSERT INTO drafts (tenant_id, id, title, author, key_id, base_at, created_at, state, closed_at, closed_by, merged_at)
+SELECT $2, id, title, author, key_id, base_at, created_at, state, closed_at, closed_by, merged_at FROM drafts WHERE tenant_id = $1
+`,
+);
+
+const moveDraftsQuery = defineQuery<{ tenant: string; to: string }>(
+  'move_drafts',
+  ['tenant', 'to'],
+  'UPDATE tenants SET draft_of = $2 WHERE draft_of = $1',
+);
+
 /** The columns of a tenant that describe its history; times as text. */
 export type HistoryState = {
   since: string;
@@ -156,10 +172,12 @@ export function copyTenant(database: Database, from: string, to: string, origin:
  * copies and deletes in one transaction that locks the tenant. A write that waits for the lock finds no tenant and is refused, not
  * lost. Throws `DatabaseError`.
  *
- * @throws ServiceError when `from` does not exist, or `to` does.
+ * @throws ServiceError when `from` does not exist or is a draft, or `to` exists.
  */
 export function renameTenant(database: Database, from: string, to: string): Promise<Copied> {
   return database.transaction(async (query) => {
+    const draftOf = (await query(findTenantQuery, { tenant: from })).rows[0]?.draftOf ?? null;
+    if (draftOf !== null) throw new ServiceError('is_draft', draftOf, from);
     const copied = await copy(query, from, to, async () => {
       await copyEntries(query, from, to, { keepsHistory: true, at: null, origin: null });
       await copyHistory(query, from, to);
@@ -167,6 +185,8 @@ export function renameTenant(database: Database, from: string, to: string): Prom
     await query(copyStoredResultsQuery, { tenant: from, to });
     await query(copyUsageQuery, { tenant: from, to });
     // Keys are not sharded by tenant, so they can be updated.
+    await query(copyDraftsQuery, { tenant: from, to });
+    await query(moveDraftsQuery, { tenant: from, to });
     const keys = (await query(moveKeysQuery, { tenant: from, to })).count;
     await query(changeScopesQuery, { tenant: from, to });
     await moveMounts(query, from, to);
@@ -199,7 +219,7 @@ const PAGE = { limit: 500, bytes: 4 * 1024 * 1024 };
 const BEFORE_ALL_IDS = '00000000-0000-0000-0000-000000000000';
 
 /** Copies in path order, so that a directory comes before its contents. */
-async function copyEntries(
+export async function copyEntries(
   query: QueryExecutor,
   from: string,
   to: string,

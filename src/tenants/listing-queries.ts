@@ -38,7 +38,7 @@ export const fullnessColumn = (maxFiles: string, maxBytes: string) =>
 const FULLNESS = fullnessColumn('$5', '$6');
 
 const MATCHES = `
-  ($1::text IS NULL OR strpos(lower(id), lower($1::text)) > 0 OR strpos(lower(name), lower($1::text)) > 0)
+  draft_of IS NULL AND ($1::text IS NULL OR strpos(lower(id), lower($1::text)) > 0 OR strpos(lower(name), lower($1::text)) > 0)
   AND ($2::text IS NULL OR starts_with(id, $2::text))
   AND ($3::boolean IS NULL OR (suspended_at IS NOT NULL) = $3::boolean)
   AND ($4::float8 IS NULL OR ${FULLNESS} >= $4::float8)

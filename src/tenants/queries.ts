@@ -24,13 +24,15 @@ export interface TenantRow extends TenantSettings {
   archivedAt: string | null;
   /** In the order of their names. */
   mounts: Mount[];
+  /** The tenant that it is a draft of (src/drafts). */
+  draftOf: string | null;
 }
 
 // Integers beyond 32 bits come as text from the driver; as float8 they are numbers, exact up to 2^53.
 export const TENANT_COLUMNS = `
   id, file_count::float8 AS files, byte_count::float8 AS bytes, ${time('created_at')} AS "createdAt",
   ${time('suspended_at')} AS "suspendedAt",
-  name, description, metadata, ${time('archived_at')} AS "archivedAt", COALESCE(mounts, '[]') AS mounts,
+  name, description, metadata, ${time('archived_at')} AS "archivedAt", COALESCE(mounts, '[]') AS mounts, draft_of AS "draftOf",
   history_versions::float8 AS "historyVersions", history_bytes::float8 AS "historyBytes",
   ${ALL_SETTINGS.map(([name, setting]) => `${snakeCase(name)}${'choices' in setting ? '' : '::float8'} AS "${name}"`).join(', ')}`;
 
@@ -52,6 +54,13 @@ export const createTenantQuery = defineQuery<{ tenant: string }>(
   'create_tenant',
   ['tenant'],
   'INSERT INTO tenants (id) VALUES ($1) ON CONFLICT (id) DO NOTHING',
+);
+
+/** The drafts of a tenant, with what is left of closed ones. */
+export const listDraftTenantsQuery = defineQuery<{ tenant: string }, { id: string }>(
+  'list_draft_tenants',
+  ['tenant'],
+  'SELECT id FROM tenants WHERE draft_of = $1',
 );
 
 /** Sets all settings of a tenant. `count` is 0 when the tenant does not exist. */

@@ -25,7 +25,7 @@ export interface NumberSetting extends Described {
   /** The default of the environment variable. */
   readonly default: number;
   readonly max: number;
-  readonly unit: 'bytes' | 'characters' | 'days' | 'files' | 'requests';
+  readonly unit: 'bytes' | 'characters' | 'days' | 'drafts' | 'files' | 'requests';
   /** What 0 means. */
   readonly zero: string;
   /** Whether a tenant's own value can only lower the service's, which is never without a limit. */
@@ -96,6 +96,24 @@ export const SETTINGS = {
     ...{ default: 1024 * MEBIBYTE, max: Number.MAX_SAFE_INTEGER, unit: 'bytes', zero: 'no limit' },
     title: 'Size of the history',
     help: 'total size of the history, in bytes',
+  },
+  maxDrafts: {
+    variable: 'MAX_TENANT_DRAFTS',
+    ...{ default: 20, max: Number.MAX_SAFE_INTEGER, unit: 'drafts', zero: 'no limit' },
+    title: 'Open drafts',
+    help: 'number of open drafts',
+  },
+  maxDraftBytes: {
+    variable: 'MAX_TENANT_DRAFT_BYTES',
+    ...{ default: 500 * MEBIBYTE, max: Number.MAX_SAFE_INTEGER, unit: 'bytes', zero: 'no limit' },
+    title: 'Size of all drafts',
+    help: 'total size of the files of all open drafts, in bytes',
+  },
+  draftDays: {
+    variable: 'DRAFT_DAYS',
+    ...{ default: 30, max: MAX_DAYS, unit: 'days', zero: 'never' },
+    title: 'Days until unused drafts expire',
+    help: 'days after which drafts that nobody has used are closed',
   },
   redact: {
     variable: 'REDACT',

@@ -40,7 +40,7 @@ export const listStoresQuery = defineQuery<
 SELECT ${COLUMNS} FROM tenants
 WHERE (created_at, id) < (COALESCE($1::text::timestamptz, 'infinity'), COALESCE($2::text, ''))
   AND created_at >= COALESCE($3::text::timestamptz, '-infinity') AND created_at <= COALESCE($4::text::timestamptz, 'infinity')
-  AND (archived_at IS NULL OR $5::boolean)
+  AND (archived_at IS NULL OR $5::boolean) AND draft_of IS NULL
 ORDER BY tenants.created_at DESC, id DESC LIMIT $6::integer
 `,
 );

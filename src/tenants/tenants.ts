@@ -13,6 +13,7 @@ import {
   findTenantQuery,
   lastFileUseQuery,
   lastKeyUseQuery,
+  listDraftTenantsQuery,
   lockTenantQuery,
   setTenantQuery,
   suspendTenantQuery,
@@ -100,9 +101,25 @@ export class Tenants {
    * Deletes a tenant and all of its data. Suspends the tenant first and deletes in batches, so that no statement takes long. If it is
    * interrupted, call it again.
    *
-   * @returns how many rows were deleted, or undefined when the tenant does not exist
+   * @returns how many rows were deleted, without those of its drafts, or undefined when the tenant does not exist
+   * @throws ServiceError for a draft
    */
   async delete(tenant: string): Promise<Erased | undefined> {
+    const row = await this.find(tenant);
+    if (row === undefined) return undefined;
+    // Closing a draft is what records its end.
+    if (row.draftOf !== null) throw new ServiceError('is_draft', row.draftOf, tenant);
+    const { rows: drafts } = await this.#database.query(listDraftTenantsQuery, { tenant });
+    for (const { id } of drafts) await this.deleteDraft(id);
+    return this.#erase(tenant);
+  }
+
+  /** Deletes the memory of a draft. What the tenant's list of drafts says of it stays. */
+  async deleteDraft(id: string): Promise<void> {
+    await this.#erase(id);
+  }
+
+  async #erase(tenant: string): Promise<Erased | undefined> {
     if (!(await this.suspend(tenant, true))) return undefined;
 
     const erased: Erased = { entries: 0, versions: 0, directories: 0, storedResults: 0, keys: 0 };
@@ -133,7 +150,7 @@ export async function requireTenant(database: Pick<Database, 'query'>, tenant: s
 export function quotaExceeded(
   tenant: string,
   { of, used, limit, needed }: OverQuota,
-  what: 'change' | 'import' | 'restore' | 'revert',
+  what: 'change' | 'import' | 'merge' | 'restore' | 'revert',
 ): ServiceError {
   return new ServiceError('quota_exceeded', tenant, what, { of, used, limit, needed });
 }

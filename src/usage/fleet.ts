@@ -23,7 +23,7 @@ SELECT count(*)::float8 AS tenants, count(suspended_at)::float8 AS suspended,
   COALESCE(sum(file_count), 0)::float8 AS files, COALESCE(sum(byte_count), 0)::float8 AS bytes,
   COALESCE(sum(history_versions), 0)::float8 AS "historyVersions", COALESCE(sum(history_bytes), 0)::float8 AS "historyBytes",
   COALESCE(sum(CASE WHEN ${fullnessColumn('$1', '$2')} >= $3::float8 THEN 1 ELSE 0 END), 0)::float8 AS "nearLimit"
-FROM tenants
+FROM tenants WHERE draft_of IS NULL
 `,
 );
 

@@ -10,7 +10,7 @@ import { fleetTotals } from './fleet.ts';
 const tenantIdsQuery = defineQuery<{ after: string; limit: number }, { id: string }>(
   'tenant_ids',
   ['after', 'limit'],
-  'SELECT id FROM tenants WHERE id > $1 ORDER BY id LIMIT $2::bigint',
+  'SELECT id FROM tenants WHERE id > $1 AND draft_of IS NULL ORDER BY id LIMIT $2::bigint',
 );
 
 /** Records the sizes of a tenant, unless they are those of its latest day. */

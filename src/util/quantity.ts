@@ -4,7 +4,7 @@ import { formatBytes, parseSize } from './size.ts';
 /** What a number that people type or read is a number of. */
 export type Unit =
   | ('bytes' | 'days' | 'hours' | 'seconds' | 'milliseconds')
-  | ('characters' | 'files' | 'requests' | 'things');
+  | ('characters' | 'drafts' | 'files' | 'requests' | 'things');
 
 const TIMES: Partial<Record<Unit, { ms: number; example: string }>> = {
   days: { ms: DAY_MS, example: '30d' },

@@ -70,6 +70,7 @@ describeService(
             tenants: null,
             manages_stores: false,
             label: 'worker',
+            source: '',
             expires_at: null,
           },
         },

@@ -15,6 +15,7 @@ const NONE = {
   create_existing: null,
   history_days: null,
   max_history_bytes: null,
+  ...{ max_drafts: null, max_draft_bytes: null, draft_days: null },
 };
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
 
@@ -59,6 +60,7 @@ describeServiceOnOwnDatabase(
           create_existing: 'error',
           history_days: 30,
           max_history_bytes: 1073741824,
+          ...{ max_drafts: 20, max_draft_bytes: 524288000, draft_days: 30 },
         },
       };
       expect(created.body).toStrictEqual(tenant);
@@ -305,6 +307,7 @@ describeServiceOnOwnDatabase(
           access: 'read_write',
           tenants: null,
           manages_stores: false,
+          source: '',
           label: 'worker',
           created_at: TIME,
           expires_at: '2099-01-01T00:00:00.000000Z',
@@ -326,6 +329,7 @@ describeServiceOnOwnDatabase(
             access: 'read_write',
             tenants: null,
             manages_stores: false,
+            source: '',
             label: 'worker',
             created_at: TIME,
             expires_at: '2099-01-01T00:00:00.000000Z',

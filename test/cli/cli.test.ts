@@ -142,6 +142,7 @@ describeServiceOnOwnDatabase(
         },
         ...{ max_body_bytes: null, ttl_days: null, redact: null, create_existing: null },
         ...{ history_days: null, max_history_bytes: null },
+        ...{ max_drafts: null, max_draft_bytes: null, draft_days: null, draft_of: null },
         effective: {
           ...{ max_file_bytes: 1_048_576, max_bytes: 0, max_files: 500, max_view_chars: 100_000 },
           ...{
@@ -152,6 +153,7 @@ describeServiceOnOwnDatabase(
             create_existing: 'error',
           },
           ...{ history_days: 30, max_history_bytes: 1_073_741_824 },
+          ...{ max_drafts: 20, max_draft_bytes: 524_288_000, draft_days: 30 },
         },
       });
     });
@@ -184,12 +186,15 @@ describeServiceOnOwnDatabase(
           'create_existing',
           'created_at',
           'description',
+          'draft_days',
+          'draft_of',
           'files',
           'history_bytes',
           'history_days',
           'history_versions',
         ]
-          .concat(['id', 'last_activity_at', 'max_body_bytes', 'max_bytes', 'max_file_bytes', 'max_files'])
+          .concat(['id', 'last_activity_at', 'max_body_bytes', 'max_bytes'])
+          .concat(['max_draft_bytes', 'max_drafts', 'max_file_bytes', 'max_files'])
           .concat([
             'max_history_bytes',
             'max_view_chars',

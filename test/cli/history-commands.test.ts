@@ -179,6 +179,7 @@ new file mode 100644
       request_id: 'request-1',
       tool_use_id: 'toolu_1',
       via_tenant: null,
+      ...{ source: null, draft: null, approved_by: null },
       redacted_at: null,
       redacted_by: null,
     });

@@ -28,6 +28,7 @@ const typed = (setting: Setting) => {
 const KINDS = {
   bytes: 'a size',
   days: 'a duration of whole days',
+  drafts: 'a number of drafts',
   files: 'a number of files',
   characters: 'a number of characters',
   requests: 'a number of requests',

@@ -11,7 +11,7 @@ it.each([
   ['an option of the command line', / --(?!sparse|dereference|hard-dereference)[a-z]/g],
   ['a route', /\/execute|\/v1\//g],
 ])('no message of the catalog names %s', (_, forbidden) => {
-  expect(sources.length).toBe(6);
+  expect(sources.length).toBe(7);
   expect(sources.flatMap((source) => source.match(forbidden) ?? [])).toStrictEqual([]);
 });
 

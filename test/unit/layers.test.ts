@@ -26,6 +26,7 @@ const LAYERS = [
   'usage',
   'store',
   'history',
+  'drafts',
   'auth',
   'audit',
   'expiration',

@@ -34,11 +34,21 @@ export interface components {
             type: "api_key";
             id: string;
             label: string;
+            /**
+             * @description Where what is written with the key comes from, as its operator says.
+             * @example web
+             */
+            source?: string;
         } | {
             /** @constant */
             type: "admin_key";
             id: string;
             label: string;
+            /**
+             * @description Where what is written with the key comes from, as its operator says.
+             * @example web
+             */
+            source?: string;
         } | {
             /** @constant */
             type: "jwt";
@@ -159,6 +169,85 @@ export interface components {
             /** @description How many files are omitted because they have been redacted since. Only with the first part for the whole memory at a past time. */
             redacted: number | null;
         };
+        Draft: {
+            /** @example draft_6f1c2d7a9b3e4c5d8e0f1a2b3c4d5e6f */
+            id: string;
+            /** @example acme */
+            tenant: string;
+            title: string;
+            /** @description Who made it. */
+            author: components["schemas"]["Actor"];
+            /** @description The propose-only key whose writes go into it; null for any other draft. */
+            key_id: string | null;
+            /** @enum {string} */
+            state: "open" | "merged" | "replaced" | "rejected" | "expired";
+            /** @description It began as the memory at this time. */
+            base_at: components["schemas"]["Time"];
+            created_at: components["schemas"]["Time"];
+            closed_at: components["schemas"]["Time"] | null;
+            closed_by: components["schemas"]["Actor"] | null;
+            /** @description The time of all versions of the merge. With it as `since` and `until`, and the id as `by`, a revert undoes the merge alone. */
+            merged_at: components["schemas"]["Time"] | null;
+            /** @description In the draft; null once it is closed. */
+            files: number | null;
+            bytes: number | null;
+            /** @description Files that the draft has added, changed, moved or deleted, in all. */
+            changed_files: number | null;
+            last_change_at: components["schemas"]["Time"] | null;
+        };
+        DraftChange: {
+            /**
+             * Format: uuid
+             * @description Names the file in this comparison, and in `resolutions`.
+             */
+            memory_id: string;
+            /** @description In the draft if the file is there, else in the original. */
+            path: string;
+            /** @enum {string} */
+            changed_in: "draft" | "original" | "both";
+            /** @description What the draft did since the base. */
+            in_draft: ("added" | "changed" | "moved" | "deleted") | null;
+            /** @description What the original did since the base. */
+            in_original: ("added" | "changed" | "moved" | "deleted") | null;
+            /** @description Whether the draft changed the content. A file that moved may also have changed. */
+            content_changed: boolean;
+            /** @description Why the merge needs a resolution: both sides changed the same lines; both moved the file, to different paths; one deleted what the other changed; or something else is in its place. */
+            conflict: ("content" | "path" | "deleted_in_draft" | "deleted_in_original" | "occupied") | null;
+            /** @description For `occupied`: what is in the way. */
+            occupied_by: string | null;
+            /** @description The file on this side; null where it is not there. */
+            base: {
+                path: string;
+                /** Format: uuid */
+                version: string;
+                size_bytes: number;
+            } | null;
+            /** @description The file on this side; null where it is not there. */
+            draft: {
+                path: string;
+                /** Format: uuid */
+                version: string;
+                size_bytes: number;
+            } | null;
+            /** @description The file on this side; null where it is not there. */
+            original: {
+                path: string;
+                /** Format: uuid */
+                version: string;
+                size_bytes: number;
+            } | null;
+        };
+        /** @description How a file is settled: as the draft has it, with what is in its way going or becoming what the draft has; as the original has it; or with a text. */
+        DraftResolutionInput: {
+            /** Format: uuid */
+            memory_id: string;
+            /** @enum {string} */
+            take: "draft" | "original";
+        } | {
+            /** Format: uuid */
+            memory_id: string;
+            text: string;
+        };
         /** @description Settings in effect for a tenant. */
         EffectiveSettings: {
             /** @description Largest file, in bytes. 0: no limit. */
@@ -179,6 +268,12 @@ export interface components {
             history_days: number;
             /** @description Total size of the history, in bytes. 0: no limit. */
             max_history_bytes: number;
+            /** @description Number of open drafts. 0: no limit. */
+            max_drafts: number;
+            /** @description Total size of the files of all open drafts, in bytes. 0: no limit. */
+            max_draft_bytes: number;
+            /** @description Days after which drafts that nobody has used are closed. 0: never. */
+            draft_days: number;
             /**
              * @description How to handle secrets in written text.
              * @enum {string}
@@ -278,15 +373,17 @@ export interface components {
             kind: "tenant" | "service" | "admin";
             tenant: string | null;
             /**
-             * @description `operate` is for admin keys: everything except managing keys and mounts, and creating, copying, renaming and deleting tenants.
+             * @description `propose` is for keys of tenants: what they write goes into a draft that a reviewer merges. `operate` is for admin keys: everything except managing keys and mounts, and creating, copying, renaming and deleting tenants.
              * @enum {string}
              */
-            access: "read_write" | "operate" | "read_only";
+            access: "read_write" | "propose" | "operate" | "read_only";
             /** @description For an admin key: the tenants that it may administer; null for all. */
             tenants: string[] | null;
             /** @description For a service key: whether it may also manage memory stores. */
             manages_stores: boolean;
             label: string;
+            /** @description Where what is written with the key comes from; every version names it. Empty: not said. */
+            source: string;
             created_at: components["schemas"]["Time"];
             expires_at: components["schemas"]["Time"] | null;
             revoked_at: components["schemas"]["Time"] | null;
@@ -303,15 +400,17 @@ export interface components {
             kind: "tenant" | "service" | "admin";
             tenant: string | null;
             /**
-             * @description `operate` is for admin keys: everything except managing keys and mounts, and creating, copying, renaming and deleting tenants.
+             * @description `propose` is for keys of tenants: what they write goes into a draft that a reviewer merges. `operate` is for admin keys: everything except managing keys and mounts, and creating, copying, renaming and deleting tenants.
              * @enum {string}
              */
-            access: "read_write" | "operate" | "read_only";
+            access: "read_write" | "propose" | "operate" | "read_only";
             /** @description For an admin key: the tenants that it may administer; null for all. */
             tenants: string[] | null;
             /** @description For a service key: whether it may also manage memory stores. */
             manages_stores: boolean;
             label: string;
+            /** @description Where what is written with the key comes from; every version names it. Empty: not said. */
+            source: string;
             created_at: components["schemas"]["Time"];
             expires_at: components["schemas"]["Time"] | null;
             revoked_at: components["schemas"]["Time"] | null;
@@ -323,6 +422,22 @@ export interface components {
                 /** @description Accurate to five minutes. */
                 last_used_at: components["schemas"]["Time"] | null;
             } | null;
+        };
+        MergedDraft: {
+            draft: components["schemas"]["Draft"];
+            /** @description Null when the memory was as the draft already. */
+            merged_at: components["schemas"]["Time"] | null;
+            /** @description What became of the files of the memory. `from`: the previous path of one that moved. */
+            files: {
+                /** Format: uuid */
+                memory_id: string;
+                /** @enum {string} */
+                change: "added" | "changed" | "moved" | "deleted";
+                path: string;
+                from: string | null;
+            }[];
+            directories_made: string[];
+            directories_removed: string[];
         };
         /** @description Another memory that a tenant shows as a directory. */
         Mount: {
@@ -375,6 +490,9 @@ export interface components {
             ttl_days: number | null;
             history_days: number | null;
             max_history_bytes: number | null;
+            max_drafts: number | null;
+            max_draft_bytes: number | null;
+            draft_days: number | null;
             redact: ("off" | "mask" | "reject") | null;
             create_existing: ("error" | "overwrite") | null;
         };
@@ -447,10 +565,10 @@ export interface components {
         Session: {
             actor: components["schemas"]["Actor"];
             /**
-             * @description `operate` is for admin keys: everything except managing keys and mounts, and creating, copying, renaming and deleting tenants.
+             * @description `propose` is for keys of tenants: what they write goes into a draft that a reviewer merges. `operate` is for admin keys: everything except managing keys and mounts, and creating, copying, renaming and deleting tenants.
              * @enum {string}
              */
-            access: "read_write" | "operate" | "read_only";
+            access: "read_write" | "propose" | "operate" | "read_only";
             /** @description The only tenants that the credential is for; null: all of them. */
             tenants: string[] | null;
             /** @description Whether the credential may only read. */
@@ -471,6 +589,9 @@ export interface components {
             ttl_days?: number | null;
             history_days?: number | null;
             max_history_bytes?: number | null;
+            max_drafts?: number | null;
+            max_draft_bytes?: number | null;
+            draft_days?: number | null;
             redact?: ("off" | "mask" | "reject") | null;
             create_existing?: ("error" | "overwrite") | null;
         };
@@ -572,6 +693,12 @@ export interface components {
             tool_use_id: string | null;
             /** @description The tenant that mounts this memory, where the change came through its mount. */
             via_tenant: string | null;
+            /** @description The source of the key that wrote it, as its operator says; it stays with a merge. */
+            source: string | null;
+            /** @description The draft that it was merged from. */
+            draft: string | null;
+            /** @description Who merged it from a draft, where `actor` had proposed it. */
+            approved_by: components["schemas"]["Actor"] | null;
             redacted_at: components["schemas"]["Time"] | null;
             redacted_by: components["schemas"]["Actor"] | null;
             /** @description The version that it replaced; null if there was none or it has been pruned. */
@@ -598,6 +725,12 @@ export interface components {
             tool_use_id: string | null;
             /** @description The tenant that mounts this memory, where the change came through its mount. */
             via_tenant: string | null;
+            /** @description The source of the key that wrote it, as its operator says; it stays with a merge. */
+            source: string | null;
+            /** @description The draft that it was merged from. */
+            draft: string | null;
+            /** @description Who merged it from a draft, where `actor` had proposed it. */
+            approved_by: components["schemas"]["Actor"] | null;
             redacted_at: components["schemas"]["Time"] | null;
             redacted_by: components["schemas"]["Actor"] | null;
             /** @description The version that it replaced; null if there was none or it has been pruned. */
@@ -622,6 +755,9 @@ export type Conflict = components['schemas']['Conflict'];
 export type Difference = components['schemas']['Difference'];
 export type DirectoryPage = components['schemas']['DirectoryPage'];
 export type DirectorySizes = components['schemas']['DirectorySizes'];
+export type Draft = components['schemas']['Draft'];
+export type DraftChange = components['schemas']['DraftChange'];
+export type DraftResolutionInput = components['schemas']['DraftResolutionInput'];
 export type EffectiveSettings = components['schemas']['EffectiveSettings'];
 export type Entry = components['schemas']['Entry'];
 export type FileChange = components['schemas']['FileChange'];
@@ -631,6 +767,7 @@ export type Health = components['schemas']['Health'];
 export type Imported = components['schemas']['Imported'];
 export type Key = components['schemas']['Key'];
 export type KeyWithPrevious = components['schemas']['KeyWithPrevious'];
+export type MergedDraft = components['schemas']['MergedDraft'];
 export type Mount = components['schemas']['Mount'];
 export type Mounts = components['schemas']['Mounts'];
 export type Moved = components['schemas']['Moved'];

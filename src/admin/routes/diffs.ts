@@ -13,7 +13,7 @@ import { errorResponses, json, noSuchTenant } from '../responses.ts';
 import { readTimes } from '../time-parameters.ts';
 import { id, noSuchVersion, versionParams } from '../version-schemas.ts';
 
-const differenceSchema = z
+export const differenceSchema = z
   .object({
     old_path: z.string().nullable(),
     path: z.string().nullable(),
@@ -142,7 +142,7 @@ export const diffRoutes = adminRoutes((app, { database }) => {
   );
 });
 
-function differenceRecord({ oldPath, path, oldVersion, version, patch, noPatchReason }: Difference) {
+export function differenceRecord({ oldPath, path, oldVersion, version, patch, noPatchReason }: Difference) {
   return { old_path: oldPath, path, old_version: oldVersion, version, patch, no_patch_reason: noPatchReason };
 }
 

@@ -28,6 +28,10 @@ const newKey = z
         'Only with the kind `service` and the access `read_write`: the key may also create, change, archive and delete memory stores, and redact versions.',
     }),
     label: text(255).default('').meta({ description: 'What it is for.' }),
+    source: text(64).default('').meta({
+      description:
+        'Where what is written with the key comes from, such as user, web, import or consolidation. The service stamps it on every version.',
+    }),
     expires_at: expiresAt.default(null),
   })
   .refine(({ kind: given, tenant }) => (given === 'tenant') === (tenant !== undefined), {
@@ -36,6 +40,10 @@ const newKey = z
   })
   .refine(({ kind: given, access: allowed }) => allowed !== 'operate' || given === 'admin', {
     error: 'can be operate only for admin keys.',
+    path: ['access'],
+  })
+  .refine(({ kind: given, access: allowed }) => allowed !== 'propose' || given === 'tenant', {
+    error: 'can be propose only for tenant keys.',
     path: ['access'],
   })
   .refine(({ kind: given, tenants }) => tenants === null || given === 'admin', {
@@ -125,7 +133,15 @@ export const keyRoutes = adminRoutes((app, { database }) => {
       noteAudit(request, {
         tenant: tenant ?? undefined,
         details: {
-          ...{ kind: given, access: rest.access, tenants, manages_stores, label: rest.label, expires_at },
+          ...{
+            kind: given,
+            access: rest.access,
+            tenants,
+            manages_stores,
+            label: rest.label,
+            source: rest.source,
+            expires_at,
+          },
         },
       });
       requireInScope(scopeOf(request), tenant);

@@ -1,10 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ServiceError } from '../../errors.ts';
 import { type Executed, findCommand } from '../../memory/commands/index.ts';
-import { type Language, languages } from '../../memory/messages.ts';
+import { type Language, languages, readOnly, tooManyDrafts } from '../../memory/messages.ts';
+import { refusal } from '../../memory/result.ts';
 import { executeCall, type MemoryServices } from '../../mounts/execute.ts';
 import { contextOf } from '../authentication.ts';
 import { inFlightOf } from '../capacity.ts';
+import { contextForWrite } from '../proposals.ts';
 import { executeSchema, IDEMPOTENCY_KEY } from './execute-schema.ts';
 import { type SearchOptions, searchMemory } from './search.ts';
 import { readToolCalls, type ToolCall } from './tool-call.ts';
@@ -88,7 +90,11 @@ function notRun({ logEntry }: FastifyRequest, why: string): Executed {
   return { content: why, isError: true };
 }
 
-function execute(request: FastifyRequest, call: ToolCall, options: ExecuteOptions): Promise<Executed> {
+async function execute(request: FastifyRequest, call: ToolCall, options: ExecuteOptions): Promise<Executed> {
+  if (call.tool === 'memory' && findCommand(call.input.command)?.access === 'write') {
+    const refused = await contextForWrite(request).then(() => null, cannotPropose);
+    if (refused !== null) return refused;
+  }
   return call.tool === 'memory'
     ? executeMemory(request, call, options)
     : searchMemory(request, call, options);
@@ -106,6 +112,14 @@ function executeMemory(
   const language = languageOf(request);
   const memoryCall = { ...contextOf(request), ip, language, requestId, toolUseId, idempotencyKey: key };
   return measured(request, options.metrics, call, () => executeCall(input, memoryCall, options));
+}
+
+/** To the model, a draft that cannot be made is a memory that it cannot change. */
+function cannotPropose(error: unknown): Executed {
+  if (!(error instanceof ServiceError)) throw error;
+  if (error.code === 'over_quota') return refusal(tooManyDrafts);
+  if (error.code === 'tenant_archived') return refusal(readOnly);
+  throw error;
 }
 
 function blockOf({ content, isError }: Executed, { toolUseId }: ToolCall): object {

@@ -1,0 +1,164 @@
+/**
+ * `npm run bench:drafts`: times making a draft of a large memory, and merging some changes of it, while the same tenant and another one write. Prints
+ * Markdown.
+ *
+ * Environment: FILES (10000), CHANGED (500), FILE_BYTES (2000), ROUNDS (5); TEST_DATABASE_URL and TEST_POSTGRES as for the tests.
+ */
+import { loadavg } from 'node:os';
+import { loadConfig } from '../src/config.ts';
+import { compareDraft } from '../src/drafts/compare.ts';
+import { createDraft } from '../src/drafts/create.ts';
+import { MergeThreads } from '../src/drafts/line-merge.ts';
+import { mergeDraft } from '../src/drafts/merge.ts';
+import type { MemoryPath } from '../src/memory/path.ts';
+import { openDatabase } from '../src/open-database.ts';
+import type { Database } from '../src/postgres/database.ts';
+import { migrate } from '../src/postgres/migrate.ts';
+import { PostgresMemory } from '../src/store/memory-store.ts';
+import { effectiveSettings, tenantDefaults } from '../src/tenants/effective-settings.ts';
+import { Tenants } from '../src/tenants/tenants.ts';
+import { progress, setting, withCleanup } from './support/cleanup.ts';
+import { type BenchDatabase, startPostgres } from './support/postgres.ts';
+import { median } from './support/statistics.ts';
+
+const FILES = setting('FILES', 10_000);
+const CHANGED = setting('CHANGED', 500);
+const FILE_BYTES = setting('FILE_BYTES', 2000);
+const ROUNDS = setting('ROUNDS', 5);
+
+const author = { type: 'operator', name: 'bench' } as const;
+const DONE = { content: 'done', isError: false };
+
+const run = () =>
+  withCleanup(async (scratch, later) => {
+    const server = await startPostgres(scratch);
+    later(() => server.stop());
+    const bench = await server.createDatabase();
+    const config = loadConfig({
+      DATABASE_URL: bench.url,
+      MAX_TENANT_FILES: '0',
+      MAX_TENANT_BYTES: '0',
+      MAX_TENANT_DRAFT_BYTES: '0',
+    });
+    const database = await openDatabase(config);
+    later(() => database.close());
+    await migrate(database);
+    const threads = new MergeThreads();
+    later(() => threads.close());
+    const memory = new PostgresMemory(database, {
+      batchSize: 32,
+      maxStoredResults: 0,
+      defaults: tenantDefaults(config),
+    });
+    later(() => memory.close());
+    progress(`${FILES} files of ${FILE_BYTES} bytes; ${server.description}`);
+    for (const tenant of ['original', 'other']) await new Tenants(database).create(tenant);
+    await fill(bench, database);
+
+    const times: { made: number; compared: number; merged: number; waits: Record<string, number> }[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      const writers = ['original', 'other'].map((tenant) => new Writer(memory, tenant, round));
+      const [made, draft] = await timed(() =>
+        createDraft(database, config, 'original', { title: 'bench', author }),
+      );
+      const whileMade = writers.map((writer) => writer.longest());
+      const store = memory.forTenant(draft.id, { autoCreate: false, origin: { actor: author } });
+      for (let i = 0; i < CHANGED; i++) {
+        const path = `/memories/d${i % 100}/f${i}` as MemoryPath;
+        await store.edit(path, (content) => ({
+          content: `${round} ${content}`,
+          ...{ start: 0, end: `${round} `.length, result: DONE },
+        }));
+      }
+      const ids = { tenant: 'original', draft: draft.id };
+      const [compared, { review }] = await timed(() => compareDraft(database, threads, ids));
+      for (const writer of writers) writer.longest();
+      const options = { config, threads, approver: author, review };
+      const [merged, { changes }] = await timed(() => mergeDraft(database, ids, new Map(), options));
+      const [original = 0, other = 0] = await Promise.all(writers.map((writer) => writer.stop()));
+      if (changes.length !== CHANGED) throw new Error(`${changes.length} files were merged.`);
+      const [madeOriginal = 0, madeOther = 0] = whileMade;
+      times.push({ made, compared, merged, waits: { madeOriginal, madeOther, original, other } });
+      progress(`round ${round + 1}: made ${made} ms, compared ${compared} ms, merged ${merged} ms`);
+    }
+    const of = (pick: (time: (typeof times)[number]) => number) => {
+      const values = times.map(pick);
+      return `${Math.round(median(values))} | ${Math.round(Math.max(...values))}`;
+    };
+    console.log(
+      `${server.description}. Load: ${loadavg()
+        .map((each) => each.toFixed(1))
+        .join(', ')}.\n`,
+    );
+    console.log('| ms | median | worst |\n|---|---|---|');
+    console.log(`| make a draft of ${FILES} files | ${of(({ made }) => made)} |`);
+    console.log(`| longest write of its tenant meanwhile | ${of(({ waits }) => waits.madeOriginal ?? 0)} |`);
+    console.log(`| longest write of another tenant meanwhile | ${of(({ waits }) => waits.madeOther ?? 0)} |`);
+    console.log(`| compare it, with ${CHANGED} changed files | ${of(({ compared }) => compared)} |`);
+    console.log(`| merge it | ${of(({ merged }) => merged)} |`);
+    console.log(`| longest write of its tenant meanwhile | ${of(({ waits }) => waits.original ?? 0)} |`);
+    console.log(`| longest write of another tenant meanwhile | ${of(({ waits }) => waits.other ?? 0)} |`);
+    // The effective settings are those of the service, but for its quotas.
+    progress(`history for ${effectiveSettings({}, config).historyDays} days`);
+  });
+
+async function fill({ query }: BenchDatabase, database: Database): Promise<void> {
+  const memory = new PostgresMemory(database, {
+    ...{ batchSize: 32, maxStoredResults: 0 },
+    defaults: { maxFiles: 0, maxBytes: 0, historyDays: 30, maxHistoryBytes: 0 },
+  });
+  const store = memory.forTenant('original', { autoCreate: false, origin: { actor: author } });
+  const line = `${'lorem ipsum '.repeat(8)}\n`;
+  const content = line.repeat(Math.ceil(FILE_BYTES / line.length)).slice(0, FILE_BYTES);
+  for (let i = 0; i < FILES; i += 100) {
+    const paths = Array.from(
+      { length: Math.min(100, FILES - i) },
+      (_, j) => `/memories/d${(i + j) % 100}/f${i + j}`,
+    );
+    await Promise.all(paths.map((path) => store.create(path as MemoryPath, content, DONE)));
+  }
+  await memory.close();
+  await query('VACUUM ANALYZE');
+}
+
+/** Writes one file after the other, as one agent would. */
+class Writer {
+  #isDone = false;
+  #longest = 0;
+  readonly #work: Promise<void>;
+
+  constructor(memory: PostgresMemory, tenant: string, round: number) {
+    this.#work = this.#write(memory, tenant, round);
+  }
+
+  /** The longest time that a write has taken since the last call, in milliseconds. */
+  longest(): number {
+    const longest = this.#longest;
+    this.#longest = 0;
+    return longest;
+  }
+
+  async stop(): Promise<number> {
+    this.#isDone = true;
+    await this.#work;
+    return this.longest();
+  }
+
+  async #write(memory: PostgresMemory, tenant: string, round: number): Promise<void> {
+    const store = memory.forTenant(tenant, { autoCreate: false, origin: { actor: author } });
+    for (let i = 0; !this.#isDone; i++) {
+      const path = `/memories/written/${round}-${i}` as MemoryPath;
+      const [took] = await timed(() => store.create(path, 'x', DONE));
+      this.#longest = Math.max(this.#longest, took);
+      await store.delete(path, DONE);
+    }
+  }
+}
+
+async function timed<T>(work: () => Promise<T>): Promise<[milliseconds: number, result: T]> {
+  const started = performance.now();
+  const result = await work();
+  return [Math.round(performance.now() - started), result];
+}
+
+await run();

@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { ServiceError } from '../errors.ts';
+import { actor, tenantId, tenantParams, time } from './fields.ts';
+import { id } from './version-schemas.ts';
+
+/* Drafts and their changes, as the admin API has them. */
+
+const EXAMPLE_DRAFT = 'draft_6f1c2d7a9b3e4c5d8e0f1a2b3c4d5e6f';
+const EXAMPLE_REVIEW = '1795420800123456-1795420800123457-5feceb66ffc86f38d952786c6d696c79c2dbc239';
+
+const draftId = z.string().meta({ examples: [EXAMPLE_DRAFT] });
+const path = z.string();
+const counted = z.int().min(0);
+
+export const draftParams = tenantParams.extend({
+  draft: z
+    .string()
+    .regex(/^draft_[0-9a-f]{32}$/, 'must be the id of a draft')
+    .meta({ examples: [EXAMPLE_DRAFT] }),
+});
+
+export const stateFilter = z
+  .enum(['open', 'closed', 'merged', 'replaced', 'rejected', 'expired'])
+  .default('open')
+  .meta({ description: '`closed`: in any other state than open.' });
+
+export const review = z
+  .string()
+  .min(1)
+  .max(100)
+  .meta({
+    description:
+      'The `review` of the comparison that was reviewed. When what it shows has changed since, nothing is done and the answer is 412, which names what changed.',
+    examples: [EXAMPLE_REVIEW],
+  });
+
+export const draftSchema = z
+  .object({
+    id: draftId,
+    tenant: tenantId,
+    title: z.string(),
+    author: actor.meta({ description: 'Who made it.' }),
+    key_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The propose-only key whose writes go into it; null for any other draft.' }),
+    state: z.enum(['open', 'merged', 'replaced', 'rejected', 'expired']),
+    base_at: time.meta({ description: 'It began as the memory at this time.' }),
+    created_at: time,
+    closed_at: time.nullable(),
+    closed_by: actor.nullable(),
+    merged_at: time.nullable().meta({
+      description:
+        'The time of all versions of the merge. With it as `since` and `until`, and the id as `by`, a revert undoes the merge alone.',
+    }),
+    files: counted.nullable().meta({ description: 'In the draft; null once it is closed.' }),
+    bytes: counted.nullable(),
+    changed_files: counted
+      .nullable()
+      .meta({ description: 'Files that the draft has added, changed, moved or deleted, in all.' }),
+    last_change_at: time.nullable(),
+  })
+  .meta({ id: 'Draft' });
+
+const changeKind = z.enum(['added', 'changed', 'moved', 'deleted']);
+
+const side = z
+  .object({ path, version: id, size_bytes: counted })
+  .nullable()
+  .meta({ description: 'The file on this side; null where it is not there.' });
+
+export const draftChangeSchema = z
+  .object({
+    memory_id: id.meta({ description: 'Names the file in this comparison, and in `resolutions`.' }),
+    path: path.meta({ description: 'In the draft if the file is there, else in the original.' }),
+    changed_in: z.enum(['draft', 'original', 'both']),
+    in_draft: changeKind.nullable().meta({ description: 'What the draft did since the base.' }),
+    in_original: changeKind.nullable().meta({ description: 'What the original did since the base.' }),
+    content_changed: z.boolean().meta({
+      description: 'Whether the draft changed the content. A file that moved may also have changed.',
+    }),
+    conflict: z
+      .enum(['content', 'path', 'deleted_in_draft', 'deleted_in_original', 'occupied'])
+      .nullable()
+      .meta({
+        description:
+          'Why the merge needs a resolution: both sides changed the same lines; both moved the file, to different paths; one deleted what the other changed; or something else is in its place.',
+      }),
+    occupied_by: path.nullable().meta({ description: 'For `occupied`: what is in the way.' }),
+    base: side,
+    draft: side,
+    original: side,
+  })
+  .meta({ id: 'DraftChange' });
+
+export const mergedSchema = z
+  .object({
+    draft: draftSchema,
+    merged_at: time.nullable().meta({ description: 'Null when the memory was as the draft already.' }),
+    files: z.array(z.object({ memory_id: id, change: changeKind, path, from: path.nullable() })).meta({
+      description: 'What became of the files of the memory. `from`: the previous path of one that moved.',
+    }),
+    directories_made: z.array(path),
+    directories_removed: z.array(path),
+  })
+  .meta({ id: 'MergedDraft' });
+
+export const noSuchDraft = new ServiceError('no_such_draft', 'acme', EXAMPLE_DRAFT);
+export const draftClosed = new ServiceError('draft_closed', EXAMPLE_DRAFT, 'merged');

@@ -1,0 +1,133 @@
+import { z } from 'zod';
+import { MergeThreads } from '../../drafts/line-merge.ts';
+import { type Merged, type MergeOptions, mergeDraft, replaceByDraft } from '../../drafts/merge.ts';
+import type { Resolution } from '../../drafts/merge-file.ts';
+import { draftRecords, mergedFile } from '../../drafts/records.ts';
+import { ServiceError } from '../../errors.ts';
+import { MAX_TEXT_BYTES } from '../../tenants/settings.ts';
+import { noteAudit } from '../audit.ts';
+import { administratorOf } from '../authentication.ts';
+import { adminRoutes } from '../context.ts';
+import { departureOf } from '../departure.ts';
+import { draftClosed, draftParams, mergedSchema, noSuchDraft, review } from '../draft-schemas.ts';
+import { text, versionId } from '../fields.ts';
+import { archived, errorResponses, json, noSuchTenant, overQuota } from '../responses.ts';
+import { Turns } from '../turns.ts';
+
+const resolution = z
+  .union([
+    z.strictObject({ memory_id: versionId, take: z.enum(['draft', 'original']) }),
+    z.strictObject({ memory_id: versionId, text: text(MAX_TEXT_BYTES) }),
+  ])
+  .meta({
+    id: 'DraftResolution',
+    description:
+      'How a file is settled: as the draft has it, with what is in its way going or becoming what the draft has; as the original has it; or with a text.',
+  });
+
+const refusals = [
+  noSuchTenant,
+  noSuchDraft,
+  draftClosed,
+  archived,
+  overQuota('merge'),
+  new ServiceError('own_draft'),
+  new ServiceError('draft_not_reviewed', ['/memories/notes.md']),
+  new ServiceError('file_too_large', '/memories/notes.md', 1048576),
+];
+
+/** Merging a draft, or replacing the memory by it. */
+export const draftMergeRoutes = adminRoutes((app, { config, database }) => {
+  const turns = new Turns();
+  const threads = new MergeThreads();
+  app.addHook('onClose', () => threads.close());
+
+  const optionsOf = (
+    request: Parameters<typeof administratorOf>[0],
+    given: { review: string },
+  ): MergeOptions => ({
+    ...{ config, threads, approver: administratorOf(request).actor, requestId: request.id },
+    review: given.review,
+  });
+  const answer = async (request: Parameters<typeof noteAudit>[0], merged: Merged) => {
+    const files = merged.changes.map(mergedFile).sort((a, b) => (a.path < b.path ? -1 : 1));
+    noteAudit(request, { details: { draft: merged.draft.id, files: files.length } });
+    return {
+      draft: (await draftRecords(database.query, [merged.draft]))[0],
+      ...{ merged_at: merged.mergedAt, files },
+      ...{ directories_made: merged.made, directories_removed: merged.removed },
+    };
+  };
+
+  app.post(
+    '/tenants/:tenant/drafts/:draft/merge',
+    {
+      schema: {
+        operationId: 'mergeDraft',
+        summary: 'Merge a draft that was reviewed, and close it',
+        description:
+          'All or nothing, as one change of the history, in which each version names who proposed it, the draft, and you. A key cannot merge what it has written into the draft itself.',
+        tags: ['drafts'],
+        params: draftParams,
+        body: z.strictObject({
+          review,
+          resolutions: z.array(resolution).max(10_000).default([]).meta({
+            description: 'For each conflict, and for any other file that is not to be merged as it is.',
+          }),
+        }),
+        response: {
+          200: json('What changed.', mergedSchema),
+          ...errorResponses('takes JSON', [
+            ...refusals,
+            new ServiceError('draft_conflicts', ['/memories/notes.md']),
+            new ServiceError('draft_file_unknown', '0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52'),
+            new ServiceError('draft_text_for_deletion', '/memories/notes.md'),
+            new ServiceError('content_has_nul', '/memories/notes.md'),
+            new ServiceError('secrets_in_content', ['AWS access key']),
+          ]),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { tenant, draft } = request.params;
+      const resolutions = new Map<string, Resolution>(
+        request.body.resolutions.map((each) => [
+          each.memory_id,
+          'take' in each ? each.take : { text: each.text },
+        ]),
+      );
+      noteAudit(request, { details: { draft } });
+      const merged = await turns.run(tenant, departureOf(request, reply), () =>
+        mergeDraft(database, { tenant, draft }, resolutions, optionsOf(request, request.body)),
+      );
+      return answer(request, merged);
+    },
+  );
+
+  app.post(
+    '/tenants/:tenant/drafts/:draft/replace',
+    {
+      schema: {
+        operationId: 'replaceByDraft',
+        summary: 'Make the memory exactly what a draft is, and close the draft',
+        description:
+          'What has changed in the original since the base is undone, too. If anything at all has changed on either side since the review, nothing is done.',
+        tags: ['drafts'],
+        params: draftParams,
+        body: z.strictObject({ review }),
+        response: {
+          200: json('What changed.', mergedSchema),
+          ...errorResponses('takes JSON', refusals),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { tenant, draft } = request.params;
+      noteAudit(request, { details: { draft } });
+      const merged = await turns.run(tenant, departureOf(request, reply), () =>
+        replaceByDraft(database, { tenant, draft }, optionsOf(request, request.body)),
+      );
+      return answer(request, merged);
+    },
+  );
+});

@@ -1,0 +1,163 @@
+import { z } from 'zod';
+import { closeDraft } from '../../drafts/close.ts';
+import { createDraft } from '../../drafts/create.ts';
+import { countDrafts, type DraftFilter, findDraft, listDrafts } from '../../drafts/drafts.ts';
+import { draftRecords } from '../../drafts/records.ts';
+import { ServiceError } from '../../errors.ts';
+import { noteAudit } from '../audit.ts';
+import { administratorOf, scopeOf } from '../authentication.ts';
+import { adminRoutes } from '../context.ts';
+import { readCursor, writeCursor } from '../cursor.ts';
+import { departureOf } from '../departure.ts';
+import { draftClosed, draftParams, draftSchema, noSuchDraft, stateFilter } from '../draft-schemas.ts';
+import { givenTime, next, pageFields, tenantParams, text } from '../fields.ts';
+import { incomplete } from '../file-schemas.ts';
+import { archived, errorResponses, json, noSuchTenant } from '../responses.ts';
+import { readTimes } from '../time-parameters.ts';
+import { Turns } from '../turns.ts';
+
+const counted = z.int().min(0);
+const listQuery = z.strictObject({ state: stateFilter, ...pageFields(100, 50) });
+const position = z.strictObject({ time: z.iso.datetime({ precision: 6 }), id: z.string() });
+const listSchema = z.object({
+  drafts: z.array(draftSchema).meta({ description: 'The newest first.' }),
+  total: counted.meta({ description: 'Drafts in this state, on all pages.' }),
+  tenants: counted.meta({ description: 'Tenants that have them.' }),
+  next,
+});
+
+const newDraft = z.strictObject({
+  title: text(200)
+    .min(1)
+    .meta({ description: 'What it is for.', examples: ['Tidy up the notes on travel'] }),
+  at: givenTime
+    .optional()
+    .meta({ description: 'The draft begins with the memory at this time. Default: now.' }),
+});
+
+const tooMany = [
+  new ServiceError('too_many_drafts', 'acme', 20),
+  new ServiceError('drafts_too_large', 'acme', 99, 100, 20),
+  new ServiceError('draft_of_draft', 'draft_6f1c2d7a9b3e4c5d8e0f1a2b3c4d5e6f'),
+];
+
+/** The drafts of all tenants. */
+export const fleetDraftRoutes = adminRoutes((app, { database }) => {
+  app.get(
+    '/drafts',
+    {
+      config: { scope: 'handler' },
+      schema: {
+        operationId: 'listAllDrafts',
+        summary: 'List the drafts of all tenants, a page at a time',
+        description: 'With a key for certain tenants, those of its tenants.',
+        tags: ['drafts'],
+        querystring: listQuery,
+        response: { 200: json('A page.', listSchema), ...errorResponses('reads') },
+      },
+    },
+    (request) => listPage(database, { tenant: null, scope: scopeOf(request) }, request.query),
+  );
+});
+
+async function listPage(
+  database: Parameters<typeof listDrafts>[0],
+  of: Pick<DraftFilter, 'tenant' | 'scope'>,
+  { state, limit, after }: z.output<typeof listQuery>,
+) {
+  const filter = { ...of, state };
+  const { drafts, next: more } = await listDrafts(database, filter, readCursor(position, after), limit);
+  const { count: total, tenants } = await countDrafts(database, filter);
+  return { drafts: await draftRecords(database.query, drafts), total, tenants, next: writeCursor(more) };
+}
+
+/** The drafts of a tenant. */
+export const draftRoutes = adminRoutes((app, { config, database }) => {
+  const turns = new Turns();
+
+  app.get(
+    '/tenants/:tenant/drafts',
+    {
+      schema: {
+        operationId: 'listDrafts',
+        summary: "List a tenant's drafts, a page at a time",
+        tags: ['drafts'],
+        params: tenantParams,
+        querystring: listQuery,
+        response: { 200: json('A page.', listSchema), ...errorResponses('reads', [noSuchTenant]) },
+      },
+    },
+    (request) => listPage(database, { tenant: request.params.tenant, scope: null }, request.query),
+  );
+
+  app.post(
+    '/tenants/:tenant/drafts',
+    {
+      schema: {
+        operationId: 'createDraft',
+        summary: 'Make a draft: a copy of the memory to work on',
+        description:
+          'The draft is a memory of its own, with this id as its tenant: `/execute`, search, the Memory Stores API and this API work on it. Nobody waits while the memory is copied.',
+        tags: ['drafts'],
+        params: tenantParams,
+        body: newDraft,
+        response: {
+          200: json('The draft.', draftSchema),
+          ...errorResponses('takes JSON', [noSuchTenant, incomplete, archived, ...tooMany]),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { tenant } = request.params;
+      const { title } = request.body;
+      const { at } = await readTimes(database, { at: request.body.at });
+      const author = administratorOf(request).actor;
+      const draft = await turns.run(tenant, departureOf(request, reply), () =>
+        createDraft(database, config, tenant, { title, author, at }),
+      );
+      noteAudit(request, { details: { draft: draft.id } });
+      return (await draftRecords(database.query, [draft]))[0];
+    },
+  );
+
+  app.get(
+    '/tenants/:tenant/drafts/:draft',
+    {
+      schema: {
+        operationId: 'getDraft',
+        summary: 'One draft, open or closed',
+        tags: ['drafts'],
+        params: draftParams,
+        response: {
+          200: json('The draft.', draftSchema),
+          ...errorResponses('reads', [noSuchTenant, noSuchDraft]),
+        },
+      },
+    },
+    async ({ params: { tenant, draft } }) =>
+      (await draftRecords(database.query, [await findDraft(database.query, tenant, draft)]))[0],
+  );
+
+  app.post(
+    '/tenants/:tenant/drafts/:draft/close',
+    {
+      schema: {
+        operationId: 'closeDraft',
+        summary: 'Reject a draft: nothing of it remains but its record',
+        tags: ['drafts'],
+        params: draftParams,
+        response: {
+          200: json('The draft.', draftSchema),
+          ...errorResponses('changes', [noSuchTenant, noSuchDraft, draftClosed]),
+        },
+      },
+    },
+    async (request) => {
+      const { tenant, draft } = request.params;
+      const by = administratorOf(request).actor;
+      noteAudit(request, { details: { draft } });
+      const closed = await closeDraft(database, { tenant, draft }, { state: 'rejected', by });
+      return (await draftRecords(database.query, [closed]))[0];
+    },
+  );
+});

@@ -1,0 +1,197 @@
+import { type Command, Option } from 'commander';
+import { closeDraft } from '../drafts/close.ts';
+import { compareDraft } from '../drafts/compare.ts';
+import { createDraft } from '../drafts/create.ts';
+import { type Draft, type DraftFilter, findDraft, listDrafts } from '../drafts/drafts.ts';
+import { MergeThreads } from '../drafts/line-merge.ts';
+import { type ChangeRecord, changeRecords, draftRecords } from '../drafts/records.ts';
+import { actorText } from '../memory/origin.ts';
+import type { Database } from '../postgres/database.ts';
+import { requireTenant } from '../tenants/tenants.ts';
+import { amount } from '../util/amount.ts';
+import { TIME_HELP, tenantId, timeArgument, timesOf } from './arguments.ts';
+import { registerDraftDiffCommand } from './draft-diff-command.ts';
+import { registerDraftMergeCommands } from './draft-merge-commands.ts';
+import type { Io } from './io.ts';
+import { printJson, printLine, printTable, shown, time } from './output.ts';
+import { audited, type Open, operatorOrigin, withDatabase } from './session.ts';
+
+/** `drafts create|list|show|diff|merge|replace|close`. */
+export function registerDraftCommands(program: Command, open: Open, io: Io = process): void {
+  const drafts = program
+    .command('drafts')
+    .description('Propose changes of a memory in a draft, review them, and merge them.');
+  registerCreateCommand(drafts, open, io);
+  registerListCommand(drafts, open, io);
+  registerShowCommand(drafts, open, io);
+  registerDraftDiffCommand(drafts, open, io);
+  registerDraftMergeCommands(drafts, open, io);
+  registerCloseCommand(drafts, open, io);
+}
+
+function registerCreateCommand(drafts: Command, open: Open, io: Io): void {
+  drafts
+    .command('create')
+    .description(
+      'Make a draft, a copy of the memory to work on, and print its ID. The ID is that of a tenant: keys and all commands for memories work with it.',
+    )
+    .argument('<tenant>', 'tenant ID', tenantId)
+    .requiredOption('--title <text>', 'what it is for')
+    .option('--at <time>', 'begin with the memory at this time (default: now)', timeArgument)
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      `${TIME_HELP}\n\nExample:\n  memory-service drafts create acme --title 'Tidy up the notes on travel'`,
+    )
+    .action((tenant: string, { title, at: given, json }: { title: string; at?: string; json?: boolean }) =>
+      withDatabase(open, async ({ config, database }) => {
+        const { at } = await timesOf(database, { at: given });
+        const draft = await audited({ database, io }, 'createDraft', { tenant }, async (note) => {
+          const made = await createDraft(database, config, tenant, {
+            ...{ title, at, author: operatorOrigin().actor },
+          });
+          note({ details: { draft: made.id } });
+          return made;
+        });
+        if (json) return printJson(io.stdout, (await draftRecords(database.query, [draft]))[0]);
+        printLine(io.stdout, draft.id);
+      }),
+    );
+}
+
+const PAGE = 100;
+
+function registerListCommand(drafts: Command, open: Open, io: Io): void {
+  drafts
+    .command('list')
+    .description('List drafts, the newest first: of a tenant, or of all.')
+    .argument('[tenant]', 'tenant ID (default: all tenants)', tenantId)
+    .addOption(
+      new Option('--state <state>', 'only drafts in this state; closed: in any but open')
+        .choices(['open', 'closed', 'merged', 'replaced', 'rejected', 'expired'])
+        .default('open'),
+    )
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExample:\n  memory-service drafts list acme')
+    .action((tenant: string | undefined, { state, json }: Pick<DraftFilter, 'state'> & { json?: boolean }) =>
+      withDatabase(open, async ({ database }) => {
+        if (tenant !== undefined) await requireTenant(database, tenant);
+        const found = await readAll(database, { tenant: tenant ?? null, state, scope: null });
+        const records = await draftRecords(database.query, found);
+        if (json) return printJson(io.stdout, records);
+        printTable(
+          io.stdout,
+          ['ID', 'TENANT', 'STATE', 'CHANGED FILES', 'CREATED', 'BY', 'TITLE'],
+          records.map((draft) => [
+            ...[draft.id, draft.tenant, draft.state, draft.changed_files, time(draft.created_at)],
+            ...[actorText(draft.author), draft.title],
+          ]),
+        );
+      }),
+    );
+}
+
+async function readAll(database: Database, filter: DraftFilter): Promise<Draft[]> {
+  const all: Draft[] = [];
+  for (let after: Awaited<ReturnType<typeof listDrafts>>['next'] = null; ; ) {
+    const { drafts, next } = await listDrafts(database, filter, after, PAGE);
+    all.push(...drafts);
+    if (next === null) return all;
+    after = next;
+  }
+}
+
+function registerShowCommand(drafts: Command, open: Open, io: Io): void {
+  drafts
+    .command('show')
+    .description(
+      'Show a draft, and the files that it changed: A added, M modified, R renamed, D deleted; beside it what happened to them in the memory. The review that it prints is what `merge` and `replace` need.',
+    )
+    .argument('<tenant>', 'tenant ID', tenantId)
+    .argument('<draft>', 'ID of the draft, from `drafts list`')
+    .option('--all', 'also list files that only the memory changed')
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      '\nExample:\n  memory-service drafts show acme draft_6f1c2d7a9b3e4c5d8e0f1a2b3c4d5e6f',
+    )
+    .action((tenant: string, id: string, { all = false, json }: { all?: boolean; json?: boolean }) =>
+      withDatabase(open, async ({ database }) => {
+        const draft = await findDraft(database.query, tenant, id);
+        const [record] = await draftRecords(database.query, [draft]);
+        if (draft.state !== 'open') {
+          if (json) return printJson(io.stdout, record);
+          return printDraft(io, draft);
+        }
+        const threads = new MergeThreads();
+        try {
+          const compared = await compareDraft(database, threads, { tenant, draft: id });
+          const changes = changeRecords(compared).filter((each) => all || each.in_draft !== null);
+          const { review } = compared;
+          if (json) return printJson(io.stdout, { draft: record, review, changes });
+          printDraft(io, draft);
+          for (const change of changes) printLine(io.stdout, changeLine(io, change));
+          const conflicts = changes.filter(({ conflict }) => conflict !== null).length;
+          const counted = `${amount(changes.length, 'changed file')}, ${amount(conflicts, 'conflict')}`;
+          printLine(io.stderr, `${counted}. Review: ${review}`);
+        } finally {
+          await threads.close();
+        }
+      }),
+    );
+}
+
+function printDraft({ stdout }: Io, draft: Draft): void {
+  printLine(stdout, `${draft.id}  ${shown(stdout, draft.title)}`);
+  const made = `made ${time(draft.createdAt)} by ${shown(stdout, actorText(draft.author))}, from ${time(draft.baseAt)}`;
+  const end =
+    draft.closedBy === null
+      ? ''
+      : `, ${draft.state} ${time(draft.closedAt)} by ${shown(stdout, actorText(draft.closedBy))}`;
+  printLine(stdout, `${draft.state}: ${made}${end}`);
+}
+
+const LETTERS = { added: 'A', changed: 'M', moved: 'R', deleted: 'D' } as const;
+
+function changeLine({ stdout }: Io, change: ChangeRecord): string {
+  const { in_draft: inDraft, in_original: inOriginal, base, path, conflict } = change;
+  const isMoved = inDraft === 'moved' && base !== null;
+  const where = isMoved ? `${base.path} -> ${path}` : path;
+  const letters = `${inDraft === null ? '-' : LETTERS[inDraft]}${inOriginal === null ? ' ' : LETTERS[inOriginal]}`;
+  return `${letters} ${shown(stdout, where)}${conflict === null ? '' : `  CONFLICT: ${conflictText(change)}`}`;
+}
+
+function conflictText({ conflict, occupied_by: at }: ChangeRecord): string {
+  switch (conflict) {
+    case 'content':
+      return 'both changed the same lines';
+    case 'path':
+      return 'both moved it, to different paths';
+    case 'deleted_in_draft':
+      return 'deleted in the draft, changed in the memory';
+    case 'deleted_in_original':
+      return 'changed in the draft, deleted in the memory';
+    default:
+      return `${at} is occupied`;
+  }
+}
+
+function registerCloseCommand(drafts: Command, open: Open, io: Io): void {
+  drafts
+    .command('close')
+    .description('Reject a draft. Nothing of it remains but the record that there was one.')
+    .argument('<tenant>', 'tenant ID', tenantId)
+    .argument('<draft>', 'ID of the draft')
+    .addHelpText(
+      'after',
+      '\nExample:\n  memory-service drafts close acme draft_6f1c2d7a9b3e4c5d8e0f1a2b3c4d5e6f',
+    )
+    .action((tenant: string, id: string) =>
+      withDatabase(open, async ({ database }) => {
+        await audited({ database, io }, 'closeDraft', { tenant, details: { draft: id } }, () =>
+          closeDraft(database, { tenant, draft: id }, { state: 'rejected', by: operatorOrigin().actor }),
+        );
+        printLine(io.stderr, `Closed ${id}.`);
+      }),
+    );
+}

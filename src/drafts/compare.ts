@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto';
+import { ServiceError } from '../errors.ts';
+import type { Database } from '../postgres/database.ts';
+import type { QueryExecutor } from '../postgres/query.ts';
+import { compareContents, type DraftIds, mergeTexts } from './contents.ts';
+import { type Draft, findOpenDraft } from './drafts.ts';
+import type { MergeThreads } from './line-merge.ts';
+import type { MergedTexts } from './merge-file.ts';
+import { directoryChanges, type MergePlan, planMerge } from './plan.ts';
+import { isTouched, pairFiles, type SameContent, type ThreeWay } from './three-way.ts';
+import { readSides, type Sides } from './trees.ts';
+
+/** A draft beside the memory that it came from, at one moment. */
+export interface Comparison {
+  draft: Draft;
+  sides: Sides;
+  /** All files of the three sides. */
+  files: ThreeWay[];
+  same: SameContent;
+  texts: MergedTexts;
+  /** What a merge does without a reviewer. */
+  plan: MergePlan;
+  /** Stands for what a reviewer sees: a merge is of that, or is refused. */
+  review: string;
+}
+
+/**
+ * Compares an open draft with the original, file by file, and the lines of the files that both changed. Nobody waits for it.
+ *
+ * @throws ServiceError when there is no such draft, or it is closed
+ */
+export async function compareDraft(
+  database: Database,
+  threads: MergeThreads,
+  { tenant, draft: id }: DraftIds,
+): Promise<Comparison> {
+  return database.transaction(
+    async (query) => {
+      const draft = await findOpenDraft(query, tenant, id);
+      const { sides, files } = await readFiles(query, { tenant, draft: id });
+      const same = await compareContents(query, { tenant, draft: id }, files);
+      const texts = await mergeTexts(query, threads, { tenant, draft: id }, files.filter(isTouched), same);
+      const plan = planMerge({ sides, files, same, texts, resolutions: new Map() });
+      return { draft, sides, files, same, texts, plan, review: reviewOf(sides, files, plan) };
+    },
+    { snapshot: true },
+  );
+}
+
+/** Reads the three sides, and finds each file on them. */
+export async function readFiles(query: QueryExecutor, { tenant, draft }: DraftIds) {
+  const sides = await readSides(query, tenant, draft);
+  return { sides, files: pairFiles(sides) };
+}
+
+/** What `review` stands for: the times of both sides, and what a merge looks at of them. */
+export interface Reviewed {
+  draftAt: string;
+  originalAt: string;
+  hash: string;
+}
+
+/**
+ * What stands for the review of a draft: the versions of the files that it changed on all sides, its directories, and what is in the way. Other
+ * files of the original may change meanwhile, because a merge leaves them alone.
+ *
+ * @param plan without resolutions
+ */
+export function reviewOf(sides: Sides, files: readonly ThreeWay[], plan: MergePlan): string {
+  const { wanted, unwanted } = directoryChanges(sides);
+  const seen = new Set([...files.filter(isTouched), ...plan.inTheWay]);
+  const versions = [...seen].map(({ id, base, draft, original }) =>
+    [id, base, draft, original].map((each) => (typeof each === 'string' ? each : each?.versionId)).join(' '),
+  );
+  const text = [versions.sort(), [...wanted].sort(), [...unwanted].sort()];
+  const hash = createHash('sha256').update(JSON.stringify(text)).digest('hex');
+  const { draftAt, originalAt } = sides;
+  return [microsecondsOf(draftAt), microsecondsOf(originalAt), hash.slice(0, 40)].join('-');
+}
+
+/** @throws ServiceError for what `reviewOf` has not returned */
+export function readReview(review: string): Reviewed {
+  const [, draft, original, hash] = /^(\d{1,17})-(\d{1,17})-([0-9a-f]{40})$/.exec(review) ?? [];
+  if (draft === undefined || original === undefined || hash === undefined)
+    throw new ServiceError('invalid_parameter', 'The `review` is not valid: use the one of a comparison.');
+  return { draftAt: timeAt(draft), originalAt: timeAt(original), hash };
+}
+
+/** A time of the database, since 1970. */
+function microsecondsOf(time: string): string {
+  return `${Date.parse(`${time.slice(0, 23)}Z`)}${time.slice(23, 26)}`;
+}
+
+function timeAt(microseconds: string): string {
+  const milliseconds = Number(microseconds.slice(0, -3));
+  return `${new Date(milliseconds).toISOString().slice(0, 23)}${microseconds.slice(-3)}Z`;
+}

@@ -1,0 +1,211 @@
+import { ServiceError } from '../errors.ts';
+import type { Actor } from '../memory/origin.ts';
+import type { Database } from '../postgres/database.ts';
+import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
+import { time } from '../postgres/time-column.ts';
+
+/* What is known of drafts, open and closed. The memory of an open one is that of a tenant with its id. */
+
+export type DraftState = 'open' | 'merged' | 'replaced' | 'rejected' | 'expired';
+
+/** Times in ISO 8601. */
+export interface Draft {
+  tenant: string;
+  id: string;
+  title: string;
+  author: Actor;
+  /** The propose-only key whose writes go into it. */
+  keyId: string | null;
+  baseAt: string;
+  createdAt: string;
+  state: DraftState;
+  closedAt: string | null;
+  closedBy: Actor | null;
+  /** The time of all versions of the merge. */
+  mergedAt: string | null;
+}
+
+const COLUMNS = `tenant_id AS tenant, id, title, author, key_id AS "keyId", ${time('base_at')} AS "baseAt",
+  ${time('created_at')} AS "createdAt", state, ${time('closed_at')} AS "closedAt", closed_by AS "closedBy",
+  ${time('merged_at')} AS "mergedAt"`;
+
+export const insertDraftQuery = defineQuery<{
+  tenant: string;
+  id: string;
+  title: string;
+  author: string;
+  keyId: string | null;
+  baseAt: string;
+}>(
+  'insert_draft',
+  ['tenant', 'id', 'title', 'author', 'keyId', 'baseAt'],
+  `
+INSERT INTO drafts (tenant_id, id, title, author, key_id, base_at)
+VALUES ($1, $2, $3, $4::text::jsonb, $5, $6::text::timestamptz)
+`,
+);
+
+const findDraftQuery = defineQuery<{ tenant: string; id: string }, Draft>(
+  'find_draft',
+  ['tenant', 'id'],
+  `SELECT ${COLUMNS} FROM drafts WHERE tenant_id = $1 AND id = $2`,
+);
+
+/** The open draft of a propose-only key. */
+export const findKeyDraftQuery = defineQuery<{ tenant: string; keyId: string }, { id: string }>(
+  'find_key_draft',
+  ['tenant', 'keyId'],
+  `SELECT id FROM drafts WHERE tenant_id = $1 AND key_id = $2 AND state = 'open'`,
+);
+
+const listOpenIdsQuery = defineQuery<{ tenant: string }, { id: string }>(
+  'list_open_drafts',
+  ['tenant'],
+  `SELECT id FROM drafts WHERE tenant_id = $1 AND state = 'open'`,
+);
+
+/** Closes an open draft. `count` is 0 when it is not open. */
+export const closeDraftQuery = defineQuery<{
+  tenant: string;
+  id: string;
+  state: DraftState;
+  at: string;
+  by: string;
+  mergedAt: string | null;
+}>(
+  'close_draft',
+  ['tenant', 'id', 'state', 'at', 'by', 'mergedAt'],
+  `
+UPDATE drafts SET state = $3, closed_at = $4::text::timestamptz, closed_by = $5::text::jsonb, merged_at = $6::text::timestamptz
+WHERE tenant_id = $1 AND id = $2 AND state = 'open'
+`,
+);
+
+/** What the memories of drafts take, by their ids. */
+const draftSizesQuery = defineQuery<{ ids: string[] }, DraftSize & { id: string }>(
+  'draft_sizes',
+  ['ids'],
+  `
+SELECT id, file_count::float8 AS files, byte_count::float8 AS bytes, ${time('last_change_at')} AS "lastChangeAt"
+FROM tenants WHERE id = ANY ($1::text[])
+`,
+);
+
+/** Of the memory of an open draft. */
+export interface DraftSize {
+  files: number;
+  bytes: number;
+  lastChangeAt: string;
+}
+
+/** @throws ServiceError when the tenant has no such draft. */
+export async function findDraft(query: QueryExecutor, tenant: string, id: string): Promise<Draft> {
+  const [draft] = (await query(findDraftQuery, { tenant, id })).rows;
+  if (draft === undefined) throw new ServiceError('no_such_draft', tenant, id);
+  return draft;
+}
+
+/** @throws ServiceError when the tenant has no such draft, or it is closed. */
+export async function findOpenDraft(query: QueryExecutor, tenant: string, id: string): Promise<Draft> {
+  const draft = await findDraft(query, tenant, id);
+  if (draft.state !== 'open') throw new ServiceError('draft_closed', id, draft.state);
+  return draft;
+}
+
+/** How many open drafts a tenant has, and how much their files take. */
+export async function openDrafts(
+  query: QueryExecutor,
+  tenant: string,
+): Promise<{ count: number; bytes: number }> {
+  const ids = (await query(listOpenIdsQuery, { tenant })).rows.map(({ id }) => id);
+  const sizes = await draftSizes(query, ids);
+  return { count: ids.length, bytes: [...sizes.values()].reduce((sum, { bytes }) => sum + bytes, 0) };
+}
+
+/** The sizes of open drafts, by their ids. */
+export async function draftSizes(query: QueryExecutor, ids: string[]): Promise<Map<string, DraftSize>> {
+  if (ids.length === 0) return new Map();
+  return new Map((await query(draftSizesQuery, { ids })).rows.map(({ id, ...size }) => [id, size]));
+}
+
+/** Which drafts are listed; null: not by that. */
+export type DraftFilter = {
+  tenant: string | null;
+  /** `closed`: in any other state than open. */
+  state: DraftState | 'closed' | null;
+  /** The only tenants whose drafts are seen. */
+  scope: string[] | null;
+};
+
+/** Where a page of drafts ends. */
+export interface DraftPosition {
+  time: string;
+  id: string;
+}
+
+const MATCHES = `($1::text IS NULL OR tenant_id = $1)
+  AND ($2::text IS NULL OR CASE WHEN $2::text = 'closed' THEN state <> 'open' ELSE state = $2::text END)
+  AND ($3::text[] IS NULL OR tenant_id = ANY ($3::text[]))`;
+
+const listDraftsQuery = defineQuery<
+  DraftFilter & { beforeTime: string | null; beforeId: string | null; limit: number },
+  Draft
+>(
+  'list_drafts',
+  ['tenant', 'state', 'scope', 'beforeTime', 'beforeId', 'limit'],
+  `
+SELECT ${COLUMNS} FROM drafts
+WHERE ${MATCHES} AND (created_at, id) < (COALESCE($4::text::timestamptz, 'infinity'), COALESCE($5::text, ''))
+ORDER BY drafts.created_at DESC, id DESC LIMIT $6::integer
+`,
+);
+
+const countDraftsQuery = defineQuery<DraftFilter, { count: number; tenants: number }>(
+  'count_drafts',
+  ['tenant', 'state', 'scope'],
+  `SELECT count(*)::float8 AS count, count(DISTINCT tenant_id)::float8 AS tenants FROM drafts WHERE ${MATCHES}`,
+);
+
+/** How many drafts match, and how many tenants have such. */
+export async function countDrafts(database: Database, filter: DraftFilter) {
+  const [counted] = (await database.query(countDraftsQuery, filter)).rows;
+  if (counted === undefined) throw new Error('An aggregate returned no row.');
+  return counted;
+}
+
+/** A page of the drafts that match, the newest first. `next` is where the next page begins, null after the last. */
+export async function listDrafts(
+  database: Database,
+  filter: DraftFilter,
+  before: DraftPosition | null,
+  limit: number,
+): Promise<{ drafts: Draft[]; next: DraftPosition | null }> {
+  const position = { beforeTime: before?.time ?? null, beforeId: before?.id ?? null };
+  const { rows } = await database.query(listDraftsQuery, { ...filter, ...position, limit: limit + 1 });
+  const last = rows[limit - 1];
+  const next = rows.length > limit && last !== undefined ? { time: last.createdAt, id: last.id } : null;
+  return { drafts: rows.slice(0, limit), next };
+}
+
+const countChangedQuery = defineQuery<
+  { tenant: string },
+  { base: number; kept: number; same: number; files: number }
+>(
+  'count_draft_changes',
+  ['tenant'],
+  `
+SELECT count(*)::float8 AS base, count(e.memory_id)::float8 AS kept,
+  COALESCE(sum(CASE WHEN e.version = b.version THEN 1 ELSE 0 END), 0)::float8 AS same,
+  (SELECT file_count::float8 FROM tenants WHERE id = $1) AS files
+FROM draft_base AS b LEFT JOIN entries AS e ON e.tenant_id = $1 AND e.memory_id = b.memory_id
+WHERE b.tenant_id = $1 AND b.memory_id IS NOT NULL
+`,
+);
+
+/** How many files an open draft has added, changed, moved and deleted, together. */
+export async function countChangedFiles(query: QueryExecutor, id: string): Promise<number> {
+  const [counted] = (await query(countChangedQuery, { tenant: id })).rows;
+  if (counted === undefined) return 0;
+  const { base, kept, same, files } = counted;
+  return base - same + (files - kept);
+}

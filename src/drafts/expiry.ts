@@ -1,0 +1,93 @@
+import type { Config } from '../config.ts';
+import type { Database } from '../postgres/database.ts';
+import { defineQuery } from '../postgres/query.ts';
+import { runTenantJob } from '../postgres/tenant-job.ts';
+import { time } from '../postgres/time-column.ts';
+import { lastFileUseQuery } from '../tenants/queries.ts';
+import { Tenants } from '../tenants/tenants.ts';
+import { DAY_MS } from '../util/duration.ts';
+import { closeDraft } from './close.ts';
+
+/* The hourly job on drafts: closes those that nobody uses, and deletes what an interrupted closing or making has left. */
+
+/** Long enough for a copy that is being made. */
+const UNFINISHED_MS = 60 * 60 * 1000;
+
+interface DraftMemory {
+  id: string;
+  tenant: string;
+  createdAt: string;
+}
+
+const listDraftMemoriesQuery = defineQuery<{ after: string; limit: number }, DraftMemory>(
+  'list_draft_memories',
+  ['after', 'limit'],
+  `
+SELECT id, draft_of AS tenant, ${time('created_at')} AS "createdAt" FROM tenants
+WHERE draft_of IS NOT NULL AND id > $1 ORDER BY id LIMIT $2::bigint
+`,
+);
+
+/** Whether a draft is open, and after how many days without use it is closed; no row when it is not known at all. */
+const findRetentionQuery = defineQuery<
+  { tenant: string; id: string; draftDays: number },
+  { isOpen: boolean; draftDays: number }
+>(
+  'find_draft_retention',
+  ['tenant', 'id', 'draftDays'],
+  `
+SELECT d.state = 'open' AS "isOpen", COALESCE(t.draft_days, $3::bigint)::float8 AS "draftDays"
+FROM drafts AS d JOIN tenants AS t ON t.id = $1 WHERE d.tenant_id = $1 AND d.id = $2
+`,
+);
+
+export interface ExpiredDrafts {
+  /** Drafts that were closed. */
+  expired: number;
+  /** Memories of drafts that were closed or never finished. */
+  deleted: number;
+}
+
+/**
+ * Closes the drafts that nobody has read or written for `DRAFT_DAYS`, or the tenant's own number of days.
+ *
+ * @returns undefined when another process does it
+ */
+export async function expireDrafts(
+  database: Database,
+  config: Pick<Config, 'DRAFT_DAYS'>,
+  now?: Date,
+): Promise<ExpiredDrafts | undefined> {
+  const done: ExpiredDrafts = { expired: 0, deleted: 0 };
+  const ran = await runTenantJob<DraftMemory>(database, {
+    job: 'drafts',
+    now,
+    readTenants: (page) => database.query(listDraftMemoriesQuery, page),
+    work: async ({ id, tenant, createdAt }, at) => {
+      const params = { tenant, id, draftDays: config.DRAFT_DAYS };
+      const [found] = (await database.query(findRetentionQuery, params)).rows;
+      const age = at.getTime() - Date.parse(createdAt);
+      if (found === undefined || !found.isOpen) {
+        if (age < UNFINISHED_MS) return;
+        await new Tenants(database).deleteDraft(id);
+        done.deleted++;
+        return;
+      }
+      const limit = found.draftDays * DAY_MS;
+      if (limit === 0 || age < limit || at.getTime() - (await lastUse(database, id)) < limit) return;
+      await closeDraft(
+        database,
+        { tenant, draft: id },
+        { state: 'expired', by: { type: 'system', job: 'drafts' } },
+      );
+      done.expired++;
+    },
+  });
+  return ran ? done : undefined;
+}
+
+/** Reads count to the day. */
+async function lastUse(database: Database, id: string): Promise<number> {
+  const at = (await database.query(lastFileUseQuery, { tenant: id })).rows[0]?.at ?? null;
+  return at === null ? 0 : Date.parse(at);
+}

@@ -1,0 +1,137 @@
+import type { Config } from '../config.ts';
+import { ServiceError } from '../errors.ts';
+import type { Actor } from '../memory/origin.ts';
+import type { Database } from '../postgres/database.ts';
+import type { QueryExecutor } from '../postgres/query.ts';
+import { effectiveSettings } from '../tenants/effective-settings.ts';
+import { lockTenantQuery } from '../tenants/queries.ts';
+import { refuseArchived } from '../tenants/stores.ts';
+import { requireTenant } from '../tenants/tenants.ts';
+import { closeLocked, deleteMemory } from './close.ts';
+import { compareDraft, readFiles, readReview, reviewOf } from './compare.ts';
+import { compareContents, type DraftIds } from './contents.ts';
+import { type Draft, findDraft, findOpenDraft } from './drafts.ts';
+import { checkFileSizes, checkQuotas, readUse } from './limits.ts';
+import type { MergeThreads } from './line-merge.ts';
+import type { Resolution } from './merge-file.ts';
+import { type MergePlan, type PlannedChange, planMerge, planReplacement } from './plan.ts';
+import { changedSince, checkResolutions, checkReview, pathOf } from './review.ts';
+import { isTouched } from './three-way.ts';
+import { readProposers, writeMerge } from './write.ts';
+
+export interface MergeOptions {
+  config: Config;
+  threads: MergeThreads;
+  /** Who approves. */
+  approver: Actor;
+  requestId?: string | undefined;
+  /** The `review` of the comparison that was reviewed. */
+  review: string;
+}
+
+/** What a merge did. */
+export interface Merged extends Pick<MergePlan, 'changes' | 'made' | 'removed'> {
+  draft: Draft;
+  /** The time of all its versions; null when nothing had to be changed. */
+  mergedAt: string | null;
+}
+
+/**
+ * Merges a draft into the memory that it came from, as it was reviewed, and closes it. All or nothing, as one change of the history. What takes
+ * long is done before writers have to wait.
+ *
+ * @param resolutions by the ids of the comparison's files
+ * @throws ServiceError when the draft is closed, or either memory is not as it was reviewed; when a conflict is not settled, the approver
+ *   proposed it, or the result would exceed a limit
+ */
+export async function mergeDraft(
+  database: Database,
+  ids: DraftIds,
+  resolutions: ReadonlyMap<string, Resolution>,
+  options: MergeOptions,
+): Promise<Merged> {
+  const { config, threads, review } = options;
+  const compared = await compareDraft(database, threads, ids);
+  await checkReview(database.query, ids, compared, review);
+  const row = await requireTenant(database, ids.tenant);
+  const settled = await checkResolutions(config, row, compared.files, resolutions);
+  return finish(database, ids, 'merged', options, async (query) => {
+    const { sides, files } = await readFiles(query, ids);
+    const same = await compareContents(query, ids, files.filter(isTouched));
+    const input = { sides, files, same, texts: compared.texts };
+    // What has changed since, in what is merged, has changed this.
+    const unsettled = planMerge({ ...input, resolutions: new Map() });
+    await checkReview(query, ids, { files, review: reviewOf(sides, files, unsettled) }, review);
+    const plan = planMerge({ ...input, resolutions: settled });
+    if (plan.conflicts.size === 0) return plan;
+    const left = files.filter(({ id }) => plan.conflicts.has(id));
+    throw new ServiceError('draft_conflicts', left.map(pathOf).sort());
+  });
+}
+
+/**
+ * Makes a memory exactly what its draft is, as it was reviewed, and closes the draft.
+ *
+ * @throws ServiceError as `mergeDraft`, and when anything at all has changed in either memory since the review
+ */
+export function replaceByDraft(database: Database, ids: DraftIds, options: MergeOptions): Promise<Merged> {
+  const reviewed = readReview(options.review);
+  return finish(database, ids, 'replaced', options, async (query) => {
+    const { sides, files } = await readFiles(query, ids);
+    if (sides.draftAt !== reviewed.draftAt || sides.originalAt !== reviewed.originalAt) {
+      throw new ServiceError('draft_not_reviewed', await changedSince(query, ids, options.review));
+    }
+    return planReplacement({ sides, files, same: await compareContents(query, ids, files) });
+  });
+}
+
+/** @param planIn plans it in the transaction, which has locked both memories */
+async function finish(
+  database: Database,
+  ids: DraftIds,
+  state: 'merged' | 'replaced',
+  { config, approver, requestId }: MergeOptions,
+  planIn: (query: QueryExecutor) => Promise<MergePlan>,
+): Promise<Merged> {
+  const { tenant, draft: id } = ids;
+  const { plan, mergedAt } = await database.transaction(async (query) => {
+    // Always in this order, so that no two merges wait for each other.
+    if ((await query(lockTenantQuery, { tenant })).rows.length === 0)
+      throw new ServiceError('no_such_tenant', tenant);
+    await query(lockTenantQuery, { tenant: id });
+    await refuseArchived(query, tenant);
+    const draft = await findOpenDraft(query, tenant, id);
+    const plan = await planIn(query);
+    const proposers = await readProposers(query, id, plan.changes);
+    const proposerOf = ({ file }: PlannedChange) =>
+      (isTouched(file) ? proposers.get(file.id) : undefined) ?? draft.author;
+    checkApprover(
+      approver,
+      plan.changes.flatMap(({ file }) => (isTouched(file) ? (proposers.get(file.id) ?? []) : [])),
+    );
+    let mergedAt: string | null = null;
+    if (plan.changes.length + plan.made.length + plan.removed.length > 0) {
+      const before = await readUse(query, tenant);
+      checkFileSizes(plan.changes, before.row, config);
+      const { historyDays, maxHistoryBytes } = effectiveSettings(before.row, config);
+      mergedAt = await writeMerge(query, {
+        ...{ ...ids, plan, maxHistoryBytes, proposerOf, approvedBy: approver, requestId },
+        keepsHistory: historyDays > 0,
+      });
+      checkQuotas(before, await readUse(query, tenant), config);
+    }
+    await closeLocked(query, ids, { state, by: approver, mergedAt });
+    return { plan, mergedAt };
+  });
+  // The draft is merged. What of its memory is left if this fails, the hourly job deletes.
+  await deleteMemory(database, id).catch(() => {});
+  const { changes, made, removed } = plan;
+  return { draft: await findDraft(database.query, tenant, id), mergedAt, changes, made, removed };
+}
+
+/** @throws ServiceError when an admin key would approve what it proposed */
+function checkApprover(approver: Actor, proposers: readonly Actor[]): void {
+  if (approver.type !== 'admin_key') return;
+  if (proposers.some((actor) => actor.type === 'admin_key' && actor.id === approver.id))
+    throw new ServiceError('own_draft');
+}

@@ -1,0 +1,47 @@
+import type { Config } from '../config.ts';
+import type { Actor } from '../memory/origin.ts';
+import type { Database } from '../postgres/database.ts';
+import { createDraft } from './create.ts';
+import { findKeyDraftQuery } from './drafts.ts';
+
+/** The drafts of propose-only keys: each has at most one that is open. Nothing is cached, because any replica may make or close it. */
+export class Proposals {
+  readonly #database: Database;
+  readonly #config: Config;
+  /** Drafts that are being made, by tenant and key, so that the first writes of a key make one. */
+  readonly #pending = new Map<string, Promise<string>>();
+
+  constructor(database: Database, config: Config) {
+    this.#database = database;
+    this.#config = config;
+  }
+
+  /** The open draft of a key, or null. */
+  async find(tenant: string, keyId: string): Promise<string | null> {
+    return (await this.#database.query(findKeyDraftQuery, { tenant, keyId })).rows[0]?.id ?? null;
+  }
+
+  /**
+   * The open draft of a key, which is made when there is none.
+   *
+   * @throws ServiceError when the tenant may not have one more draft
+   */
+  async findOrMake(tenant: string, keyId: string, actor: Actor): Promise<string> {
+    const found = await this.find(tenant, keyId);
+    if (found !== null) return found;
+    const key = `${tenant} ${keyId}`;
+    const pending = this.#pending.get(key) ?? this.#make(tenant, keyId, actor);
+    this.#pending.set(key, pending);
+    try {
+      return await pending;
+    } finally {
+      this.#pending.delete(key);
+    }
+  }
+
+  async #make(tenant: string, keyId: string, actor: Actor): Promise<string> {
+    const label = 'label' in actor ? actor.label : '';
+    const title = `Proposed by ${label || keyId}`;
+    return (await createDraft(this.#database, this.#config, tenant, { title, author: actor, keyId })).id;
+  }
+}

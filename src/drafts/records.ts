@@ -1,0 +1,81 @@
+import type { QueryExecutor } from '../postgres/query.ts';
+import type { Comparison } from './compare.ts';
+import { countChangedFiles, type Draft, draftSizes } from './drafts.ts';
+import type { PlannedChange } from './plan.ts';
+import { pathOf } from './review.ts';
+import { type ChangeKind, changeOf, type ThreeWay } from './three-way.ts';
+
+/* Drafts and their changes as programs get them: the fields and names of admin-openapi.yaml. */
+
+/** Drafts as programs get them, with what their memories take. */
+export async function draftRecords(query: QueryExecutor, drafts: readonly Draft[]) {
+  const open = drafts.filter(({ state }) => state === 'open');
+  const sizes = await draftSizes(
+    query,
+    open.map(({ id }) => id),
+  );
+  const records = [];
+  for (const draft of drafts) {
+    const size = sizes.get(draft.id);
+    const isChanged = size !== undefined && size.lastChangeAt > draft.baseAt;
+    records.push({
+      ...{
+        id: draft.id,
+        tenant: draft.tenant,
+        title: draft.title,
+        author: draft.author,
+      },
+      ...{ key_id: draft.keyId, state: draft.state, base_at: draft.baseAt, created_at: draft.createdAt },
+      ...{ closed_at: draft.closedAt, closed_by: draft.closedBy },
+      merged_at: draft.mergedAt,
+      ...{ files: size?.files ?? null, bytes: size?.bytes ?? null },
+      changed_files: size === undefined ? null : isChanged ? await countChangedFiles(query, draft.id) : 0,
+      last_change_at: size?.lastChangeAt ?? null,
+    });
+  }
+  return records;
+}
+
+export type DraftRecord = Awaited<ReturnType<typeof draftRecords>>[number];
+export type ChangeRecord = ReturnType<typeof changeRecords>[number];
+
+/** The files that changed on either side since the base, in the order of their paths. */
+export function changeRecords({ files, same, plan }: Comparison) {
+  const records = files.flatMap((file) => {
+    const inDraft = changeOf(file.base, file.draft, same);
+    const inOriginal = changeOf(file.base, file.original, same);
+    if (inDraft === null && inOriginal === null) return [];
+    const conflict = plan.conflicts.get(file.id);
+    const { base, draft } = file;
+    return {
+      ...{ memory_id: file.id, path: pathOf(file), changed_in: sideOf(inDraft, inOriginal) },
+      ...{ in_draft: inDraft, in_original: inOriginal },
+      content_changed:
+        inDraft !== null && (base === null || draft === null ? inDraft !== 'moved' : !same(base, draft)),
+      ...{ conflict: conflict?.kind ?? null, occupied_by: conflict?.at ?? null },
+      ...{ base: sideRecord(file.base), draft: sideRecord(file.draft), original: sideRecord(file.original) },
+    };
+  });
+  return records.sort((a, b) =>
+    a.path === b.path ? (a.memory_id < b.memory_id ? -1 : 1) : a.path < b.path ? -1 : 1,
+  );
+}
+
+function sideOf(inDraft: ChangeKind | null, inOriginal: ChangeKind | null) {
+  if (inDraft === null) return 'original' as const;
+  return inOriginal === null ? ('draft' as const) : ('both' as const);
+}
+
+function sideRecord(file: ThreeWay['base']) {
+  return file && { path: file.path, version: file.versionId, size_bytes: file.sizeBytes };
+}
+
+/** What a merge did to a file of the original. */
+export function mergedFile({ file, outcome }: PlannedChange) {
+  const { original } = file;
+  const where = outcome?.path ?? original?.path ?? '';
+  const isMoved = original !== null && outcome !== null && original.path !== outcome.path;
+  const change: ChangeKind =
+    outcome === null ? 'deleted' : original === null ? 'added' : isMoved ? 'moved' : 'changed';
+  return { memory_id: file.id, change, path: where, from: isMoved ? original.path : null };
+}

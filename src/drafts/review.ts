@@ -1,0 +1,101 @@
+import type { Config } from '../config.ts';
+import { ServiceError } from '../errors.ts';
+import { History } from '../history/history.ts';
+import { mask } from '../memory/secrets.ts';
+import type { QueryExecutor } from '../postgres/query.ts';
+import { loadSecretScanner } from '../secrets/load-scanner.ts';
+import { effectiveSettings } from '../tenants/effective-settings.ts';
+import type { TenantRow } from '../tenants/queries.ts';
+import { type Comparison, readReview } from './compare.ts';
+import type { DraftIds } from './contents.ts';
+import type { Resolution } from './merge-file.ts';
+import { isTouched, type ThreeWay } from './three-way.ts';
+
+/* What a reviewer saw and settled. */
+
+/** Where a file is, in the draft if it is there. */
+export function pathOf({ base, draft, original }: ThreeWay): string {
+  return (draft ?? original ?? base)?.path ?? '';
+}
+
+/** @throws ServiceError that says what has changed, when a comparison is not what was reviewed. */
+export async function checkReview(
+  query: QueryExecutor,
+  ids: DraftIds,
+  { files, review }: Pick<Comparison, 'files' | 'review'>,
+  reviewed: string,
+): Promise<void> {
+  const [now, then] = [readReview(review), readReview(reviewed)];
+  if (now.hash === then.hash) return;
+  const paths = new Set<string>(
+    files
+      .filter(isTouched)
+      .flatMap((file) => [file.base, file.draft, file.original].flatMap((side) => side?.path ?? [])),
+  );
+  const changed = await changedSince(query, ids, reviewed);
+  throw new ServiceError(
+    'draft_not_reviewed',
+    changed.filter((path) => paths.has(path)),
+  );
+}
+
+/** How many of the latest changes of each side are looked at. */
+const LATEST = 200;
+
+/** The paths of what has changed in either memory since a review, as far as the latest versions tell. */
+export async function changedSince(
+  query: QueryExecutor,
+  { tenant, draft }: DraftIds,
+  reviewed: string,
+): Promise<string[]> {
+  const { draftAt, originalAt } = readReview(reviewed);
+  const history = new History({ query });
+  const paths = new Set<string>();
+  for (const [of, since] of [
+    [draft, draftAt],
+    [tenant, originalAt],
+  ] as const) {
+    for await (const version of history.versions(of, { since }, LATEST)) {
+      if (version.createdAt > since && version.path !== null) paths.add(version.path);
+    }
+  }
+  return [...paths].sort();
+}
+
+/**
+ * Checks how a reviewer settles files, by the limits and the policy on secrets of the tenant.
+ *
+ * @returns the same, with secrets masked where the tenant wants that
+ * @throws ServiceError when a file is not one that the draft changed, or a text is refused
+ */
+export async function checkResolutions(
+  config: Config,
+  row: TenantRow,
+  files: readonly ThreeWay[],
+  resolutions: ReadonlyMap<string, Resolution>,
+): Promise<Map<string, Resolution>> {
+  const { redact } = effectiveSettings(row, config);
+  const touched = new Map(files.filter(isTouched).map((file) => [file.id, file]));
+  const checked = new Map<string, Resolution>();
+  for (const [id, resolution] of resolutions) {
+    const file = touched.get(id);
+    if (file === undefined) throw new ServiceError('draft_file_unknown', id);
+    if (typeof resolution === 'string') {
+      checked.set(id, resolution);
+      continue;
+    }
+    const path = pathOf(file);
+    if (file.draft === null && file.original === null)
+      throw new ServiceError('draft_text_for_deletion', path);
+    if (resolution.text.includes('\0')) throw new ServiceError('content_has_nul', path);
+    if (redact === 'off') {
+      checked.set(id, resolution);
+      continue;
+    }
+    const secrets = await (await loadSecretScanner()).scan(resolution.text);
+    if (redact === 'reject' && secrets.length > 0)
+      throw new ServiceError('secrets_in_content', [...new Set(secrets.map(({ kind }) => kind))]);
+    checked.set(id, { text: mask(resolution.text, secrets) });
+  }
+  return checked;
+}

@@ -1,0 +1,99 @@
+import { type MemoryPath, ROOT } from '../memory/path.ts';
+import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
+import { time } from '../postgres/time-column.ts';
+import { readPages } from '../util/pages.ts';
+
+/* What the three sides of a draft have: the base that it began with, the draft, and the original. */
+
+/** A file on one of the sides. */
+export interface SideFile {
+  memoryId: string;
+  versionId: string;
+  path: MemoryPath;
+  sizeBytes: number;
+}
+
+export interface Tree {
+  /** By `memoryId`. */
+  files: Map<string, SideFile>;
+  /** Without the root. */
+  directories: Set<MemoryPath>;
+  /** The root is there since the first write. */
+  hasRoot: boolean;
+}
+
+export interface Sides {
+  base: Tree;
+  draft: Tree;
+  original: Tree;
+  /** When the draft and the original last changed. */
+  draftAt: string;
+  originalAt: string;
+}
+
+interface TreeRow {
+  path: MemoryPath;
+  /** Null for a directory. */
+  memoryId: string | null;
+  versionId: string | null;
+  sizeBytes: number | null;
+}
+
+type PageOf = { tenant: string; after: string; limit: number };
+
+const listBaseQuery = defineQuery<PageOf, TreeRow>(
+  'list_draft_base',
+  ['tenant', 'after', 'limit'],
+  `
+SELECT b.path, b.memory_id AS "memoryId", b.version AS "versionId", NULL::integer AS "sizeBytes"
+FROM draft_base AS b WHERE b.tenant_id = $1 AND b.path > $2 ORDER BY b.path LIMIT $3::integer
+`,
+);
+
+const listEntriesQuery = defineQuery<PageOf, TreeRow>(
+  'list_tree_entries',
+  ['tenant', 'after', 'limit'],
+  `
+SELECT e.path, e.memory_id AS "memoryId", e.version AS "versionId", e.size_bytes AS "sizeBytes"
+FROM entries AS e WHERE e.tenant_id = $1 AND e.path > $2 ORDER BY e.path LIMIT $3::integer
+`,
+);
+
+const readMomentQuery = defineQuery<{ tenant: string }, { at: string }>(
+  'read_moment',
+  ['tenant'],
+  `SELECT ${time('COALESCE(last_change_at, created_at)')} AS at FROM tenants WHERE id = $1`,
+);
+
+/** @param query of one snapshot, or of a transaction that has locked both tenants */
+export async function readSides(query: QueryExecutor, tenant: string, draft: string): Promise<Sides> {
+  const draftAt = await momentOf(query, draft);
+  const originalAt = await momentOf(query, tenant);
+  return {
+    base: await readTree(query, listBaseQuery, draft),
+    draft: await readTree(query, listEntriesQuery, draft),
+    original: await readTree(query, listEntriesQuery, tenant),
+    draftAt,
+    originalAt,
+  };
+}
+
+async function momentOf(query: QueryExecutor, tenant: string): Promise<string> {
+  return (await query(readMomentQuery, { tenant })).rows[0]?.at ?? '';
+}
+
+/** A page is parsed at once, so it is small. */
+const PAGE = 2000;
+async function readTree(query: QueryExecutor, list: typeof listEntriesQuery, tenant: string): Promise<Tree> {
+  const tree: Tree = { files: new Map(), directories: new Set(), hasRoot: false };
+  const rows = readPages<TreeRow>(
+    async (last) => (await query(list, { tenant, after: last?.path ?? '', limit: PAGE })).rows,
+    PAGE,
+  );
+  for await (const { path, memoryId, versionId, sizeBytes } of rows) {
+    if (path === ROOT) tree.hasRoot = true;
+    else if (memoryId === null || versionId === null) tree.directories.add(path);
+    else tree.files.set(memoryId, { memoryId, versionId, path, sizeBytes: sizeBytes ?? 0 });
+  }
+  return tree;
+}

@@ -1,0 +1,197 @@
+import { randomUUID } from 'node:crypto';
+import { ServiceError } from '../errors.ts';
+import { type Actor, storedOrigin } from '../memory/origin.ts';
+import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
+import { beginChangeQuery } from '../tenants/queries.ts';
+import type { DraftIds } from './contents.ts';
+import { draftContents } from './contents.ts';
+import type { MergePlan, PlannedChange } from './plan.ts';
+
+/* Makes a planned merge: migrations/functions/memory_merge.sql. */
+
+const clearQuery = defineQuery<
+  {
+    tenant: string;
+    at: string;
+    keepsHistory: boolean;
+    change: string;
+    edited: string[];
+    moved: string[];
+    leaving: string[];
+    deleted: string[];
+    deletedBy: number[];
+    removed: string[];
+    made: string[];
+    origins: string[];
+  },
+  { done: string }
+>(
+  'merge_clear',
+  [
+    ...(['tenant', 'at', 'keepsHistory', 'change', 'edited', 'moved', 'leaving'] as const),
+    ...(['deleted', 'deletedBy', 'removed', 'made', 'origins'] as const),
+  ],
+  `
+SELECT memory_merge_clear(
+  $1, $2::text::timestamptz, $3::boolean, $4::text::uuid, $5::text[]::uuid[], $6::text[]::uuid[], $7::text[]::uuid[],
+  $8::text[], $9::integer[], $10::text[], $11::text[], $12::text[]::jsonb[]
+) AS done
+`,
+);
+
+const writeQuery = defineQuery<
+  {
+    tenant: string;
+    at: string;
+    change: string;
+    memoryIds: string[];
+    paths: string[];
+    contents: (string | null)[];
+    originOf: number[];
+    origins: string[];
+    maxHistoryBytes: number | null;
+  },
+  { done: string }
+>(
+  'merge_write',
+  [
+    ...(['tenant', 'at', 'change', 'memoryIds', 'paths', 'contents', 'originOf', 'origins'] as const),
+    'maxHistoryBytes',
+  ],
+  `
+SELECT memory_merge_write(
+  $1, $2::text::timestamptz, $3::text::uuid, $4::text[]::uuid[], $5::text[], $6::text[], $7::integer[], $8::text[]::jsonb[], $9::bigint
+) AS done
+`,
+);
+
+/** Who last changed files in a draft, by the ids that they have there. */
+const listProposersQuery = defineQuery<
+  { tenant: string; memoryIds: string[] },
+  { memoryId: string; actor: Actor | null }
+>(
+  'list_proposers',
+  ['tenant', 'memoryIds'],
+  `
+SELECT f.id::text AS "memoryId", v.origin -> 'actor' AS actor
+FROM unnest($2::text[]::uuid[]) AS f (id), LATERAL (
+  SELECT origin FROM memory_versions WHERE tenant_id = $1 AND memory_id = f.id ORDER BY memory_versions.id DESC LIMIT 1
+) AS v
+`,
+);
+
+/** Who proposed each of some changes, by the ids of their files: whoever changed the file in the draft last. */
+export async function readProposers(
+  query: QueryExecutor,
+  draft: string,
+  changes: readonly PlannedChange[],
+): Promise<Map<string, Actor>> {
+  const idInDraft = ({ file }: PlannedChange) => (file.draft ?? file.base)?.memoryId;
+  const memoryIds = changes.flatMap((change) => idInDraft(change) ?? []);
+  const { rows } = await query(listProposersQuery, { tenant: draft, memoryIds });
+  const actors = new Map(rows.map(({ memoryId, actor }) => [memoryId, actor]));
+  return new Map(
+    changes.flatMap((change) => {
+      const actor = actors.get(idInDraft(change) ?? '');
+      return actor ? [[change.file.id, actor]] : [];
+    }),
+  );
+}
+
+export interface MergeWrite extends DraftIds {
+  plan: Pick<MergePlan, 'changes' | 'made' | 'removed'>;
+  keepsHistory: boolean;
+  maxHistoryBytes: number;
+  /** Who proposed a change. */
+  proposerOf: (change: PlannedChange) => Actor;
+  approvedBy: Actor;
+  requestId: string | undefined;
+}
+
+/**
+ * Makes a plan's changes, all at one time, in a transaction that has locked the tenant and the draft.
+ *
+ * @returns that time
+ */
+export async function writeMerge(query: QueryExecutor, given: MergeWrite): Promise<string> {
+  const { tenant, draft, plan, keepsHistory, maxHistoryBytes, approvedBy, requestId } = given;
+  const at = (await query(beginChangeQuery, { tenant })).rows[0]?.at;
+  if (!at) throw new ServiceError('no_such_tenant', tenant);
+  const change = randomUUID();
+  const origins = new Origins((actor) => storedOrigin({ actor, requestId, draft, approvedBy }));
+  const originOf = (planned: PlannedChange) => origins.indexOf(given.proposerOf(planned));
+  const deleted: { path: string; by: number }[] = [];
+  const [edited, moved, leaving]: [string[], string[], string[]] = [[], [], []];
+  for (const planned of plan.changes) {
+    const { file, outcome } = planned;
+    if (file.original === null) continue;
+    const { memoryId, path } = file.original;
+    if (outcome === null) {
+      deleted.push({ path, by: originOf(planned) });
+      continue;
+    }
+    (outcome.content === 'keep' ? moved : edited).push(memoryId);
+    if (outcome.path !== path) leaving.push(memoryId);
+  }
+  const { made, removed } = plan;
+  await query(clearQuery, {
+    ...{ tenant, at, keepsHistory, change, edited, moved, leaving, made, removed },
+    deleted: deleted.map(({ path }) => path),
+    deletedBy: deleted.map(({ by }) => by),
+    origins: origins.stored,
+  });
+  const write = async (changes: PlannedChange[], contents: ReadonlyMap<string, string>) => {
+    await query(writeQuery, {
+      ...{ tenant, at, change },
+      memoryIds: changes.map(({ file }) => file.id),
+      paths: changes.map(({ outcome }) => outcome?.path ?? ''),
+      contents: changes.map((planned) => contentOf(planned, contents)),
+      originOf: changes.map(originOf),
+      origins: origins.stored,
+      maxHistoryBytes: null,
+    });
+  };
+  const stays = plan.changes.filter(({ outcome }) => outcome !== null);
+  for await (const batch of draftContents(query, draft, stays, weightOf)) {
+    await write(batch.changes, batch.contents);
+  }
+  // Counts nothing more, and prunes what the history has too much.
+  await query(writeQuery, {
+    ...{ tenant, at, change, memoryIds: [], paths: [], contents: [], originOf: [], origins: [] },
+    maxHistoryBytes,
+  });
+  return at;
+}
+
+function weightOf({ file, outcome }: PlannedChange): number {
+  if (outcome === null || outcome.content === 'keep') return 0;
+  return outcome.content === 'draft' ? (file.draft?.sizeBytes ?? 0) : outcome.content.text.length;
+}
+
+function contentOf({ file, outcome }: PlannedChange, contents: ReadonlyMap<string, string>): string | null {
+  if (outcome === null || outcome.content === 'keep') return null;
+  if (outcome.content !== 'draft') return outcome.content.text;
+  const content = contents.get(file.draft?.versionId ?? '');
+  if (content === undefined) throw new Error('A file of a draft that is locked has no content.');
+  return content;
+}
+
+/** The different origins of a merge, numbered from 1: a change has as many as it has proposers. */
+class Origins {
+  readonly stored: string[] = [];
+  readonly #storedOf: (actor: Actor) => string;
+  readonly #numbers = new Map<string, number>();
+
+  constructor(storedOf: (actor: Actor) => string) {
+    this.#storedOf = storedOf;
+  }
+
+  indexOf(actor: Actor): number {
+    const stored = this.#storedOf(actor);
+    const known = this.#numbers.get(stored);
+    if (known !== undefined) return known;
+    this.stored.push(stored);
+    this.#numbers.set(stored, this.stored.length);
+    return this.stored.length;
+  }
+}

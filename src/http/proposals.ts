@@ -1,0 +1,80 @@
+import type { FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
+import type { Proposals } from '../drafts/proposals.ts';
+import type { Mount } from '../memory/mount.ts';
+import type { TenantPolicyCache } from '../tenants/policy-cache.ts';
+import { contextOf, type RequestContext } from './authentication.ts';
+
+/*
+ * A propose-only key works in a draft of its own. This is the one place where its requests get there: reads once there is a draft, and until
+ * then they are of the tenant, which they may not write; writes always.
+ */
+
+interface Redirection {
+  proposals: Proposals;
+  policies: TenantPolicyCache;
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    redirection: Redirection;
+  }
+}
+
+/** Moves the requests of propose-only keys to their drafts, before anything of the memory is read. */
+export const proposing = fp<Redirection>(
+  async (app, redirection) => {
+    app.decorate('redirection', redirection);
+    app.addHook('onRequest', (request, _reply, done) => {
+      const context = contextOf(request);
+      if (context.principal.proposesAs === undefined) done();
+      else inDraft(request, context).then(() => done(), done);
+    });
+  },
+  { name: 'proposing', dependencies: ['authentication'] },
+);
+
+async function inDraft(request: FastifyRequest, context: RequestContext): Promise<void> {
+  const { tenant, proposesAs = '' } = context.principal;
+  const { principal, policy } = context;
+  const draft = await request.server.redirection.proposals.find(tenant, proposesAs);
+  request.context =
+    draft === null
+      ? {
+          principal: { ...principal, access: 'read_only' },
+          policy: { ...policy, mounts: readOnly(policy.mounts) },
+        }
+      : await moved(request, context, draft);
+}
+
+/**
+ * The context for a write of a request. The first one of a propose-only key makes its draft, in which the request then goes on.
+ *
+ * @throws ServiceError when the tenant may not have one more draft
+ */
+export async function contextForWrite(request: FastifyRequest): Promise<RequestContext> {
+  const context = contextOf(request);
+  const { tenant, proposesAs, access, actor } = context.principal;
+  if (proposesAs === undefined || access === 'read_write') return context;
+  const draft = await request.server.redirection.proposals.findOrMake(tenant, proposesAs, actor);
+  request.context = await moved(request, context, draft);
+  return request.context;
+}
+
+async function moved(
+  request: FastifyRequest,
+  { principal, policy: { mounts } }: RequestContext,
+  draft: string,
+): Promise<RequestContext> {
+  const { policies } = request.server.redirection;
+  const policy = await policies.policyFor(draft, { autoCreate: false, ip: request.ip });
+  return {
+    principal: { ...principal, tenant: draft, access: 'read_write', autoCreate: false },
+    policy: { ...policy, mounts: readOnly(mounts) },
+  };
+}
+
+/** There are drafts of the tenant only, so whoever proposes cannot write to what it mounts. */
+function readOnly(mounts: readonly Mount[]): Mount[] {
+  return mounts.map((mount) => ({ ...mount, access: 'read_only' }));
+}

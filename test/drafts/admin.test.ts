@@ -1,0 +1,157 @@
+/** Drafts by the admin API. */
+import { expect, it } from 'vitest';
+import { problem, useAdmin } from '../support/admin.ts';
+import { run } from '../support/restore.ts';
+import { describeService, freshTenant } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+const a = '/memories/a';
+const b = '/memories/b';
+
+interface Change {
+  memory_id: string;
+  path: string;
+  conflict: string | null;
+}
+
+describeService('drafts by the admin API', (service) => {
+  const admin = useAdmin(service);
+  const make = async (...steps: object[]) => {
+    const tenant = freshTenant('draft-api');
+    await run(service(), tenant, ...steps);
+    const { body, status } = await admin().call('POST', `/tenants/${tenant}/drafts`, {
+      body: { title: 'tidy' },
+    });
+    expect(status).toBe(200);
+    return { tenant, draft: body as Record<string, unknown> & { id: string } };
+  };
+
+  it('makes, lists, shows and rejects a draft', async () => {
+    const { tenant, draft } = await make(cmd.create(a, '1\n'));
+    expect(draft).toMatchObject({
+      ...{ tenant, title: 'tidy', state: 'open', key_id: null, files: 1, bytes: 2, changed_files: 0 },
+      author: { type: 'admin_key', id: admin().key.id, label: 'control plane' },
+      ...{ closed_at: null, closed_by: null, merged_at: null },
+    });
+    await run(service(), draft.id, cmd.create(b, '2\n'), cmd.replace(a, '1', 'one'));
+    const path = `/tenants/${tenant}/drafts`;
+    const list = await admin().call('GET', path);
+    expect(list.body).toMatchObject({
+      drafts: [{ id: draft.id, files: 2, changed_files: 2 }],
+      ...{ total: 1, tenants: 1, next: null },
+    });
+    expect((await admin().call('GET', '/drafts?limit=1')).body).toMatchObject({ drafts: [{ id: draft.id }] });
+    // Other lists show tenants only.
+    expect((await admin().call('GET', `/tenants?search=${draft.id}`)).body.tenants).toStrictEqual([]);
+    const closed = await admin().call('POST', `${path}/${draft.id}/close`);
+    expect(closed.body).toMatchObject({
+      ...{ state: 'rejected', files: null, bytes: null, changed_files: null, last_change_at: null },
+      closed_by: { type: 'admin_key', id: admin().key.id },
+    });
+    expect((await admin().call('GET', path)).body).toMatchObject({ drafts: [], total: 0 });
+    expect((await admin().call('GET', `${path}?state=closed`)).body).toMatchObject({
+      drafts: [{ id: draft.id }],
+    });
+    expect(problem(await admin().call('POST', `${path}/${draft.id}/close`))).toStrictEqual([
+      ...[409, 'refused', `The draft ${draft.id} is closed: it was rejected.`],
+    ]);
+    expect((await admin().call('GET', `/tenants/${draft.id}`)).status).toBe(404);
+  });
+
+  it('reviews and merges', async () => {
+    const { tenant, draft } = await make(cmd.create(a, '1\n2\n3\n'), cmd.create(b, 'x\n'));
+    const path = `/tenants/${tenant}/drafts/${draft.id}`;
+    await run(service(), tenant, cmd.replace(a, '3', 'three'), cmd.replace(b, 'x', 'theirs'));
+    await run(service(), draft.id, cmd.replace(a, '1', 'one'), cmd.replace(b, 'x', 'mine'));
+    const compared = await admin().call('GET', `${path}/changes`);
+    const changes = compared.body.changes as Change[];
+    expect(compared.body).toMatchObject({
+      counts: { draft: 0, original: 0, both: 2, conflicts: 1 },
+      changes: [
+        { path: a, changed_in: 'both', in_draft: 'changed', in_original: 'changed', conflict: null },
+        { path: b, changed_in: 'both', in_draft: 'changed', in_original: 'changed', conflict: 'content' },
+      ],
+    });
+    const only = await admin().call('GET', `${path}/changes?only_conflicts=true&limit=1`);
+    expect(only.body).toMatchObject({ changes: [{ path: b }], next: null });
+    const [first, second] = changes;
+    const diff = await admin().call('GET', `${path}/diff?memory_id=${first?.memory_id}`);
+    expect(diff.body).toMatchObject({
+      texts: { base: '1\n2\n3\n', draft: 'one\n2\n3\n', original: '1\n2\nthree\n' },
+      regions: [{ kind: 'merged', text: 'one\n2\nthree\n' }],
+      draft: { patch: expect.stringContaining('\n-1\n+one\n 2\n') },
+      original: { patch: expect.stringContaining('\n-3\n+three\n') },
+    });
+    const conflict = await admin().call('GET', `${path}/diff?memory_id=${second?.memory_id}`);
+    expect(conflict.body.regions).toStrictEqual([
+      { kind: 'conflict', base: 'x\n', draft: 'mine\n', original: 'theirs\n' },
+    ]);
+    const { review } = compared.body;
+    const merge = (resolutions: object[]) =>
+      admin().call('POST', `${path}/merge`, { body: { review, resolutions } });
+    expect(problem(await merge([]))).toStrictEqual([
+      ...[409, 'refused', `1 conflict is not settled: ${b}. Nothing was done.`],
+    ]);
+    const merged = await merge([{ memory_id: second?.memory_id, take: 'draft' }]);
+    expect(merged.body).toMatchObject({
+      draft: { state: 'merged' },
+      files: [
+        { path: a, change: 'changed' },
+        { path: b, change: 'changed' },
+      ],
+    });
+    const versions = await admin().call('GET', `/tenants/${tenant}/versions?limit=2`);
+    expect(versions.body.versions).toMatchObject(
+      [1, 2].map(() => ({
+        created_at: merged.body.merged_at,
+        draft: draft.id,
+        actor: { type: 'anonymous' },
+        approved_by: { type: 'admin_key', id: admin().key.id },
+      })),
+    );
+  });
+
+  it('refuses to merge what nobody saw', async () => {
+    const { tenant, draft } = await make(cmd.create(a, '1\n'), cmd.create(b, '2\n'));
+    const path = `/tenants/${tenant}/drafts/${draft.id}`;
+    await run(service(), draft.id, cmd.replace(a, '1', 'one'));
+    const review = async () => (await admin().call('GET', `${path}/changes`)).body.review;
+    const seen = await review();
+    const merge = (of: unknown) => admin().call('POST', `${path}/merge`, { body: { review: of } });
+    const replace = (of: unknown) => admin().call('POST', `${path}/replace`, { body: { review: of } });
+    await run(service(), draft.id, cmd.replace(a, 'one', 'evil'));
+    const refused = [
+      412,
+      'precondition_failed',
+      `Changed since the review: ${a}. Nothing was done. Review it again.`,
+    ];
+    expect(problem(await merge(seen))).toStrictEqual(refused);
+    expect(problem(await replace(seen))).toStrictEqual(refused);
+    const again = await review();
+    await run(service(), tenant, cmd.replace(a, '1', 'two'));
+    expect(problem(await merge(again))).toStrictEqual(refused);
+    // Another file is none of the reviewer's business, unless all of the memory is replaced.
+    const third = await review();
+    await run(
+      service(),
+      tenant,
+      cmd.replace(b, '2', 'two'),
+      cmd.replace(a, 'two', '1'),
+      cmd.replace(a, '1', 'two'),
+    );
+    expect(problem(await replace(third))).toStrictEqual([
+      ...[
+        412,
+        'precondition_failed',
+        `Changed since the review: ${a}, ${b}. Nothing was done. Review it again.`,
+      ],
+    ]);
+    expect(problem(await merge('1-1-f'))).toStrictEqual([
+      ...[400, 'invalid_parameter', 'The `review` is not valid: use the one of a comparison.'],
+    ]);
+    const replaced = await replace(await review());
+    expect(replaced.body).toMatchObject({ draft: { state: 'replaced' }, files: [{ path: a }, { path: b }] });
+    const now = await service().execute(cmd.view(a), { tenant });
+    expect(now.content).toContain('evil');
+  });
+});

@@ -1,0 +1,83 @@
+import { afterAll } from 'vitest';
+import { type Config, loadConfig } from '../../src/config.ts';
+import { type Comparison, compareDraft } from '../../src/drafts/compare.ts';
+import { createDraft } from '../../src/drafts/create.ts';
+import type { Draft } from '../../src/drafts/drafts.ts';
+import { MergeThreads } from '../../src/drafts/line-merge.ts';
+import { mergeDraft, replaceByDraft } from '../../src/drafts/merge.ts';
+import type { Resolution } from '../../src/drafts/merge-file.ts';
+import { pathOf } from '../../src/drafts/review.ts';
+import { changeOf, isTouched, type ThreeWay } from '../../src/drafts/three-way.ts';
+import type { Actor } from '../../src/memory/origin.ts';
+import type { Service } from './service.ts';
+
+export const AUTHOR: Actor = { type: 'operator', name: 'ada' };
+export const APPROVER: Actor = { type: 'operator', name: 'grace' };
+
+/** Works with drafts of a service's tenants as the admin API does. */
+export class Drafting {
+  readonly service: () => Service;
+  readonly threads = new MergeThreads();
+  readonly config: Config;
+
+  constructor(service: () => Service, env: Record<string, string> = {}) {
+    this.service = service;
+    this.config = loadConfig({ AUTH: 'none', ...env });
+    afterAll(() => this.threads.close());
+  }
+
+  create(tenant: string, given: { at?: string; title?: string; author?: Actor } = {}): Promise<Draft> {
+    return createDraft(this.service().database, this.config, tenant, {
+      title: 'tidy',
+      author: AUTHOR,
+      ...given,
+    });
+  }
+
+  compare({ tenant, id }: Draft): Promise<Comparison> {
+    return compareDraft(this.service().database, this.threads, { tenant, draft: id });
+  }
+
+  /** @param settled by the names of the files: their paths, by default */
+  async merge(
+    draft: Draft,
+    settled: Record<string, Resolution> = {},
+    given: { review?: string; approver?: Actor; nameOf?: (file: ThreeWay) => string } = {},
+  ) {
+    const { nameOf = pathOf } = given;
+    const compared = await this.compare(draft);
+    const ids = new Map(compared.files.filter(isTouched).map((file) => [nameOf(file), file.id]));
+    const resolutions = new Map(Object.entries(settled).map(([path, each]) => [ids.get(path) ?? path, each]));
+    const { tenant, id } = draft;
+    return mergeDraft(this.service().database, { tenant, draft: id }, resolutions, {
+      ...{ config: this.config, threads: this.threads, approver: given.approver ?? APPROVER },
+      review: given.review ?? compared.review,
+    });
+  }
+
+  async replace(draft: Draft, given: { review?: string } = {}) {
+    const review = given.review ?? (await this.compare(draft)).review;
+    const { tenant, id } = draft;
+    return replaceByDraft(
+      this.service().database,
+      { tenant, draft: id },
+      {
+        ...{ config: this.config, threads: this.threads, approver: APPROVER, review },
+      },
+    );
+  }
+}
+
+/** What a comparison says of each file that changed: `moved /memories/b (changed in the original): conflict path`. */
+export function changesIn({ files, same, plan }: Comparison): string[] {
+  return files
+    .flatMap((file) => {
+      const draft = changeOf(file.base, file.draft, same);
+      const original = changeOf(file.base, file.original, same);
+      if (draft === null && original === null) return [];
+      const conflict = plan.conflicts.get(file.id);
+      const end = conflict ? `: ${conflict.kind}${conflict.at === null ? '' : ` by ${conflict.at}`}` : '';
+      return [`${pathOf(file)}: ${draft ?? '-'} | ${original ?? '-'}${end}`];
+    })
+    .sort();
+}
