@@ -47,10 +47,10 @@ const PARAMETERS = [
  * A page of versions, the newest first: those before `beforeId`. Ids begin with the time. A directory's versions include those that moved
  * a file out of it. Only files that were ever there can have such versions, which rules out most rows at little cost.
  */
-const selectVersions = (from: string) => `
+const selectVersions = (files: string) => `
 SELECT ${COLUMNS} FROM (
-  SELECT v.* FROM ${from}
-  WHERE v.tenant_id = $1
+  SELECT v.* FROM memory_versions AS v
+  WHERE v.tenant_id = $1${files}
     AND v.id >= COALESCE(memory_first_id($4::text::timestamptz), '${FIRST_ID}')
     AND v.id < COALESCE($8::text::uuid, '${LAST_ID}') AND v.id < COALESCE(${AFTER('$5')}, '${LAST_ID}')
     AND ($2::text IS NULL OR v.memory_id IN (
@@ -75,16 +75,14 @@ ORDER BY v.id DESC
 const listVersionsQuery = defineQuery<Params, VersionRow>(
   'list_versions',
   [...PARAMETERS],
-  selectVersions('memory_versions AS v'),
+  selectVersions(''),
 );
 
 /** The same of a few files, by their ids: without a walk through the versions of all the others. */
 const listVersionsOfFilesQuery = defineQuery<Params & { memoryIds: string[] }, VersionRow>(
   'list_versions_of_files',
   [...PARAMETERS, 'memoryIds'],
-  selectVersions(`unnest($12::text[]) AS f (memory_id), LATERAL (
-    SELECT * FROM memory_versions AS of_file WHERE of_file.tenant_id = $1 AND of_file.memory_id = f.memory_id::uuid
-  ) AS v`),
+  selectVersions(' AND v.memory_id = ANY ($12::text[]::uuid[])'),
 );
 
 /** As many versions are looked at to find out which files were ever at a path or below it. */
