@@ -51,6 +51,7 @@ import { usageRoutes } from './routes/usage.ts';
 import { versionRoutes } from './routes/versions.ts';
 import { writeFileRoutes } from './routes/write-file.ts';
 import { securityHeaders } from './security-headers.ts';
+import { Turns } from './turns.ts';
 import { validatorCompiler } from './validation.ts';
 
 const ROUTES = [
@@ -131,10 +132,11 @@ export async function buildAdminApp(options: {
       await api.register(adminAuthentication, { authenticator });
       await api.register(concurrencyLimit, { maxWaitMs: config.MAX_QUEUE_MS });
       await api.register(audit, { database });
-      for (const routes of ROUTES) await api.register(routes, { config, database, search });
+      const context = { config, database, search, scans: new Turns() };
+      for (const routes of ROUTES) await api.register(routes, context);
       await api.register(async (ofTenant) => {
         await ofTenant.register(requiredTenant, { database });
-        for (const routes of TENANT_ROUTES) await ofTenant.register(routes, { config, database, search });
+        for (const routes of TENANT_ROUTES) await ofTenant.register(routes, context);
       });
     },
     { prefix: '/v1' },

@@ -3,12 +3,15 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Config } from '../config.ts';
 import type { Database } from '../postgres/database.ts';
 import type { MemorySearch } from '../search/search.ts';
+import type { Turns } from './turns.ts';
 
 /** What the routes of the admin API work with. */
 export interface AdminContext {
   config: Config;
   database: Database;
   search: MemorySearch;
+  /** For statements that read much of a history: a few of them would take the database's cores from the agents. */
+  scans: Turns;
 }
 
 const typed = (app: FastifyInstance) => app.withTypeProvider<ZodTypeProvider>();

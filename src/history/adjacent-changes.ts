@@ -5,7 +5,8 @@ import { AFTER } from './version.ts';
 
 /**
  * The moments one change before and one change after another one. The change before `at` is what made the memory what it was then: the
- * moment before that is the one of the change before. `since` is the earliest that can be read.
+ * moment before that is the one of the change before. `since` is the earliest that can be read. No index has the heads by their ids: each
+ * bound is a subquery, so that it is computed once and not for each file.
  */
 const findAdjacentChangesQuery = defineQuery<
   { tenant: string; at: string },
@@ -14,17 +15,18 @@ const findAdjacentChangesQuery = defineQuery<
   'find_adjacent_changes',
   ['tenant', 'at'],
   `
+WITH current AS MATERIALIZED (
+  SELECT (
+    SELECT v.created_at FROM memory_versions AS v WHERE v.tenant_id = $1 AND v.id < (SELECT ${AFTER('$2')}) ORDER BY v.id DESC LIMIT 1
+  ) AS at
+)
 SELECT ${time('t.history_since')} AS since, ${time('c.at')} AS current, ${time(`(
     SELECT v.created_at FROM memory_versions AS v
-    WHERE v.tenant_id = $1 AND v.id < memory_first_id(c.at) ORDER BY v.id DESC LIMIT 1
+    WHERE v.tenant_id = $1 AND v.id < (SELECT memory_first_id(c.at)) ORDER BY v.id DESC LIMIT 1
   )`)} AS previous, ${time(`(
-    SELECT v.created_at FROM memory_versions AS v WHERE v.tenant_id = $1 AND v.id >= ${AFTER('$2')} ORDER BY v.id LIMIT 1
+    SELECT v.created_at FROM memory_versions AS v WHERE v.tenant_id = $1 AND v.id >= (SELECT ${AFTER('$2')}) ORDER BY v.id LIMIT 1
   )`)} AS next
-FROM tenants AS t, (
-  SELECT (
-    SELECT v.created_at FROM memory_versions AS v WHERE v.tenant_id = $1 AND v.id < ${AFTER('$2')} ORDER BY v.id DESC LIMIT 1
-  ) AS at
-) AS c
+FROM tenants AS t, current AS c
 WHERE t.id = $1
 `,
 );

@@ -1,7 +1,8 @@
 import { type MemoryPath, ROOT } from '../memory/path.ts';
 import { defineQuery } from '../postgres/query.ts';
 import { batches } from '../util/batches.ts';
-import type { History, VersionFilter } from './history.ts';
+import type { History } from './history.ts';
+import type { VersionFilter } from './list-versions.ts';
 import type { Operation, Version } from './version.ts';
 
 /** What a version replaced. */

@@ -16,7 +16,15 @@ import { spreadHistory } from './spread-history.ts';
 const FOLDER = process.argv[2] ?? 'docs/images';
 /** Those that the documents show. */
 const SHOWN = new Set([
-  ...['tenants-light', 'past-light', 'restore-light', 'compare-light', 'history-dark', 'past-narrow'],
+  ...[
+    'tenants-light',
+    'past-light',
+    'restore-light',
+    'compare-light',
+    'versions-light',
+    'history-dark',
+    'past-narrow',
+  ],
 ]);
 const WIDE = { width: 1280, height: 800 };
 const NARROW = { width: 400, height: 760 };
@@ -68,6 +76,10 @@ for (const [scheme, size] of [
   }
   await openVersion(page);
   await shoot('history');
+  if (suffix === 'light') {
+    await openComparison(page);
+    await shoot('versions');
+  }
   await page.close();
 }
 await browser.close();
@@ -99,5 +111,15 @@ async function openVersion(page: Page): Promise<void> {
   await page.goto(`${console_.url}/#/tenants/acme/history`);
   await page.getByRole('button', { name: /modified refunds.md/ }).click();
   await page.getByText('No approval is needed').waitFor();
+  await page.mouse.move(0, 0);
+}
+
+async function openComparison(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Compare with…' }).click();
+  await page
+    .getByRole('dialog')
+    .getByRole('button', { name: /created refunds.md/ })
+    .click();
+  await page.getByRole('button', { name: 'Swap' }).waitFor();
   await page.mouse.move(0, 0);
 }

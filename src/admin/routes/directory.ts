@@ -7,6 +7,7 @@ import { redactedAt } from '../../history/past.ts';
 import { ROOT } from '../../memory/path.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
+import { departureOf } from '../departure.ts';
 import {
   count,
   givenTime,
@@ -56,7 +57,7 @@ const sizesSchema = z
   .meta({ id: 'DirectorySizes' });
 
 /** One directory of a tenant's memory: fast, however much there is in the others. */
-export const directoryRoutes = adminRoutes((app, { database }) => {
+export const directoryRoutes = adminRoutes((app, { database, scans }) => {
   const history = new History(database);
   const placeOf = async (tenant: string, path: Place['path'], given: string | undefined): Promise<Place> => ({
     ...{ tenant, path, at: (await readTimes(database, { at: given })).at },
@@ -132,10 +133,14 @@ export const directoryRoutes = adminRoutes((app, { database }) => {
         },
       },
     },
-    async ({ params: { tenant }, query: { path, at, limit, after } }) => {
+    async (request, reply) => {
+      const { tenant } = request.params;
+      const { path, at, limit, after } = request.query;
       const place = await placeOf(tenant, path, at);
       const begin = readCursor(text(MAX_PATH), after);
-      const sizes = await sumSizes(database, place, { after: begin, rows: limit });
+      const sizes = await scans.run(tenant, departureOf(request, reply), () =>
+        sumSizes(database, place, { after: begin, rows: limit }),
+      );
       const isFirstOfPast = place.at !== undefined && path === ROOT && begin === null;
       return {
         ...{ path, at: place.at ?? null, files: sizes.files, size_bytes: sizes.bytes },

@@ -4,6 +4,7 @@ import { activity } from '../../history/activity.ts';
 import { adjacentChanges } from '../../history/adjacent-changes.ts';
 import { historyStart } from '../../history/past.ts';
 import { adminRoutes } from '../context.ts';
+import { departureOf } from '../departure.ts';
 import { actor, count, givenTime, tenantParams, time } from '../fields.ts';
 import { errorResponses, json, noSuchTenant } from '../responses.ts';
 import { readTimes } from '../time-parameters.ts';
@@ -38,7 +39,7 @@ const adjacentSchema = z
   .meta({ id: 'AdjacentChanges' });
 
 /** How a tenant's changes are spread over time, and the way from one to the next. */
-export const timelineRoutes = adminRoutes((app, { database }) => {
+export const timelineRoutes = adminRoutes((app, { database, scans }) => {
   app.get(
     '/tenants/:tenant/activity',
     {
@@ -60,11 +61,15 @@ export const timelineRoutes = adminRoutes((app, { database }) => {
         },
       },
     },
-    async ({ params: { tenant }, query: { buckets, ...query } }) => {
+    async (request, reply) => {
+      const { tenant } = request.params;
+      const { buckets, ...query } = request.query;
       const times = await readTimes(database, { since: query.since, until: query.until });
       const { since = await historyStart(database.query, tenant), until = times.now } = times;
       if (since >= until) throw new ServiceError('since_after_until');
-      const { actors, buckets: parts } = await activity(database, tenant, { since, until }, buckets);
+      const { actors, buckets: parts } = await scans.run(tenant, departureOf(request, reply), () =>
+        activity(database, tenant, { since, until }, buckets),
+      );
       const seconds = (Date.parse(until) - Date.parse(since)) / 1000 / buckets;
       return { since, until, bucket_seconds: seconds, actors, buckets: parts };
     },
@@ -89,10 +94,12 @@ export const timelineRoutes = adminRoutes((app, { database }) => {
         },
       },
     },
-    async ({ params: { tenant }, query }) => {
-      const times = await readTimes(database, { at: query.at });
+    async (request, reply) => {
+      const { tenant } = request.params;
+      const times = await readTimes(database, { at: request.query.at });
       const { at = times.now } = times;
-      return { at, ...(await adjacentChanges(database, tenant, at)) };
+      const find = () => adjacentChanges(database, tenant, at);
+      return { at, ...(await scans.run(tenant, departureOf(request, reply), find)) };
     },
   );
 });

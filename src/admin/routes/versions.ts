@@ -4,6 +4,7 @@ import { type LogEntry, logPage, withChanges } from '../../history/log.ts';
 import { versionRecord } from '../../history/version.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
+import { departureOf } from '../departure.ts';
 import { givenTime, memoryPath, next, pageFields, tenantParams, text } from '../fields.ts';
 import { errorResponses, json, noSuchTenant } from '../responses.ts';
 import { readTimes } from '../time-parameters.ts';
@@ -18,7 +19,7 @@ import {
 const versionPosition = z.strictObject({ id });
 
 /** The versions of a tenant's files. */
-export const versionRoutes = adminRoutes((app, { database }) => {
+export const versionRoutes = adminRoutes((app, { database, scans }) => {
   const history = new History(database);
 
   app.get(
@@ -57,7 +58,9 @@ export const versionRoutes = adminRoutes((app, { database }) => {
         },
       },
     },
-    async ({ params: { tenant }, query: { path, by, operation, limit, ...query } }) => {
+    async (request, reply) => {
+      const { tenant } = request.params;
+      const { path, by, operation, limit, ...query } = request.query;
       const before = readCursor(versionPosition, query.after);
       const { since, until } = await readTimes(database, { since: query.since, until: query.until });
       const filter = {
@@ -69,7 +72,9 @@ export const versionRoutes = adminRoutes((app, { database }) => {
         ...(query.by_contains !== undefined && { byContains: query.by_contains }),
         ...(operation !== undefined && { operation }),
       };
-      const entries = await logPage(history, tenant, filter, before?.id ?? null, limit + 1);
+      const entries = await scans.run(tenant, departureOf(request, reply), () =>
+        logPage(history, tenant, filter, before?.id ?? null, limit + 1),
+      );
       const shown = entries.slice(0, limit);
       const last = shown.at(-1)?.version;
       const more = entries.length > limit && last !== undefined;
