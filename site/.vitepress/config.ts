@@ -34,6 +34,7 @@ export default defineConfig({
   head: [['link', { rel: 'icon', href: `${BASE}icon.svg` }]],
   markdown: {
     anchor: { slugify },
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     config(md) {
       repositoryLinks(md, REPOSITORY_URL && `${REPOSITORY_URL}/blob/v${version}`);
       mermaidFences(md);
@@ -41,7 +42,15 @@ export default defineConfig({
   },
   themeConfig: {
     logo: '/icon.svg',
-    search: { provider: 'local' },
+    search: {
+      provider: 'local',
+      options: {
+        miniSearch: {
+          // All words, and only the longer ones by their beginnings: "a" is in everything.
+          searchOptions: { combineWith: 'AND', fuzzy: 0.1, prefix: (term) => term.length > 2 },
+        },
+      },
+    },
     outline: { level: [2, 3] },
     nav: [
       { text: 'Agents', link: '/agents' },

@@ -33,8 +33,13 @@ function boundsOf({ minimum, maximum, maxLength, default: initial }: Schema): st
   return bounds.length === 0 ? '' : ` (${bounds.join(', ')})`;
 }
 
-/** One line, in a cell. */
-export const inCell = (markdown: string) => markdown.replaceAll(/\s*\n\s*/g, ' ').replaceAll('|', '\\|');
+/** One line, in a cell: items of a list are below each other. */
+export const inCell = (markdown: string) =>
+  markdown
+    .replace(/^- /, '')
+    .replaceAll(/\s*\n- /g, '<br>')
+    .replaceAll(/\s*\n\s*/g, ' ')
+    .replaceAll('|', '\\|');
 
 export function describe(schema: Schema, page: SchemasPage, description = schema.description): string {
   const bounds = boundsOf(schema.anyOf?.find(({ type }) => type !== 'null') ?? schema) || boundsOf(schema);
