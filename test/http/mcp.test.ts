@@ -6,8 +6,9 @@ import type { AddressInfo } from 'node:net';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { SignJWT } from 'jose';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
+import { ServiceError } from '../../src/errors.ts';
 import { MEMORY_TOOL, SEARCH_TOOL } from '../../src/mcp/tools.ts';
 import { useAgentFixture } from '../client/agent-fixture.ts';
 import { describeService, freshTenant, type Service, startSharedService } from '../support/service.ts';
@@ -306,6 +307,28 @@ describe('with a fault of the service', () => {
     expect(limited.statusCode).toBe(429);
     expect(limited.headers['retry-after']).toMatch(/^\d+$/);
     expect(limited.json()).toMatchObject({ code: 'rate_limited' });
+  });
+});
+
+describe('when the database fails', () => {
+  it('a call has the 503 of /execute, and the next one may succeed', async () => {
+    const service = await startSharedService('postgres');
+    onTestFinished(() => service.close());
+    const headers = { ...headersOf(), 'x-tenant-id': freshTenant() };
+    const inject = () => service.app.inject({ method: 'POST', url: '/mcp', payload: callOf(view), headers });
+    expect((await inject()).json()).toMatchObject({ result: text(MISSING, true) });
+    const failing = vi
+      .spyOn(service.database, 'query')
+      .mockRejectedValue(new ServiceError('database_unavailable'));
+    onTestFinished(() => failing.mockRestore());
+    const failed = await inject();
+    expect([failed.statusCode, failed.json().code, failed.headers['retry-after']]).toStrictEqual([
+      503,
+      'database_unavailable',
+      '2',
+    ]);
+    failing.mockRestore();
+    expect((await inject()).statusCode).toBe(200);
   });
 });
 
