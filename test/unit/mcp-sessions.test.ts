@@ -52,7 +52,13 @@ describe('a session', () => {
     const session = new Session({ gapTimeoutMs, nextId: 0 });
     const { started, run } = recorder(session);
     let end = () => {};
-    const first = run(0, () => new Promise<void>((resolve) => void (end = resolve)));
+    const first = run(
+      0,
+      () =>
+        new Promise<void>((resolve) => {
+          end = resolve;
+        }),
+    );
     const gone = session.arrive();
     const left = gone.start(1);
     const last = run(2);

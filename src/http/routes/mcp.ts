@@ -94,26 +94,37 @@ async function exchange(
   reply.raw.once('close', () => over.abort());
   let fault: ServiceError | undefined;
   const run = runnerFor(request, options);
+  const running = new Set<Promise<unknown>>();
   const execute: ExecuteTool = async (call) => {
     over.signal.throwIfAborted();
+    const result = run(call);
+    running.add(result);
     try {
-      return await run(call);
+      return await result;
     } catch (error) {
       fault ??= problemFor(error);
       throw error;
+    } finally {
+      running.delete(result);
     }
   };
   try {
     const { accept, 'mcp-protocol-version': protocolVersion } = request.headers;
     // There is nothing but JSON in an answer, whatever else is accepted.
     const acceptsJson = request.accepts().type(['json']) !== false;
-    const work = () =>
-      answerMessages(SERVER, execute, {
-        body: request.body,
-        accept: acceptsJson ? undefined : accept,
-        protocolVersion: protocolVersion?.toString(),
-        signal: over.signal,
-      });
+    const work = async () => {
+      try {
+        return await answerMessages(SERVER, execute, {
+          body: request.body,
+          accept: acceptsJson ? undefined : accept,
+          protocolVersion: protocolVersion?.toString(),
+          signal: over.signal,
+        });
+      } finally {
+        // The slot is held as long as anything is worked on, also for a caller that has gone.
+        await Promise.allSettled(running);
+      }
+    };
     const answer = await inFlight.workWithin(options.timeoutMs, work);
     if (fault) throw fault;
     return answer;
