@@ -123,6 +123,46 @@ describe.each(['postgres', 'pglite'])('a traced request on %s', (kind) => {
   });
 });
 
+it('a traced call over MCP has the same spans and the same line in the log', { tags: 'long' }, async () => {
+  const server = await startTraced();
+  await post(server.url, cmd.create('/memories/first', 'x'), { 'x-tenant-id': 'mcp' });
+  const input = cmd.create('/memories/private-path', 'private-content');
+  const params = { name: 'memory', arguments: input };
+  const send = (message: object, requestId: string) =>
+    fetch(`${server.url}/mcp`, {
+      method: 'POST',
+      headers: {
+        ...{ 'content-type': 'application/json', 'x-tenant-id': 'mcp', 'x-request-id': requestId },
+        ...traceparent(),
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }),
+    });
+  expect((await send({ method: 'tools/call', params }, 'mcp-1')).status).toBe(200);
+  expect((await send({ method: 'private-method' }, 'mcp-2')).status).toBe(200);
+  const { log, spans } = await server.stop();
+
+  const [called] = named(spans, 'POST /mcp');
+  expect(called?.attributes).toMatchObject({ 'http.route': '/mcp', 'http.response.status_code': 200 });
+  expect(
+    showTree(
+      spans.filter(({ traceId }) => traceId === TRACE),
+      CALLER,
+    ),
+  ).toStrictEqual([
+    'POST /mcp',
+    '  execute_tool memory',
+    '    create_memory',
+    '      memory_create',
+    'POST /mcp',
+  ]);
+  const lineOf = (id: string) =>
+    JSON.parse(log.split('\n').find((each) => each.includes(`"reqId":"${id}"`)) ?? '');
+  const line = { trace_id: TRACE, route: '/mcp', status: 200, tenant: 'mcp' };
+  expect(lineOf('mcp-1')).toMatchObject({ ...line, command: 'create', outcome: 'ok' });
+  expect(lineOf('mcp-2')).toMatchObject({ ...line, command: 'unknown', outcome: 'ok' });
+  expect(log + JSON.stringify(spans)).not.toMatch(/private/);
+});
+
 describe('what spans hold', { tags: 'long' }, () => {
   it('is neither content nor a path, a query or a message, whatever fails', async () => {
     const server = await startTraced();

@@ -95,13 +95,18 @@ async function exchange(
   reply.raw.once('close', () => over.abort());
   let fault: ServiceError | undefined;
   const run = runnerFor(request, options);
+  const running = new Set<Promise<unknown>>();
   const execute: ExecuteTool = async (call) => {
     over.signal.throwIfAborted();
+    const result = run(call);
+    running.add(result);
     try {
-      return await run(call);
+      return await result;
     } catch (error) {
       fault ??= problemFor(error);
       throw error;
+    } finally {
+      running.delete(result);
     }
   };
   try {
@@ -112,17 +117,23 @@ async function exchange(
       const call = { ...contextOf(request), ip: request.ip };
       return (await instructionsFor(call, options)).content;
     };
-    const work = () =>
-      answerMessages(
-        SERVER,
-        { execute, instructions },
-        {
-          body: request.body,
-          accept: acceptsJson ? undefined : accept,
-          protocolVersion: protocolVersion?.toString(),
-          signal: over.signal,
-        },
-      );
+    const work = async () => {
+      try {
+        return await answerMessages(
+          SERVER,
+          { execute, instructions },
+          {
+            body: request.body,
+            accept: acceptsJson ? undefined : accept,
+            protocolVersion: protocolVersion?.toString(),
+            signal: over.signal,
+          },
+        );
+      } finally {
+        // The slot is held as long as anything is worked on, also for a caller that has gone.
+        await Promise.allSettled(running);
+      }
+    };
     const answer = await inFlight.workWithin(options.timeoutMs, work);
     if (fault) throw fault;
     return answer;

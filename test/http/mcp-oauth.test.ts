@@ -1,0 +1,94 @@
+/** How an MCP host signs in at the organization's identity provider (RFC 9728). */
+import { generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
+import { request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { SignJWT } from 'jose';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { useAgentFixture } from '../client/agent-fixture.ts';
+import { headersOf, initialize } from '../support/mcp.ts';
+import { freshTenant, type Service, startSharedService } from '../support/service.ts';
+
+const fixture = useAgentFixture();
+
+describe('OAuth', () => {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  const JWT_PUBLIC_KEY = publicKey.export({ type: 'spki', format: 'pem' }).toString();
+  const settings = {
+    AUTH: 'jwt',
+    JWT_ISSUER: 'https://login.example',
+    JWT_AUDIENCE: 'https://memory.example/mcp',
+    JWT_PUBLIC_KEY,
+  };
+  let service: Service;
+  beforeAll(async () => {
+    service = await startSharedService('postgres', {
+      ...settings,
+      PUBLIC_URL: 'https://memory.example/',
+      AUTO_CREATE_TENANTS: 'true',
+    });
+  });
+  afterAll(() => service.close());
+
+  it('a host learns where to sign in, and arrives with the token', async () => {
+    const sent = (headers = {}) =>
+      service.app.inject({
+        ...{ method: 'POST', url: '/mcp', payload: initialize },
+        headers: { ...headersOf(), ...headers },
+      });
+    const refused = await sent();
+    expect(refused.statusCode).toBe(401);
+    const challenge = String(refused.headers['www-authenticate']);
+    const metadataUrl = /^Bearer resource_metadata="(.*)"$/.exec(challenge)?.[1] ?? '';
+    expect(metadataUrl).toBe('https://memory.example/.well-known/oauth-protected-resource/mcp');
+    const metadata = await service.app.inject(new URL(metadataUrl).pathname);
+    expect(metadata.json()).toStrictEqual({
+      resource: 'https://memory.example/mcp',
+      resource_name: 'Memory service',
+      bearer_methods_supported: ['header'],
+      authorization_servers: ['https://login.example'],
+    });
+    const token = await new SignJWT({
+      iss: settings.JWT_ISSUER,
+      aud: metadata.json().resource,
+      tenant: freshTenant(),
+    })
+      .setProtectedHeader({ alg: 'EdDSA' })
+      .setExpirationTime(Math.floor(Date.now() / 1000) + 60)
+      .sign(privateKey);
+    expect((await sent({ authorization: `Bearer ${token}` })).statusCode).toBe(200);
+  });
+
+  it('the official client reads the metadata', async () => {
+    const { discoverOAuthProtectedResourceMetadata } = await import(
+      '@modelcontextprotocol/sdk/client/auth.js'
+    );
+    await service.app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = service.app.server.address() as AddressInfo;
+    const found = await discoverOAuthProtectedResourceMetadata(`http://127.0.0.1:${port}/mcp`);
+    expect(found.authorization_servers).toStrictEqual(['https://login.example']);
+  });
+
+  it('without a path, the metadata is that of the whole service', async () => {
+    const metadata = await service.app.inject('/.well-known/oauth-protected-resource');
+    expect(metadata.json()).toMatchObject({ resource: 'https://memory.example' });
+  });
+
+  it('with keys, the metadata names no issuer, and the host of the request', async () => {
+    const response = await fetch(`${fixture.url}/.well-known/oauth-protected-resource/mcp`);
+    expect(await response.json()).toStrictEqual({
+      resource: `${fixture.url}/mcp`,
+      resource_name: 'Memory service',
+      bearer_methods_supported: ['header'],
+    });
+  });
+
+  it('a host that is no name is not repeated', async () => {
+    const { url } = fixture;
+    const sent = request(`${url}/mcp`, { method: 'POST', headers: { ...headersOf(), host: 'a"b' } });
+    sent.end('{}');
+    const [response] = await once(sent, 'response');
+    response.resume();
+    expect(response.headers['www-authenticate']).toBe('Bearer');
+  });
+});

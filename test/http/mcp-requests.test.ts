@@ -1,0 +1,261 @@
+/** What `/mcp` of the service takes, refuses, and answers when something fails. */
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
+import { ServiceError } from '../../src/errors.ts';
+import { useAgentFixture } from '../client/agent-fixture.ts';
+import {
+  callOf,
+  create,
+  headersOf,
+  initialize,
+  MISSING,
+  message,
+  sendMcp,
+  text,
+  VIEWED,
+  view,
+} from '../support/mcp.ts';
+import { describeService, freshTenant, startSharedService } from '../support/service.ts';
+
+const fixture = useAgentFixture();
+
+const send = (body: string | object, headers: Record<string, string>) => sendMcp(fixture.url, body, headers);
+
+describe('a request', () => {
+  it.each([
+    ['without a key', undefined, {}, 401, 'unauthorized'],
+    ['with a wrong key', 'mem_wrong', {}, 401, 'unauthorized'],
+    ['with a service key without a tenant', 'service', {}, 400, 'tenant_required'],
+    [
+      'for another tenant than that of its key',
+      'tenant',
+      { 'x-tenant-id': 'another' },
+      403,
+      'tenant_mismatch',
+    ],
+  ] as const)('%s is refused, initialize too', async (_, key, more, status, code) => {
+    const keys = { service: fixture.serviceKey, tenant: await fixture.tenantKey(), mem_wrong: 'mem_wrong' };
+    const headers = headersOf(key === undefined ? undefined : keys[key], more);
+    for (const each of [initialize, message('tools/list'), callOf(view), message('ping')]) {
+      const refused = await send(each, headers);
+      expect(refused).toMatchObject({ status, body: { code } });
+      expect(refused.headers.get('www-authenticate')).toBe(
+        status === 401
+          ? `Bearer resource_metadata="${fixture.url}/.well-known/oauth-protected-resource/mcp"`
+          : null,
+      );
+    }
+  });
+
+  it('with another path than /mcp has no metadata in its 401', async () => {
+    const response = await fetch(`${fixture.url}/execute`, { method: 'POST' });
+    expect(response.headers.get('www-authenticate')).toBe('Bearer');
+  });
+
+  it.each(['GET', 'DELETE', 'PUT', 'PATCH', 'OPTIONS'])('by %s gets a 405', async (method) => {
+    const response = await fetch(`${fixture.url}/mcp`, { method });
+    expect([response.status, response.headers.get('allow')]).toStrictEqual([405, 'POST']);
+  });
+
+  it.each([
+    ['not JSON', '{', 400, { code: 'invalid_json' }],
+    ['empty', '', 400, { code: 'invalid_json' }],
+    ['too deep', '['.repeat(5000), 400, { code: 'json_too_complex' }],
+    ['too many values', `[${'1,'.repeat(4096)}1]`, 400, { code: 'json_too_complex' }],
+    ['no JSON-RPC', { command: 'view' }, 400, { error: { code: -32700 } }],
+    ['a number', '1', 400, { error: { code: -32700 } }],
+    [
+      'a batch that is too long',
+      Array.from({ length: 33 }, () => message('ping')),
+      400,
+      { error: { code: -32600, message: 'The batch holds 33 messages, and 1 to 32 are allowed.' } },
+    ],
+    ['an empty batch', [], 400, { error: { code: -32600 } }],
+    ['too large', `{"a":"${'x'.repeat(6_356_992)}"}`, 413, { code: 'body_too_large' }],
+  ])('whose body is %s is refused', async (_, body, status, expected) => {
+    expect(await send(body, headersOf(await fixture.tenantKey()))).toMatchObject({ status, body: expected });
+  });
+
+  it('with another type of body, or without a type that the server sends, is refused', async () => {
+    const key = await fixture.tenantKey();
+    expect(await send('x', headersOf(key, { 'content-type': 'text/plain' }))).toMatchObject({ status: 415 });
+    expect(await send(initialize, headersOf(key, { accept: 'text/html' }))).toMatchObject({ status: 406 });
+    expect(await send(initialize, headersOf(key, { accept: '*/*' }))).toMatchObject({ status: 200 });
+  });
+
+  it('with a version of the protocol that nobody knows is refused', async () => {
+    const headers = headersOf(await fixture.tenantKey(), { 'mcp-protocol-version': '1999-01-01' });
+    expect(await send(message('tools/list'), headers)).toMatchObject({
+      status: 400,
+      body: { error: { message: expect.stringContaining('Unsupported protocol version') } },
+    });
+  });
+
+  it('with a method that does not exist gets an error of JSON-RPC', async () => {
+    expect(await send(message('memory/forget'), headersOf(await fixture.tenantKey()))).toMatchObject({
+      status: 200,
+      body: { id: 1, error: { code: -32601 } },
+    });
+  });
+
+  it('without an answer, such as a notification, gets a 202 without a body', async () => {
+    const notification = { jsonrpc: '2.0', method: 'notifications/initialized' };
+    const accepted = await send(notification, headersOf(await fixture.tenantKey()));
+    expect([accepted.status, accepted.body]).toStrictEqual([202, undefined]);
+  });
+
+  it('with a batch runs its calls in order', async () => {
+    const { status, body } = await send(
+      [callOf(create, 1), callOf(view, 2)],
+      headersOf(await fixture.tenantKey()),
+    );
+    expect(status).toBe(200);
+    expect(body).toMatchObject([
+      { id: 1, result: text('File created successfully at: /memories/user.md') },
+      { id: 2, result: text(VIEWED) },
+    ]);
+  });
+
+  it('of a session that this replica does not know is served', async () => {
+    const headers = headersOf(await fixture.tenantKey(), { 'mcp-session-id': 'of-another-replica' });
+    for (const id of [7, 9]) {
+      expect(await send(callOf(view, id), headers)).toMatchObject({ body: { result: text(MISSING, true) } });
+    }
+  });
+
+  it('that leaves before its body came does not keep the others of its session waiting', async () => {
+    const key = await fixture.tenantKey();
+    const { headers } = await send(initialize, headersOf(key));
+    const session = headersOf(key, { 'mcp-session-id': headers.get('mcp-session-id') ?? '' });
+    const first = request(`${fixture.url}/mcp`, {
+      method: 'POST',
+      headers: { ...session, expect: '100-continue' },
+    });
+    first.on('error', () => {});
+    first.flushHeaders();
+    await once(first, 'continue');
+    const viewed = send(callOf(view, 2), session);
+    first.destroy();
+    expect((await viewed).body).toMatchObject({ result: text(MISSING, true) });
+  });
+});
+
+describe('with a fault of the service', () => {
+  it('a call has the status that /execute has', async () => {
+    const service = await startSharedService('postgres', { RATE_LIMIT_PER_MINUTE: '2' });
+    onTestFinished(() => service.close());
+    const inject = () =>
+      service.app.inject({
+        ...{ method: 'POST', url: '/mcp', payload: callOf(view) },
+        headers: { ...headersOf(), 'x-tenant-id': tenant },
+      });
+    const tenant = freshTenant();
+    expect([(await inject()).statusCode, (await inject()).statusCode]).toStrictEqual([200, 200]);
+    const limited = await inject();
+    expect(limited.statusCode).toBe(429);
+    expect(limited.headers['retry-after']).toMatch(/^\d+$/);
+    expect(limited.json()).toMatchObject({ code: 'rate_limited' });
+  });
+});
+
+describe('when the database fails', () => {
+  it('a call that takes too long keeps its slot until it is done', async () => {
+    const service = await startSharedService('postgres', { HANDLER_TIMEOUT_MS: '50' });
+    onTestFinished(() => service.close());
+    const headers = { ...headersOf(), 'x-tenant-id': freshTenant() };
+    const inject = () => service.app.inject({ method: 'POST', url: '/mcp', payload: callOf(view), headers });
+    // Looks the tenant up, and loads what is loaded once.
+    await inject();
+    const slots = async () =>
+      /^memory_requests_in_flight (\d+)$/m.exec((await service.app.inject('/metrics')).body)?.[1];
+    let fail: (error: Error) => void = () => {};
+    const stuck = new Promise<never>((_, reject) => {
+      fail = reject;
+    });
+    const hanging = vi.spyOn(service.database, 'query').mockReturnValue(stuck);
+    onTestFinished(() => hanging.mockRestore());
+    const late = await inject();
+    expect([late.statusCode, late.json().code, await slots()]).toStrictEqual([503, 'timeout', '1']);
+    fail(new ServiceError('database_unavailable'));
+    await expect.poll(slots).toBe('0');
+  });
+
+  it('a call has the 503 of /execute, and the next one may succeed', async () => {
+    const service = await startSharedService('postgres');
+    onTestFinished(() => service.close());
+    const headers = { ...headersOf(), 'x-tenant-id': freshTenant() };
+    const inject = () => service.app.inject({ method: 'POST', url: '/mcp', payload: callOf(view), headers });
+    expect((await inject()).json()).toMatchObject({ result: text(MISSING, true) });
+    const failing = vi
+      .spyOn(service.database, 'query')
+      .mockRejectedValue(new ServiceError('database_unavailable'));
+    onTestFinished(() => failing.mockRestore());
+    const failed = await inject();
+    expect([failed.statusCode, failed.json().code, failed.headers['retry-after']]).toStrictEqual([
+      503,
+      'database_unavailable',
+      '2',
+    ]);
+    failing.mockRestore();
+    expect((await inject()).statusCode).toBe(200);
+  });
+});
+
+describeService('/mcp', (service) => {
+  it('is for the tenant of the header without authentication', async () => {
+    const tenant = freshTenant();
+    const send = (input: object) =>
+      service().app.inject({
+        ...{ method: 'POST', url: '/mcp', payload: callOf(input) },
+        headers: { ...headersOf(), 'x-tenant-id': tenant },
+      });
+    expect((await send(create)).json()).toMatchObject({
+      result: text('File created successfully at: /memories/user.md'),
+    });
+    const { content } = await service().execute(view, { tenant });
+    expect(content).toBe(VIEWED);
+  });
+
+  it('refuses requests that a web page makes a browser send', async () => {
+    for (const headers of [{ host: 'evil.example' }, { origin: 'https://evil.example' }]) {
+      const refused = await service().app.inject({
+        ...{ method: 'POST', url: '/mcp', payload: initialize },
+        headers: { ...headersOf(), ...headers },
+      });
+      expect([refused.statusCode, refused.json().code]).toStrictEqual([403, 'host_not_allowed']);
+    }
+  });
+
+  it('counts its calls like those of /execute', async () => {
+    const { app } = service();
+    const count = async () =>
+      Number(
+        /^memory_commands_total\{command="rename",outcome="error"\} (\d+)/m.exec(
+          (await app.inject('/metrics')).body,
+        )?.[1] ?? 0,
+      );
+    const before = await count();
+    const input = { command: 'rename', old_path: '/memories/none', new_path: '/memories/b' };
+    const headers = { ...headersOf(), 'x-tenant-id': freshTenant() };
+    await app.inject({ method: 'POST', url: '/mcp', payload: callOf(input), headers });
+    expect(await count()).toBe(before + 1);
+    expect((await app.inject('/metrics')).body).toMatch(/http_responses_total\{route="\/mcp",status="200"\}/);
+  });
+});
+
+describe('MCP=off', () => {
+  it('takes /mcp and its metadata away', async () => {
+    const service = await startSharedService('postgres', { MCP: 'off' });
+    onTestFinished(() => service.close());
+    const sent = await service.app.inject({ method: 'POST', url: '/mcp', payload: initialize });
+    expect([sent.statusCode, sent.json().code]).toStrictEqual([404, 'route_not_found']);
+    expect((await service.app.inject('/.well-known/oauth-protected-resource/mcp')).statusCode).toBe(404);
+  });
+
+  it('is on by default, and nothing but on or off', () => {
+    expect(loadConfig({}).MCP).toBe('on');
+    expect(() => loadConfig({ MCP: 'no' })).toThrow('MCP must be on or off');
+  });
+});

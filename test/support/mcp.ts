@@ -1,0 +1,59 @@
+/** Messages to `/mcp` of the service. */
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { onTestFinished } from 'vitest';
+
+const path = '/memories/user.md';
+export const create = { command: 'create', path, file_text: 'Lives in Lyon.' };
+export const view = { command: 'view', path };
+export const VIEWED = "Here's the content of /memories/user.md with line numbers:\n     1\tLives in Lyon.";
+export const MISSING = 'The path /memories/user.md does not exist. Please provide a valid path.';
+/** The result of a tool. */
+export const text = (words: string, isError = false) => ({
+  content: [{ type: 'text', text: words }],
+  isError,
+});
+
+export const message = (method: string, params?: object, id: number | string = 1) => ({
+  ...{ jsonrpc: '2.0', id, method },
+  ...(params && { params }),
+});
+export const callOf = (input: object, id?: number) =>
+  message('tools/call', { name: 'memory', arguments: input }, id);
+export const initialize = message(
+  'initialize',
+  { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+  0,
+);
+
+export const headersOf = (key?: string, more: Record<string, string> = {}): Record<string, string> => ({
+  'content-type': 'application/json',
+  accept: 'application/json, text/event-stream',
+  ...(key && { authorization: `Bearer ${key}` }),
+  ...more,
+});
+
+/** @param url of the service */
+export async function sendMcp(url: string, body: string | object, headers: Record<string, string>) {
+  const response = await fetch(`${url}/mcp`, {
+    method: 'POST',
+    headers,
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+  const received = await response.text();
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: received === '' ? undefined : JSON.parse(received),
+  };
+}
+
+/** The official client, connected to a service. */
+export async function connectMcp(url: string, headers: Record<string, string>): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' });
+  onTestFinished(() => client.close());
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit: { headers } }),
+  );
+  return client;
+}
