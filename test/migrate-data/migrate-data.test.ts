@@ -223,7 +223,7 @@ describe('migrate-data', () => {
     );
   });
 
-  it('goes on after an interruption, with the first tenant that is missing', async () => {
+  it('goes on after an interruption, with the first tenant that is missing', { tags: 'long' }, async () => {
     const url = await newDatabase({ migrated: true });
     await on(folder, (source) =>
       on(url, async (target) => {
