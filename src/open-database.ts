@@ -111,7 +111,7 @@ export async function openPlace(
 ): Promise<Database> {
   const isServer = /^postgres(ql)?:\/\//.test(place);
   const config = configured(() =>
-    loadConfig({ ...env, DATABASE_URL: isServer ? place : '', DATA_DIR: isServer ? '' : place }),
+    loadConfig({ ...PATIENT, ...env, DATABASE_URL: isServer ? place : '', DATA_DIR: isServer ? '' : place }),
   );
   const open = async () => {
     if (!isServer && !options.migrate && !hasDatabase(join(place, 'pglite'))) {
@@ -126,6 +126,9 @@ export async function openPlace(
   };
   return whenReachable(config, open, ready(config, options.migrate), options.notify);
 }
+
+/** One end of a move waits while the other one reads or writes a whole tenant. */
+const PATIENT = { DB_IDLE_IN_TRANSACTION_TIMEOUT_MS: '0', DB_STATEMENT_TIMEOUT_MS: '5m' };
 
 /** Migrates a database, or checks that it is up to date. */
 function ready(config: Config, migrates: boolean): (opened: Database) => Promise<void> {

@@ -1,3 +1,4 @@
+import { existsSync, realpathSync } from 'node:fs';
 import type { Command } from 'commander';
 import { OperatorError } from '../errors.ts';
 import { type Migrated, type MigrationProgress, migrateData } from '../migrate-data/migrate-data.ts';
@@ -41,7 +42,7 @@ Examples:
       const from = options.from ?? (process.env.DATA_DIR || './data');
       const to = options.to ?? process.env.DATABASE_URL;
       if (!to) throw new OperatorError('Name the target with --to, or set DATABASE_URL.');
-      if (from === to) throw new OperatorError('The source and the target are the same database.');
+      if (isSame(from, to)) throw new OperatorError('The source and the target are the same database.');
       const source = await openPlace(from, { migrate: false });
       try {
         const target = await openPlace(to, { migrate: true });
@@ -54,6 +55,12 @@ Examples:
         await source.close();
       }
     });
+}
+
+/** Of folders also under another name: to open one twice would destroy it. */
+function isSame(from: string, to: string): boolean {
+  if (from === to) return true;
+  return [from, to].every((place) => existsSync(place)) && realpathSync(from) === realpathSync(to);
 }
 
 function migrate(source: Database, target: Database, io: Io): Promise<Migrated> {

@@ -29,6 +29,7 @@ const NOT_DISTRIBUTED = new Set([
   'database_time',
   'is_standby',
   'try_lock',
+  'table_columns',
 ]);
 
 describe.skipIf(!isCitus())('the plan on Citus of every statement', () => {

@@ -56,7 +56,7 @@ describe('without a service', () => {
     expect([code, output]).toStrictEqual([
       1,
       expect.stringMatching(
-        /^Using .*\nmemory-service: The database at .* is not set up for this version\. Run memory-service migrate, or start the service\.$/,
+        /^(?:Waiting .*\n)?Using .*\nmemory-service: The database at .* is not set up for this version\. Run memory-service migrate, or start the service\.$/,
       ),
     ]);
     await own.drop();

@@ -1,6 +1,6 @@
 /** `migrate-data`: a whole embedded database into Postgres, and back. */
 import { mkdtemp, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { is } from 'drizzle-orm';
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
@@ -166,6 +166,15 @@ describe('migrate-data', () => {
     const url = await newDatabase({ migrated: true });
     expect(await migrateDataCommand('--from', folder, '--to', url)).toMatchObject({ code: 0 });
     const copy = await newFolder();
+    // One end may wait for long while the other one reads a large tenant.
+    const patient = await openPlace({ DB_CONNECT_TIMEOUT_MS: '60s' }, url, {
+      migrate: false,
+      notify: () => {},
+    });
+    expect(await rowsOf(patient, 'SHOW idle_in_transaction_session_timeout')).toStrictEqual([
+      { idle_in_transaction_session_timeout: '0' },
+    ]);
+    await patient.close();
     expect(await migrateDataCommand('--from', url, '--to', copy)).toMatchObject({ code: 0 });
     expect(await contentsOf(copy)).toStrictEqual(filled);
     const again = await migrateDataCommand('--from', folder, '--to', url, '--json');
@@ -223,7 +232,7 @@ describe('migrate-data', () => {
     );
   });
 
-  it('goes on after an interruption, with the first tenant that is missing', async () => {
+  it('goes on after an interruption, with the first tenant that is missing', { tags: 'long' }, async () => {
     const url = await newDatabase({ migrated: true });
     await on(folder, (source) =>
       on(url, async (target) => {
@@ -266,6 +275,9 @@ describe('migrate-data', () => {
     );
     await expect(readdir(none)).rejects.toThrow('ENOENT');
     expect(await stderr('--from', folder, '--to', folder)).toBe(
+      'memory-service: The source and the target are the same database.\n',
+    );
+    expect(await stderr('--from', folder, '--to', `${folder}/../${basename(folder)}/`)).toBe(
       'memory-service: The source and the target are the same database.\n',
     );
     const unmigrated = await newDatabase({ migrated: false });

@@ -1,0 +1,10 @@
+// Checks resources of the Prometheus operator, a JSON array on standard input, against the schemas of their kinds.
+import {
+  PrometheusRule,
+  ServiceMonitor,
+} from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1';
+
+const KINDS = { PrometheusRule, ServiceMonitor };
+let text = '';
+for await (const chunk of process.stdin) text += chunk;
+for (const resource of JSON.parse(text)) new KINDS[resource.kind](resource).validate();
