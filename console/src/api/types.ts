@@ -22,6 +22,8 @@ export type {
   FileChange,
   FleetDay,
   Key,
+  Mount,
+  Mounts,
   SearchMatch,
   Tenant,
   Usage,

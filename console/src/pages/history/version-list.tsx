@@ -52,7 +52,7 @@ function rowsOf(versions: readonly Version[]): Row[] {
 }
 
 function VersionRow({ version, isSelected }: { version: Version; isSelected: boolean }) {
-  const { path, previous_path, operation, created_at, actor, content_size_bytes } = version;
+  const { path, previous_path, operation, created_at, actor, via_tenant, content_size_bytes } = version;
   return (
     <button
       type="button"
@@ -67,7 +67,7 @@ function VersionRow({ version, isSelected }: { version: Version; isSelected: boo
         </span>
       </span>
       <span class="version-line muted small">
-        <ActorName actor={actor} />
+        <ActorName actor={actor} via={via_tenant} />
         <span class="spacer" />
         {content_size_bytes !== null && <span>{formatBytes(content_size_bytes)}</span>}
         <Time value={created_at} isClock />

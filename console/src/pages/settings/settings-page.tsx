@@ -9,6 +9,7 @@ import { UsageBar } from '../../ui/usage-bar.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { DangerZone } from './danger-zone.tsx';
 import { LimitsForm } from './limits-form.tsx';
+import { MountsSection } from './mounts.tsx';
 import { Transfer } from './transfer.tsx';
 
 export function SettingsPage({ tenant }: { tenant: Tenant }) {
@@ -19,6 +20,9 @@ export function SettingsPage({ tenant }: { tenant: Tenant }) {
       </section>
       <section class="card">
         <KeysSection tenant={tenant.id} />
+      </section>
+      <section class="card">
+        <MountsSection tenant={tenant.id} />
       </section>
       <section class="card">
         <LimitsForm key={JSON.stringify(tenant.settings)} tenant={tenant} />
