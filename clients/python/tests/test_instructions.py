@@ -11,13 +11,13 @@ from fake_service import Answer, FakeService, problem
 from memory_service_client import AsyncMemoryClient, MemoryClient, MemoryServiceError
 
 
-def instructions(url: str, flavor: str, **options: str) -> str:
+def instructions(url: str, flavor: str, api_key: str | None = None, tenant: str | None = None) -> str:
     if flavor == "sync":
-        with MemoryClient(url, max_retries=0, **options) as client:
+        with MemoryClient(url, max_retries=0, api_key=api_key, tenant=tenant) as client:
             return client.instructions()
 
     async def main() -> str:
-        async with AsyncMemoryClient(url, max_retries=0, **options) as client:
+        async with AsyncMemoryClient(url, max_retries=0, api_key=api_key, tenant=tenant) as client:
             return await client.instructions()
 
     return anyio.run(main)

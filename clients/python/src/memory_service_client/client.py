@@ -10,7 +10,17 @@ import httpx2
 from anthropic.types.beta import BetaToolResultBlockParam
 from typing_extensions import Self
 
-from ._protocol import Call, Fault, Result, endpoint, prepare, prepare_instructions, read_answer, timeout_fault, transport_fault
+from ._protocol import (
+    Call,
+    Fault,
+    Result,
+    endpoint,
+    prepare,
+    prepare_instructions,
+    read_answer,
+    timeout_fault,
+    transport_fault,
+)
 from ._retry import Limits, Outage, Timing, Tries
 from ._tracing import trace_headers
 from .types import MemoryInput, MemoryResult, ToolUse
