@@ -16,8 +16,8 @@ const anthropic = new Anthropic();
 /** Runs an agent until it has nothing more to do. */
 async function runAgent(name: string, apiKey: string | undefined, task: string): Promise<void> {
   const memory = new MemoryClient({ url, apiKey });
-  // Says which directories show other memories, and what they are for.
-  const system = await memory.instructions();
+  // Says which directories show other memories, and what they are for. The API adds the memory protocol by itself.
+  const system = await memory.instructions({ protocol: false });
   const messages: Anthropic.Beta.BetaMessageParam[] = [{ role: 'user', content: task }];
   for (;;) {
     const answer = await anthropic.beta.messages.create({

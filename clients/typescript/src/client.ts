@@ -14,6 +14,10 @@ import { Outage } from './outage.ts';
 import type { MemoryInput, MemoryResult, ToolResultBlock, ToolUseBlock } from './types.ts';
 
 export interface InstructionsOptions {
+  /**
+   * Whether the text begins with the memory protocol: true by default. The Claude API adds the protocol by itself, with the memory tool.
+   */
+  protocol?: boolean | undefined;
   /** Ends the call with a `MemoryServiceError` of code `aborted`. */
   signal?: AbortSignal | null | undefined;
 }
@@ -91,13 +95,13 @@ export class MemoryClient {
   }
 
   /**
-   * Returns text for the system prompt: the memory protocol, and the directories that show other memories with what they are for. The
-   * Claude API adds the protocol by itself; MCP hosts and other APIs do not.
+   * Returns text for the system prompt: the memory protocol, and the directories that show other memories with what they are for.
    *
    * @throws MemoryServiceError when the service gives none
    */
-  async instructions({ signal }: InstructionsOptions = {}): Promise<string> {
+  async instructions({ protocol = true, signal }: InstructionsOptions = {}): Promise<string> {
     const url = new URL(this.#url.href.replace(/execute$/, 'instructions'));
+    if (!protocol) url.searchParams.set('protocol', 'false');
     const { content } = await this.#request({ url, headers: this.#headers, body: undefined }, '', signal);
     return content;
   }

@@ -160,12 +160,12 @@ describe('instructions', () => {
       url: 'http://memory.test/base/',
       tenant: 'acme',
     });
-    const asked = client.instructions();
+    const asked = client.instructions({ protocol: false });
     await vi.runAllTimersAsync();
     expect(await asked).toBe('Read first.');
     expect(sent.map(({ url, body }) => [url, body])).toStrictEqual([
-      ['http://memory.test/base/instructions', undefined],
-      ['http://memory.test/base/instructions', undefined],
+      ['http://memory.test/base/instructions?protocol=false', undefined],
+      ['http://memory.test/base/instructions?protocol=false', undefined],
     ]);
     expect(sent[0]?.headers).toMatchObject({ 'x-tenant-id': 'acme' });
     expect(sent[0]?.headers).not.toHaveProperty('idempotency-key');

@@ -122,9 +122,11 @@ def prepare(call: Mapping[str, object] | ToolUse, service: Endpoint, idempotency
     return Call(_encode(call), {**service.headers, "Idempotency-Key": key}, key)
 
 
-def prepare_instructions(service: Endpoint) -> Call:
+def prepare_instructions(service: Endpoint, protocol: bool) -> Call:
     """The request for the text that belongs into the system prompt."""
     url = service.url.removesuffix("/execute") + "/instructions"
+    if not protocol:
+        url += "?protocol=false"
     return Call(None, service.headers, None, url=url)
 
 
