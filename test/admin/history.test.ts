@@ -50,6 +50,7 @@ describeService(
         actor: { type: 'api_key', id: keyId, label: 'agent' },
         request_id: expect.any(String),
         tool_use_id: null,
+        via_tenant: null,
         redacted_at: null,
         redacted_by: null,
         previous_version: edited.id,

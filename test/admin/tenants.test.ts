@@ -35,6 +35,7 @@ describeServiceOnOwnDatabase(
         name: 'acme',
         description: '',
         metadata: {},
+        mounts: [],
         status: 'active',
         created_at: TIME,
         suspended_at: null,
