@@ -56,7 +56,8 @@ export default defineConfig(({ mode }) => {
         },
         {
           name: 'mounted',
-          description: 'Runs in `npm run test:long`, and on Citus: the conformance suite below a mount.',
+          description:
+            'Runs in `npm run test:long`, and on Citus: the conformance suite below a mount, and many agents on one.',
         },
         { name: 'random', description: 'Runs in `npm test` and, with more runs, in `npm run test:long`.' },
       ],

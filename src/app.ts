@@ -114,7 +114,7 @@ export async function buildApp(options: {
     await protectedRoutes.register(instructionsRoute, work);
     if (config.MCP === 'on') await protectedRoutes.register(mcpRoute, { ...searching, config });
     const { timeoutMs } = work;
-    await protectedRoutes.register(whoamiRoute, { authenticator, tenants, config, timeoutMs });
+    await protectedRoutes.register(whoamiRoute, { authenticator, tenants, config, policies, timeoutMs });
     await protectedRoutes.register(memoryStoreRoutes, { ...work, prefix: STORES_PREFIX });
   });
   if (config.MCP === 'on') await app.register(protectedResourceRoutes, { config });

@@ -15,13 +15,19 @@ export interface Instructions {
   mounts: { path: string; access: Mount['access']; instructions: string }[];
 }
 
-/** Returns the text for the system prompt of an agent: the memory protocol, and the mounts with their instructions. */
+/**
+ * Returns the text for the system prompt of an agent: the memory protocol, and the mounts with their instructions.
+ *
+ * @param withProtocol false where something else adds the protocol, as the Claude API does
+ */
 export async function instructionsFor(
   { principal, policy: { mounts }, ip }: Pick<MemoryCall, 'principal' | 'policy' | 'ip'>,
   { policies }: Pick<MemoryServices, 'policies'>,
+  withProtocol: boolean,
 ): Promise<Instructions> {
-  const isReader = principal.access === 'read_only';
-  const protocol = isReader ? READ_ONLY_PROTOCOL : MEMORY_PROTOCOL;
+  // Whoever proposes has no draft yet, and makes one by writing.
+  const isReader = principal.access === 'read_only' && principal.proposesAs === undefined;
+  const protocol = withProtocol ? [isReader ? READ_ONLY_PROTOCOL : MEMORY_PROTOCOL] : [];
   const seen = await Promise.all(
     mounts.map(async (mount) => {
       const policy = await mountedPolicy(mount, policies, ip);
@@ -29,9 +35,9 @@ export async function instructionsFor(
       return { ...mount, access, unavailable: typeof policy === 'string' ? policy : undefined };
     }),
   );
-  const lines = seen.map(lineOf);
+  const list = seen.length === 0 ? [] : [[MOUNTS_HEADER, ...seen.map(lineOf)].join('\n')];
   return {
-    content: lines.length === 0 ? protocol : [protocol, '', MOUNTS_HEADER, ...lines].join('\n'),
+    content: [...protocol, ...list].join('\n\n'),
     mounts: seen.map(({ access, instructions, ...mount }) => ({
       path: mountPath(mount),
       access,

@@ -51,6 +51,7 @@ describeService(
         request_id: expect.any(String),
         tool_use_id: null,
         ...{ source: null, draft: null, approved_by: null },
+        via_tenant: null,
         redacted_at: null,
         redacted_by: null,
         previous_version: edited.id,

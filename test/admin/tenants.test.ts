@@ -36,6 +36,7 @@ describeServiceOnOwnDatabase(
         name: 'acme',
         description: '',
         metadata: {},
+        mounts: [],
         status: 'active',
         created_at: TIME,
         suspended_at: null,

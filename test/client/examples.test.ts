@@ -7,6 +7,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { MemoryClient } from 'memory-service-client';
 import { expect, it } from 'vitest';
+import { setMount } from '../../src/tenants/mounts.ts';
 import { text, use, useAgentFixture } from './agent-fixture.ts';
 
 const fixture = useAgentFixture();
@@ -53,4 +54,52 @@ it.concurrent.each([
     content: "Here's the content of /memories/user.md with line numbers:\n     1\tLives in Lyon.",
     is_error: false,
   });
+});
+
+it('examples/two-agents.ts', async () => {
+  const builder = await fixture.tenantWithKey();
+  const reviewer = await fixture.tenantWithKey();
+  const team = await fixture.tenantWithKey();
+  const mount = { name: 'team', tenant: team.tenant, instructions: 'What all of us have learned.' };
+  await setMount(fixture.database(), builder.tenant, { ...mount, access: 'read_write' });
+  await setMount(fixture.database(), reviewer.tenant, { ...mount, access: 'read_only' });
+  const path = '/memories/team/tests.md';
+  const api = await fixture.messagesApi([
+    [use('toolu_1', { command: 'create', path, file_text: 'Tests use port 5433.' })],
+    [text('The team knows.')],
+    [use('toolu_2', { command: 'view', path })],
+    [use('toolu_3', { command: 'str_replace', path, old_str: '5433', new_str: '5434' })],
+    [text('They use port 5433. I cannot change the note.')],
+  ]);
+  const run = promisify(execFile)(process.execPath, ['--import', 'tsx', 'examples/two-agents.ts'], {
+    cwd: new URL('../..', import.meta.url),
+    env: {
+      PATH: process.env.PATH,
+      MEMORY_SERVICE_URL: fixture.url,
+      BUILDER_KEY: builder.key,
+      REVIEWER_KEY: reviewer.key,
+      ANTHROPIC_BASE_URL: api.url,
+      ANTHROPIC_API_KEY: 'test',
+    },
+  });
+  expect(await run).toStrictEqual({
+    stdout: `builder > {"command":"create","path":"/memories/team/tests.md","file_text":"Tests use port 5433."}
+builder < File created successfully at: /memories/team/tests.md
+builder: The team knows.
+reviewer > {"command":"view","path":"/memories/team/tests.md"}
+reviewer < Here's the content of /memories/team/tests.md with line numbers:
+     1	Tests use port 5433.
+reviewer > {"command":"str_replace","path":"/memories/team/tests.md","old_str":"5433","new_str":"5434"}
+reviewer < Error: /memories/team is read-only. Write to your own directories under /memories instead.
+reviewer: They use port 5433. I cannot change the note.
+`,
+    stderr: '',
+  });
+  expect(JSON.stringify(api.requests[0]?.body)).toContain(
+    '- /memories/team (you can write; view a file right before you change it): What all of us have learned.',
+  );
+  const memory = new MemoryClient({ url: fixture.url, apiKey: team.key });
+  expect((await memory.execute({ command: 'view', path: '/memories' })).content).toMatch(
+    /\n4\.0K\t\/memories\n20B\t\/memories\/tests\.md$/,
+  );
 });

@@ -22,7 +22,7 @@ async function agentsOf({ database }: Service, count: number, shared: string): P
 }
 
 describeService('a shared file', (service, kind) => {
-  it('has all 400 edits of 40 agents on two replicas, each once', async () => {
+  it('has all 400 edits of 40 agents on two replicas, each once', { tags: 'mounted' }, async () => {
     const shared = freshTenant('shared');
     await new Tenants(service().database).create(shared);
     const agents = await agentsOf(service(), AGENTS, shared);

@@ -166,6 +166,18 @@ Read them first.
         { path: '/memories/team', access: 'read_write', instructions: 'What all have learned.' },
       ],
     });
+    const without = await service().app.inject({
+      url: '/instructions?protocol=false',
+      headers: { 'x-tenant-id': own },
+    });
+    expect(`${PROTOCOL}\n\n${without.json().content}`).toBe(content);
+    const wrong = await service().app.inject({
+      url: '/instructions?protocol=no',
+      headers: { 'x-tenant-id': own },
+    });
+    expect([wrong.statusCode, wrong.json().detail]).toStrictEqual([
+      ...[400, 'The query parameter protocol must be true or false.'],
+    ]);
     const text = await get({ 'x-tenant-id': own, accept: 'text/plain' });
     expect([text.headers['content-type'], text.body]).toStrictEqual(['text/plain; charset=utf-8', content]);
   });

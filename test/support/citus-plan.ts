@@ -76,6 +76,7 @@ const VALUES: Readonly<Record<string, string>> = {
   ...{ actor: '{}', details: '{}', lock: NUMBER, 'end_part.rows': NUMBER },
   // On all shards.
   ...{ 'list_tenants_by_id.scope': '{a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,x,y,z}' },
+  ...{ 'mounted_by.scope': '{a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,x,y,z}', mounts: '[]' },
   ...{ 'most_active_tenants.from': TIME, 'record_fleet.suspended': NUMBER },
 };
 const IS_NUMBER =

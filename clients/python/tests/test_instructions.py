@@ -11,14 +11,14 @@ from fake_service import Answer, FakeService, problem
 from memory_service_client import AsyncMemoryClient, MemoryClient, MemoryServiceError
 
 
-def instructions(url: str, flavor: str, *, tenant: str | None = None, api_key: str | None = None) -> str:
+def instructions(url: str, flavor: str, api_key: str | None = None, tenant: str | None = None, protocol: bool = True) -> str:
     if flavor == "sync":
-        with MemoryClient(url, max_retries=0, tenant=tenant, api_key=api_key) as client:
-            return client.instructions()
+        with MemoryClient(url, max_retries=0, api_key=api_key, tenant=tenant) as client:
+            return client.instructions(protocol=protocol)
 
     async def main() -> str:
-        async with AsyncMemoryClient(url, max_retries=0, tenant=tenant, api_key=api_key) as client:
-            return await client.instructions()
+        async with AsyncMemoryClient(url, max_retries=0, api_key=api_key, tenant=tenant) as client:
+            return await client.instructions(protocol=protocol)
 
     return anyio.run(main)
 
@@ -28,6 +28,7 @@ def test_comes_from_the_service(service_url: str, tenant: str, flavor: str) -> N
     assert instructions(service_url, flavor, tenant=tenant).startswith(
         "IMPORTANT: ALWAYS VIEW YOUR MEMORY DIRECTORY BEFORE DOING ANYTHING ELSE.\nMEMORY PROTOCOL:\n"
     )
+    assert instructions(service_url, flavor, tenant=tenant, protocol=False) == ""
 
 
 @pytest.mark.parametrize("flavor", ["sync", "async"])

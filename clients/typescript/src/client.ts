@@ -16,6 +16,10 @@ import { readInstructions, readResult } from './response.ts';
 import type { MemoryInput, MemoryResult, ToolResultBlock, ToolUseBlock } from './types.ts';
 
 export interface InstructionsOptions {
+  /**
+   * Whether the text begins with the memory protocol: true by default. The Claude API adds the protocol by itself, with the memory tool.
+   */
+  protocol?: boolean | undefined;
   /** Ends the call with a `MemoryServiceError` of code `aborted`. */
   signal?: AbortSignal | null | undefined;
 }
@@ -117,15 +121,15 @@ export class MemoryClient {
   }
 
   /**
-   * Returns text for the system prompt: the memory protocol, and the directories that show other memories with what they are for. The
-   * Claude API adds the protocol by itself; MCP hosts and other APIs do not.
+   * Returns text for the system prompt: the memory protocol, and the directories that show other memories with what they are for.
    *
    * @throws MemoryServiceError when the service gives none
    */
-  async instructions({ signal }: InstructionsOptions = {}): Promise<string> {
+  async instructions({ protocol = true, signal }: InstructionsOptions = {}): Promise<string> {
     const headers = new Headers(this.#headers);
     headers.delete('Content-Type');
-    const url = this.#urls.instructions;
+    const url = new URL(this.#urls.instructions);
+    if (!protocol) url.searchParams.set('protocol', 'false');
     return this.#request({ url, headers, body: undefined, read: readInstructions }, undefined, signal);
   }
 

@@ -19,7 +19,7 @@ export interface Identity {
     archived: boolean;
   };
   rights: {
-    /** `read_write`, `read_only`, or what a later version of the service has. */
+    /** `read_write`, `propose`, `read_only`, or what a later version of the service has. */
     access: string;
     creates_tenants: boolean;
     manages_stores: boolean;
@@ -27,7 +27,8 @@ export interface Identity {
   /** By name; 0 means no limit. */
   limits: Record<string, number>;
   settings: Record<string, string>;
-  mounts: unknown[];
+  /** The directories that show other memories. */
+  mounts: { path: string; access: string; instructions: string }[];
   /** Of the service. */
   version: string;
 }

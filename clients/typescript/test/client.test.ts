@@ -160,12 +160,12 @@ describe('instructions', () => {
       url: 'http://memory.test/base/',
       tenant: 'acme',
     });
-    const asked = client.instructions();
+    const asked = client.instructions({ protocol: false });
     await vi.runAllTimersAsync();
     expect(await asked).toBe('Read first.');
     expect(sent.map(({ url, body }) => [url, body])).toStrictEqual([
-      ['http://memory.test/base/instructions', undefined],
-      ['http://memory.test/base/instructions', undefined],
+      ['http://memory.test/base/instructions?protocol=false', undefined],
+      ['http://memory.test/base/instructions?protocol=false', undefined],
     ]);
     expect(sent[0]?.headers).toMatchObject({ 'x-tenant-id': 'acme' });
     expect(sent[0]?.headers).not.toHaveProperty('idempotency-key');
@@ -175,7 +175,10 @@ describe('instructions', () => {
     const refused = problem(401, 'unauthorized', 'No.');
     const { client } = scripted([ok({ mounts: [] }), refused], { apiKey: 'mem_secret' });
     await expect(client.instructions()).rejects.toMatchObject({ code: 'invalid_response' });
-    await expect(client.instructions()).rejects.toMatchObject({ code: 'unauthorized', idempotencyKey: undefined });
+    await expect(client.instructions()).rejects.toMatchObject({
+      code: 'unauthorized',
+      idempotencyKey: undefined,
+    });
     await expect(client.instructions({ signal: AbortSignal.abort() })).rejects.toMatchObject({
       code: 'aborted',
     });

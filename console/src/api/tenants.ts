@@ -5,6 +5,8 @@ import type {
   Key,
   KeyKind,
   KeyWithPrevious,
+  Mount,
+  Mounts,
   SessionInfo,
   Settings,
   Tenant,
@@ -52,6 +54,18 @@ export const setSuspended = (tenant: string, suspended: boolean) =>
   sendJson<Tenant>(tenantPath(tenant, suspended ? '/suspend' : '/resume'), { method: 'POST' });
 
 export const deleteTenant = (tenant: string) => send(tenantPath(tenant), { method: 'DELETE' });
+
+export const listMounts = (tenant: string, signal: AbortSignal) =>
+  sendJson<Mounts>(tenantPath(tenant, '/mounts'), { signal });
+
+const mountPath = (tenant: string, name: string) => tenantPath(tenant, `/mounts/${encodeURIComponent(name)}`);
+
+/** Adds a mount, or changes the one of its name. */
+export const setMount = (tenant: string, { name, ...mount }: Mount) =>
+  sendJson<Mount>(mountPath(tenant, name), { method: 'PUT', json: mount });
+
+export const removeMount = (tenant: string, name: string) =>
+  send(mountPath(tenant, name), { method: 'DELETE' });
 
 export const listKeys = (tenant: string | undefined, after: string | null, signal: AbortSignal) =>
   sendJson<{ keys: Key[]; next: string | null }>('keys', { query: { tenant, after, limit: 100 }, signal });

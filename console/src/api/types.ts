@@ -23,6 +23,8 @@ export type {
   FleetDay,
   Key,
   KeyWithPrevious,
+  Mount,
+  Mounts,
   SearchMatch,
   Tenant,
   Usage,

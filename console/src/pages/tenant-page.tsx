@@ -58,6 +58,15 @@ function TenantSummary({ tenant }: { tenant: Tenant }) {
   return (
     <p class="summary muted small">
       <StatusBadge status={tenant.status} /> {count(tenant.files, 'file')} · {formatBytes(tenant.bytes)}
+      {tenant.mounts.length > 0 && ' · mounts '}
+      {tenant.mounts.map(({ name, tenant: mounted }, i) => (
+        <span key={name}>
+          {i > 0 && ', '}
+          <a class="name-link" href={hrefOf(['tenants', mounted])}>
+            <Name text={`/memories/${name}`} />
+          </a>
+        </span>
+      ))}
     </p>
   );
 }

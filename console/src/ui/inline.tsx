@@ -1,4 +1,4 @@
-import { type Actor, actorText } from '../../../src/memory/origin.ts';
+import { type Actor, actorTextVia } from '../../../src/memory/origin.ts';
 
 import { formatAge, formatClock, formatExactTime, formatTime } from '../text/format.ts';
 import { Name } from './name.tsx';
@@ -19,8 +19,9 @@ export function Time({ value, isAge = false, isClock = false }: TimeProps) {
   );
 }
 
-export function ActorName({ actor }: { actor: Actor }) {
-  return <Name text={actorText(actor)} />;
+/** Who made a change, and through which other memory. */
+export function ActorName({ actor, via = null }: { actor: Actor; via?: string | null }) {
+  return <Name text={actorTextVia(actor, via)} />;
 }
 
 export function Badge({ kind, children }: { kind: string; children: string }) {

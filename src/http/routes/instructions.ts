@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import { ServiceError } from '../../errors.ts';
 import type { MemoryServices } from '../../mounts/execute.ts';
 import { instructionsFor } from '../../mounts/instructions.ts';
 import { contextOf } from '../authentication.ts';
@@ -8,6 +9,9 @@ import { agentErrors, problemResponses } from '../problem-responses.ts';
 import { tenantErrors, tenantHeaders } from './execute-schema.ts';
 import { sendJson, wantsText } from './tool-run.ts';
 
+const invalidProtocol = () =>
+  new ServiceError('invalid_parameter', 'The query parameter protocol must be true or false.');
+
 const schema = {
   operationId: 'getInstructions',
   summary: 'Get text for the system prompt',
@@ -15,6 +19,12 @@ const schema = {
     'The memory protocol, and the directories that show other memories, with what they are for. With `Accept: text/plain` the body is the text alone.',
   tags: ['memory'],
   headers: tenantHeaders,
+  querystring: z.object({
+    protocol: z.enum(['true', 'false']).default('true').meta({
+      description:
+        '`false` leaves the memory protocol out: the Claude API adds it by itself with the memory tool.',
+    }),
+  }),
   response: {
     200: {
       description: 'The text, and the same for programs.',
@@ -36,7 +46,7 @@ const schema = {
         'text/plain': { schema: z.string() },
       },
     },
-    ...problemResponses([...tenantErrors, ...agentErrors]),
+    ...problemResponses([...tenantErrors, ...agentErrors, invalidProtocol()]),
   },
 };
 
@@ -48,8 +58,11 @@ export async function instructionsRoute(
   app.get('/instructions', { config: { hasNoBody: true }, schema }, async (request, reply) => {
     const inFlight = inFlightOf(request);
     await inFlight.takeSlot();
+    const { protocol = 'true' } = request.query as { protocol?: unknown };
+    if (protocol !== 'true' && protocol !== 'false') throw invalidProtocol();
     const call = { ...contextOf(request), ip: request.ip };
-    const instructions = await inFlight.workWithin(options.timeoutMs, () => instructionsFor(call, options));
+    const work = () => instructionsFor(call, options, protocol === 'true');
+    const instructions = await inFlight.workWithin(options.timeoutMs, work);
     request.logEntry.command = 'instructions';
     request.logEntry.outcome = 'ok';
     if (!wantsText(request)) return sendJson(reply, instructions);

@@ -115,7 +115,7 @@ async function exchange(
     const acceptsJson = request.accepts().type(['json']) !== false;
     const instructions = async () => {
       const call = { ...contextOf(request), ip: request.ip };
-      return (await instructionsFor(call, options)).content;
+      return (await instructionsFor(call, options, true)).content;
     };
     const work = async () => {
       try {

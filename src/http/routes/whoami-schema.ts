@@ -32,7 +32,7 @@ const tenant = z.object({
 });
 
 const rights = z.object({
-  access: z.enum(['read_write', 'read_only']),
+  access: z.enum(['read_write', 'propose', 'read_only']),
   creates_tenants: z.boolean().meta({ description: 'Whether the first write creates a tenant.' }),
   manages_stores: z
     .boolean()
@@ -46,7 +46,15 @@ const identitySchema = z
     rights,
     limits: z.object(settingFields(false)).meta({ description: 'The limits in effect for the tenant.' }),
     settings: z.object(settingFields(true)).meta({ description: 'Its other settings in effect.' }),
-    mounts: z.array(z.object({})).meta({ description: 'None yet.' }),
+    mounts: z
+      .array(
+        z.object({
+          path: z.string().meta({ examples: ['/memories/team'] }),
+          access: z.enum(['read_only', 'read_write']),
+          instructions: z.string(),
+        }),
+      )
+      .meta({ description: 'The directories that show other memories.' }),
     version: z.string().meta({ description: 'Of the service.' }),
   })
   .meta({ id: 'Identity', description: 'Who the caller is, for which tenant, and what it may do.' });

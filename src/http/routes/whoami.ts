@@ -1,7 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Authenticator, Caller } from '../../auth/principal.ts';
 import type { Config } from '../../config.ts';
+import { instructionsFor } from '../../mounts/instructions.ts';
 import { effectiveSettings } from '../../tenants/effective-settings.ts';
+import type { TenantPolicyCache } from '../../tenants/policy-cache.ts';
 import { ALL_SETTINGS } from '../../tenants/settings.ts';
 import type { Tenants } from '../../tenants/tenants.ts';
 import { snakeCase } from '../../util/snake-case.ts';
@@ -15,6 +17,7 @@ interface WhoamiOptions {
   authenticator: Authenticator;
   tenants: Tenants;
   config: Config;
+  policies: TenantPolicyCache;
   /** How long a request may be worked on, in milliseconds. */
   timeoutMs: number;
 }
@@ -22,7 +25,7 @@ interface WhoamiOptions {
 /** `GET /whoami`: who the caller is, for which tenant, and what it may do. */
 export async function whoamiRoute(
   app: FastifyInstance,
-  { authenticator, tenants, config, timeoutMs }: WhoamiOptions,
+  { authenticator, tenants, config, policies, timeoutMs }: WhoamiOptions,
 ): Promise<void> {
   app.get('/whoami', { config: { hasNoBody: true }, schema: whoamiSchema }, async (request, reply) => {
     const inFlight = inFlightOf(request);
@@ -36,7 +39,9 @@ export async function whoamiRoute(
   async function identify(request: FastifyRequest): Promise<Identity> {
     // Known since the request was authenticated.
     const caller = await authenticator.identify(request);
-    const { principal } = contextOf(request);
+    const context = contextOf(request);
+    const { principal } = context;
+    const { mounts } = await instructionsFor({ ...context, ip: request.ip }, { policies }, false);
     const tenant = await tenants.find(principal.tenant);
     return {
       credential: credentialOf(caller),
@@ -46,12 +51,12 @@ export async function whoamiRoute(
         archived: (tenant?.archivedAt ?? null) !== null,
       },
       rights: {
-        access: principal.access,
+        access: principal.proposesAs === undefined ? principal.access : 'propose',
         creates_tenants: principal.autoCreate,
         manages_stores: caller.managesStores,
       },
       ...settingsInEffect(effectiveSettings(tenant ?? {}, config)),
-      mounts: [],
+      mounts,
       version,
     };
   }

@@ -23,6 +23,7 @@ from .types import Identity, MemoryResult, ToolUse
 _TENANT = re.compile(r"[A-Za-z0-9._:@-]{1,128}")
 _API_KEY = re.compile(r"[\x21-\x7e]+")
 _IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}")
+Route = Literal["execute", "whoami", "instructions", "instructions?protocol=false"]
 _BLOCK_FIELDS = ("type", "id", "name", "input")
 # 502 and 504 are how a gateway reports what is a network error without it.
 _RETRYABLE = (429, 502, 503, 504)
@@ -37,7 +38,7 @@ class Call:
     headers: Mapping[str, str]
     idempotency_key: str | None
     tool_use_id: str | None = None
-    route: Literal["execute", "whoami", "instructions"] = "execute"
+    route: Route = "execute"
 
 
 @dataclass(frozen=True)
@@ -135,9 +136,10 @@ def prepare(call: Mapping[str, object] | ToolUse, service: Endpoint, idempotency
     return Call(_encode(call), {**service.headers, "Idempotency-Key": key}, key)
 
 
-def prepare_instructions(service: Endpoint) -> Call:
+def prepare_instructions(service: Endpoint, protocol: bool) -> Call:
     """The request for the text that belongs into the system prompt."""
-    return Call(None, _without_body(service), None, route="instructions")
+    route: Route = "instructions" if protocol else "instructions?protocol=false"
+    return Call(None, _without_body(service), None, route=route)
 
 
 def _without_body(service: Endpoint) -> dict[str, str]:

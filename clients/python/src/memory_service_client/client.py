@@ -134,15 +134,17 @@ class MemoryClient(_BaseClient[httpx2.Client]):
         """
         return self._send(prepare(call, self._service, idempotency_key))
 
-    def instructions(self) -> str:
+    def instructions(self, *, protocol: bool = True) -> str:
         """Returns text for the system prompt: the memory protocol, and the directories that show other memories.
 
-        The Claude API adds the protocol by itself; MCP hosts and other APIs do not.
+        Args:
+            protocol: Whether the text begins with the memory protocol, which the Claude API adds by itself with the
+                memory tool.
 
         Raises:
             MemoryServiceError: The service gives none.
         """
-        return str(self._send(prepare_instructions(self._service))["content"])
+        return str(self._send(prepare_instructions(self._service, protocol))["content"])
 
     def _send(self, prepared: Call) -> MemoryResult | BetaToolResultBlockParam:
         tries = Tries(self._limits, self._timing, self._outage)
@@ -210,9 +212,9 @@ class AsyncMemoryClient(_BaseClient[httpx2.AsyncClient]):
         """Executes one call of the memory tool, as `MemoryClient.execute` does; `timeout` is exact."""
         return await self._send(prepare(call, self._service, idempotency_key))
 
-    async def instructions(self) -> str:
+    async def instructions(self, *, protocol: bool = True) -> str:
         """Returns text for the system prompt, as `MemoryClient.instructions` does."""
-        return str((await self._send(prepare_instructions(self._service)))["content"])
+        return str((await self._send(prepare_instructions(self._service, protocol)))["content"])
 
     async def _send(self, prepared: Call) -> MemoryResult | BetaToolResultBlockParam:
         tries = Tries(self._limits, self._timing, self._outage)

@@ -101,7 +101,7 @@ class IdentityTenant(TypedDict):
 
 class Rights(TypedDict):
     access: str
-    """`read_write`, `read_only`, or what a later version of the service has."""
+    """`read_write`, `propose`, `read_only`, or what a later version of the service has."""
 
     creates_tenants: bool
     manages_stores: bool

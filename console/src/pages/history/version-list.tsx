@@ -66,7 +66,7 @@ interface RowProps {
 }
 
 function VersionRow({ version, isSelected, isDisabled, onSelect }: RowProps) {
-  const { path, previous_path, operation, created_at, actor, content_size_bytes } = version;
+  const { path, previous_path, operation, created_at, actor, via_tenant, content_size_bytes } = version;
   return (
     <button
       type="button"
@@ -82,7 +82,7 @@ function VersionRow({ version, isSelected, isDisabled, onSelect }: RowProps) {
         </span>
       </span>
       <span class="version-line muted small">
-        <ActorName actor={actor} />
+        <ActorName actor={actor} via={via_tenant} />
         <span class="spacer" />
         {content_size_bytes !== null && <span>{formatBytes(content_size_bytes)}</span>}
         <Time value={created_at} isClock />

@@ -65,7 +65,7 @@ function VersionHead({ tenant, version }: { tenant: string; version: Version }) 
           </p>
         )}
         <p class="muted small">
-          {operation} by <ActorName actor={actor} /> · <Time value={created_at} />
+          {operation} by <ActorName actor={actor} via={version.via_tenant} /> · <Time value={created_at} />
           {version.request_id !== null && (
             <>
               {' '}

@@ -10,6 +10,7 @@ import { useLoad } from '../../ui/use-load.ts';
 import { KeysSection } from '../keys/keys-section.tsx';
 import { DangerZone } from './danger-zone.tsx';
 import { LimitsForm } from './limits-form.tsx';
+import { MountsSection } from './mounts.tsx';
 import { Transfer } from './transfer.tsx';
 
 export function SettingsPage({ tenant }: { tenant: Tenant }) {
@@ -20,6 +21,9 @@ export function SettingsPage({ tenant }: { tenant: Tenant }) {
       </section>
       <section class="card">
         <KeysSection tenant={tenant.id} />
+      </section>
+      <section class="card">
+        <MountsSection tenant={tenant.id} />
       </section>
       <section class="card">
         <LimitsForm key={JSON.stringify(tenant.settings)} tenant={tenant} />

@@ -1,0 +1,71 @@
+/**
+ * `npm run bench:mounts`: what a view of `/memories` costs with eight mounts, next to one without, over HTTP. Each memory has 20 files in the
+ * root; the views alternate in small batches, so that a noisy machine slows both. Prints Markdown. Environment: ROUNDS (batches of each, 60);
+ * TEST_DATABASE_URL as for the tests.
+ */
+import { setting, withCleanup } from './support/cleanup.ts';
+import { LOAD_SETTINGS } from './support/contestants.ts';
+import { startPostgres } from './support/postgres.ts';
+import { runCli, SERVICE, startServer } from './support/process.ts';
+import { median } from './support/statistics.ts';
+
+const ROUNDS = setting('ROUNDS', 60);
+const BATCH = 50;
+const MOUNTS = 8;
+const FILES = 20;
+const TENANTS = ['plain', 'with-mounts'];
+
+await withCleanup(async (scratch, later) => {
+  const server = await startPostgres(scratch);
+  later(() => server.stop());
+  const { url: DATABASE_URL } = await server.createDatabase();
+  const env = { ...LOAD_SETTINGS, DATABASE_URL, AUTH: 'none' };
+  const mounts = Array.from({ length: MOUNTS }, (_, i) => ({ name: `m${i}`, tenant: `mounted-${i}` }));
+  const tenants = [
+    ...mounts.map(({ tenant }) => ({ id: tenant })),
+    { id: 'plain' },
+    { id: 'with-mounts', mounts },
+  ];
+  runCli(['migrate'], env);
+  const service = await startServer(SERVICE, {
+    ...{ scratch, name: 'service', ready: '/readyz' },
+    env: { ...env, BOOTSTRAP: JSON.stringify({ tenants }) },
+  });
+  later(() => service.stop());
+  const execute = async (tenant: string, body: object) => {
+    const headers = { 'content-type': 'application/json', 'x-tenant-id': tenant };
+    const response = await fetch(`${service.url}/execute`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(`The service answered ${response.status}.`);
+    return response.text();
+  };
+  for (const { id } of tenants) {
+    for (let i = 0; i < FILES; i++)
+      await execute(id, { command: 'create', path: `/memories/file-${i}.md`, file_text: `File ${i}.` });
+  }
+  const view = { command: 'view', path: '/memories' };
+  const entries = async (tenant: string) => (await execute(tenant, view)).split('\\n').length - 2;
+  const counts = await Promise.all(TENANTS.map(entries));
+  console.log(`${server.description}. ${counts[0]} entries without mounts, ${counts[1]} with ${MOUNTS}.\n`);
+  console.log('| At once | without, ms | with, ms | ratio |');
+  console.log('|--:|--:|--:|--:|');
+  for (const atOnce of [1, 16]) {
+    const times: Record<string, number[]> = { plain: [], 'with-mounts': [] };
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const tenant of TENANTS) {
+        const start = performance.now();
+        for (let sent = 0; sent < BATCH; sent += atOnce)
+          await Promise.all(Array.from({ length: atOnce }, () => execute(tenant, view)));
+        // The first rounds warm up.
+        if (round >= 5) times[tenant]?.push((performance.now() - start) / BATCH);
+      }
+    }
+    const [plain = 0, mounted = 0] = TENANTS.map((tenant) => median(times[tenant] ?? []));
+    console.log(
+      `| ${atOnce} | ${plain.toFixed(2)} | ${mounted.toFixed(2)} | ${(mounted / plain).toFixed(2)} |`,
+    );
+  }
+});

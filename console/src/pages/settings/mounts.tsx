@@ -1,0 +1,225 @@
+import { useState } from 'preact/hooks';
+import { changed, changesMade } from '../../api/changes.ts';
+import { canWrite } from '../../api/session.ts';
+import { listMounts, removeMount, setMount } from '../../api/tenants.ts';
+import type { Mount, Mounts } from '../../api/types.ts';
+import { hrefOf } from '../../router.ts';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { Badge } from '../../ui/inline.tsx';
+import { Empty, LoadError, Loading, toast } from '../../ui/messages.tsx';
+import { Name } from '../../ui/name.tsx';
+import { useAction, useLoad } from '../../ui/use-load.ts';
+
+type ListedMount = Mounts['mounts'][number];
+
+const ACCESS = { read_only: 'read only', read_write: 'read, write' };
+const PROBLEMS = {
+  suspended: 'The tenant is suspended',
+  missing: 'There is no such tenant',
+  name_taken: 'Hides a file or directory of this name',
+};
+
+/** The memories that a tenant shows as directories, and the tenants that show this one. */
+export function MountsSection({ tenant }: { tenant: string }) {
+  const [editing, setEditing] = useState<ListedMount | 'new' | null>(null);
+  const [removing, setRemoving] = useState<ListedMount | null>(null);
+  const { data, error, reload } = useLoad(
+    (signal) => listMounts(tenant, signal),
+    [tenant, changesMade.value],
+  );
+  return (
+    <>
+      <div class="page-head">
+        <h2>Mounts</h2>
+        {canWrite.value && (
+          <button type="button" onClick={() => setEditing('new')}>
+            <Icon name="plus" /> New mount
+          </button>
+        )}
+      </div>
+      <p class="muted small">Memories of other tenants that agents see as directories of this one.</p>
+      {error !== undefined && <LoadError error={error} onRetry={reload} />}
+      {data === undefined && error === undefined && <Loading what="mounts" />}
+      {data?.mounts.length === 0 && <Empty title="No mounts" />}
+      {data !== undefined && data.mounts.length > 0 && (
+        <MountsTable mounts={data.mounts} onEdit={setEditing} onRemove={setRemoving} />
+      )}
+      {data !== undefined && data.mounted_by.length > 0 && <MountedBy {...data} />}
+      {editing !== null && (
+        <MountDialog
+          {...{ tenant }}
+          mount={editing === 'new' ? null : editing}
+          onClose={() => setEditing(null)}
+        />
+      )}
+      {removing !== null && (
+        <RemoveDialog {...{ tenant }} mount={removing} onClose={() => setRemoving(null)} />
+      )}
+    </>
+  );
+}
+
+function MountsTable(props: {
+  mounts: ListedMount[];
+  onEdit: (mount: ListedMount) => void;
+  onRemove: (mount: ListedMount) => void;
+}) {
+  return (
+    <div class="table-scroll">
+      <table class="cards">
+        <thead>
+          <tr>
+            <th scope="col">Directory</th>
+            <th scope="col">Memory of</th>
+            <th scope="col">Access</th>
+            <th scope="col">
+              <span class="visually-hidden">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {props.mounts.map((mount) => (
+            <tr key={mount.name}>
+              <th scope="row">
+                <Name text={`/memories/${mount.name}`} />
+                {mount.instructions !== '' && (
+                  <span class="muted small block">
+                    <Name text={mount.instructions} />
+                  </span>
+                )}
+              </th>
+              <td data-title="Memory of">
+                <TenantLink id={mount.tenant} />{' '}
+                {mount.status !== 'ok' && <Badge kind="bad">{PROBLEMS[mount.status]}</Badge>}
+              </td>
+              <td data-title="Access">{ACCESS[mount.access]}</td>
+              <td class="actions">
+                {canWrite.value && (
+                  <>
+                    <button type="button" class="quiet" onClick={() => props.onEdit(mount)}>
+                      Edit<span class="visually-hidden"> {mount.name}</span>
+                    </button>
+                    <button type="button" class="quiet" onClick={() => props.onRemove(mount)}>
+                      Remove<span class="visually-hidden"> {mount.name}</span>
+                    </button>
+                  </>
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function MountedBy({ mounted_by, more }: Mounts) {
+  return (
+    <>
+      <h3>Mounted in</h3>
+      <ul>
+        {mounted_by.map(({ tenant, name, access }) => (
+          <li key={`${tenant}/${name}`}>
+            <TenantLink id={tenant} /> as <Name text={`/memories/${name}`} /> ({ACCESS[access]})
+          </li>
+        ))}
+        {more && <li class="muted">and in others</li>}
+      </ul>
+    </>
+  );
+}
+
+function TenantLink({ id }: { id: string }) {
+  return (
+    <a class="name-link" href={hrefOf(['tenants', id, 'settings'])}>
+      <Name text={id} />
+    </a>
+  );
+}
+
+/** Adds a mount, or changes one: its name stays. */
+function MountDialog(props: { tenant: string; mount: ListedMount | null; onClose: () => void }) {
+  const { tenant, mount, onClose } = props;
+  const [name, setName] = useState(mount?.name ?? '');
+  const [mounted, setMounted] = useState(mount?.tenant ?? '');
+  const [access, setAccess] = useState<Mount['access']>(mount?.access ?? 'read_only');
+  const [instructions, setInstructions] = useState(mount?.instructions ?? '');
+  const action = useAction();
+  const save = () =>
+    action.run(async () => {
+      await setMount(tenant, { name: name || mounted, tenant: mounted, access, instructions });
+      changed();
+      toast(mount === null ? 'Added the mount.' : 'Saved the mount.');
+      onClose();
+    });
+  return (
+    <FormDialog
+      title={mount === null ? 'New mount' : `Mount /memories/${mount.name}`}
+      verb={mount === null ? 'Mount' : 'Save'}
+      isReady={mounted !== ''}
+      {...{ action, onClose }}
+      onSubmit={save}
+    >
+      <label>
+        Tenant whose memory it shows
+        <input autofocus value={mounted} onInput={(event) => setMounted(event.currentTarget.value)} />
+      </label>
+      {mount === null && (
+        <label>
+          Name of the directory
+          <input
+            placeholder={mounted || 'the ID of the tenant'}
+            value={name}
+            onInput={(event) => setName(event.currentTarget.value)}
+          />
+          <span class="hint">Directly below /memories.</span>
+        </label>
+      )}
+      <label>
+        Access
+        <select value={access} onChange={(event) => setAccess(event.currentTarget.value as Mount['access'])}>
+          <option value="read_only">Read only</option>
+          <option value="read_write">Read and write</option>
+        </select>
+        <span class="hint">Whatever the keys of the agents allow elsewhere.</span>
+      </label>
+      <label>
+        Instructions for agents
+        <textarea
+          rows={4}
+          maxLength={4096}
+          value={instructions}
+          onInput={(event) => setInstructions(event.currentTarget.value)}
+        />
+        <span class="hint">What the directory is for, as part of GET /instructions.</span>
+      </label>
+    </FormDialog>
+  );
+}
+
+function RemoveDialog(props: { tenant: string; mount: ListedMount; onClose: () => void }) {
+  const { tenant, mount, onClose } = props;
+  const action = useAction();
+  const remove = () =>
+    action.run(async () => {
+      await removeMount(tenant, mount.name);
+      changed();
+      toast('Removed the mount.');
+      onClose();
+    });
+  return (
+    <FormDialog
+      title="Remove the mount?"
+      verb="Remove"
+      isDangerous
+      {...{ action, onClose }}
+      onSubmit={remove}
+    >
+      <p>
+        Agents no longer see <Name text={`/memories/${mount.name}`} />. The memory of{' '}
+        <Name text={mount.tenant} /> stays as it is.
+      </p>
+    </FormDialog>
+  );
+}
