@@ -96,9 +96,11 @@ LANGUAGE plpgsql STABLE AS $$
 DECLARE
   paths text[] := '{}';
   memory uuid;
+  found_path text;
 BEGIN
   FOREACH memory IN ARRAY p_memories LOOP
-    paths := paths || (SELECT e.path FROM entries AS e WHERE e.tenant_id = p_tenant AND e.memory_id = memory);
+    SELECT e.path INTO found_path FROM entries AS e WHERE e.tenant_id = p_tenant AND e.memory_id = memory;
+    paths := array_append(paths, found_path);
   END LOOP;
   RETURN paths;
 END

@@ -11,20 +11,28 @@ import type { SideFile } from './trees.ts';
 
 type Versions = { tenant: string; memoryIds: string[]; ids: string[] };
 
-/** The hashes of versions, of which some are those of live files. */
-const hashVersionsQuery = defineQuery<Versions, { id: string; sha256: string }>(
-  'hash_versions',
+/** The hashes of live versions among those given. */
+const hashHeadsQuery = defineQuery<Versions, { id: string; sha256: string }>(
+  'hash_heads',
   ['tenant', 'memoryIds', 'ids'],
   `
 SELECT f.id::text AS id, encode(memory_sha256(e.content), 'hex') AS sha256
 FROM unnest($2::text[]::uuid[], $3::text[]::uuid[]) AS f (memory_id, id), LATERAL (
   SELECT content FROM entries WHERE tenant_id = $1 AND memory_id = f.memory_id AND version = f.id OFFSET 0
 ) AS e
-UNION ALL
-SELECT f.id::text, encode(v.content_sha256, 'hex')
-FROM unnest($3::text[]::uuid[]) AS f (id), LATERAL (
-  SELECT content_sha256 FROM versions WHERE tenant_id = $1 AND versions.id = f.id AND content_sha256 IS NOT NULL OFFSET 0
+`,
+);
+
+/** The hashes of superseded versions among those given. */
+const hashPastQuery = defineQuery<Pick<Versions, 'tenant' | 'ids'>, { id: string; sha256: string }>(
+  'hash_past',
+  ['tenant', 'ids'],
+  `
+SELECT f.id::text AS id, encode(v.content_sha256, 'hex') AS sha256
+FROM unnest($2::text[]::uuid[]) AS f (id), LATERAL (
+  SELECT content_sha256 FROM versions WHERE tenant_id = $1 AND versions.id = f.id OFFSET 0
 ) AS v
+WHERE v.content_sha256 IS NOT NULL
 `,
 );
 
@@ -66,12 +74,11 @@ async function hashesOf(
 ): Promise<Map<string, string>> {
   const hashes = new Map<string, string>();
   for await (const batch of batches(each(versions), { items: 2000, weight: 2000, weightOf: () => 1 })) {
-    const { rows } = await query(hashVersionsQuery, {
-      tenant,
-      memoryIds: batch.map(({ memoryId }) => memoryId),
-      ids: batch.map(({ versionId }) => versionId),
-    });
-    for (const { id, sha256 } of rows) hashes.set(id, sha256);
+    const ids = batch.map(({ versionId }) => versionId);
+    const memoryIds = batch.map(({ memoryId }) => memoryId);
+    const heads = (await query(hashHeadsQuery, { tenant, memoryIds, ids })).rows;
+    const past = (await query(hashPastQuery, { tenant, ids })).rows;
+    for (const { id, sha256 } of [...heads, ...past]) hashes.set(id, sha256);
   }
   return hashes;
 }

@@ -187,25 +187,25 @@ export async function listDrafts(
   return { drafts: rows.slice(0, limit), next };
 }
 
-const countChangedQuery = defineQuery<
-  { tenant: string },
-  { base: number; kept: number; same: number; files: number }
->(
+const countChangedQuery = defineQuery<{ tenant: string }, { base: number; kept: number; same: number }>(
   'count_draft_changes',
   ['tenant'],
   `
 SELECT count(*)::float8 AS base, count(e.memory_id)::float8 AS kept,
-  COALESCE(sum(CASE WHEN e.version = b.version THEN 1 ELSE 0 END), 0)::float8 AS same,
-  (SELECT file_count::float8 FROM tenants WHERE id = $1) AS files
+  COALESCE(sum(CASE WHEN e.version = b.version THEN 1 ELSE 0 END), 0)::float8 AS same
 FROM draft_base AS b LEFT JOIN entries AS e ON e.tenant_id = $1 AND e.memory_id = b.memory_id
 WHERE b.tenant_id = $1 AND b.memory_id IS NOT NULL
 `,
 );
 
-/** How many files an open draft has added, changed, moved and deleted, together. */
-export async function countChangedFiles(query: QueryExecutor, id: string): Promise<number> {
+/**
+ * How many files an open draft has added, changed, moved and deleted, together.
+ *
+ * @param files how many it has
+ */
+export async function countChangedFiles(query: QueryExecutor, id: string, files: number): Promise<number> {
   const [counted] = (await query(countChangedQuery, { tenant: id })).rows;
   if (counted === undefined) return 0;
-  const { base, kept, same, files } = counted;
+  const { base, kept, same } = counted;
   return base - same + (files - kept);
 }

@@ -29,7 +29,8 @@ export async function draftRecords(query: QueryExecutor, drafts: readonly Draft[
       ...{ closed_at: draft.closedAt, closed_by: draft.closedBy },
       merged_at: draft.mergedAt,
       ...{ files: size?.files ?? null, bytes: size?.bytes ?? null },
-      changed_files: size === undefined ? null : isChanged ? await countChangedFiles(query, draft.id) : 0,
+      changed_files:
+        size === undefined ? null : isChanged ? await countChangedFiles(query, draft.id, size.files) : 0,
       last_change_at: size?.lastChangeAt ?? null,
     });
   }

@@ -65,17 +65,28 @@ SELECT memory_merge_write(
 `,
 );
 
-/** Who last changed files in a draft, by the ids that they have there. */
-const listProposersQuery = defineQuery<
-  { tenant: string; memoryIds: string[] },
-  { memoryId: string; actor: Actor | null }
->(
+type Proposer = { memoryId: string; actor: Actor | null };
+
+/** Who last changed the live files of a draft, by the ids that they have there. */
+const listProposersQuery = defineQuery<{ tenant: string; memoryIds: string[] }, Proposer>(
   'list_proposers',
+  ['tenant', 'memoryIds'],
+  `
+SELECT f.id::text AS "memoryId", e.origin -> 'actor' AS actor
+FROM unnest($2::text[]::uuid[]) AS f (id), LATERAL (
+  SELECT origin FROM entries WHERE tenant_id = $1 AND memory_id = f.id OFFSET 0
+) AS e
+`,
+);
+
+/** Who deleted files of a draft. */
+const listDeletersQuery = defineQuery<{ tenant: string; memoryIds: string[] }, Proposer>(
+  'list_deleters',
   ['tenant', 'memoryIds'],
   `
 SELECT f.id::text AS "memoryId", v.origin -> 'actor' AS actor
 FROM unnest($2::text[]::uuid[]) AS f (id), LATERAL (
-  SELECT origin FROM memory_versions WHERE tenant_id = $1 AND memory_id = f.id ORDER BY memory_versions.id DESC LIMIT 1
+  SELECT origin FROM versions WHERE tenant_id = $1 AND memory_id = f.id ORDER BY memory_id DESC, id DESC LIMIT 1
 ) AS v
 `,
 );
@@ -88,8 +99,11 @@ export async function readProposers(
 ): Promise<Map<string, Actor>> {
   const idInDraft = ({ file }: PlannedChange) => (file.draft ?? file.base)?.memoryId;
   const memoryIds = changes.flatMap((change) => idInDraft(change) ?? []);
-  const { rows } = await query(listProposersQuery, { tenant: draft, memoryIds });
-  const actors = new Map(rows.map(({ memoryId, actor }) => [memoryId, actor]));
+  const live = (await query(listProposersQuery, { tenant: draft, memoryIds })).rows;
+  const actors = new Map(live.map(({ memoryId, actor }) => [memoryId, actor]));
+  const left = memoryIds.filter((memoryId) => !actors.has(memoryId));
+  const deleted = (await query(listDeletersQuery, { tenant: draft, memoryIds: left })).rows;
+  for (const { memoryId, actor } of deleted) actors.set(memoryId, actor);
   return new Map(
     changes.flatMap((change) => {
       const actor = actors.get(idInDraft(change) ?? '');

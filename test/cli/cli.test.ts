@@ -143,7 +143,7 @@ describeServiceOnOwnDatabase(
         },
         ...{ max_body_bytes: null, ttl_days: null, redact: null, create_existing: null },
         ...{ history_days: null, max_history_bytes: null },
-        ...{ max_drafts: null, max_draft_bytes: null, draft_days: null, draft_of: null },
+        ...{ max_drafts: null, max_draft_bytes: null, draft_days: null },
         effective: {
           ...{ max_file_bytes: 1_048_576, max_bytes: 0, max_files: 500, max_view_chars: 100_000 },
           ...{

@@ -58,7 +58,8 @@ async function change(service: Service, tenant: string, model: Model, random: Ra
       if (!taken.has(path)) return path;
     }
   };
-  const kind = random.below(10);
+  // Paths run out before a hundred files.
+  const kind = model.size > 60 ? 9 : random.below(10);
   const entry = random.of([...model]);
   if (entry === undefined || kind < 2) {
     const file = {

@@ -1,0 +1,69 @@
+/** A process that is killed in a merge leaves all of it or nothing. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findDraft } from '../../src/drafts/drafts.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { Drafting } from '../support/drafts.ts';
+import { assertInvariants, readTree } from '../support/invariants.ts';
+import { type Service, startService } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+const FILES = 5000;
+const SCRIPT = fileURLToPath(new URL('../support/merge-and-die.ts', import.meta.url));
+
+describe('a merge that is killed', { tags: ['long'] }, () => {
+  let service: Service;
+  let database: Awaited<ReturnType<typeof createTestDatabase>>;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    service = await startService('postgres', { DATABASE_URL: database.url });
+  });
+  afterAll(async () => {
+    await service.close();
+    await database.drop();
+  });
+  const drafting = new Drafting(() => service);
+
+  async function mergeAndDie(draft: string, ...at: string[]) {
+    const child = spawn(process.execPath, ['--import', 'tsx', SCRIPT, database.url, 'big', draft, ...at], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+    });
+    const [code, signal] = await once(child, 'exit');
+    return signal ?? code;
+  }
+
+  it(`leaves all or nothing of ${FILES} files`, async () => {
+    await service.execute(cmd.create('/memories/kept', 'kept'), { tenant: 'big' });
+    const draft = await drafting.create('big');
+    for (let i = 0; i < FILES; i += 100) {
+      const writes = Array.from({ length: 100 }, (_, j) =>
+        service.execute(cmd.create(`/memories/d${i / 100}/f${j}`, `${i + j}`), { tenant: draft.id }),
+      );
+      for (const { body } of await Promise.all(writes)) expect(body).toMatchObject({ is_error: false });
+    }
+    const before = await readTree(service, 'big');
+    const proposed = await readTree(service, draft.id);
+    for (const at of [
+      ['merge_clear', '1', 'during'],
+      ['merge_write', '1', 'before'],
+      ['merge_write', '5', 'during'],
+      ['merge_write', '11', 'during'],
+      ['close_draft', '1', 'during'],
+      ['archive_store', '1', 'during'],
+    ]) {
+      expect(await mergeAndDie(draft.id, ...at), at.join(' ')).toBe('SIGKILL');
+      // The server has noticed when it lets go of the tenant.
+      await service.query("SELECT id FROM tenants WHERE id = 'big' FOR UPDATE");
+      expect(await readTree(service, 'big'), at.join(' ')).toStrictEqual(before);
+      expect((await findDraft(service.database.query, 'big', draft.id)).state).toBe('open');
+      await assertInvariants(service);
+    }
+    // Not killed, and killed after the end: `archive_store` is called only once.
+    expect(await mergeAndDie(draft.id, 'archive_store', '2', 'before')).toBe(0);
+    expect(await readTree(service, 'big')).toStrictEqual(new Map([...before, ...proposed]));
+    expect((await findDraft(service.database.query, 'big', draft.id)).state).toBe('merged');
+    await assertInvariants(service);
+  });
+});

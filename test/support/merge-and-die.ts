@@ -1,0 +1,37 @@
+/**
+ * Merges a draft in a process of its own, which kills itself with SIGKILL as the transaction comes to a statement: before it is sent, or while the
+ * server works on it. Arguments: the URL of the database, the tenant, the draft, the statement, its number, `before` or `during`.
+ */
+import { loadConfig } from '../../src/config.ts';
+import { compareDraft } from '../../src/drafts/compare.ts';
+import { MergeThreads } from '../../src/drafts/line-merge.ts';
+import { mergeDraft } from '../../src/drafts/merge.ts';
+import { openDatabase } from '../../src/open-database.ts';
+import type { Database } from '../../src/postgres/database.ts';
+import type { QueryExecutor } from '../../src/postgres/query.ts';
+
+const [url = '', tenant = '', draft = '', name, number, when] = process.argv.slice(2);
+const config = loadConfig({ DATABASE_URL: url, AUTH: 'none', ALLOW_UNAUTHENTICATED: 'true' });
+const opened = await openDatabase(config);
+const threads = new MergeThreads();
+const approver = { type: 'operator', name: 'grace' } as const;
+
+let seen = 0;
+const database: Database = {
+  ...opened,
+  transaction: (work, options) =>
+    opened.transaction((query) => {
+      const dying: QueryExecutor = (statement, params) => {
+        if (statement.name !== name || ++seen < Number(number)) return query(statement, params);
+        if (when === 'during') void query(statement, params).catch(() => {});
+        setImmediate(() => process.kill(process.pid, 'SIGKILL'));
+        return new Promise(() => {});
+      };
+      return work(dying);
+    }, options),
+};
+const ids = { tenant, draft };
+const { review } = await compareDraft(database, threads, ids);
+await mergeDraft(database, ids, new Map(), { config, threads, approver, review });
+await threads.close();
+await opened.close();
