@@ -26,7 +26,12 @@ const PATH = z.string().refine((path) => {
 }, 'is not a path');
 
 const ACTOR = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.enum(['api_key', 'admin_key']), id: z.string(), label: z.string() }),
+  z.strictObject({
+    type: z.enum(['api_key', 'admin_key']),
+    id: z.string(),
+    label: z.string(),
+    source: z.string().optional(),
+  }),
   z.strictObject({ type: z.literal('jwt'), subject: z.string().nullable() }),
   z.strictObject({ type: z.literal('operator'), name: z.string() }),
   z.strictObject({ type: z.literal('session'), id: z.string() }),
@@ -60,6 +65,10 @@ const version = z.strictObject({
   request_id: z.string().nullable(),
   tool_use_id: z.string().nullable(),
   via_tenant: z.string().nullable().default(null),
+  /** That of the actor, repeated for readers. */
+  source: z.string().nullable().default(null),
+  draft: z.string().nullable().default(null),
+  approved_by: ACTOR.nullable().default(null),
   redacted_at: TIME.nullable(),
   redacted_by: ACTOR.nullable(),
   splice_start: OFFSET.nullable(),
@@ -121,13 +130,16 @@ export function archivedVersion(version: Version, kept: KeptContent): ArchivedVe
 
 /** A version as the import queries take it. */
 export function storedVersion(archived: ArchivedVersion) {
-  const { actor, request_id, tool_use_id, via_tenant, redacted_by, ...columns } = archived;
+  const { actor, request_id, tool_use_id, via_tenant, source, draft, approved_by, ...rest } = archived;
+  const { redacted_by, ...columns } = rest;
   const { content_sha256: sha256, content_size_bytes: size_bytes, ...others } = columns;
   const origin = {
     actor,
     requestId: request_id ?? undefined,
     toolUseId: tool_use_id ?? undefined,
     viaTenant: via_tenant ?? undefined,
+    draft: draft ?? undefined,
+    approvedBy: approved_by ?? undefined,
   };
   return {
     ...others,

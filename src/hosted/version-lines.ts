@@ -72,6 +72,7 @@ export class VersionLines {
       created_at: timeOf(begins),
       superseded_at: ends === null ? null : timeOf(ends),
       ...{ actor: actorOf(version.created_by), request_id: null, tool_use_id: null, via_tenant: null },
+      ...{ source: null, draft: null, approved_by: null },
       redacted_at: version.redacted_at == null ? null : timeOf(timeIn(version.redacted_at)),
       redacted_by: isRedacted ? actorOf(version.redacted_by) : null,
       ...this.#kept(memory, isHead ? null : content),

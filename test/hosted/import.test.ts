@@ -42,7 +42,7 @@ describeService(
         '(/v1/memory_stores/memstore_none/memories): 404, There is no such memory store.\nNothing was imported.',
       );
       const both = await run('folder', '--from-store', from.id);
-      expect(both.stderr).toContain('Name a source, or a store with --from-store, one of them.');
+      expect(both.stderr).toContain('Name either a source or a store (--from-store).');
     });
   },
   { AUTH: 'keys' },

@@ -21,6 +21,9 @@ const LIMITS = {
   ttl_days: 0,
   history_days: 30,
   max_history_bytes: 1073741824,
+  max_drafts: 20,
+  max_draft_bytes: 524288000,
+  draft_days: 30,
 };
 const OTHERS = { settings: { redact: 'off', create_existing: 'error' }, mounts: [], version: '0.1.0' };
 

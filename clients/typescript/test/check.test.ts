@@ -28,7 +28,7 @@ describe('check', () => {
       {
         url: 'http://memory.test:8080/whoami',
         headers: { authorization: 'Bearer mem_secret', 'x-tenant-id': 'acme' },
-        body: null,
+        body: undefined,
       },
     ]);
     expect(sent[0]?.headers).not.toHaveProperty('content-type');
