@@ -156,9 +156,9 @@ describe('migrate-data', () => {
     expect(Object.entries(rowsIn(filled)).filter(([, rows]) => rows === 0)).toStrictEqual([]);
     const url = await newDatabase({ migrated: false });
     const there = await migrateDataCommand('--from', folder, '--to', url);
-    expect(there).toMatchObject({ code: 0, stderr: expect.stringContaining('Copied 3 of 3 tenants, ') });
+    expect(there).toMatchObject({ code: 0, stderr: expect.stringContaining('Copied 4 of 4 tenants, ') });
     expect(there.stdout).toMatch(
-      /^Both databases have 3 tenants with \d+ rows, [\d.]+ KB: compared by number and SHA-256\.\n$/,
+      /^Both databases have 4 tenants with \d+ rows, [\d.]+ KB: compared by number and SHA-256\.\n$/,
     );
     expect(await contentsOf(url)).toStrictEqual(filled);
   });
