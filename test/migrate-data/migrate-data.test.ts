@@ -179,7 +179,7 @@ describe('migrate-data', () => {
     expect(await migrateDataCommand('--from', url, '--to', copy)).toMatchObject({ code: 0 });
     expect(await contentsOf(copy)).toStrictEqual(filled);
     const again = await migrateDataCommand('--from', folder, '--to', url, '--json');
-    expect(JSON.parse(again.stdout)).toMatchObject({ tenants: 3, already_there: 3 });
+    expect(JSON.parse(again.stdout)).toMatchObject({ tenants: 4, already_there: 4 });
     const back = await migrateDataCommand('--from', folder, '--to', copy, '--json');
     expect(JSON.parse(back.stdout)).toStrictEqual(JSON.parse(again.stdout));
     expect(JSON.parse(again.stdout).tables).toContainEqual({
@@ -193,7 +193,7 @@ describe('migrate-data', () => {
       ),
     );
     expect(audit).toStrictEqual([
-      { outcome: 'ok', details: expect.objectContaining({ tenants: 3, already_there: 0 }) },
+      { outcome: 'ok', details: expect.objectContaining({ tenants: 4, already_there: 0 }) },
     ]);
   });
 
@@ -212,7 +212,7 @@ describe('migrate-data', () => {
     await on(url, (database) => run(database, "DELETE FROM tenants WHERE id = 'zeta'"));
     expect(await migrateDataCommand('--from', folder, '--to', url)).toMatchObject({ code: 0 });
     const { tenants, ...rest } = await contentsOf(url);
-    expect(tenants).toHaveLength(4);
+    expect(tenants).toHaveLength(5);
     expect({ ...rest, tenants: filled.tenants }).toStrictEqual(filled);
   });
 
@@ -252,7 +252,7 @@ describe('migrate-data', () => {
     );
     expect(rowsIn(await contentsOf(url))).toMatchObject({ tenants: 1, api_keys: 0 });
     const { stdout } = await migrateDataCommand('--from', folder, '--to', url, '--json');
-    expect(JSON.parse(stdout)).toMatchObject({ tenants: 3, already_there: 1 });
+    expect(JSON.parse(stdout)).toMatchObject({ tenants: 4, already_there: 1 });
     expect(await contentsOf(url)).toStrictEqual(filled);
   });
 
