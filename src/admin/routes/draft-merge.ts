@@ -71,7 +71,7 @@ export const draftMergeRoutes = adminRoutes((app, { config, database }) => {
         params: draftParams,
         body: z.strictObject({
           review,
-          resolutions: z.array(resolution).max(10_000).default([]).meta({
+          resolutions: z.array(resolution).max(1000).default([]).meta({
             description: 'For each conflict, and for any other file that is not to be merged as it is.',
           }),
         }),
