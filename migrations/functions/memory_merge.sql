@@ -51,7 +51,8 @@ BEGIN
 END
 $$;
 
--- Puts files where they belong: the live ones among p_memories, and new ones. A null content is the one that the file has.
+-- Puts files where they belong: the live ones among p_memories, and new ones. A null content is the one that the file has. Statements
+-- get elements of arrays as variables: an element of an array in a statement can crash Citus.
 CREATE OR REPLACE FUNCTION memory_merge_write(
   p_tenant text, p_at timestamptz, p_change uuid, p_memories uuid[], p_paths text[], p_contents text[], p_origin_of integer[],
   p_origins jsonb[], p_max_history_bytes bigint
@@ -60,30 +61,37 @@ DECLARE
   id_prefix CONSTANT text := memory_id_prefix(p_at);
   files bigint := 0;
   bytes bigint := 0;
+  memory uuid;
+  new_path text;
+  new_parent text;
+  new_content text;
+  new_version uuid;
+  new_origin jsonb;
   size_before integer;
 BEGIN
   FOR i IN 1..cardinality(p_memories) LOOP
-    SELECT e.size_bytes INTO size_before FROM entries AS e WHERE e.tenant_id = p_tenant AND e.memory_id = p_memories[i];
+    memory := p_memories[i];
+    new_path := p_paths[i];
+    new_parent := memory_parent(new_path);
+    new_content := p_contents[i];
+    new_version := memory_version_id(id_prefix, p_change, memory);
+    new_origin := p_origins[p_origin_of[i]];
+    SELECT e.size_bytes INTO size_before FROM entries AS e WHERE e.tenant_id = p_tenant AND e.memory_id = memory;
     IF NOT FOUND THEN
       INSERT INTO entries (tenant_id, path, parent_path, kind, content, version, memory_id, operation, changed_at, origin)
-      VALUES (
-        p_tenant, p_paths[i], memory_parent(p_paths[i]), 'file', p_contents[i],
-        memory_version_id(id_prefix, p_change, p_memories[i]), p_memories[i], 'created', p_at, p_origins[p_origin_of[i]]
-      );
+      VALUES (p_tenant, new_path, new_parent, 'file', new_content, new_version, memory, 'created', p_at, new_origin);
       files := files + 1;
-      bytes := bytes + octet_length(p_contents[i]);
-    ELSIF p_contents[i] IS NULL THEN
+      bytes := bytes + octet_length(new_content);
+    ELSIF new_content IS NULL THEN
       UPDATE entries AS e SET
-        path = p_paths[i], parent_path = memory_parent(p_paths[i]), operation = 'renamed',
-        version = memory_version_id(id_prefix, p_change, e.memory_id), changed_at = p_at, origin = p_origins[p_origin_of[i]]
-      WHERE e.tenant_id = p_tenant AND e.memory_id = p_memories[i];
+        path = new_path, parent_path = new_parent, operation = 'renamed', version = new_version, changed_at = p_at, origin = new_origin
+      WHERE e.tenant_id = p_tenant AND e.memory_id = memory;
     ELSE
       UPDATE entries AS e SET
-        path = p_paths[i], parent_path = memory_parent(p_paths[i]), operation = 'modified', content = p_contents[i],
-        version = memory_version_id(id_prefix, p_change, e.memory_id), updated_at = p_at, changed_at = p_at,
-        origin = p_origins[p_origin_of[i]]
-      WHERE e.tenant_id = p_tenant AND e.memory_id = p_memories[i];
-      bytes := bytes + octet_length(p_contents[i]) - size_before;
+        path = new_path, parent_path = new_parent, operation = 'modified', content = new_content, version = new_version,
+        updated_at = p_at, changed_at = p_at, origin = new_origin
+      WHERE e.tenant_id = p_tenant AND e.memory_id = memory;
+      bytes := bytes + octet_length(new_content) - size_before;
     END IF;
   END LOOP;
   PERFORM memory_count_change(p_tenant, files, bytes, 0, 0, p_at, false, p_max_history_bytes);
