@@ -147,7 +147,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
     const tenant = await tenantWith(cmd.create(a, 'x'));
     const none = await runCli(service(), ['log', tenant, '--source', 'web']);
     expect(none.error).toBe(
-      `"source:web" has changed nothing in ${tenant}. See who has: memory-service log ${tenant}`,
+      `"source:web" has made no changes in ${tenant}. See who has: memory-service log ${tenant}`,
     );
     const both = await runCli(service(), ['revert', tenant, '--since', '1h']);
     expect(both.error).toContain('requires --by <actor> or --source <source>');
