@@ -9,7 +9,7 @@ const sdks = ['test/sdks/*.test.ts'];
 
 /** Where a tenant's data is, and what moves it. */
 const onCitus = [
-  'test/{archive,citus,conformance,history,hosted,idempotency,migrate-data,mounts,usage}/*.test.ts',
+  'test/{archive,citus,conformance,drafts,history,hosted,idempotency,migrate-data,mounts,usage}/*.test.ts',
   'test/cli/history-commands.test.ts',
   'test/store/{concurrency,edits,isolation,linearizability}.test.ts',
 ];

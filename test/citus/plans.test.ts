@@ -15,12 +15,14 @@ const THROUGH_COORDINATOR = new Set([
   'import_files',
   'import_versions',
   'import_past_directories',
+  'insert_entries',
   // From another tenant.
   'copy_entries',
   'copy_versions',
   'copy_past_directories',
   'copy_stored_results',
   'copy_usage',
+  'copy_drafts',
 ]);
 /** `begin_change` is always in a transaction, where a function runs on the node that the service is connected to. */
 const NOT_DISTRIBUTED = new Set([

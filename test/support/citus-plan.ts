@@ -77,10 +77,20 @@ const VALUES: Readonly<Record<string, string>> = {
   // On all shards.
   ...{ 'list_tenants_by_id.scope': '{a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,x,y,z}' },
   ...{ 'mounted_by.scope': '{a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,x,y,z}', mounts: '[]' },
+  ...{ 'draft_sizes.ids': '{a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,x,y,z}' },
+  ...{
+    edited: `{${ID}}`,
+    moved: `{${ID}}`,
+    leaving: `{${ID}}`,
+    deletedBy: `{${NUMBER}}`,
+    originOf: `{${NUMBER}}`,
+  },
+  ...{ operations: '{created}', origins: '{"{}"}', 'insert_entries.changedAt': `{${TIME}}` },
+  ...{ author: '{}', baseAt: TIME, mergedAt: TIME, 'close_draft.by': '{}' },
   ...{ 'most_active_tenants.from': TIME, 'record_fleet.suspended': NUMBER },
 };
 const IS_NUMBER =
-  /^(limit|nearLimit|reads|writes|refused|tenants|bytes|files|directories|start|keep|.*(Days|Bytes|Files|Chars|Minute|Entries|Answers|Depth))$/;
+  /^(limit|nearLimit|reads|writes|refused|tenants|bytes|files|directories|start|keep|.*(Days|Bytes|Files|Chars|Minute|Entries|Answers|Depth|Drafts|Results|Mounts))$/;
 
 function sampleOf(statement: string, parameter: string): string {
   const value = VALUES[`${statement}.${parameter}`] ?? VALUES[parameter];
