@@ -4,6 +4,8 @@ import { ApiError } from './api/client.ts';
 import { endSession, onlyTenants, session, storedKey } from './api/session.ts';
 import { getSession } from './api/tenants.ts';
 import { AuditPage } from './pages/audit-page.tsx';
+import { DraftsPage } from './pages/drafts/drafts-page.tsx';
+import { WaitingDrafts } from './pages/drafts/waiting.tsx';
 import { KeysPage } from './pages/keys/keys-page.tsx';
 import { OverviewPage } from './pages/overview/overview-page.tsx';
 import { SignInPage } from './pages/sign-in-page.tsx';
@@ -63,6 +65,7 @@ function Page() {
   const [section, tenant] = segments;
   if (section === undefined || (section === 'tenants' && tenant === undefined)) return <TenantsPage />;
   if (section === 'tenants' && tenant !== undefined) return <TenantPage key={tenant} tenant={tenant} />;
+  if (section === 'drafts') return <DraftsPage />;
   if (section === 'keys') return <KeysPage />;
   if (section === 'overview') return <OverviewPage />;
   if (section === 'audit') return <AuditPage />;
@@ -94,6 +97,9 @@ function TopBar() {
         )}
         <NavLink href="#/" isCurrent={section === 'tenants'}>
           Tenants
+        </NavLink>
+        <NavLink href={hrefOf(['drafts'])} isCurrent={section === 'drafts'}>
+          Drafts <WaitingDrafts />
         </NavLink>
         <NavLink href={hrefOf(['keys'])} isCurrent={section === 'keys'}>
           Keys

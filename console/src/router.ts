@@ -10,11 +10,26 @@ const hash = signal(location.hash);
 
 export const route = computed(() => parseRoute(hash.value));
 
-/** Asks before the page goes elsewhere, and says whether it may; null while there is nothing to ask about. */
-let mayLeave: (() => Promise<boolean>) | null = null;
+/** Guards what going elsewhere would lose. */
+export interface LeaveGuard {
+  /** Whether anything would be lost at a place. */
+  isNeeded: (to: Route) => boolean;
+  /** Asks, and says whether the page may go there. */
+  ask: (to: Route) => Promise<boolean>;
+}
 
-export function askBeforeLeaving(ask: (() => Promise<boolean>) | null): void {
-  mayLeave = ask;
+let leaveGuard: LeaveGuard | null = null;
+
+/** Null while there is nothing to ask about. */
+export function guardLeaving(guard: LeaveGuard | null): void {
+  leaveGuard = guard;
+}
+
+/** What asks before the page goes to a place, if anything does. */
+function guardOf(href: string): (() => Promise<boolean>) | null {
+  const guard = leaveGuard;
+  const to = parseRoute(href);
+  return guard?.isNeeded(to) ? () => guard.ask(to) : null;
 }
 
 /** Where the current entry is in the session's history, so that a step that is not wanted can be taken back. */
@@ -27,6 +42,7 @@ addEventListener('popstate', async () => {
   // A new entry, from a link or typed by hand.
   if (readPosition() === null) history.replaceState({ position: position + 1 }, '');
   const steps = (readPosition() ?? 0) - position;
+  const mayLeave = guardOf(location.hash);
   if (isTakingBack || mayLeave === null || location.hash === hash.value) {
     isTakingBack = false;
     arrive();
@@ -34,10 +50,7 @@ addEventListener('popstate', async () => {
   }
   isTakingBack = true;
   history.go(-steps);
-  if (await mayLeave()) {
-    mayLeave = null;
-    history.go(steps);
-  }
+  if (await mayLeave()) history.go(steps);
 });
 
 function arrive(): void {
@@ -97,10 +110,8 @@ function withQuery(changes: QueryValues): string {
 
 async function go(href: string, how: 'push' | 'replace'): Promise<void> {
   if (href === hash.value) return;
-  if (mayLeave !== null) {
-    if (!(await mayLeave())) return;
-    mayLeave = null;
-  }
+  const mayLeave = guardOf(href);
+  if (mayLeave !== null && !(await mayLeave())) return;
   if (how === 'push') history.pushState({ position: position + 1 }, '', href);
   else history.replaceState({ position }, '', href);
   arrive();

@@ -1,13 +1,23 @@
 import type { Route } from './router.ts';
 
 const APP = 'Memory console';
-const PAGES: Record<string, string> = { overview: 'Overview', keys: 'Keys', audit: 'Audit' };
-const TABS: Record<string, string> = { history: 'History', compare: 'Compare', settings: 'Settings' };
+const PAGES: Record<string, string> = {
+  overview: 'Overview',
+  drafts: 'Drafts',
+  keys: 'Keys',
+  audit: 'Audit',
+};
+const TABS: Record<string, string> = {
+  history: 'History',
+  compare: 'Compare',
+  drafts: 'Drafts',
+  settings: 'Settings',
+};
 
 /** The title of a page: what it shows, the most special first. Null is the sign-in. */
 export function titleOf(route: Route | null): string {
   if (route === null) return `Sign in · ${APP}`;
-  const [section = 'tenants', tenant, tab = ''] = route.segments;
+  const [section = 'tenants', tenant, tab = '', item] = route.segments;
   const page = PAGES[section];
   if (page !== undefined) return `${page} · ${APP}`;
   if (section !== 'tenants') return `Not found · ${APP}`;
@@ -17,7 +27,11 @@ export function titleOf(route: Route | null): string {
   const isComparison = tab === 'history' && route.query.has('version') && route.query.has('against');
   return [
     name,
-    isComparison ? 'Two versions' : (TABS[tab] ?? (name === undefined ? 'Memory' : undefined)),
+    isComparison
+      ? 'Two versions'
+      : tab === 'drafts' && item !== undefined
+        ? 'Review'
+        : (TABS[tab] ?? (name === undefined ? 'Memory' : undefined)),
     tenant,
     APP,
   ]

@@ -77,6 +77,7 @@ export interface NewKey {
   tenants: string[] | null;
   manages_stores: boolean;
   label: string;
+  source: string;
   expires_at: string | null;
 }
 

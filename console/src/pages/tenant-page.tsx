@@ -7,6 +7,8 @@ import { LoadError, Loading } from '../ui/messages.tsx';
 import { Name } from '../ui/name.tsx';
 import { NavLink } from '../ui/nav-link.tsx';
 import { useLoad } from '../ui/use-load.ts';
+import { DraftPage } from './drafts/draft-page.tsx';
+import { DraftsSection } from './drafts/drafts-section.tsx';
 import { ComparePage } from './history/compare-page.tsx';
 import { HistoryPage } from './history/history-page.tsx';
 import { WithMoments } from './history/with-moments.tsx';
@@ -18,11 +20,12 @@ const TABS = [
   ['', 'Memory'],
   ['history', 'History'],
   ['compare', 'Compare'],
+  ['drafts', 'Drafts'],
   ['settings', 'Settings'],
 ] as const;
 
 export function TenantPage({ tenant }: { tenant: string }) {
-  const current = route.value.segments[2] ?? '';
+  const [, , current = '', item] = route.value.segments;
   const { data, error, reload } = useLoad(
     (signal) => getTenant(tenant, signal),
     [tenant, changesMade.value, historyLosses.value],
@@ -49,7 +52,7 @@ export function TenantPage({ tenant }: { tenant: string }) {
       </div>
       {error !== undefined && <LoadError error={error} onRetry={reload} />}
       {data === undefined && error === undefined && <Loading what="the tenant" />}
-      {data && <TenantTab tenant={data} tab={current} />}
+      {data && <TenantTab tenant={data} tab={current} item={item} />}
     </main>
   );
 }
@@ -71,7 +74,7 @@ function TenantSummary({ tenant }: { tenant: Tenant }) {
   );
 }
 
-function TenantTab({ tenant, tab }: { tenant: Tenant; tab: string }) {
+function TenantTab({ tenant, tab, item }: { tenant: Tenant; tab: string; item: string | undefined }) {
   switch (tab) {
     case 'history':
       return <HistoryPage tenant={tenant} />;
@@ -80,6 +83,12 @@ function TenantTab({ tenant, tab }: { tenant: Tenant; tab: string }) {
         <WithMoments tenant={tenant} moments={{ at: 'Compare from the beginning', to: 'Compare with now' }}>
           <ComparePage tenant={tenant} />
         </WithMoments>
+      );
+    case 'drafts':
+      return item === undefined ? (
+        <DraftsSection tenant={tenant.id} />
+      ) : (
+        <DraftPage key={item} tenant={tenant} id={item} />
       );
     case 'settings':
       return <SettingsPage tenant={tenant} />;

@@ -1,7 +1,8 @@
 interface Props<T extends string> {
   label: string;
   options: readonly (readonly [T, string])[];
-  value: T;
+  /** Null: nothing is chosen yet. */
+  value: T | null;
   onChange: (value: T) => void;
 }
 

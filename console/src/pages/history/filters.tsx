@@ -36,6 +36,7 @@ export function Filters({ filter, versions }: Props) {
     <div class="pane-head wraps filters-of-versions">
       <Part name="path_contains" label="Path" placeholder="Path" filter={filter} />
       <Part name="by_contains" label="Actor" placeholder="Actor" filter={filter} />
+      <Source by={filter.by} versions={versions} />
       <label>
         <span class="visually-hidden">Operation</span>
         <select
@@ -83,6 +84,30 @@ function Part({ name, label, placeholder, filter }: PartProps) {
   );
 }
 
+const SOURCE = 'source:';
+
+/** Where changes come from, as the keys say. */
+function Source({ by, versions }: { by: string | undefined; versions: readonly Version[] }) {
+  const known = new Set(versions.flatMap(({ source }) => source ?? []));
+  return (
+    <label>
+      <span class="visually-hidden">Source</span>
+      <input
+        type="search"
+        placeholder="Source"
+        list="sources"
+        value={by?.startsWith(SOURCE) ? by.slice(SOURCE.length) : ''}
+        onInput={({ currentTarget: { value } }) => replaceQuery({ by: value === '' ? null : SOURCE + value })}
+      />
+      <datalist id="sources">
+        {[...known].map((source) => (
+          <option key={source} value={source} />
+        ))}
+      </datalist>
+    </label>
+  );
+}
+
 /** The file and the actor that a link came with, and a way to see all again. */
 function Exactly({ path, by, versions }: Filter & { versions: readonly Version[] }) {
   const actor = versions.find((version) => actorFilter(version.actor) === by)?.actor;
@@ -94,7 +119,7 @@ function Exactly({ path, by, versions }: Filter & { versions: readonly Version[]
           <Remove what="the path" name="path" />
         </p>
       )}
-      {by !== undefined && (
+      {by !== undefined && !by.startsWith(SOURCE) && (
         <p class="chip">
           <span class="muted">By</span> <Name text={actor === undefined ? by : actorText(actor)} />
           <Remove what="the actor" name="by" />

@@ -10,8 +10,8 @@ import { toast } from '../../ui/messages.tsx';
 export function undoOf(
   tenant: string,
   { changed_at }: Pick<Changes, 'changed_at'>,
+  by = session.value === null ? null : actorFilter(session.value.actor),
 ): (() => Promise<void>) | undefined {
-  const by = session.value === null ? null : actorFilter(session.value.actor);
   if (by === null || changed_at === null) return undefined;
   return async () => {
     const undone = await revert(tenant, { by, since: changed_at, until: changed_at });

@@ -2,12 +2,13 @@ import { useMemo } from 'preact/hooks';
 import { changesMade } from '../../api/changes.ts';
 import { diffOfVersion, getVersion } from '../../api/history.ts';
 import type { Version } from '../../api/types.ts';
-import { pushQuery } from '../../router.ts';
+import { hrefOf, pushQuery } from '../../router.ts';
 import { visible } from '../../text/visible.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { ActorName, Time } from '../../ui/inline.tsx';
 import { LoadError, Loading } from '../../ui/messages.tsx';
+import { Name } from '../../ui/name.tsx';
 import { PathName } from '../../ui/path-name.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { shownDiff } from './diff-rows.ts';
@@ -73,6 +74,7 @@ function VersionHead({ tenant, version }: { tenant: string; version: Version }) 
             </>
           )}
         </p>
+        <Provenance tenant={tenant} version={version} />
         {redacted_at !== null && (
           <p class="muted small">
             Redacted <Time value={redacted_at} /> by{' '}
@@ -82,5 +84,30 @@ function VersionHead({ tenant, version }: { tenant: string; version: Version }) 
       </div>
       <VersionActions {...{ tenant, version }} />
     </div>
+  );
+}
+
+/** Where it comes from, and through which draft, as far as that is known. */
+function Provenance({ tenant, version }: { tenant: string; version: Version }) {
+  const { source, draft, approved_by } = version;
+  if (source === null && draft === null) return null;
+  return (
+    <p class="muted small provenance">
+      {source !== null && (
+        <span>
+          source <Name text={source} />
+        </span>
+      )}
+      {draft !== null && (
+        <span>
+          merged from <a href={hrefOf(['tenants', tenant, 'drafts', draft])}>a draft</a>
+          {approved_by && (
+            <>
+              , approved by <ActorName actor={approved_by} />
+            </>
+          )}
+        </span>
+      )}
+    </p>
   );
 }

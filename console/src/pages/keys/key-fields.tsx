@@ -47,6 +47,16 @@ export function KeyFields({ form, isForTenant, onChange }: Props) {
         </label>
       )}
       <label>
+        Source
+        <input
+          maxLength={64}
+          placeholder="Such as user, web or import"
+          value={form.source}
+          onInput={(event) => onChange({ source: event.currentTarget.value })}
+        />
+        <span class="hint">Where what is written with the key comes from. Every version names it.</span>
+      </label>
+      <label>
         Expires
         <select value={form.expires} onChange={(event) => onChange({ expires: event.currentTarget.value })}>
           <Options texts={EXPIRIES} />

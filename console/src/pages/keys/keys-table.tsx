@@ -43,6 +43,11 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
               <th scope="row">
                 {key.label !== '' && <Name text={key.label} />}
                 <code class="muted block">{key.id}</code>
+                {key.source !== '' && (
+                  <span class="muted small block">
+                    <Name text={`source ${key.source}`} />
+                  </span>
+                )}
               </th>
               {hasTenants && (
                 <td class="key-tenant" data-title="For">
@@ -110,7 +115,7 @@ function Holder({ kind, tenant, tenants }: Key) {
 
 function accessText({ kind, access, manages_stores }: Key): string {
   if (access === 'read_only') return 'read only';
-  if (access === 'operate') return 'operate';
+  if (access === 'operate' || access === 'propose') return access;
   if (kind === 'admin') return 'manage';
   return manages_stores ? 'read, write, stores' : 'read, write';
 }

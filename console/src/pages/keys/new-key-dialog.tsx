@@ -33,7 +33,7 @@ export function NewKeyDialog({ tenant, onClose, onCreated }: Props) {
       title="New key"
       verb="Create"
       isReady={newKeyOf(form) !== null}
-      hasInput={form.label !== '' || form.tenants !== ''}
+      hasInput={form.label !== '' || form.source !== '' || form.tenants !== ''}
       {...{ action, onClose }}
       onSubmit={create}
     >
@@ -49,7 +49,7 @@ export function NewKeyDialog({ tenant, onClose, onCreated }: Props) {
 function startOf(tenant: string | undefined): KeyForm {
   const own = onlyTenants.value;
   return {
-    ...{ label: '', access: 'read_write', managesStores: false, expires: '', expiresAt: null },
+    ...{ label: '', source: '', access: 'read_write', managesStores: false, expires: '', expiresAt: null },
     kind: tenant === undefined && own === null ? 'service' : 'tenant',
     tenant: tenant ?? own?.[0] ?? '',
     ...{ isForSome: false, tenants: '' },

@@ -6,6 +6,8 @@ const DAY = 86_400_000;
 /** What is chosen for a new key, as it stands in the form. */
 export interface KeyForm {
   label: string;
+  /** Where what is written with it comes from. */
+  source: string;
   kind: KeyKind;
   tenant: string;
   access: Access;
@@ -37,10 +39,19 @@ const ADMIN_ACCESS = {
   operate: 'Operate: change memories, settings and suspension',
   read_only: 'Read only',
 };
-const DATA_ACCESS = { read_write: 'Read and write', read_only: 'Read only' };
+const SERVICE_ACCESS = { read_write: 'Read and write', read_only: 'Read only' };
+const TENANT_ACCESS = {
+  read_write: 'Read and write',
+  propose: 'Propose: what it writes waits for a review',
+  read_only: 'Read only',
+};
+const ACCESS: Record<KeyKind, Record<string, string>> = {
+  tenant: TENANT_ACCESS,
+  service: SERVICE_ACCESS,
+  admin: ADMIN_ACCESS,
+};
 
-export const accessesOf = (kind: KeyKind): Record<string, string> =>
-  kind === 'admin' ? ADMIN_ACCESS : DATA_ACCESS;
+export const accessesOf = (kind: KeyKind): Record<string, string> => ACCESS[kind];
 
 export const mayManageStores = ({ kind, access }: KeyForm) => kind === 'service' && access === 'read_write';
 
@@ -54,12 +65,13 @@ export const withKind = (form: KeyForm, kind: KeyKind): KeyForm => ({
 /** The request for a key. Null while something is missing. */
 export function newKeyOf(form: KeyForm): NewKey | null {
   const { kind, access, label, isForSome, managesStores } = form;
+  const source = form.source.trim();
   const [tenant] = idsOf(form.tenant);
   const tenants = kind === 'admin' && isForSome ? idsOf(form.tenants) : null;
   if ((kind === 'tenant' && tenant === undefined) || tenants?.length === 0) return null;
   if (form.expires === 'at' && form.expiresAt === null) return null;
   return {
-    ...{ kind, access, tenants, label },
+    ...{ kind, access, tenants, label, source },
     manages_stores: mayManageStores(form) && managesStores,
     expires_at: expiryOf(form),
     ...(kind === 'tenant' && tenant !== undefined ? { tenant } : {}),

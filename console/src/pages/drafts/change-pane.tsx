@@ -1,0 +1,91 @@
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { type DraftChange, type DraftDiff, diffDraft } from '../../api/drafts.ts';
+import { canWrite } from '../../api/session.ts';
+import { pushQuery } from '../../router.ts';
+import { visibleText } from '../../text/visible.tsx';
+import { CopyButton } from '../../ui/copy.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { LoadError, Loading } from '../../ui/messages.tsx';
+import { MovedPath } from '../../ui/path-name.tsx';
+import { Segmented } from '../../ui/segmented.tsx';
+import { useLoad } from '../../ui/use-load.ts';
+import { DiffView } from '../history/diff-view.tsx';
+import { OwnText } from './own-text-editor.tsx';
+import { SettleBar } from './settle-bar.tsx';
+import { type Settlement, stateOf } from './settlements.ts';
+import { shownOf, type View, viewsOf } from './views.ts';
+import { conflictText, pathsOf, sidesText } from './words.ts';
+
+interface Props {
+  tenant: string;
+  /** Its id. */
+  draft: string;
+  change: DraftChange;
+  settlement: Settlement | undefined;
+  /** Called when the file is not any more as the review has it. */
+  onOvertaken: () => void;
+}
+
+/** What changed in a file, and how it is settled. */
+export function ChangePane({ tenant, draft, change, settlement, onOvertaken }: Props) {
+  const state = stateOf(change);
+  const { data, error, isLoading, reload } = useLoad(
+    (signal) => diffDraft(tenant, draft, change.memory_id, signal),
+    [tenant, draft, state],
+  );
+  const isOvertaken = data !== undefined && !isLoading && stateOf(data.change) !== state;
+  useEffect(() => {
+    if (isOvertaken) onOvertaken();
+  }, [isOvertaken]);
+  const { from, path } = pathsOf(change);
+  return (
+    <>
+      <div class="pane-head file-head">
+        <button type="button" class="icon-button only-narrow" onClick={() => pushQuery({ file: null })}>
+          <Icon name="back" />
+          <span class="visually-hidden">Back to the changed files</span>
+        </button>
+        <div class="file-title version-title">
+          <h2>
+            <MovedPath {...{ from, path }} />
+            <CopyButton what="the path" text={path} />
+          </h2>
+          <p class="muted small">{sidesText(change)}</p>
+        </div>
+      </div>
+      {change.conflict !== null && (
+        <p class="notice warning flat conflict-text">{visibleText(conflictText(change))}</p>
+      )}
+      {canWrite.value && change.in_draft !== null && (
+        <SettleBar {...{ tenant, draft, change, settlement }} diff={data} />
+      )}
+      {error !== undefined && <LoadError error={error} onRetry={reload} />}
+      {data === undefined && error === undefined && <Loading what="the differences" />}
+      {data && (
+        <div class="change-body">
+          <Differences key={state} diff={data} />
+          {canWrite.value && settlement?.choice === 'text' && (
+            <OwnText {...{ tenant, draft, settlement }} diff={data} />
+          )}
+        </div>
+      )}
+    </>
+  );
+}
+
+function Differences({ diff }: { diff: DraftDiff }) {
+  const views = useMemo(() => viewsOf(diff), [diff]);
+  const [chosen, setChosen] = useState<View | null>(null);
+  const view = chosen ?? views[0]?.[0] ?? 'draft';
+  const { files, summary } = useMemo(() => shownOf(diff, view), [diff, view]);
+  return (
+    <>
+      {views.length > 1 && (
+        <div class="change-views">
+          <Segmented label="Differences" options={views} value={view} onChange={setChosen} />
+        </div>
+      )}
+      <DiffView key={view} files={files} summary={summary} />
+    </>
+  );
+}

@@ -1,0 +1,95 @@
+import { useState } from 'preact/hooks';
+import { changesMade } from '../../api/changes.ts';
+import { type Draft, getDraft } from '../../api/drafts.ts';
+import { canWrite } from '../../api/session.ts';
+import type { Tenant } from '../../api/types.ts';
+import { hrefOf } from '../../router.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { ActorName, Time } from '../../ui/inline.tsx';
+import { LoadError, Loading } from '../../ui/messages.tsx';
+import { Name } from '../../ui/name.tsx';
+import { useLoad } from '../../ui/use-load.ts';
+import { RevertDialog } from '../history/revert-dialog.tsx';
+import { StateBadge } from './drafts-section.tsx';
+import { Review } from './review.tsx';
+
+/** A draft of a tenant: the review of an open one, and what is known of a closed one. */
+export function DraftPage({ tenant, id }: { tenant: Tenant; id: string }) {
+  const { data, error, reload } = useLoad(
+    (signal) => getDraft(tenant.id, id, signal),
+    [tenant.id, id, changesMade.value],
+  );
+  if (error !== undefined) return <LoadError error={error} onRetry={reload} />;
+  if (data === undefined) return <Loading what="the draft" />;
+  return data.state === 'open' ? <Review draft={data} /> : <ClosedDraft draft={data} />;
+}
+
+/** The link back to all drafts, and the title of one. */
+export function DraftTitle({ draft }: { draft: Draft }) {
+  return (
+    <h2 class="draft-title">
+      <a class="button icon-button" href={hrefOf(['tenants', draft.tenant, 'drafts'])}>
+        <Icon name="back" />
+        <span class="visually-hidden">All drafts of the tenant</span>
+      </a>
+      <Name text={draft.title} />
+    </h2>
+  );
+}
+
+function ClosedDraft({ draft }: { draft: Draft }) {
+  const { id, tenant, author, state, base_at, closed_at, closed_by, merged_at } = draft;
+  const [isReverting, setIsReverting] = useState(false);
+  return (
+    <div class="settings">
+      <section class="card closed-draft">
+        <DraftTitle draft={draft} />
+        <dl class="facts">
+          <dt>State</dt>
+          <dd>
+            <StateBadge state={state} />
+          </dd>
+          <dt>Author</dt>
+          <dd>
+            <ActorName actor={author} />
+          </dd>
+          <dt>Of</dt>
+          <dd>
+            <Time value={base_at} />
+          </dd>
+          <dt>Closed</dt>
+          <dd>
+            {closed_at && <Time value={closed_at} />} {closed_by && <ActorName actor={closed_by} />}
+          </dd>
+          <dt>ID</dt>
+          <dd>
+            <Name text={id} copies="the ID of the draft" />
+          </dd>
+        </dl>
+        {merged_at === null ? (
+          <p class="muted small">Nothing of it is in the memory. Only this record remains.</p>
+        ) : (
+          <div class="buttons">
+            <a class="button" href={hrefOf(['tenants', tenant, 'history'], { by: id })}>
+              <Icon name="clock" /> What it changed
+            </a>
+            {canWrite.value && (
+              <button type="button" onClick={() => setIsReverting(true)}>
+                <Icon name="restore" /> Revert…
+              </button>
+            )}
+          </div>
+        )}
+      </section>
+      {isReverting && merged_at !== null && (
+        <RevertDialog
+          {...{ tenant }}
+          by={id}
+          name={`the draft “${draft.title}”`}
+          since={merged_at}
+          onClose={() => setIsReverting(false)}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,167 @@
+import { changesMade } from '../../api/changes.ts';
+import { type Draft, type DraftsQuery, listDrafts } from '../../api/drafts.ts';
+import { hrefOf, replaceQuery, route } from '../../router.ts';
+import { count, formatBytes, formatNumber } from '../../text/format.ts';
+import { ActorName, Badge, Time } from '../../ui/inline.tsx';
+import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
+import { Name } from '../../ui/name.tsx';
+import { Options } from '../../ui/options.tsx';
+import { usePages } from '../../ui/use-pages.ts';
+import { STATES } from './words.ts';
+
+const SHOWN = {
+  open: 'Open',
+  closed: 'Closed',
+  merged: 'Merged',
+  replaced: 'Replaced the original',
+  rejected: 'Rejected',
+  expired: 'Expired',
+};
+
+/** The drafts of a tenant, or of all tenants, in the state that the address names. */
+export function DraftsSection({ tenant }: { tenant?: string }) {
+  const given = route.value.query.get('state') ?? '';
+  const state = (given in SHOWN ? given : 'open') as keyof typeof SHOWN & DraftsQuery['state'];
+  const pages = usePages(
+    async (after, signal) => {
+      const { drafts, next } = await listDrafts(tenant, { state, after }, signal);
+      return { items: drafts, next };
+    },
+    [tenant, state, changesMade.value],
+  );
+  return (
+    <>
+      <div class="page-head">
+        {tenant === undefined ? <h1>Drafts</h1> : <h2>Drafts</h2>}
+        <label>
+          <span class="visually-hidden">State</span>
+          <select
+            value={state}
+            onChange={({ currentTarget: { value } }) =>
+              replaceQuery({ state: value === 'open' ? null : value })
+            }
+          >
+            <Options texts={SHOWN} />
+          </select>
+        </label>
+      </div>
+      {pages.error !== undefined && <LoadError error={pages.error} onRetry={pages.reload} />}
+      {pages.items === undefined && pages.isLoading && <Loading what="drafts" />}
+      {pages.items?.length === 0 && <NoDrafts isOpen={state === 'open'} />}
+      {pages.items !== undefined && pages.items.length > 0 && (
+        <DraftsTable drafts={pages.items} hasTenants={tenant === undefined} isOpen={state === 'open'} />
+      )}
+      {pages.more && (
+        <button type="button" class="more" onClick={pages.more} disabled={pages.isLoading}>
+          Show older drafts
+        </button>
+      )}
+    </>
+  );
+}
+
+function NoDrafts({ isOpen }: { isOpen: boolean }) {
+  if (!isOpen) return <Empty title="No such drafts" />;
+  return (
+    <Empty title="No draft waits for a review">
+      <p>A draft is a copy of a memory to work on. What changes in it is merged only once you approve it.</p>
+    </Empty>
+  );
+}
+
+interface TableProps {
+  drafts: Draft[];
+  /** Whether the table names the tenants. */
+  hasTenants: boolean;
+  isOpen: boolean;
+}
+
+function DraftsTable({ drafts, hasTenants, isOpen }: TableProps) {
+  return (
+    <div class="table-scroll">
+      <table class={hasTenants ? 'cards drafts with-tenants' : 'cards drafts'}>
+        <thead>
+          <tr>
+            <th scope="col">Draft</th>
+            {hasTenants && <th scope="col">Tenant</th>}
+            <th scope="col">Of</th>
+            {isOpen ? (
+              <>
+                <th scope="col">Changes</th>
+                <th scope="col">Size</th>
+                <th scope="col">Last change</th>
+              </>
+            ) : (
+              <>
+                <th scope="col">Became</th>
+                <th scope="col">Closed</th>
+              </>
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          {drafts.map((draft) => (
+            <tr key={draft.id}>
+              <th scope="row">
+                <div class="tenant-name">
+                  <a class="name-link" href={hrefOf(['tenants', draft.tenant, 'drafts', draft.id])}>
+                    <Name text={draft.title} />
+                  </a>
+                  <span class="muted small">
+                    by <ActorName actor={draft.author} />
+                  </span>
+                </div>
+              </th>
+              {hasTenants && (
+                <td class="key-tenant" data-title="Tenant">
+                  <a class="name-link" href={hrefOf(['tenants', draft.tenant])}>
+                    <Name text={draft.tenant} />
+                  </a>
+                </td>
+              )}
+              <td class="muted" data-title="Of">
+                <Time value={draft.base_at} />
+              </td>
+              {isOpen ? <OpenCells {...draft} /> : <ClosedCells {...draft} />}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function OpenCells({ changed_files, files, bytes, last_change_at, created_at }: Draft) {
+  return (
+    <>
+      <td data-title="Changes">{changed_files === null ? '' : formatNumber(changed_files)}</td>
+      <td data-title="Size">{files !== null && `${count(files, 'file')}, ${formatBytes(bytes ?? 0)}`}</td>
+      <td class="muted" data-title="Last change">
+        <Time value={last_change_at ?? created_at} isAge />
+      </td>
+    </>
+  );
+}
+
+function ClosedCells({ state, closed_at, closed_by }: Draft) {
+  return (
+    <>
+      <td data-title="Became">
+        <StateBadge state={state} />
+      </td>
+      <td class="muted" data-title="Closed">
+        {closed_at && <Time value={closed_at} isAge />}
+        {closed_by && (
+          <span class="closed-by">
+            by <ActorName actor={closed_by} />
+          </span>
+        )}
+      </td>
+    </>
+  );
+}
+
+export function StateBadge({ state }: Pick<Draft, 'state'>) {
+  const kind = state === 'merged' || state === 'replaced' ? 'good' : state === 'rejected' ? 'bad' : 'neutral';
+  return <Badge kind={kind}>{STATES[state]}</Badge>;
+}

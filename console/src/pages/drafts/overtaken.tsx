@@ -1,0 +1,50 @@
+import type { Comparison, DraftChange } from '../../api/drafts.ts';
+import { hrefOf, route } from '../../router.ts';
+import { count, withLocalTimes } from '../../text/format.ts';
+import { PathName } from '../../ui/path-name.tsx';
+import type { Refusal } from './review.tsx';
+import { stateOf } from './settlements.ts';
+import { sidesText } from './words.ts';
+
+const SHOWN = 5;
+
+/** Says what has changed since the review that was to be merged. */
+export function Overtaken({ refusal, now }: { refusal: Refusal; now: Comparison }) {
+  const changed = changedBetween(refusal.seen.changes, now.changes);
+  const { segments } = route.value;
+  return (
+    <div class="notice warning" role="alert">
+      <p>
+        <strong>What you reviewed has changed.</strong> {withLocalTimes(refusal.message)}
+      </p>
+      {changed.length > 0 && (
+        <ul class="overtaken" aria-label="Changed since the review">
+          {changed.slice(0, SHOWN).map(({ change, isGone }) => (
+            <li key={change.memory_id}>
+              {isGone ? (
+                <PathName path={change.path} />
+              ) : (
+                <a class="name-link" href={hrefOf(segments, { file: change.memory_id })}>
+                  <PathName path={change.path} />
+                </a>
+              )}{' '}
+              {isGone ? 'is as it was at the base again' : sidesText(change)}
+            </li>
+          ))}
+          {changed.length > SHOWN && <li>and {count(changed.length - SHOWN, 'more file')}</li>}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+function changedBetween(before: readonly DraftChange[], after: readonly DraftChange[]) {
+  const old = new Map(before.map((change) => [change.memory_id, stateOf(change)]));
+  const ids = new Set(after.map(({ memory_id }) => memory_id));
+  return [
+    ...after
+      .filter((change) => old.get(change.memory_id) !== stateOf(change))
+      .map((change) => ({ change, isGone: false })),
+    ...before.filter(({ memory_id }) => !ids.has(memory_id)).map((change) => ({ change, isGone: true })),
+  ];
+}

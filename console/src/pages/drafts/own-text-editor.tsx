@@ -1,0 +1,46 @@
+import type { DraftDiff } from '../../api/drafts.ts';
+import { lineEndingOf, withLineEnding } from '../memory/line-endings.ts';
+import { hasMarks } from './own-text.ts';
+import { type Settlement, settle } from './settlements.ts';
+
+interface Props {
+  tenant: string;
+  draft: string;
+  settlement: Settlement;
+  diff: DraftDiff;
+}
+
+/** The text with which a file is settled. */
+export function OwnText({ tenant, draft, settlement, diff }: Props) {
+  const text = settlement.text ?? '';
+  const ending = endingOf(diff);
+  return (
+    <div class="own-text">
+      <label>
+        <span>
+          Own text{' '}
+          {hasMarks(text) && (
+            <span class="marks-left">
+              Both sides are between the marks &lt;&lt;&lt;&lt;&lt;&lt;&lt; and &gt;&gt;&gt;&gt;&gt;&gt;&gt;.
+              Remove the marks, and what you do not want.
+            </span>
+          )}
+        </span>
+        <textarea
+          class="code"
+          spellcheck={false}
+          value={withLineEnding(text, '\n')}
+          onInput={({ currentTarget: { value } }) =>
+            settle(tenant, draft, diff.change.memory_id, {
+              ...settlement,
+              text: withLineEnding(value, ending),
+            })
+          }
+        />
+      </label>
+    </div>
+  );
+}
+
+/** A text field has line feeds only: the text gets the line ends of the file again. */
+const endingOf = ({ texts: { draft, original } }: DraftDiff) => lineEndingOf(draft ?? original ?? '') ?? '\n';

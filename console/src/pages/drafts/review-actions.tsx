@@ -1,0 +1,160 @@
+import { useState } from 'preact/hooks';
+import { changed } from '../../api/changes.ts';
+import { ApiError, messageOf } from '../../api/client.ts';
+import { type Comparison, closeDraft, mergeDraft, replaceByDraft } from '../../api/drafts.ts';
+import type { MergedDraft } from '../../api/schema.ts';
+import { hrefOf } from '../../router.ts';
+import { count } from '../../text/format.ts';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { ErrorText, toast } from '../../ui/messages.tsx';
+import { useAction } from '../../ui/use-load.ts';
+import { WorkProgress } from '../../ui/work-progress.tsx';
+import { undoOf } from '../history/undo.ts';
+import { forgetSettlements, resolutionsOf, type Settlements, unsettled } from './settlements.ts';
+
+interface Props {
+  comparison: Comparison;
+  settlements: Settlements;
+  /** Whether another comparison is under way. */
+  isLoading: boolean;
+  onStart: () => void;
+  /** Called with what the service says when the review was not true any more. */
+  onRefused: (message: string) => void;
+}
+
+/** Approves a draft as it was reviewed, or rejects it. */
+export function ReviewActions({ comparison, settlements, isLoading, onStart, onRefused }: Props) {
+  const { draft, review, changes } = comparison;
+  const { tenant, id } = draft;
+  const [dialog, setDialog] = useState<'replace' | 'reject' | null>(null);
+  const merging = useAction();
+  const open = unsettled(changes, settlements);
+  const ofDraft = changes.filter(({ in_draft }) => in_draft !== null).length;
+  const merge = () =>
+    merging.run(async () => {
+      onStart();
+      try {
+        const done = await mergeDraft(tenant, id, review, resolutionsOf(changes, settlements));
+        forgetSettlements();
+        changed();
+        toast(`Merged ${draft.title}: ${count(done.files.length, 'file')} changed.`, undoOfMerge(done));
+      } catch (error) {
+        if (!isOvertaken(error)) throw error;
+        onRefused(messageOf(error));
+      }
+    });
+  const onClose = () => setDialog(null);
+  return (
+    <>
+      <div class="toolbar review-actions" role="toolbar" aria-label="Review">
+        <button
+          type="button"
+          class="primary"
+          disabled={merging.isRunning || isLoading || open.length > 0}
+          onClick={merge}
+        >
+          <Icon name="check" /> Approve and merge
+        </button>
+        <button type="button" disabled={merging.isRunning || isLoading} onClick={() => setDialog('replace')}>
+          Replace…
+        </button>
+        <button
+          type="button"
+          class="danger-quiet"
+          disabled={merging.isRunning}
+          onClick={() => setDialog('reject')}
+        >
+          Reject…
+        </button>
+        <a class="button" href={hrefOf(['tenants', id])}>
+          <Icon name="folder" /> Open the draft
+        </a>
+        {open.length > 0 && (
+          <span class="small to-settle" role="status">
+            {count(open.length, 'file')} to settle before the merge
+          </span>
+        )}
+      </div>
+      <ErrorText message={merging.error} />
+      {merging.isRunning && <WorkProgress what={`Merging ${count(ofDraft, 'file')}`} fraction={null} />}
+      {dialog === 'replace' && <ReplaceDialog {...{ comparison, onClose, onStart, onRefused }} />}
+      {dialog === 'reject' && <RejectDialog {...{ comparison, onClose }} />}
+    </>
+  );
+}
+
+const undoOfMerge = ({ draft, merged_at }: MergedDraft) =>
+  undoOf(draft.tenant, { changed_at: merged_at }, draft.id);
+
+const isOvertaken = (error: unknown) => error instanceof ApiError && error.status === 412;
+
+type DialogProps = Pick<Props, 'comparison'> & { onClose: () => void };
+
+function ReplaceDialog(props: DialogProps & Pick<Props, 'onStart' | 'onRefused'>) {
+  const { comparison, onClose, onStart, onRefused } = props;
+  const { draft, review, counts } = comparison;
+  const action = useAction();
+  const lost = counts.original + counts.both;
+  const replace = () =>
+    action.run(async () => {
+      onStart();
+      try {
+        const done = await replaceByDraft(draft.tenant, draft.id, review);
+        forgetSettlements();
+        changed();
+        toast(`Replaced the memory by ${draft.title}.`, undoOfMerge(done));
+      } catch (error) {
+        if (!isOvertaken(error)) throw error;
+        onRefused(messageOf(error));
+      }
+      onClose();
+    });
+  return (
+    <FormDialog
+      title="Replace the memory by the draft?"
+      verb="Replace"
+      isDangerous
+      doing="Replacing the memory"
+      {...{ action, onClose }}
+      onSubmit={replace}
+    >
+      <p>
+        The memory becomes exactly what the draft is, and the draft is closed. How you settled files does not
+        matter.
+      </p>
+      {lost > 0 && (
+        <p class="notice warning">
+          What changed in the memory since the draft began is undone: {count(lost, 'file')}.
+        </p>
+      )}
+      <p>If anything at all changes before that, nothing is done. You can undo it.</p>
+    </FormDialog>
+  );
+}
+
+function RejectDialog({ comparison: { draft }, onClose }: DialogProps) {
+  const action = useAction();
+  const reject = () =>
+    action.run(async () => {
+      await closeDraft(draft.tenant, draft.id);
+      forgetSettlements();
+      changed();
+      toast(`Rejected ${draft.title}.`);
+      onClose();
+    });
+  return (
+    <FormDialog
+      title="Reject the draft?"
+      verb="Reject"
+      isDangerous
+      {...{ action, onClose }}
+      onSubmit={reject}
+    >
+      <p>
+        <bdi>{draft.title}</bdi> is closed, and its files are deleted. Only a record of it remains. This
+        cannot be undone.
+      </p>
+    </FormDialog>
+  );
+}

@@ -1,0 +1,79 @@
+import type { DraftChange, DraftDiff } from '../../api/drafts.ts';
+import { Segmented } from '../../ui/segmented.tsx';
+import { withLineEnding } from '../memory/line-endings.ts';
+import { startingText } from './own-text.ts';
+import { type Choice, progressOf, type Settlement, settle, stateOf } from './settlements.ts';
+
+type Shown = Choice | 'merge';
+
+interface Props {
+  tenant: string;
+  draft: string;
+  change: DraftChange;
+  settlement: Settlement | undefined;
+  /** Undefined while it is loaded. */
+  diff: DraftDiff | undefined;
+}
+
+/** The choice of how a file is merged. */
+export function SettleBar({ tenant, draft, change, settlement, diff }: Props) {
+  const chosen: Shown | null = settlement?.choice ?? (change.conflict === null ? 'merge' : null);
+  const set = (next: Settlement | null) => settle(tenant, draft, change.memory_id, next);
+  const choose = (choice: Shown) => {
+    if (choice === 'merge') return set(null);
+    const start = () => (diff === undefined ? null : withLineEnding(startingText(diff), '\n'));
+    const text = settlement?.text ?? (choice === 'text' ? start() : null);
+    set({ choice, text, of: stateOf(change) });
+  };
+  const progress = progressOf(change, settlement);
+  return (
+    <div class="settle-bar">
+      <Segmented
+        label="How to merge this file"
+        options={optionsOf(change, diff !== undefined)}
+        value={chosen}
+        onChange={choose}
+      />
+      {progress === 'stale' && settlement ? (
+        <span class="stale small" role="status">
+          It has changed since you chose.{' '}
+          <button type="button" onClick={() => set({ ...settlement, of: stateOf(change) })}>
+            Choose it again
+          </button>
+        </span>
+      ) : (
+        <span class="muted small">
+          {chosen === null ? 'Choose what the merge takes.' : hintOf(chosen, change)}
+        </span>
+      )}
+    </div>
+  );
+}
+
+function optionsOf({ conflict, changed_in, draft, original }: DraftChange, isLoaded: boolean) {
+  const options: (readonly [Shown, string])[] = conflict === null ? [['merge', 'Merge']] : [];
+  if (conflict !== null || changed_in === 'both') options.push(['draft', 'Draft']);
+  options.push(['original', conflict === null && changed_in === 'draft' ? 'Leave out' : 'Original']);
+  // A text does not clear the way for a file, and there must be a file that has it.
+  const mayHaveText = conflict !== 'occupied' && (draft !== null || original !== null);
+  if (mayHaveText && isLoaded) options.push(['text', 'Own text']);
+  return options;
+}
+
+function hintOf(choice: Shown, { draft, original, conflict }: DraftChange): string {
+  switch (choice) {
+    case 'merge':
+      return 'The merge takes what the draft changed.';
+    case 'draft':
+      if (draft === null) return 'The file goes, as in the draft.';
+      return conflict === 'occupied'
+        ? 'The file comes as in the draft. What is in its way goes, or becomes what the draft has.'
+        : 'The file becomes what the draft has.';
+    case 'original':
+      return original === null
+        ? 'The file does not come: the original has none.'
+        : 'The file stays as the original has it.';
+    case 'text':
+      return 'The file gets the text below.';
+  }
+}

@@ -1,0 +1,53 @@
+import type { DraftDiff } from '../../api/drafts.ts';
+import { hunksBetween, type ShownDiff, shownDiff } from '../history/diff-rows.ts';
+import { mergedText } from './own-text.ts';
+
+/**
+ * What is compared with what. `sides`: the original with the draft; `result`: the original with what the merge makes of it; `draft` and
+ * `original`: the base with that side.
+ */
+export type View = 'sides' | 'result' | 'draft' | 'original';
+
+type Named = readonly [View, string];
+
+const DRAFT: Named = ['draft', 'In the draft'];
+const ORIGINAL: Named = ['original', 'In the original'];
+
+/** The views that say something of a file, the most telling first. */
+export function viewsOf({ change, texts, regions }: DraftDiff): Named[] {
+  if (change.changed_in === 'draft') return change.conflict === null ? [DRAFT] : besides([DRAFT], texts);
+  if (change.changed_in === 'original') return [ORIGINAL];
+  if (mergedText(regions) !== null) return [['result', 'What the merge changes'], DRAFT, ORIGINAL];
+  return besides([DRAFT, ORIGINAL], texts);
+}
+
+function besides(views: Named[], { draft, original }: DraftDiff['texts']): Named[] {
+  return draft === null || original === null || draft === original
+    ? views
+    : [['sides', 'Original and draft'], ...views];
+}
+
+export function shownOf(diff: DraftDiff, view: View): { files: ShownDiff[]; summary: string } {
+  const { draft, original } = diff.texts;
+  switch (view) {
+    case 'sides':
+      return between(original, draft, 'Red: only in the original. Green: only in the draft.');
+    case 'result':
+      return between(original, mergedText(diff.regions), 'Red: the original. Green: what it becomes.');
+    case 'draft':
+      return { files: [{ ...shownDiff(diff.draft), title: null }], summary: 'Since the base, in the draft' };
+    case 'original':
+      return {
+        files: [{ ...shownDiff(diff.original), title: null }],
+        summary: 'Since the base, in the original',
+      };
+  }
+}
+
+function between(old: string | null, now: string | null, summary: string) {
+  const hunks = hunksBetween(old ?? '', now ?? '');
+  return {
+    files: [{ title: null, hunks, note: hunks.length === 0 ? 'The content is the same.' : null }],
+    summary,
+  };
+}

@@ -1,0 +1,62 @@
+import type { Draft, DraftChange } from '../../api/drafts.ts';
+
+/* What the review says of drafts and their changes. */
+
+/** Why a merge needs a person, in words. */
+export function conflictText({ conflict, base, draft, original, occupied_by }: DraftChange): string {
+  switch (conflict) {
+    case null:
+      return '';
+    case 'content':
+      return base === null
+        ? 'The draft and the original have different files at this path.'
+        : 'The draft and the original changed the same lines.';
+    case 'path':
+      return `Both moved the file: the draft to ${draft?.path}, the original to ${original?.path}.`;
+    case 'deleted_in_draft':
+      return 'The draft deleted the file, and the original changed it.';
+    case 'deleted_in_original':
+      return 'The original deleted the file, and the draft changed it.';
+    case 'occupied':
+      return `Something else is in its place in the original: ${occupied_by}.`;
+  }
+}
+
+/** Where a file was and where it is: by the draft, unless only the original changed it. */
+export function pathsOf({ path, base, draft, original, in_draft }: DraftChange) {
+  const now = in_draft === null ? original : draft;
+  return { from: base?.path ?? null, path: now?.path ?? base?.path ?? path };
+}
+
+export const GROUPS = {
+  conflict: 'Conflicts',
+  both: 'Changed on both sides',
+  added: 'Added',
+  changed: 'Changed',
+  moved: 'Moved',
+  deleted: 'Deleted',
+  original: 'Changed only in the original',
+} as const;
+
+export type Group = keyof typeof GROUPS;
+
+export function groupOf({ conflict, changed_in, in_draft }: DraftChange): Group {
+  if (conflict !== null) return 'conflict';
+  if (changed_in === 'both') return 'both';
+  return in_draft ?? 'original';
+}
+
+/** What each side did with a file. */
+export function sidesText({ in_draft, in_original }: DraftChange): string {
+  return [in_draft && `${in_draft} in the draft`, in_original && `${in_original} in the original`]
+    .filter(Boolean)
+    .join(', ');
+}
+
+export const STATES: Record<Draft['state'], string> = {
+  open: 'open',
+  merged: 'merged',
+  replaced: 'took the place of the original',
+  rejected: 'rejected',
+  expired: 'expired',
+};
