@@ -23,8 +23,8 @@ interface TestSet {
 
 /** What `npm run test:SET` runs. Tests read the set's name as TEST_SET. Without one, `npx vitest FILE` runs all tests of the file. */
 const SETS: Partial<Record<string, TestSet>> = {
-  quick: { tagsFilter: ['!long && !mounted'] },
-  long: { tagsFilter: ['long || random || mounted'] },
+  quick: { tagsFilter: ['!long && !mounted && !(pglite && long-on-pglite)'] },
+  long: { tagsFilter: ['long || random || mounted || (pglite && long-on-pglite)'] },
   sdks: { files: sdks },
   citus: { files: onCitus, tagsFilter: ['!long'], postgres: 'citus' },
 };
@@ -58,6 +58,11 @@ export default defineConfig(({ mode }) => {
           name: 'mounted',
           description:
             'Runs in `npm run test:long`, and on Citus: the conformance suite below a mount, and many agents on one.',
+        },
+        { name: 'pglite', description: 'What `describeService` runs on PGlite. It sets this tag.' },
+        {
+          name: 'long-on-pglite',
+          description: 'Runs on Postgres in `npm test`, and on PGlite in `npm run test:long`.',
         },
         { name: 'random', description: 'Runs in `npm test` and, with more runs, in `npm run test:long`.' },
       ],

@@ -1,4 +1,8 @@
-/** Every administrative change is recorded: who, what, on which tenant or key, what changed, from where, and with what outcome. */
+/**
+ * Every administrative change is recorded: who, what, on which tenant or key, what changed, from where, and with what outcome.
+ *
+ * @module-tag long-on-pglite
+ */
 import { expect, it } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { pruneAudit } from '../../src/audit/audit.ts';

@@ -1,4 +1,8 @@
-/** What the admin API bounds: requests in flight, and clients that move too little. */
+/**
+ * What the admin API bounds: requests in flight, and clients that move too little.
+ *
+ * @module-tag long-on-pglite
+ */
 import { once } from 'node:events';
 import { readdir, readlink } from 'node:fs/promises';
 import { Agent, type ClientRequest, get, type IncomingMessage, request } from 'node:http';

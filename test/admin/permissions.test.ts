@@ -1,4 +1,8 @@
-/** Which admin keys may use which routes: a walk over all of them, so that a new route cannot forget it. */
+/**
+ * Which admin keys may use which routes: a walk over all of them, so that a new route cannot forget it.
+ *
+ * @module-tag long-on-pglite
+ */
 import { beforeAll, expect, it } from 'vitest';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { makeKey, useAdmin } from '../support/admin.ts';

@@ -1,4 +1,8 @@
-/** `export --history`, and `import` of what it writes. */
+/**
+ * `export --history`, and `import` of what it writes.
+ *
+ * @module-tag long-on-pglite
+ */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { eraseVersion } from '../../src/history/erase.ts';

@@ -1,4 +1,8 @@
-/** Cases that `import` rejects, each with an actionable message and without leaving anything behind. */
+/**
+ * Cases that `import` rejects, each with an actionable message and without leaving anything behind.
+ *
+ * @module-tag long-on-pglite
+ */
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

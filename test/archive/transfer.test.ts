@@ -1,4 +1,8 @@
-/** `ls`, `cat`, `export`, and successful cases of `import`. */
+/**
+ * `ls`, `cat`, `export`, and successful cases of `import`.
+ *
+ * @module-tag long-on-pglite
+ */
 import { execFile } from 'node:child_process';
 import { lstat, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';

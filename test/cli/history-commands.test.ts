@@ -1,4 +1,8 @@
-/** The commands that read the history: `log`, `show`, `diff`, `ls --at` and `cat --at`. */
+/**
+ * The commands that read the history: `log`, `show`, `diff`, `ls --at` and `cat --at`.
+ *
+ * @module-tag long-on-pglite
+ */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';

@@ -1,4 +1,8 @@
-/** `CREATE_EXISTING=overwrite`: `create` replaces the content of a file that exists. */
+/**
+ * `CREATE_EXISTING=overwrite`: `create` replaces the content of a file that exists.
+ *
+ * @module-tag long-on-pglite
+ */
 import { expect, it } from 'vitest';
 import { History } from '../../src/history/history.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';

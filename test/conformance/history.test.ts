@@ -1,4 +1,8 @@
-/** Random changes by several actors, restores, reverts, redactions and prunes: the past is what the model says. */
+/**
+ * Random changes by several actors, restores, reverts, redactions and prunes: the past is what the model says.
+ *
+ * @module-tag long-on-pglite
+ */
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';

@@ -1,4 +1,8 @@
-/** Drafts by the admin API. */
+/**
+ * Drafts by the admin API.
+ *
+ * @module-tag long-on-pglite
+ */
 import { expect, it } from 'vitest';
 import { problem, useAdmin } from '../support/admin.ts';
 import { run } from '../support/restore.ts';

@@ -1,4 +1,8 @@
-/** Drafts from a past time, their quotas, their end, and what becomes of them with their tenant. */
+/**
+ * Drafts from a past time, their quotas, their end, and what becomes of them with their tenant.
+ *
+ * @module-tag long-on-pglite
+ */
 import { expect, it } from 'vitest';
 import { createDraft } from '../../src/drafts/create.ts';
 import { findDraft, openDrafts } from '../../src/drafts/drafts.ts';

@@ -1,4 +1,8 @@
-/** Propose-only keys: what they write waits for a reviewer, and nobody else sees it until then. */
+/**
+ * Propose-only keys: what they write waits for a reviewer, and nobody else sees it until then.
+ *
+ * @module-tag long-on-pglite
+ */
 import { expect, it } from 'vitest';
 import type { KeyPurpose } from '../../src/auth/api-keys.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';

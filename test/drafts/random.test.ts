@@ -1,4 +1,8 @@
-/** Drafts: random changes on both sides, merged, against a model that knows nothing of the service. */
+/**
+ * Drafts: random changes on both sides, merged, against a model that knows nothing of the service.
+ *
+ * @module-tag long-on-pglite
+ */
 import { expect, it } from 'vitest';
 import type { Resolution } from '../../src/drafts/merge-file.ts';
 import { isTouched } from '../../src/drafts/three-way.ts';

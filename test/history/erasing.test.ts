@@ -1,4 +1,8 @@
-/** Redaction leaves nothing of a text in any table. */
+/**
+ * Redaction leaves nothing of a text in any table.
+ *
+ * @module-tag long-on-pglite
+ */
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { eraseDirectories, eraseVersion } from '../../src/history/erase.ts';

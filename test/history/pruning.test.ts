@@ -1,4 +1,8 @@
-/** What of the history is kept, and for how long. */
+/**
+ * What of the history is kept, and for how long.
+ *
+ * @module-tag long-on-pglite
+ */
 import { expect, it } from 'vitest';
 import { changesBetween } from '../../src/history/diff.ts';
 import { History } from '../../src/history/history.ts';

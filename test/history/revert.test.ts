@@ -1,4 +1,8 @@
-/** `revert`: what one actor did is undone, and nothing else. */
+/**
+ * `revert`: what one actor did is undone, and nothing else.
+ *
+ * @module-tag long-on-pglite
+ */
 import { describe, expect, it } from 'vitest';
 import { newApiKey } from '../../src/auth/api-key.ts';
 import { Keys } from '../../src/auth/api-keys.ts';

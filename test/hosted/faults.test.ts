@@ -1,3 +1,4 @@
+/** @module-tag long-on-pglite */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { FAKE_KEY, FakeHostedService, type FakeVersion, type Fault } from '../support/hosted-service.ts';
 import { all, sdk } from '../support/memory-stores.ts';

@@ -1,3 +1,4 @@
+/** @module-tag long-on-pglite */
 import type Anthropic from '@anthropic-ai/sdk';
 import { afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { assertInvariants } from '../support/invariants.ts';

@@ -1,3 +1,4 @@
+/** @module-tag long-on-pglite */
 import { afterEach, expect, it, vi } from 'vitest';
 import { all, listening, sdk, storeKey } from '../support/memory-stores.ts';
 import { runOn } from '../support/program.ts';

@@ -1,3 +1,4 @@
+/** @module-tag long-on-pglite */
 import type Anthropic from '@anthropic-ai/sdk';
 import { afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { all, listening, sdk, storeKey } from '../support/memory-stores.ts';

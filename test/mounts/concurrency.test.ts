@@ -1,4 +1,8 @@
-/** Many agents and one shared memory: nothing is lost, and nobody sees more than is mounted. */
+/**
+ * Many agents and one shared memory: nothing is lost, and nobody sees more than is mounted.
+ *
+ * @module-tag long-on-pglite
+ */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { setMount } from '../../src/tenants/mounts.ts';

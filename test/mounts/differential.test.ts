@@ -1,4 +1,8 @@
-/** One agent over three memories, whose owners write too: random scripts give the same results as a model of one tree. */
+/**
+ * One agent over three memories, whose owners write too: random scripts give the same results as a model of one tree.
+ *
+ * @module-tag long-on-pglite
+ */
 import fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
 import { setMount } from '../../src/tenants/mounts.ts';

@@ -1,4 +1,8 @@
-/** How operators mount memories: the admin API, the command line and `BOOTSTRAP`. */
+/**
+ * How operators mount memories: the admin API, the command line and `BOOTSTRAP`.
+ *
+ * @module-tag long-on-pglite
+ */
 import { expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import { applyBootstrap, loadBootstrap } from '../../src/initial-data.ts';

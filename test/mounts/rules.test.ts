@@ -1,4 +1,8 @@
-/** What holds for a write below a mount: the policy of its memory, the history, and that it happens once. */
+/**
+ * What holds for a write below a mount: the policy of its memory, the history, and that it happens once.
+ *
+ * @module-tag long-on-pglite
+ */
 import { expect, it } from 'vitest';
 import { newApiKey } from '../../src/auth/api-key.ts';
 import { Keys } from '../../src/auth/api-keys.ts';

@@ -1,4 +1,8 @@
-/** `memory_search` over mounts, and the text for the system prompt. */
+/**
+ * `memory_search` over mounts, and the text for the system prompt.
+ *
+ * @module-tag long-on-pglite
+ */
 import { expect, it } from 'vitest';
 import { newApiKey } from '../../src/auth/api-key.ts';
 import { Keys } from '../../src/auth/api-keys.ts';

@@ -1,4 +1,8 @@
-/** Simultaneous calls share database statements without affecting each other. */
+/**
+ * Simultaneous calls share database statements without affecting each other.
+ *
+ * @module-tag long-on-pglite
+ */
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { BatchQueue } from '../../src/postgres/batch-queue.ts';

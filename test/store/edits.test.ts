@@ -1,4 +1,8 @@
-/** Simultaneous edits of one file: each builds on the previous one, and none is lost. */
+/**
+ * Simultaneous edits of one file: each builds on the previous one, and none is lost.
+ *
+ * @module-tag long-on-pglite
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { MemoryPath } from '../../src/memory/path.ts';
 import type { Edit, RequestKey } from '../../src/memory/store.ts';

@@ -1,4 +1,8 @@
-/** Background jobs and operator commands on many rows work in batches, use the database's clock and need only one connection. */
+/**
+ * Background jobs and operator commands on many rows work in batches, use the database's clock and need only one connection.
+ *
+ * @module-tag long-on-pglite
+ */
 
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { expireFiles } from '../../src/expiration/expiration.ts';

@@ -1,4 +1,8 @@
-/** Simultaneous writes share statements without affecting each other. */
+/**
+ * Simultaneous writes share statements without affecting each other.
+ *
+ * @module-tag long-on-pglite
+ */
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { executorOn } from '../../src/postgres/pg.ts';

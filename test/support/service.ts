@@ -224,19 +224,20 @@ export function describeServiceOnOwnDatabase(
 const services = new Map<string, Promise<Service>>();
 
 function describeOn(start: Start, name: string, suite: Suite, env: Record<string, string>): void {
-  describe.each(backends)(`${name}, on %s`, (kind) => {
-    let service: Service | undefined;
-    beforeAll(async () => {
-      const key = JSON.stringify([start.name, kind, env]);
-      const started = services.get(key) ?? start(kind, env);
-      services.set(key, started);
-      service = await started;
+  for (const kind of backends)
+    describe(`${name}, on ${kind}`, { tags: kind === 'pglite' ? [kind] : [] }, () => {
+      let service: Service | undefined;
+      beforeAll(async () => {
+        const key = JSON.stringify([start.name, kind, env]);
+        const started = services.get(key) ?? start(kind, env);
+        services.set(key, started);
+        service = await started;
+      });
+      suite(() => {
+        if (!service) throw new Error('the service is started in beforeAll');
+        return service;
+      }, kind);
     });
-    suite(() => {
-      if (!service) throw new Error('the service is started in beforeAll');
-      return service;
-    }, kind);
-  });
   afterAll(async () => {
     const started = [...services.values()];
     services.clear();
