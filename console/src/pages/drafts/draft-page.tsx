@@ -10,7 +10,7 @@ import { LoadError, Loading } from '../../ui/messages.tsx';
 import { Name } from '../../ui/name.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { RevertDialog } from '../history/revert-dialog.tsx';
-import { StateBadge } from './drafts-section.tsx';
+import { Author, StateBadge } from './drafts-section.tsx';
 import { Review } from './review.tsx';
 
 /** A draft of a tenant: the review of an open one, and what is known of a closed one. */
@@ -38,7 +38,7 @@ export function DraftTitle({ draft }: { draft: Draft }) {
 }
 
 function ClosedDraft({ draft }: { draft: Draft }) {
-  const { id, tenant, author, state, base_at, closed_at, closed_by, merged_at } = draft;
+  const { id, tenant, state, base_at, closed_at, closed_by, merged_at } = draft;
   const [isReverting, setIsReverting] = useState(false);
   return (
     <div class="settings">
@@ -51,9 +51,9 @@ function ClosedDraft({ draft }: { draft: Draft }) {
           </dd>
           <dt>Author</dt>
           <dd>
-            <ActorName actor={author} />
+            <Author {...draft} />
           </dd>
-          <dt>Of</dt>
+          <dt>Base</dt>
           <dd>
             <Time value={base_at} />
           </dd>

@@ -1,3 +1,4 @@
+import { actorText, sourceOf } from '../../../../src/memory/origin.ts';
 import { changesMade } from '../../api/changes.ts';
 import { type Draft, type DraftsQuery, listDrafts } from '../../api/drafts.ts';
 import { hrefOf, replaceQuery, route } from '../../router.ts';
@@ -84,7 +85,7 @@ function DraftsTable({ drafts, hasTenants, isOpen }: TableProps) {
           <tr>
             <th scope="col">Draft</th>
             {hasTenants && <th scope="col">Tenant</th>}
-            <th scope="col">Of</th>
+            <th scope="col">Base</th>
             {isOpen ? (
               <>
                 <th scope="col">Changes</th>
@@ -108,7 +109,7 @@ function DraftsTable({ drafts, hasTenants, isOpen }: TableProps) {
                     <Name text={draft.title} />
                   </a>
                   <span class="muted small">
-                    by <ActorName actor={draft.author} />
+                    by <Author {...draft} />
                   </span>
                 </div>
               </th>
@@ -119,7 +120,7 @@ function DraftsTable({ drafts, hasTenants, isOpen }: TableProps) {
                   </a>
                 </td>
               )}
-              <td class="muted" data-title="Of">
+              <td class="muted" data-title="Base">
                 <Time value={draft.base_at} />
               </td>
               {isOpen ? <OpenCells {...draft} /> : <ClosedCells {...draft} />}
@@ -129,6 +130,12 @@ function DraftsTable({ drafts, hasTenants, isOpen }: TableProps) {
       </table>
     </div>
   );
+}
+
+/** Who proposed it, and from where, as far as the key says. */
+export function Author({ author }: Pick<Draft, 'author'>) {
+  const source = sourceOf(author);
+  return <Name text={source === null ? actorText(author) : `${actorText(author)}, source ${source}`} />;
 }
 
 function OpenCells({ changed_files, files, bytes, last_change_at, created_at }: Draft) {

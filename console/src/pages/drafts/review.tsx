@@ -5,12 +5,13 @@ import { canWrite } from '../../api/session.ts';
 import { getUsage } from '../../api/tenants.ts';
 import { pushQuery, route } from '../../router.ts';
 import { count, formatBytes } from '../../text/format.ts';
-import { ActorName, Time } from '../../ui/inline.tsx';
+import { Time } from '../../ui/inline.tsx';
 import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { ChangeList } from './change-list.tsx';
 import { ChangePane } from './change-pane.tsx';
 import { DraftTitle } from './draft-page.tsx';
+import { Author } from './drafts-section.tsx';
 import { Overtaken } from './overtaken.tsx';
 import { ReviewActions } from './review-actions.tsx';
 import { settlementsOf } from './settlements.ts';
@@ -91,7 +92,7 @@ export function Review({ draft }: { draft: Draft }) {
 }
 
 function ReviewHead({ draft, comparison }: { draft: Draft; comparison: Comparison | undefined }) {
-  const { id, author, base_at, files, bytes } = draft;
+  const { id, base_at, files, bytes } = draft;
   const { data } = useLoad((signal) => getUsage(id, signal), [id, changesMade.value]);
   const counts = comparison?.counts;
   return (
@@ -99,10 +100,10 @@ function ReviewHead({ draft, comparison }: { draft: Draft; comparison: Compariso
       <DraftTitle draft={draft} />
       <p class="muted small review-facts">
         <span>
-          by <ActorName actor={author} />
+          by <Author {...draft} />
         </span>
         <span>
-          of <Time value={base_at} />
+          base <Time value={base_at} />
         </span>
         {files !== null && (
           <span>

@@ -60,10 +60,12 @@ function optionsOf({ conflict, changed_in, draft, original }: DraftChange, isLoa
   return options;
 }
 
-function hintOf(choice: Shown, { draft, original, conflict }: DraftChange): string {
+function hintOf(choice: Shown, { draft, original, conflict, changed_in }: DraftChange): string {
   switch (choice) {
     case 'merge':
-      return 'The merge takes what the draft changed.';
+      return changed_in === 'both'
+        ? 'The merge takes what both sides changed.'
+        : 'The merge takes what the draft changed.';
     case 'draft':
       if (draft === null) return 'The file goes, as in the draft.';
       return conflict === 'occupied'

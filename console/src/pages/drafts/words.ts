@@ -47,8 +47,10 @@ export function groupOf({ conflict, changed_in, in_draft }: DraftChange): Group 
 }
 
 /** What each side did with a file. */
-export function sidesText({ in_draft, in_original }: DraftChange): string {
-  return [in_draft && `${in_draft} in the draft`, in_original && `${in_original} in the original`]
+export function sidesText({ in_draft, in_original, content_changed }: DraftChange): string {
+  if (in_draft === in_original) return `${in_draft} on both sides`;
+  const ofDraft = in_draft === 'moved' && content_changed ? 'moved and changed' : in_draft;
+  return [ofDraft && `${ofDraft} in the draft`, in_original && `${in_original} in the original`]
     .filter(Boolean)
     .join(', ');
 }
