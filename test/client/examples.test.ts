@@ -7,6 +7,8 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { MemoryClient } from 'memory-service-client';
 import { expect, it } from 'vitest';
+import { newApiKey } from '../../src/auth/api-key.ts';
+import { Keys } from '../../src/auth/api-keys.ts';
 import { setMount } from '../../src/tenants/mounts.ts';
 import { text, use, useAgentFixture } from './agent-fixture.ts';
 
@@ -102,4 +104,43 @@ reviewer: They use port 5433. I cannot change the note.
   expect((await memory.execute({ command: 'view', path: '/memories' })).content).toMatch(
     /\n4\.0K\t\/memories\n20B\t\/memories\/tests\.md$/,
   );
+});
+
+it('examples/consolidate.ts', async () => {
+  const { tenant, key: ownKey } = await fixture.tenantWithKey();
+  const proposing = newApiKey();
+  await new Keys(fixture.database()).create({
+    ...{ hash: proposing.hash, id: proposing.id, tenant, access: 'propose', label: 'consolidation' },
+    ...{ source: 'consolidation', expiresAt: null },
+  });
+  const memory = new MemoryClient({ url: fixture.url, apiKey: ownKey });
+  const path = '/memories/a.md';
+  await memory.execute({ command: 'create', path, file_text: 'Lives in Lyon. Lives in Lyon.' });
+  const api = await fixture.messagesApi([
+    [use('toolu_1', { command: 'view', path })],
+    [use('toolu_2', { command: 'str_replace', path, old_str: ' Lives in Lyon.', new_str: '' })],
+    [text('I removed what was there twice.')],
+  ]);
+  const run = promisify(execFile)(process.execPath, ['--import', 'tsx', 'examples/consolidate.ts'], {
+    cwd: new URL('../..', import.meta.url),
+    env: {
+      PATH: process.env.PATH,
+      MEMORY_SERVICE_URL: fixture.url,
+      MEMORY_SERVICE_API_KEY: proposing.key,
+      ANTHROPIC_BASE_URL: api.url,
+      ANTHROPIC_API_KEY: 'test',
+    },
+  });
+  expect(await run).toStrictEqual({
+    stdout: `> view /memories/a.md
+> str_replace /memories/a.md
+I removed what was there twice.
+Review it: memory-service drafts list
+`,
+    stderr: '',
+  });
+  const seen = new MemoryClient({ url: fixture.url, apiKey: proposing.key });
+  const view = { command: 'view', path } as const;
+  expect((await seen.execute(view)).content).toMatch(/\tLives in Lyon\.$/);
+  expect((await memory.execute(view)).content).toMatch(/\tLives in Lyon\. Lives in Lyon\.$/);
 });
