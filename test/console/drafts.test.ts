@@ -264,6 +264,8 @@ describeConsole('drafts in the console', (fixture) => {
     await row(page, /conflict/).click();
     await page.getByText('The draft and the original changed the same lines.').waitFor();
     expect(await button(page, /Approve|Replace|Reject|^Draft$|^Original$|Own text/).count()).toBe(0);
+    await page.getByRole('link', { name: 'Open the draft' }).click();
+    await page.getByRole('treeitem', { name: 'products' }).waitFor();
 
     const own = await proposed();
     const { key } = await fixture().createKey({ label: 'author' });
@@ -306,6 +308,47 @@ describeConsole('drafts in the console', (fixture) => {
     await merge(page).click();
     await page.locator('.badge', { hasText: 'merged' }).waitFor();
     expect(await contentOf(tenant, path)).toBe('draft\n');
+  });
+
+  it('come from keys that propose, with a source that the history filters by', async () => {
+    const { url, service, poisonedTenant, openSignedIn } = fixture();
+    const tenant = await poisonedTenant();
+    const page = await openSignedIn(`#/tenants/${tenant}/settings`);
+    for (const name of [/^Open drafts/, /^Size of all drafts/, /^Days until unused drafts expire/]) {
+      await page.getByLabel(name).waitFor();
+    }
+    await button(page, 'New key').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Label').fill('browser');
+    await dialog.getByLabel('Access').selectOption('Propose: what it writes waits for a review');
+    await dialog.getByLabel('Source').fill('web');
+    await button(page, 'Create').click();
+    const secret = await page.getByRole('textbox', { name: 'The key' }).inputValue();
+    await button(page, 'Done').click();
+    const key = page.getByRole('row').filter({ hasText: 'source web' });
+    expect(await key.getByRole('cell').first().textContent()).toBe('propose');
+    const written = await service.app.inject({
+      ...{ method: 'POST', url: '/execute', headers: { authorization: `Bearer ${secret}` } },
+      payload: { command: 'create', path: '/memories/found.md', file_text: 'found\n' },
+    });
+    expect(written.json()).toMatchObject({ is_error: false });
+    expect(await contentOf(tenant, '/memories/found.md')).toBeNull();
+
+    await page.goto(`${url}/#/tenants/${tenant}/drafts`);
+    await page.getByText('by key browser, source web').waitFor();
+    await page.getByRole('link', { name: 'Proposed by browser' }).click();
+    await merge(page).click();
+    await page.locator('.badge', { hasText: 'merged' }).waitFor();
+    await page.goto(`${url}/#/tenants/${tenant}/history`);
+    await page.getByLabel('Source').fill('web');
+    await expect.poll(() => page.locator('.version-row').count()).toBe(1);
+    expect(new URL(page.url()).hash).toBe(`#/tenants/${tenant}/history?by=source%3Aweb`);
+    await page.locator('.version-row').click();
+    await expect
+      .poll(() => page.locator('.provenance').textContent())
+      .toBe('source webmerged from a draft, approved by admin key console');
+    await page.getByLabel('Source').fill('user');
+    await page.getByText('No versions match').waitFor();
   });
 
   const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
