@@ -9,7 +9,7 @@ import { proposeDraft } from './draft-scenario.ts';
 const LEE = '/memories/customers/lee.md';
 const TAXES = '/memories/billing/taxes.md';
 
-const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
+const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true });
 const merge = (page: Page) => button(page, 'Approve and merge');
 const row = (page: Page, name: string | RegExp) =>
   page.getByRole('region', { name: 'Changed files' }).getByRole('button', { name });
@@ -53,7 +53,9 @@ describeConsole('drafts in the console', (fixture) => {
     await row(page, /conflict/).waitFor();
     expect(await page.title()).toBe(`Review · ${two.tenant} · Memory console`);
     // Who sees other tenants only sees no draft of these.
-    const other = await fixture().openSignedIn('#/drafts', { onlyTenants: ['elsewhere'] });
+    const other = await fixture().openSignedIn('#/drafts', {
+      onlyTenants: [await fixture().poisonedTenant()],
+    });
     await other.getByText('No draft waits for a review').waitFor();
     expect(await other.locator('.waiting').count()).toBe(0);
   });
@@ -149,8 +151,10 @@ describeConsole('drafts in the console', (fixture) => {
 
   it('take a text of the reviewer, which leaving asks about', async () => {
     const { tenant, place } = await proposed();
-    const page = await fixture().openSignedIn(place);
+    const page = await fixture().openSignedIn(`#/tenants/${tenant}/drafts`);
+    await page.getByRole('link', { name: /^Tidy up/ }).click();
     await row(page, /conflict/).click();
+    expect(page.url()).toContain(place);
     await button(page, 'Own text').click();
     const text = page.getByRole('textbox', { name: /^Own text/ });
     expect(await text.inputValue()).toBe(
@@ -165,11 +169,12 @@ describeConsole('drafts in the console', (fixture) => {
     await row(page, /lee.*takes your text/).waitFor();
     // Other files of the review keep it, and so does Back to the one before.
     await row(page, /taxes/).click();
-    await page.getByRole('heading', { name: 'billing/taxes.md' }).waitFor();
+    await page.getByRole('heading', { name: /taxes\.md/ }).waitFor();
     await page.evaluate('history.back()');
     expect(await text.inputValue()).toBe('# Lee\n\n- Refund: 950 EUR, paid\n');
     const question = page.getByRole('dialog', { name: 'Discard how you settled the draft?' });
     await page.getByRole('link', { name: 'Keys' }).click();
+    await question.waitFor();
     await page.keyboard.press('Escape');
     await expect.poll(() => question.count()).toBe(0);
     await page.evaluate('history.go(-2)');
@@ -241,6 +246,7 @@ describeConsole('drafts in the console', (fixture) => {
     await page.getByRole('link', { name: 'Drafts 1 to review' }).waitFor();
     await button(page, 'Reject…').click();
     const dialog = page.getByRole('dialog', { name: 'Reject the draft?' });
+    await dialog.waitFor();
     await page.keyboard.press('Escape');
     await expect.poll(() => dialog.count()).toBe(0);
     expect(await stateOf(id)).toStrictEqual({ state: 'open' });
@@ -258,6 +264,8 @@ describeConsole('drafts in the console', (fixture) => {
     await row(page, /conflict/).click();
     await page.getByText('The draft and the original changed the same lines.').waitFor();
     expect(await button(page, /Approve|Replace|Reject|^Draft$|^Original$|Own text/).count()).toBe(0);
+    await page.getByRole('link', { name: 'Open the draft' }).click();
+    await page.getByRole('treeitem', { name: 'products' }).waitFor();
 
     const own = await proposed();
     const { key } = await fixture().createKey({ label: 'author' });
@@ -287,10 +295,11 @@ describeConsole('drafts in the console', (fixture) => {
 
   it('name a file that something else is in the way of, and take the draft', async () => {
     const { tenant, id, agent } = await proposed();
-    await (await agent(id))({ command: 'create', path: '/memories/plan', file_text: 'draft\n' });
-    await (await agent(tenant))({ command: 'create', path: '/memories/plan/a.md', file_text: 'original\n' });
+    const path = '/memories/plan/a.md';
+    await (await agent(id))({ command: 'create', path, file_text: 'draft\n' });
+    await (await agent(tenant))({ command: 'create', path: '/memories/plan', file_text: 'original\n' });
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/drafts/${id}`);
-    await row(page, /conflict.*plan/).click();
+    await row(page, /conflict.*a\.md/).click();
     await page.getByText('Something else is in its place in the original: /memories/plan').waitFor();
     expect(await button(page, 'Own text').count()).toBe(0);
     await button(page, 'Draft').click();
@@ -298,7 +307,48 @@ describeConsole('drafts in the console', (fixture) => {
     await button(page, 'Original').click();
     await merge(page).click();
     await page.locator('.badge', { hasText: 'merged' }).waitFor();
-    expect(await contentOf(tenant, '/memories/plan')).toBe('draft\n');
+    expect(await contentOf(tenant, path)).toBe('draft\n');
+  });
+
+  it('come from keys that propose, with a source that the history filters by', async () => {
+    const { url, service, poisonedTenant, openSignedIn } = fixture();
+    const tenant = await poisonedTenant();
+    const page = await openSignedIn(`#/tenants/${tenant}/settings`);
+    for (const name of [/^Open drafts/, /^Size of all drafts/, /^Days until unused drafts expire/]) {
+      await page.getByLabel(name).waitFor();
+    }
+    await button(page, 'New key').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Label').fill('browser');
+    await dialog.getByLabel('Access').selectOption('Propose: what it writes waits for a review');
+    await dialog.getByLabel('Source').fill('web');
+    await button(page, 'Create').click();
+    const secret = await page.getByRole('textbox', { name: 'The key' }).inputValue();
+    await button(page, 'Done').click();
+    const key = page.getByRole('row').filter({ hasText: 'source web' });
+    expect(await key.getByRole('cell').first().textContent()).toBe('propose');
+    const written = await service.app.inject({
+      ...{ method: 'POST', url: '/execute', headers: { authorization: `Bearer ${secret}` } },
+      payload: { command: 'create', path: '/memories/found.md', file_text: 'found\n' },
+    });
+    expect(written.json()).toMatchObject({ is_error: false });
+    expect(await contentOf(tenant, '/memories/found.md')).toBeNull();
+
+    await page.goto(`${url}/#/tenants/${tenant}/drafts`);
+    await page.getByText('by key browser, source web').waitFor();
+    await page.getByRole('link', { name: 'Proposed by browser' }).click();
+    await merge(page).click();
+    await page.locator('.badge', { hasText: 'merged' }).waitFor();
+    await page.goto(`${url}/#/tenants/${tenant}/history`);
+    await page.getByLabel('Source').fill('web');
+    await expect.poll(() => page.locator('.version-row').count()).toBe(1);
+    expect(new URL(page.url()).hash).toBe(`#/tenants/${tenant}/history?by=source%3Aweb`);
+    await page.locator('.version-row').click();
+    await expect
+      .poll(() => page.locator('.provenance').textContent())
+      .toBe('source webmerged from a draft, approved by admin key console');
+    await page.getByLabel('Source').fill('user');
+    await page.getByText('No versions match').waitFor();
   });
 
   const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
@@ -338,7 +388,7 @@ describeConsole('drafts in the console', (fixture) => {
       await row(page, /^moved style/).click();
       await page.getByText('Friendly, brief').first().waitFor();
       await check();
-      if (device === 'phone') await button(page, 'Back to the changed files').click();
+      if (device === 'phone') await button(page, /Back to the changed files/).click();
       await row(page, /conflict/).click();
       await button(page, 'Own text').click();
       await page.getByRole('textbox', { name: /^Own text/ }).waitFor();

@@ -10,10 +10,13 @@ import { migrate } from '../../src/postgres/migrate.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { launchChromium } from '../support/chromium.ts';
 import { buildConsole, createAdminKey, startConsole } from '../support/console.ts';
+import { proposeDraft } from './draft-scenario.ts';
 import { createPoisonedMemory } from './scenario.ts';
 import { spreadHistory } from './spread-history.ts';
 
 const FOLDER = process.argv[2] ?? 'docs/images';
+/** Only those whose name begins like this. */
+const ONLY = process.argv[3] ?? '';
 /** Those that the documents show. */
 const SHOWN = new Set([
   ...[
@@ -24,6 +27,9 @@ const SHOWN = new Set([
     'versions-light',
     'history-dark',
     'past-narrow',
+    'drafts-light',
+    'review-light',
+    'review-narrow',
   ],
 ]);
 const WIDE = { width: 1280, height: 800 };
@@ -43,6 +49,7 @@ for (const id of ['globex', 'initech', 'umbrella']) {
 await tenants.set('acme', { maxFiles: 50, maxBytes: 4000 });
 await tenants.suspend('initech', true);
 await spreadHistory(database, 21);
+const draft = await proposeDraft(app, database, 'globex');
 await buildConsole();
 const console_ = await startConsole(database);
 const { key } = await createAdminKey(database, { label: 'anna' });
@@ -56,7 +63,7 @@ for (const [scheme, size] of [
   const suffix = size === NARROW ? 'narrow' : scheme;
   const page = await browser.newPage({ locale: 'en-US', viewport: size, colorScheme: scheme });
   const shoot = async (name: string) => {
-    if (!SHOWN.has(`${name}-${suffix}`)) return;
+    if (!SHOWN.has(`${name}-${suffix}`) || !name.startsWith(ONLY)) return;
     await page.screenshot({ path: join(FOLDER, `console-${name}-${suffix}.png`) });
   };
   await signIn(page);
@@ -80,6 +87,10 @@ for (const [scheme, size] of [
     await openComparison(page);
     await shoot('versions');
   }
+  await openDrafts(page);
+  await shoot('drafts');
+  await openConflict(page);
+  await shoot('review');
   await page.close();
 }
 await browser.close();
@@ -121,5 +132,18 @@ async function openComparison(page: Page): Promise<void> {
     .getByRole('button', { name: /created refunds.md/ })
     .click();
   await page.getByRole('button', { name: 'Swap' }).waitFor();
+  await page.mouse.move(0, 0);
+}
+
+async function openDrafts(page: Page): Promise<void> {
+  await page.getByRole('link', { name: /^Drafts.*to review$/ }).click();
+  await page.getByRole('link', { name: 'globex' }).waitFor();
+  await page.mouse.move(0, 0);
+}
+
+async function openConflict(page: Page): Promise<void> {
+  await page.goto(`${console_.url}/#/tenants/globex/drafts/${draft.id}`);
+  await page.getByRole('button', { name: /conflict/ }).click();
+  await page.getByText('- Refund: 900 EUR, paid').first().waitFor();
   await page.mouse.move(0, 0);
 }

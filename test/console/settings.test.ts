@@ -25,13 +25,16 @@ describeConsole('the settings of a tenant in the console', (fixture) => {
       'Days until unused files expire',
       'Days of history',
       'Size of the history',
+      'Open drafts',
+      'Size of all drafts',
+      'Days until unused drafts expire',
       'Secrets in contents',
       'Creating a file that exists',
     ]);
     const field = (name: string) => page.getByLabel(name);
     expect(await field('Size of a file').getAttribute('placeholder')).toBe('1 MB');
     expect(await field('Days of history').getAttribute('placeholder')).toBe('30 days');
-    expect(await field('Days until').getAttribute('placeholder')).toBe('never');
+    expect(await field('Days until unused files').getAttribute('placeholder')).toBe('never');
     expect(await field('Secrets').locator('option').allTextContents()).toStrictEqual([
       ...['Default', 'Store them', 'Mask them', 'Reject the write'],
     ]);

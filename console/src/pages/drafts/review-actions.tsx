@@ -3,6 +3,7 @@ import { changed } from '../../api/changes.ts';
 import { ApiError, messageOf } from '../../api/client.ts';
 import { type Comparison, closeDraft, mergeDraft, replaceByDraft } from '../../api/drafts.ts';
 import type { MergedDraft } from '../../api/schema.ts';
+import { canWrite } from '../../api/session.ts';
 import { hrefOf } from '../../router.ts';
 import { count } from '../../text/format.ts';
 import { FormDialog } from '../../ui/dialog.tsx';
@@ -23,7 +24,7 @@ interface Props {
   onRefused: (message: string) => void;
 }
 
-/** Approves a draft as it was reviewed, or rejects it. */
+/** Approves a draft as it was reviewed, or rejects it; a key that may only read can open it. */
 export function ReviewActions({ comparison, settlements, isLoading, onStart, onRefused }: Props) {
   const { draft, review, changes } = comparison;
   const { tenant, id } = draft;
@@ -48,29 +49,37 @@ export function ReviewActions({ comparison, settlements, isLoading, onStart, onR
   return (
     <>
       <div class="toolbar review-actions" role="toolbar" aria-label="Review">
-        <button
-          type="button"
-          class="primary"
-          disabled={merging.isRunning || isLoading || open.length > 0}
-          onClick={merge}
-        >
-          <Icon name="check" /> Approve and merge
-        </button>
-        <button type="button" disabled={merging.isRunning || isLoading} onClick={() => setDialog('replace')}>
-          Replace…
-        </button>
-        <button
-          type="button"
-          class="danger-quiet"
-          disabled={merging.isRunning}
-          onClick={() => setDialog('reject')}
-        >
-          Reject…
-        </button>
+        {canWrite.value && (
+          <>
+            <button
+              type="button"
+              class="primary"
+              disabled={merging.isRunning || isLoading || open.length > 0}
+              onClick={merge}
+            >
+              <Icon name="check" /> Approve and merge
+            </button>
+            <button
+              type="button"
+              disabled={merging.isRunning || isLoading}
+              onClick={() => setDialog('replace')}
+            >
+              Replace…
+            </button>
+            <button
+              type="button"
+              class="danger-quiet"
+              disabled={merging.isRunning}
+              onClick={() => setDialog('reject')}
+            >
+              Reject…
+            </button>
+          </>
+        )}
         <a class="button" href={hrefOf(['tenants', id])}>
           <Icon name="folder" /> Open the draft
         </a>
-        {open.length > 0 && (
+        {canWrite.value && open.length > 0 && (
           <span class="small to-settle" role="status">
             {count(open.length, 'file')} to settle before the merge
           </span>

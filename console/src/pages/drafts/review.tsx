@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks';
 import { changesMade } from '../../api/changes.ts';
 import { type Comparison, compareDraft, type Draft } from '../../api/drafts.ts';
-import { canWrite } from '../../api/session.ts';
 import { getUsage } from '../../api/tenants.ts';
 import { pushQuery, route } from '../../router.ts';
 import { count, formatBytes } from '../../text/format.ts';
@@ -41,7 +40,7 @@ export function Review({ draft }: { draft: Draft }) {
   return (
     <div class="review">
       <ReviewHead draft={data?.draft ?? draft} comparison={data} />
-      {canWrite.value && data !== undefined && (
+      {data !== undefined && (
         <ReviewActions
           comparison={data}
           {...{ settlements, isLoading }}
@@ -49,7 +48,7 @@ export function Review({ draft }: { draft: Draft }) {
           onRefused={refused}
         />
       )}
-      {refusal && data && !isLoading && <Overtaken refusal={refusal} now={data} />}
+      {refusal && data && data !== refusal.seen && !isLoading && <Overtaken refusal={refusal} now={data} />}
       {error !== undefined && <LoadError error={error} onRetry={reload} />}
       {data === undefined && error === undefined && <Loading what="the comparison" />}
       {data?.changes.length === 0 && (
