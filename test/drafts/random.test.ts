@@ -215,6 +215,9 @@ function mergeFiles(b: ModelFile | undefined, d: ModelFile, o: ModelFile): Model
   const path = pathOfBoth(b, d, o);
   if (path === undefined) return null;
   if (textOf(d) === textOf(o)) return { path, lines: o.lines };
+  // Only one side has another text: it is that one, however many lines it has.
+  if (b !== undefined && textOf(d) === textOf(b)) return { path, lines: o.lines };
+  if (b !== undefined && textOf(o) === textOf(b)) return { path, lines: d.lines };
   if (b === undefined || b.lines.length !== d.lines.length || b.lines.length !== o.lines.length) return null;
   const lines: string[] = [];
   for (const [i, before] of b.lines.entries()) {
