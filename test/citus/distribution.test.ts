@@ -57,6 +57,8 @@ describe.skipIf(!isCitus())('migrate on Citus', () => {
   const PLACES = [
     'api_keys reference <none> 2',
     'audit_events reference <none> 2',
+    'draft_base distributed tenant_id 1',
+    'drafts distributed tenant_id 1',
     'drizzle.__drizzle_migrations reference <none> 2',
     'entries distributed tenant_id 1',
     'fleet_usage reference <none> 2',
