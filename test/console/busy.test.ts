@@ -21,25 +21,25 @@ async function refuse(page: Page, times: number, answer: object = BUSY): Promise
 
 describeConsole('the console and a busy service', (fixture) => {
   it('tries again what only reads, and says meanwhile that it does', async () => {
-    const tenant = await fixture().poisonedTenant();
+    await fixture().poisonedTenant();
     const page = await fixture().openSignedIn('#/keys');
     const seen = await refuse(page, 2, { ...BUSY, headers: { 'retry-after': '1' } });
     await page.getByRole('link', { name: 'Tenants' }).click();
     await page.getByText('The service is busy. Trying again…').waitFor();
-    await page.getByRole('link', { name: tenant }).waitFor();
+    await page.locator('tbody a').first().waitFor();
     expect(seen()).toBe(3);
     await expect.poll(() => page.getByText('The service is busy.').count()).toBe(0);
   });
 
   it('says so when it stays busy, and reads on request', async () => {
-    const tenant = await fixture().poisonedTenant();
+    await fixture().poisonedTenant();
     const page = await fixture().openSignedIn('#/keys');
     const seen = await refuse(page, 3);
     await page.getByRole('link', { name: 'Tenants' }).click();
     await page.getByRole('alert').getByText('The service is at capacity. Try again later.').waitFor();
     expect(seen()).toBe(3);
     await page.getByRole('button', { name: 'Try again' }).click();
-    await page.getByRole('link', { name: tenant }).waitFor();
+    await page.locator('tbody a').first().waitFor();
   });
 
   it('does not try again without a time to wait, and nothing that changes something', async () => {

@@ -44,7 +44,7 @@ describeConsole('the overview and the audit page', (fixture) => {
   it('lists what administrators did, by tenant and outcome', async () => {
     const tenant = await fixture().poisonedTenant();
     const page = await fixture().openSignedIn(`#/tenants/${tenant}/settings`);
-    await page.getByRole('spinbutton', { name: /^Files/ }).fill('50');
+    await page.getByRole('textbox', { name: /^Files/ }).fill('50');
     await page.getByRole('button', { name: 'Save settings' }).click();
     await page.getByText('Saved the settings.').waitFor();
     await page.getByRole('link', { name: 'Audit' }).click();

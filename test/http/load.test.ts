@@ -308,6 +308,7 @@ describe('slow bodies', () => {
 it('limits the concurrency of a tenant that sends large bodies', async () => {
   const service = await startService('postgres', { MAX_IN_FLIGHT_PER_TENANT: '32', MAX_QUEUE_MS: '60000' });
   const tenant = 'large';
+  await service.execute(cmd.create('/memories/f'), { tenant });
   const release = await hold(service, tenant);
   const writes = Array.from({ length: 5 }, (_, i) =>
     service.execute(cmd.create(`/memories/${i}`, 'x'.repeat(200_000)), { tenant }),

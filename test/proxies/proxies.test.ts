@@ -2,6 +2,7 @@
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -68,9 +69,13 @@ async function send(
     method: body === undefined ? 'GET' : 'POST',
     headers: { host: `${HOST}:${port}`, 'content-type': 'application/json', ...headers },
   });
-  const answered = once(sent, 'response');
+  const answered = new Promise<IncomingMessage>((resolve, reject) => {
+    sent.once('response', resolve);
+    // Also after the response, when the rest of a body that was refused cannot be sent any more.
+    sent.on('error', reject);
+  });
   sent.end(body && JSON.stringify(body));
-  const [response] = await answered;
+  const response = await answered;
   return { status: response.statusCode, body: await text(response) };
 }
 
