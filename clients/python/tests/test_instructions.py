@@ -11,7 +11,9 @@ from fake_service import Answer, FakeService, problem
 from memory_service_client import AsyncMemoryClient, MemoryClient, MemoryServiceError
 
 
-def instructions(url: str, flavor: str, api_key: str | None = None, tenant: str | None = None, protocol: bool = True) -> str:
+def instructions(
+    url: str, flavor: str, api_key: str | None = None, tenant: str | None = None, protocol: bool = True
+) -> str:
     if flavor == "sync":
         with MemoryClient(url, max_retries=0, api_key=api_key, tenant=tenant) as client:
             return client.instructions(protocol=protocol)
