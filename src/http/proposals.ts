@@ -35,8 +35,8 @@ export const proposing = fp<Redirection>(
 );
 
 async function inDraft(request: FastifyRequest, context: RequestContext): Promise<void> {
-  const { tenant, proposesAs = '' } = context.principal;
   const { principal, policy } = context;
+  const { tenant, proposesAs = '' } = principal;
   const draft = await request.server.redirection.proposals.find(tenant, proposesAs);
   request.context =
     draft === null

@@ -1,5 +1,5 @@
 import { effect, signal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 import { guardLeaving, type Route } from '../router.ts';
 import { confirm, DISCARD, type Question } from './confirm.tsx';
 
@@ -52,7 +52,8 @@ effect(() => {
 
 /** Leaving the page asks, as long as something would be lost. */
 export function useUnsaved(isUnsaved: boolean, question: Question = DISCARD): void {
-  useEffect(() => {
+  // Before anything else happens: an effect may come after the answer that goes to another place.
+  useLayoutEffect(() => {
     if (!isUnsaved) return;
     const item = { question, discard: () => {} };
     addUnsaved(item);

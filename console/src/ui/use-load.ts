@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useState } from 'preact/hooks';
+import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import { isAborted, messageOf } from '../api/client.ts';
 
 export interface Loaded<T> {
@@ -18,28 +18,30 @@ export function useLoad<T>(
   load: (signal: AbortSignal) => Promise<T>,
   dependencies: readonly unknown[],
 ): Loaded<T> {
-  const [state, setState] = useState<Omit<Loaded<T>, 'reload'>>({
-    data: undefined,
-    error: undefined,
-    isLoading: true,
-  });
   const [round, setRound] = useState(0);
+  const wanted = useMemo(() => ({}), [...dependencies, round]);
+  const [state, setState] = useState<State<T>>({ data: undefined, error: undefined, of: null });
   useEffect(() => {
     const controller = new AbortController();
-    setState((previous) => ({ ...previous, isLoading: true }));
     load(controller.signal).then(
       (data) => {
-        if (!controller.signal.aborted) setState({ data, error: undefined, isLoading: false });
+        if (!controller.signal.aborted) setState({ data, error: undefined, of: wanted });
       },
       (error: unknown) => {
         if (!controller.signal.aborted && !isAborted(error)) {
-          setState({ data: undefined, error, isLoading: false });
+          setState({ data: undefined, error, of: wanted });
         }
       },
     );
     return () => controller.abort();
-  }, [...dependencies, round]);
-  return { ...state, reload: useCallback(() => setRound((n) => n + 1), []) };
+  }, [wanted]);
+  const { data, error, of } = state;
+  return { data, error, isLoading: of !== wanted, reload: useCallback(() => setRound((n) => n + 1), []) };
+}
+
+interface State<T> extends Pick<Loaded<T>, 'data' | 'error'> {
+  /** The load that it is of. While another one is wanted, that one is under way. */
+  of: object | null;
 }
 
 export interface Action {

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { changesMade } from '../../api/changes.ts';
 import { listDrafts } from '../../api/drafts.ts';
 import { formatNumber } from '../../text/format.ts';
+import { watch } from '../../ui/watch.ts';
 
 const INTERVAL_MS = 60_000;
 const MOST = 99;
@@ -10,23 +11,9 @@ const MOST = 99;
 export function WaitingDrafts() {
   const [waiting, setWaiting] = useState(0);
   useEffect(() => {
-    const controller = new AbortController();
-    const look = async () => {
-      if (document.hidden) return;
-      try {
-        setWaiting((await listDrafts(undefined, { limit: 1 }, controller.signal)).total);
-      } catch {
-        // The page of drafts says what is wrong. This is not what the person asked for.
-      }
-    };
-    void look();
-    const timer = setInterval(look, INTERVAL_MS);
-    document.addEventListener('visibilitychange', look);
-    return () => {
-      controller.abort();
-      clearInterval(timer);
-      document.removeEventListener('visibilitychange', look);
-    };
+    const look = async (signal: AbortSignal) =>
+      setWaiting((await listDrafts(undefined, { limit: 1 }, signal)).total);
+    return watch(look, { intervalMs: INTERVAL_MS, now: true });
   }, [changesMade.value]);
   if (waiting === 0) return null;
   return (

@@ -3,6 +3,7 @@ import { changed } from '../../api/changes.ts';
 import { getTenant } from '../../api/tenants.ts';
 import type { Tenant } from '../../api/types.ts';
 import { Icon } from '../../ui/icon.tsx';
+import { watch } from '../../ui/watch.ts';
 
 const INTERVAL_MS = 5000;
 
@@ -10,22 +11,9 @@ const INTERVAL_MS = 5000;
 export function NewChanges({ tenant }: { tenant: Tenant }) {
   const [latest, setLatest] = useState(tenant.last_change_at);
   useEffect(() => {
-    const controller = new AbortController();
-    const look = async () => {
-      if (document.hidden) return;
-      try {
-        setLatest((await getTenant(tenant.id, controller.signal)).last_change_at);
-      } catch {
-        // Whoever looks next time will see: this is not what the person asked for.
-      }
-    };
-    const timer = setInterval(look, INTERVAL_MS);
-    document.addEventListener('visibilitychange', look);
-    return () => {
-      controller.abort();
-      clearInterval(timer);
-      document.removeEventListener('visibilitychange', look);
-    };
+    const look = async (signal: AbortSignal) =>
+      setLatest((await getTenant(tenant.id, signal)).last_change_at);
+    return watch(look, { intervalMs: INTERVAL_MS, now: false });
   }, [tenant.id]);
   const isNew = latest !== null && (tenant.last_change_at === null || latest > tenant.last_change_at);
   return (
