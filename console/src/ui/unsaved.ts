@@ -52,7 +52,7 @@ effect(() => {
 
 /** Leaving the page asks, as long as something would be lost. */
 export function useUnsaved(isUnsaved: boolean, question: Question = DISCARD): void {
-  // Before anything else happens: an effect may come after the answer that goes to another place.
+  // Before anything else happens, such as a click right after the last key.
   useLayoutEffect(() => {
     if (!isUnsaved) return;
     const item = { question, discard: () => {} };

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { changed } from '../../api/changes.ts';
 import { ApiError } from '../../api/client.ts';
 import { type LoadedFile, readFile, writeFile } from '../../api/memory.ts';
@@ -26,7 +26,8 @@ export function FileEditor({ tenant, path, file, onClose }: Props) {
   const action = useAction();
   const ending = lineEndingOf(file.content);
   const isChanged = text !== withLineEnding(base.content, '\n');
-  useEffect(() => keepDraft(isChanged ? { tenant, path, base, text } : null), [isChanged, base, text]);
+  // Before anything else happens, so that a click right after the last key asks.
+  useLayoutEffect(() => keepDraft(isChanged ? { tenant, path, base, text } : null), [isChanged, base, text]);
   const close = () => {
     keepDraft(null);
     onClose();
