@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 
 export interface ModalProps {
   title: string;
@@ -13,12 +13,11 @@ export interface ModalProps {
 export function Modal({ title, children, onClose, isWide = false }: ModalProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  useEffect(() => {
-    const opener = document.activeElement;
-    dialog.current?.showModal();
-    return () => {
-      if (opener instanceof HTMLElement) opener.focus();
-    };
+  useLayoutEffect(() => {
+    const { current } = dialog;
+    current?.showModal();
+    // A dialog that is closed gives the focus back, one that is only removed does not.
+    return () => current?.close();
   }, []);
   return (
     <dialog
