@@ -55,7 +55,7 @@ const VIEWS: View[] = [
     async (page) => {
       await click(page, 'New key');
       await click(page, 'Create');
-      await page.getByRole('textbox', { name: 'The key' }).waitFor();
+      await page.getByRole('textbox', { name: 'The key', exact: true }).waitFor();
       await page.keyboard.press('Escape');
       await page.getByText('You have not copied the key.').waitFor();
     },

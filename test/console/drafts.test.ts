@@ -323,7 +323,7 @@ describeConsole('drafts in the console', (fixture) => {
     await dialog.getByLabel('Access').selectOption('Propose: what it writes waits for a review');
     await dialog.getByLabel('Source').fill('web');
     await button(page, 'Create').click();
-    const secret = await page.getByRole('textbox', { name: 'The key' }).inputValue();
+    const secret = await page.getByRole('textbox', { name: 'The key', exact: true }).inputValue();
     await button(page, 'Done').click();
     const key = page.getByRole('row').filter({ hasText: 'source web' });
     expect(await key.getByRole('cell').first().textContent()).toBe('propose');

@@ -137,12 +137,12 @@ describeConsole('work in the console is protected', (fixture) => {
       await page.getByRole('button', { name: 'New key' }).click();
       await page.getByRole('dialog').getByLabel('Label').fill('bot');
       await page.getByRole('button', { name: 'Create' }).click();
-      return page.getByRole('textbox', { name: 'The key' }).inputValue();
+      return page.getByRole('textbox', { name: 'The key', exact: true }).inputValue();
     };
     const secret = await create();
     for (let i = 0; i < 3; i++) await page.keyboard.press('Escape');
     await page.getByText('You have not copied the key.').waitFor();
-    expect(await page.getByRole('textbox', { name: 'The key' }).inputValue()).toBe(secret);
+    expect(await page.getByRole('textbox', { name: 'The key', exact: true }).inputValue()).toBe(secret);
     await page.getByRole('button', { name: 'Copy the key' }).click();
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(secret);
     await page.keyboard.press('Escape');
