@@ -53,7 +53,7 @@ describeConsole('the settings of a tenant in the console', (fixture) => {
     await size.fill('10 MB');
     await page.getByRole('button', { name: 'Save settings' }).click();
     await page.getByText('Saved the settings.').waitFor();
-    expect(await size.inputValue()).toBe('10MB');
+    await expect.poll(() => size.inputValue()).toBe('10MB');
     expect(await tenants.find(tenant)).toMatchObject({
       ...{ maxFiles: 500, redact: null, createExisting: 'overwrite', historyDays: 7, maxFileBytes: null },
       maxBytes: 10_485_760,
