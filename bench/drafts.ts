@@ -5,6 +5,7 @@
  * Environment: FILES (10000), CHANGED (500), FILE_BYTES (2000), ROUNDS (5); TEST_DATABASE_URL and TEST_POSTGRES as for the tests.
  */
 import { loadavg } from 'node:os';
+import { setTimeout as wait } from 'node:timers/promises';
 import { loadConfig } from '../src/config.ts';
 import { compareDraft } from '../src/drafts/compare.ts';
 import { createDraft } from '../src/drafts/create.ts';
@@ -25,6 +26,9 @@ const FILES = setting('FILES', 10_000);
 const CHANGED = setting('CHANGED', 500);
 const FILE_BYTES = setting('FILE_BYTES', 2000);
 const ROUNDS = setting('ROUNDS', 5);
+
+/** As long as making a draft and merging it take, about. */
+const BASELINE_MS = 600;
 
 const author = { type: 'operator', name: 'bench' } as const;
 const DONE = { content: 'done', isError: false };
@@ -58,6 +62,8 @@ const run = () =>
     const times: { made: number; compared: number; merged: number; waits: Record<string, number> }[] = [];
     for (let round = 0; round < ROUNDS; round++) {
       const writers = ['original', 'other'].map((tenant) => new Writer(memory, tenant, round));
+      await wait(BASELINE_MS);
+      const [, alone = 0] = writers.map((writer) => writer.longest());
       const [made, draft] = await timed(() =>
         createDraft(database, config, 'original', { title: 'bench', author }),
       );
@@ -78,7 +84,7 @@ const run = () =>
       const [original = 0, other = 0] = await Promise.all(writers.map((writer) => writer.stop()));
       if (changes.length !== CHANGED) throw new Error(`${changes.length} files were merged.`);
       const [madeOriginal = 0, madeOther = 0] = whileMade;
-      times.push({ made, compared, merged, waits: { madeOriginal, madeOther, original, other } });
+      times.push({ made, compared, merged, waits: { alone, madeOriginal, madeOther, original, other } });
       progress(`round ${round + 1}: made ${made} ms, compared ${compared} ms, merged ${merged} ms`);
     }
     const of = (pick: (time: (typeof times)[number]) => number) => {
@@ -91,6 +97,9 @@ const run = () =>
         .join(', ')}.\n`,
     );
     console.log('| ms | median | worst |\n|---|---|---|');
+    console.log(
+      `| longest write in ${BASELINE_MS} ms with no draft | ${of(({ waits }) => waits.alone ?? 0)} |`,
+    );
     console.log(`| make a draft of ${FILES} files | ${of(({ made }) => made)} |`);
     console.log(`| longest write of its tenant meanwhile | ${of(({ waits }) => waits.madeOriginal ?? 0)} |`);
     console.log(`| longest write of another tenant meanwhile | ${of(({ waits }) => waits.madeOther ?? 0)} |`);
