@@ -224,7 +224,8 @@ CREATE INDEX "tenants_with_mounts" ON "tenants" USING btree ("id") WHERE mounts 
 CREATE INDEX "tenants_drafts" ON "tenants" USING btree ("draft_of") WHERE draft_of IS NOT NULL;--> statement-breakpoint
 CREATE INDEX "versions_memory" ON "versions" USING btree ("tenant_id","memory_id","id");--> statement-breakpoint
 CREATE INDEX "versions_superseded" ON "versions" USING btree ("tenant_id","superseded_at","id");--> statement-breakpoint
-CREATE INDEX "versions_path" ON "versions" USING btree ("tenant_id","path","id");
+CREATE INDEX "versions_path" ON "versions" USING btree ("tenant_id","path","id");--> statement-breakpoint
+CREATE INDEX "versions_redacted" ON "versions" USING btree ("tenant_id","superseded_at") WHERE redacted_at IS NOT NULL;
 --> statement-breakpoint
 -- LZ4 where the server is built with it, as the official images and most services are. Elsewhere contents are stored as they are: pglz would
 -- take longer than the rest of an edit (docs/decisions/0013-compression.md).

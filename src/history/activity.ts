@@ -17,7 +17,7 @@ WITH times AS MATERIALIZED (
   SELECT since, until, extract(epoch FROM since)::float8 AS low, extract(epoch FROM until)::float8 AS high
   FROM (SELECT $2::text::timestamptz AS since, $3::text::timestamptz AS until) AS given
 ), counted AS (
-  SELECT width_bucket(extract(epoch FROM v.created_at)::float8, t.low, t.high, $4::integer) AS bucket,
+  SELECT width_bucket(date_part('epoch', v.created_at), t.low, t.high, $4::integer) AS bucket,
     COALESCE(v.origin -> 'actor', '{"type": "anonymous"}') AS actor, count(*) AS changes
   FROM memory_versions AS v, times AS t
   WHERE v.tenant_id = $1 AND v.created_at >= t.since AND v.created_at < t.until

@@ -189,7 +189,7 @@ const listRedactedAtQuery = defineQuery<{ tenant: string; at: string }, { id: st
   ['tenant', 'at'],
   `
 SELECT v.id FROM versions AS v
-WHERE v.tenant_id = $1 AND v.redacted_at IS NOT NULL AND ${COVERS('v.created_at', 'v.superseded_at', '$2')}
+WHERE v.tenant_id = $1 AND v.redacted_at IS NOT NULL AND v.created_at <= $2::text::timestamptz AND v.superseded_at > $2::text::timestamptz
 ORDER BY v.created_at, v.id
 `,
 );

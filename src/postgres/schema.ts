@@ -176,6 +176,8 @@ export const versions = pgTable(
     // For retention. With the id, a batch ends between versions of one change, too.
     index('versions_superseded').on(t.tenantId, t.supersededAt, t.id),
     index('versions_path').on(t.tenantId, t.path, t.id),
+    // To say how many a past tree lacks, without reading all the others.
+    index('versions_redacted').on(t.tenantId, t.supersededAt).where(sql`redacted_at IS NOT NULL`),
   ],
 );
 

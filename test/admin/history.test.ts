@@ -431,6 +431,52 @@ describeService(
       }
     });
 
+    it('counts changes to the microsecond, redacted versions as well', async () => {
+      const { id, get } = await history();
+      await service().query(
+        `INSERT INTO versions (tenant_id, id, memory_id, operation, path, bytes, created_at, superseded_at, origin, redacted_at)
+         SELECT $1, memory_version_id(memory_id_prefix(at), gen_random_uuid()), gen_random_uuid(), 'modified', '/memories/x', 500, at, at,
+           origin::jsonb, CASE WHEN origin IS NULL THEN at END
+         FROM (VALUES
+           ('2020-01-01T00:00:00Z'::timestamptz, '{"actor": {"type": "operator", "name": "ann"}}'),
+           ('2020-01-01T00:00:00.999999Z', '{"actor": {"type": "operator", "name": "ann"}}'),
+           ('2020-01-01T00:00:01Z', '{"actor": {"type": "operator", "name": "ann"}}'),
+           ('2020-01-01T00:00:01.000001Z', NULL),
+           ('2020-01-01T00:00:01.999999Z', NULL),
+           ('2020-01-01T00:00:02Z', NULL)
+         ) AS v (at, origin)`,
+        [id],
+      );
+      const counted = async (since: string, until: string) => {
+        const { body } = await get(`/activity?buckets=2&since=${since}&until=${until}`);
+        return [body.actors, (body.buckets as { counts: number[] }[]).map(({ counts }) => counts)];
+      };
+      const [ann, anonymous] = [{ type: 'operator', name: 'ann' }, { type: 'anonymous' }];
+      const second = '2020-01-01T00:00:0';
+      expect(await counted(`${second}0Z`, `${second}2Z`)).toStrictEqual([
+        [ann, anonymous],
+        [
+          [2, 0],
+          [1, 2],
+        ],
+      ]);
+      expect(await counted(`${second}1.000001Z`, `${second}2.000001Z`)).toStrictEqual([
+        [anonymous],
+        [[1], [2]],
+      ]);
+      await service().query(
+        "DELETE FROM versions WHERE tenant_id = $1 AND created_at < '2020-01-01T00:00:01Z'",
+        [id],
+      );
+      expect(await counted(`${second}0Z`, `${second}2Z`)).toStrictEqual([
+        [anonymous, ann],
+        [
+          [0, 0],
+          [2, 1],
+        ],
+      ]);
+    });
+
     it('finds the moments one change before and after another one', async () => {
       const { id, get, created, edited, moved, c } = await history();
       const around = async (at?: string) => {
