@@ -158,10 +158,20 @@ function changeLine({ stdout }: Io, change: ChangeRecord): string {
   const isMoved = inDraft === 'moved' && base !== null;
   const where = isMoved ? `${base.path} -> ${path}` : path;
   const letters = `${inDraft === null ? '-' : LETTERS[inDraft]}${inOriginal === null ? ' ' : LETTERS[inOriginal]}`;
-  return `${letters} ${shown(stdout, where)}${conflict === null ? '' : `  CONFLICT: ${conflictText(change)}`}`;
+  const why = conflict === null ? '' : `  CONFLICT: ${conflictText(change)}`;
+  return shown(stdout, `${letters} ${where}${why}${inTheWayText(change)}`);
 }
 
-function conflictText({ conflict, occupied_by: at }: ChangeRecord): string {
+/** What taking the draft removes, or makes what the draft has. */
+function inTheWayText({ in_the_way: found }: ChangeRecord): string {
+  if (found === null) return '';
+  const { path, files, file_count: count } = found;
+  const named = files.slice(0, 3).join(', ');
+  const more = count > 3 ? ` and ${count - 3} more` : '';
+  return `  IN THE WAY: ${count === 0 ? path : `${named}${more}`}`;
+}
+
+function conflictText({ conflict }: ChangeRecord): string {
   switch (conflict) {
     case 'content':
       return 'both changed the same lines';
@@ -172,7 +182,7 @@ function conflictText({ conflict, occupied_by: at }: ChangeRecord): string {
     case 'deleted_in_original':
       return 'changed in the draft, deleted in the memory';
     default:
-      return `${at} is occupied`;
+      return 'something else is in its place in the memory';
   }
 }
 

@@ -1,6 +1,7 @@
 import type { QueryExecutor } from '../postgres/query.ts';
 import type { Comparison } from './compare.ts';
 import { countChangedFiles, type Draft, draftSizes } from './drafts.ts';
+import type { InTheWay } from './in-the-way.ts';
 import type { PlannedChange } from './plan.ts';
 import { pathOf } from './review.ts';
 import { type ChangeKind, changeOf, type ThreeWay } from './three-way.ts';
@@ -46,14 +47,14 @@ export function changeRecords({ files, same, plan }: Comparison) {
     const inDraft = changeOf(file.base, file.draft, same);
     const inOriginal = changeOf(file.base, file.original, same);
     if (inDraft === null && inOriginal === null) return [];
-    const conflict = plan.conflicts.get(file.id);
     const { base, draft } = file;
     return {
       ...{ memory_id: file.id, path: pathOf(file), changed_in: sideOf(inDraft, inOriginal) },
       ...{ in_draft: inDraft, in_original: inOriginal },
       content_changed:
         inDraft !== null && (base === null || draft === null ? inDraft !== 'moved' : !same(base, draft)),
-      ...{ conflict: conflict?.kind ?? null, occupied_by: conflict?.at ?? null },
+      conflict: plan.conflicts.get(file.id) ?? null,
+      in_the_way: inTheWayRecord(plan.inTheWay.get(file.id)),
       ...{ base: sideRecord(file.base), draft: sideRecord(file.draft), original: sideRecord(file.original) },
     };
   });
@@ -65,6 +66,15 @@ export function changeRecords({ files, same, plan }: Comparison) {
 function sideOf(inDraft: ChangeKind | null, inOriginal: ChangeKind | null) {
   if (inDraft === null) return 'original' as const;
   return inOriginal === null ? ('draft' as const) : ('both' as const);
+}
+
+/** How many files in the way are named: a directory may have any number. */
+const MAX_NAMED = 100;
+
+function inTheWayRecord(found: InTheWay | undefined) {
+  if (found === undefined) return null;
+  const files = found.files.slice(0, MAX_NAMED).flatMap(({ original }) => original?.path ?? []);
+  return { path: found.path, file_count: found.files.length, files };
 }
 
 function sideRecord(file: ThreeWay['base']) {
