@@ -146,7 +146,8 @@ function planOutcomes(
   for (const path of sides.original.directories) kinds.set(path, 'dir');
   for (const { path } of sides.original.files.values()) kinds.set(path, 'file');
   if (sides.original.hasRoot) kinds.set(ROOT, 'dir');
-  const unwanted = new Set([...directories.unwanted].filter((path) => kinds.has(path)));
+  // The original may have a file there by now.
+  const unwanted = new Set([...directories.unwanted].filter((path) => kinds.get(path) === 'dir'));
   const plan = planTree(targets, { ...directories, unwanted, kinds });
   const changeFor = ({ memoryId }: Target) => byTarget.get(memoryId);
   return {

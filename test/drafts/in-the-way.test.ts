@@ -308,6 +308,23 @@ describeService('what is in the way of a merge', (service) => {
     ]);
   });
 
+  it('leaves a file alone where the draft removed a directory', async () => {
+    const { draft, tenant } = await start({
+      base: [cmd.create(`${plan}/a.md`, 'a\n'), cmd.create(x, 'x\n')],
+      draft: [cmd.delete(plan), cmd.replace(x, 'x', 'y')],
+      original: [cmd.delete(plan), cmd.create(plan, 'a file now\n')],
+    });
+    const merged = await drafting.merge(draft);
+    expect({ changes: merged.changes.map(mergedFile), removed: merged.removed }).toMatchObject({
+      changes: [{ path: x, change: 'changed' }],
+      removed: [],
+    });
+    expect(await files(tenant)).toStrictEqual({
+      ...{ '/memories/kept': 'kept\n', [plan]: 'a file now\n', [x]: 'y\n' },
+    });
+    await assertInvariants(service());
+  });
+
   it('is part of the review', async () => {
     const { draft, tenant } = await start({
       draft: [cmd.create(plan, 'the plan\n')],
