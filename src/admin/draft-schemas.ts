@@ -59,6 +59,13 @@ export const draftSchema = z
       .nullable()
       .meta({ description: 'Files that the draft has added, changed, moved or deleted, in all.' }),
     last_change_at: time.nullable(),
+    last_used_at: time.nullable().meta({
+      description: 'When it was made, last read or last written. Reads count to the day.',
+    }),
+    expires_at: time.nullable().meta({
+      description:
+        'It is closed within an hour after this time, unless it is used before. Null when it is closed or never expires.',
+    }),
   })
   .meta({ id: 'Draft' });
 

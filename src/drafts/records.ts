@@ -1,3 +1,4 @@
+import type { Config } from '../config.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import type { Comparison } from './compare.ts';
 import { countChangedFiles, type Draft, draftSizes } from './drafts.ts';
@@ -5,19 +6,31 @@ import type { InTheWay } from './in-the-way.ts';
 import type { PlannedChange } from './plan.ts';
 import { pathOf } from './review.ts';
 import { type ChangeKind, changeOf, type ThreeWay } from './three-way.ts';
+import { draftDaysOf, expiryAfter, lastUseOf } from './use.ts';
 
 /* Drafts and their changes as programs get them: the fields and names of admin-openapi.yaml. */
 
-/** Drafts as programs get them, with what their memories take. */
-export async function draftRecords(query: QueryExecutor, drafts: readonly Draft[]) {
+/** Drafts as programs get them, with what their memories take, and when they expire. */
+export async function draftRecords(
+  query: QueryExecutor,
+  config: Pick<Config, 'DRAFT_DAYS'>,
+  drafts: readonly Draft[],
+) {
   const open = drafts.filter(({ state }) => state === 'open');
   const sizes = await draftSizes(
     query,
     open.map(({ id }) => id),
   );
+  const draftDays = await draftDaysOf(
+    query,
+    config,
+    open.map(({ tenant }) => tenant),
+  );
   const records = [];
   for (const draft of drafts) {
     const size = sizes.get(draft.id);
+    const lastUse = size === undefined ? null : await lastUseOf(query, draft);
+    const expiry = lastUse === null ? null : expiryAfter(lastUse, draftDays.get(draft.tenant) ?? 0);
     const isChanged = size !== undefined && size.lastChangeAt > draft.baseAt;
     records.push({
       ...{
@@ -33,10 +46,13 @@ export async function draftRecords(query: QueryExecutor, drafts: readonly Draft[
       changed_files:
         size === undefined ? null : isChanged ? await countChangedFiles(query, draft.id, size.files) : 0,
       last_change_at: size?.lastChangeAt ?? null,
+      ...{ last_used_at: instant(lastUse), expires_at: instant(expiry) },
     });
   }
   return records;
 }
+
+const instant = (time: number | null) => (time === null ? null : new Date(time).toISOString());
 
 export type DraftRecord = Awaited<ReturnType<typeof draftRecords>>[number];
 export type ChangeRecord = ReturnType<typeof changeRecords>[number];

@@ -194,6 +194,10 @@ export interface components {
             /** @description Files that the draft has added, changed, moved or deleted, in all. */
             changed_files: number | null;
             last_change_at: components["schemas"]["Time"] | null;
+            /** @description When it was made, last read or last written. Reads count to the day. */
+            last_used_at: components["schemas"]["Time"] | null;
+            /** @description It is closed within an hour after this time, unless it is used before. Null when it is closed or never expires. */
+            expires_at: components["schemas"]["Time"] | null;
         };
         DraftChange: {
             /**

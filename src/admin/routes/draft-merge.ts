@@ -53,7 +53,7 @@ export const draftMergeRoutes = adminRoutes((app, { config, database }) => {
     const files = merged.changes.map(mergedFile).sort((a, b) => (a.path < b.path ? -1 : 1));
     noteAudit(request, { details: { draft: merged.draft.id, files: files.length } });
     return {
-      draft: (await draftRecords(database.query, [merged.draft]))[0],
+      draft: (await draftRecords(database.query, config, [merged.draft]))[0],
       ...{ merged_at: merged.mergedAt, files },
       ...{ directories_made: merged.made, directories_removed: merged.removed },
     };

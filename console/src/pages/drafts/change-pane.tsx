@@ -75,22 +75,27 @@ export function ChangePane({ tenant, draft, change, settlement, onOvertaken }: P
   );
 }
 
+/** How many files in the way are named, and how many without being asked for. */
+const NAMED = 20;
+const SHOWN_AT_ONCE = 5;
+
 /** What goes, or becomes what the draft has, when the file is settled by the draft. */
 function InTheWay({ path, files, file_count }: NonNullable<DraftChange['in_the_way']>) {
+  const named = files.slice(0, NAMED);
   return (
-    <details class="in-the-way">
+    <details class="in-the-way" open={file_count <= SHOWN_AT_ONCE}>
       <summary>
         {file_count === 0
           ? 'In the way of the draft: an empty directory'
           : `In the way of the draft: ${count(file_count, 'file')}`}
       </summary>
       <ul aria-label="In the way of the draft">
-        {(file_count === 0 ? [path] : files).map((each) => (
+        {(file_count === 0 ? [path] : named).map((each) => (
           <li key={each}>
             <PathName path={each} />
           </li>
         ))}
-        {file_count > files.length && <li>and {count(file_count - files.length, 'more file')}</li>}
+        {file_count > named.length && <li>and {count(file_count - named.length, 'more file')}</li>}
       </ul>
     </details>
   );
