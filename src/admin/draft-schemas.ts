@@ -59,6 +59,13 @@ export const draftSchema = z
       .nullable()
       .meta({ description: 'Files that the draft has added, changed, moved or deleted, in all.' }),
     last_change_at: time.nullable(),
+    last_used_at: time.nullable().meta({
+      description: 'When it was made, last read or last written. Reads count to the day.',
+    }),
+    expires_at: time.nullable().meta({
+      description:
+        'It is closed within an hour after this time, unless it is used before. Null when it is closed or never expires.',
+    }),
   })
   .meta({ id: 'Draft' });
 
@@ -86,7 +93,17 @@ export const draftChangeSchema = z
         description:
           'Why the merge needs a resolution: both sides changed the same lines; both moved the file, to different paths; one deleted what the other changed; or something else is in its place.',
       }),
-    occupied_by: path.nullable().meta({ description: 'For `occupied`: what is in the way.' }),
+    in_the_way: z
+      .object({
+        path: path.meta({ description: 'A file, or a directory with all that is in it.' }),
+        file_count: counted,
+        files: z.array(path).meta({ description: 'The first 100 of them.' }),
+      })
+      .nullable()
+      .meta({
+        description:
+          'What the original has where the draft has the file, or in the way of it. If you settle the file by `draft`, these files go, or become what the draft has; no others do.',
+      }),
     base: side,
     draft: side,
     original: side,

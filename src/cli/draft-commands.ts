@@ -53,7 +53,7 @@ function registerCreateCommand(drafts: Command, open: Open, io: Io): void {
           note({ details: { draft: made.id } });
           return made;
         });
-        if (json) return printJson(io.stdout, (await draftRecords(database.query, [draft]))[0]);
+        if (json) return printJson(io.stdout, (await draftRecords(database.query, config, [draft]))[0]);
         printLine(io.stdout, draft.id);
       }),
     );
@@ -74,16 +74,17 @@ function registerListCommand(drafts: Command, open: Open, io: Io): void {
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  memory-service drafts list acme')
     .action((tenant: string | undefined, { state, json }: Pick<DraftFilter, 'state'> & { json?: boolean }) =>
-      withDatabase(open, async ({ database }) => {
+      withDatabase(open, async ({ config, database }) => {
         if (tenant !== undefined) await requireTenant(database, tenant);
         const found = await readAll(database, { tenant: tenant ?? null, state, scope: null });
-        const records = await draftRecords(database.query, found);
+        const records = await draftRecords(database.query, config, found);
         if (json) return printJson(io.stdout, records);
         printTable(
           io.stdout,
-          ['ID', 'TENANT', 'STATE', 'CHANGED FILES', 'CREATED', 'BY', 'TITLE'],
+          ['ID', 'TENANT', 'STATE', 'CHANGED FILES', 'CREATED', 'LAST USED', 'EXPIRES', 'BY', 'TITLE'],
           records.map((draft) => [
             ...[draft.id, draft.tenant, draft.state, draft.changed_files, time(draft.created_at)],
+            ...[time(draft.last_used_at), time(draft.expires_at)],
             ...[actorText(draft.author), draft.title],
           ]),
         );
@@ -116,12 +117,12 @@ function registerShowCommand(drafts: Command, open: Open, io: Io): void {
       '\nExample:\n  memory-service drafts show acme draft_6f1c2d7a9b3e4c5d8e0f1a2b3c4d5e6f',
     )
     .action((tenant: string, id: string, { all = false, json }: { all?: boolean; json?: boolean }) =>
-      withDatabase(open, async ({ database }) => {
+      withDatabase(open, async ({ config, database }) => {
         const draft = await findDraft(database.query, tenant, id);
-        const [record] = await draftRecords(database.query, [draft]);
+        const [record] = await draftRecords(database.query, config, [draft]);
         if (draft.state !== 'open') {
           if (json) return printJson(io.stdout, record);
-          return printDraft(io, draft);
+          return printDraft(io, draft, null);
         }
         const threads = new MergeThreads();
         try {
@@ -129,7 +130,7 @@ function registerShowCommand(drafts: Command, open: Open, io: Io): void {
           const changes = changeRecords(compared).filter((each) => all || each.in_draft !== null);
           const { review } = compared;
           if (json) return printJson(io.stdout, { draft: record, review, changes });
-          printDraft(io, draft);
+          printDraft(io, draft, record?.expires_at ?? null);
           for (const change of changes) printLine(io.stdout, changeLine(io, change));
           const conflicts = changes.filter(({ conflict }) => conflict !== null).length;
           const counted = `${amount(changes.length, 'changed file')}, ${amount(conflicts, 'conflict')}`;
@@ -141,14 +142,15 @@ function registerShowCommand(drafts: Command, open: Open, io: Io): void {
     );
 }
 
-function printDraft({ stdout }: Io, draft: Draft): void {
+function printDraft({ stdout }: Io, draft: Draft, expiresAt: string | null): void {
   printLine(stdout, `${draft.id}  ${shown(stdout, draft.title)}`);
   const made = `made ${time(draft.createdAt)} by ${shown(stdout, actorText(draft.author))}, from ${time(draft.baseAt)}`;
   const end =
     draft.closedBy === null
       ? ''
       : `, ${draft.state} ${time(draft.closedAt)} by ${shown(stdout, actorText(draft.closedBy))}`;
-  printLine(stdout, `${draft.state}: ${made}${end}`);
+  const expiry = expiresAt === null ? '' : `, expires ${time(expiresAt)} if nobody uses it`;
+  printLine(stdout, `${draft.state}: ${made}${end}${expiry}`);
 }
 
 const LETTERS = { added: 'A', changed: 'M', moved: 'R', deleted: 'D' } as const;
@@ -158,10 +160,20 @@ function changeLine({ stdout }: Io, change: ChangeRecord): string {
   const isMoved = inDraft === 'moved' && base !== null;
   const where = isMoved ? `${base.path} -> ${path}` : path;
   const letters = `${inDraft === null ? '-' : LETTERS[inDraft]}${inOriginal === null ? ' ' : LETTERS[inOriginal]}`;
-  return `${letters} ${shown(stdout, where)}${conflict === null ? '' : `  CONFLICT: ${conflictText(change)}`}`;
+  const why = conflict === null ? '' : `  CONFLICT: ${conflictText(change)}`;
+  return shown(stdout, `${letters} ${where}${why}${inTheWayText(change)}`);
 }
 
-function conflictText({ conflict, occupied_by: at }: ChangeRecord): string {
+/** What taking the draft removes, or makes what the draft has. */
+function inTheWayText({ in_the_way: found }: ChangeRecord): string {
+  if (found === null) return '';
+  const { path, files, file_count: count } = found;
+  const named = files.slice(0, 3).join(', ');
+  const more = count > 3 ? ` and ${count - 3} more` : '';
+  return `  IN THE WAY: ${count === 0 ? path : `${named}${more}`}`;
+}
+
+function conflictText({ conflict }: ChangeRecord): string {
   switch (conflict) {
     case 'content':
       return 'both changed the same lines';
@@ -172,7 +184,7 @@ function conflictText({ conflict, occupied_by: at }: ChangeRecord): string {
     case 'deleted_in_original':
       return 'changed in the draft, deleted in the memory';
     default:
-      return `${at} is occupied`;
+      return 'something else is in its place in the memory';
   }
 }
 

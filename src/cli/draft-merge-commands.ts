@@ -100,7 +100,7 @@ function finish(
       );
       const files = merged.changes.map(mergedFile).sort((a, b) => (a.path < b.path ? -1 : 1));
       if (json) {
-        const [record] = await draftRecords(database.query, [merged.draft]);
+        const [record] = await draftRecords(database.query, config, [merged.draft]);
         return await print(io.stdout, [formatJson({ draft: record, merged_at: merged.mergedAt, files })]);
       }
       await print(

@@ -6,7 +6,7 @@ import { compareContents, type DraftIds, mergeTexts } from './contents.ts';
 import { type Draft, findOpenDraft } from './drafts.ts';
 import type { MergeThreads } from './line-merge.ts';
 import type { MergedTexts } from './merge-file.ts';
-import { directoryChanges, type MergePlan, planMerge } from './plan.ts';
+import { directoryChanges, filesInTheWay, type MergePlan, planMerge } from './plan.ts';
 import { isTouched, pairFiles, type SameContent, type ThreeWay } from './three-way.ts';
 import { readSides, type Sides } from './trees.ts';
 
@@ -68,7 +68,7 @@ export interface Reviewed {
  */
 export function reviewOf(sides: Sides, files: readonly ThreeWay[], plan: MergePlan): string {
   const { wanted, unwanted } = directoryChanges(sides);
-  const seen = new Set([...files.filter(isTouched), ...plan.inTheWay]);
+  const seen = new Set([...files.filter(isTouched), ...filesInTheWay(plan)]);
   const versions = [...seen].map(({ id, base, draft, original }) =>
     [id, base, draft, original].map((each) => (typeof each === 'string' ? each : each?.versionId)).join(' '),
   );

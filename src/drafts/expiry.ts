@@ -3,10 +3,9 @@ import type { Database } from '../postgres/database.ts';
 import { defineQuery } from '../postgres/query.ts';
 import { runTenantJob } from '../postgres/tenant-job.ts';
 import { time } from '../postgres/time-column.ts';
-import { lastFileUseQuery } from '../tenants/queries.ts';
 import { Tenants } from '../tenants/tenants.ts';
-import { DAY_MS } from '../util/duration.ts';
 import { closeDraft } from './close.ts';
+import { expiryAfter, lastUseOf } from './use.ts';
 
 /* The hourly job on drafts: closes those that nobody uses, and deletes what an interrupted closing or making has left. */
 
@@ -73,8 +72,8 @@ export async function expireDrafts(
         done.deleted++;
         return;
       }
-      const limit = found.draftDays * DAY_MS;
-      if (limit === 0 || age < limit || at.getTime() - (await lastUse(database, id)) < limit) return;
+      const expiry = expiryAfter(await lastUseOf(database.query, { id, createdAt }), found.draftDays);
+      if (expiry === null || at.getTime() < expiry) return;
       await closeDraft(
         database,
         { tenant, draft: id },
@@ -84,10 +83,4 @@ export async function expireDrafts(
     },
   });
   return ran ? done : undefined;
-}
-
-/** Reads count to the day. */
-async function lastUse(database: Database, id: string): Promise<number> {
-  const at = (await database.query(lastFileUseQuery, { tenant: id })).rows[0]?.at ?? null;
-  return at === null ? 0 : Date.parse(at);
 }

@@ -14,8 +14,9 @@ import { type Draft, findDraft, findOpenDraft } from './drafts.ts';
 import { checkFileSizes, checkQuotas, readUse } from './limits.ts';
 import type { MergeThreads } from './line-merge.ts';
 import type { Resolution } from './merge-file.ts';
-import { type MergePlan, type PlannedChange, planMerge, planReplacement } from './plan.ts';
-import { changedSince, checkResolutions, checkReview, pathOf } from './review.ts';
+import { filesInTheWay, type MergePlan, type PlannedChange, planMerge, planReplacement } from './plan.ts';
+import { changedSince, checkResolutions, checkReview } from './review.ts';
+import { requireSettled } from './settled.ts';
 import { isTouched } from './three-way.ts';
 import { readProposers, writeMerge } from './write.ts';
 
@@ -57,15 +58,20 @@ export async function mergeDraft(
   const settled = await checkResolutions(config, row, compared.files, resolutions);
   return finish(database, ids, 'merged', options, async (query) => {
     const { sides, files } = await readFiles(query, ids);
-    const same = await compareContents(query, ids, files.filter(isTouched));
-    const input = { sides, files, same, texts: compared.texts };
+    const touched = files.filter(isTouched);
+    const input = { sides, files, texts: compared.texts };
+    const same = await compareContents(query, ids, touched);
     // What has changed since, in what is merged, has changed this.
-    const unsettled = planMerge({ ...input, resolutions: new Map() });
-    await checkReview(query, ids, { files, review: reviewOf(sides, files, unsettled) }, review);
-    const plan = planMerge({ ...input, resolutions: settled });
-    if (plan.conflicts.size === 0) return plan;
-    const left = files.filter(({ id }) => plan.conflicts.has(id));
-    throw new ServiceError('draft_conflicts', left.map(pathOf).sort());
+    const shown = planMerge({ ...input, same, resolutions: new Map() });
+    await checkReview(query, ids, { files, plan: shown, review: reviewOf(sides, files, shown) }, review);
+    if (settled.size === 0) return requireSettled(shown, files, settled);
+    const mayChange = new Set([...touched, ...filesInTheWay(shown)]);
+    const plan = planMerge({
+      ...input,
+      same: await compareContents(query, ids, [...mayChange]),
+      resolutions: settled,
+    });
+    return requireSettled(plan, files, settled);
   });
 }
 

@@ -1,5 +1,6 @@
-import { planTree, type Target } from '../history/plan.ts';
-import { ancestorsOf, type MemoryPath, ROOT } from '../memory/path.ts';
+import { type DirectoryTargets, planTree, type Target } from '../history/plan.ts';
+import { type MemoryPath, ROOT } from '../memory/path.ts';
+import { findInTheWay, type InTheWay } from './in-the-way.ts';
 import {
   asDraft,
   type FileConflict,
@@ -13,8 +14,8 @@ import {
 import { isTouched, type SameContent, type ThreeWay } from './three-way.ts';
 import type { Sides, Tree } from './trees.ts';
 
-/** Why a file is not merged: `occupied`, something else is at its path, or in the way of it, at `at`. */
-export type Conflict = { kind: FileConflict; at: null } | { kind: 'occupied'; at: MemoryPath };
+/** Why a file is not merged. `occupied`: something else is at its path, or in the way of it. */
+export type Conflict = FileConflict | 'occupied';
 
 /** A file that changes, and what it becomes. */
 export interface PlannedChange {
@@ -27,10 +28,10 @@ export interface MergePlan {
   /** Directories to make and to remove. */
   made: MemoryPath[];
   removed: MemoryPath[];
-  /** What the resolutions do not settle, by the ids of the files; these stay as the original has them. */
+  /** What is not settled, by the ids of the files; these stay as the original has them. */
   conflicts: Map<string, Conflict>;
-  /** The files that are in the way of a conflict. */
-  inTheWay: ThreeWay[];
+  /** What this plan leaves in the way of files that the draft changed, by their ids, whether or not they conflict. */
+  inTheWay: Map<string, InTheWay>;
 }
 
 export interface MergeInput {
@@ -42,47 +43,67 @@ export interface MergeInput {
 }
 
 /**
- * Plans a merge. A file that is settled by `draft` becomes what the draft has, and so does what is in its way: a file that the draft does not
- * have goes.
+ * Plans a merge. A file that is settled by `draft` becomes what the draft has, and so does what the plan without resolutions shows in its way,
+ * unless that is settled otherwise. Nothing else that the draft did not change is touched: what would have to be is a conflict.
  */
-export function planMerge(input: MergeInput): MergePlan {
-  const { files, same, texts, resolutions } = input;
+export function planMerge({ resolutions, ...input }: MergeInput): MergePlan {
+  const { files, same } = input;
+  const merged = new Map(
+    files.filter(isTouched).map((file) => [file, mergeFile(file, same, input.texts)] as const),
+  );
+  const mergedOutcome = (file: ThreeWay) => {
+    const found = merged.get(file);
+    return found === undefined ? stay(file) : found.outcome;
+  };
   const conflicts = new Map<string, Conflict>();
-  const merged = new Map<ThreeWay, Outcome>();
-  const forced = new Set<ThreeWay>();
-  for (const file of files) {
-    if (!isTouched(file)) continue;
-    const resolution = resolutions.get(file.id);
-    const { outcome, conflict } = mergeFile(file, same, texts);
-    if (resolution === 'draft') forced.add(file);
-    else if (resolution !== undefined) merged.set(file, settleFile(file, resolution, same));
-    else {
-      if (conflict !== null) conflicts.set(file.id, { kind: conflict, at: null });
-      merged.set(file, outcome);
-    }
+  for (const [file, { conflict }] of merged) if (conflict !== null) conflicts.set(file.id, conflict);
+  const changed = directoryChanges(input.sides);
+  const unsettled = planAround({ ...input, conflicts }, mergedOutcome, changed);
+  if (resolutions.size === 0) return unsettled;
+
+  const asInDraft = new Set<ThreeWay>();
+  const unwanted = new Set(changed.unwanted);
+  for (const file of merged.keys()) {
+    if (resolutions.get(file.id) !== 'draft') continue;
+    asInDraft.add(file);
+    const inTheWay = unsettled.inTheWay.get(file.id);
+    for (const each of inTheWay?.files ?? []) if (!resolutions.has(each.id)) asInDraft.add(each);
+    for (const path of inTheWay?.directories ?? []) unwanted.add(path);
   }
-  const outcomeOf = (file: ThreeWay) =>
-    forced.has(file) ? asDraft(file, same) : merged.has(file) ? (merged.get(file) ?? null) : stay(file);
-  for (;;) {
-    // Those that are settled come last, so that what is in their way is found, whatever the order of the files.
-    const inOrder = [...files.filter((file) => !forced.has(file)), ...forced];
-    const plan = planOutcomes({ sides: input.sides, files: inOrder }, outcomeOf);
-    const obstacles = new Obstacles(files, outcomeOf, new Set(plan.blocked.map(({ file }) => file)));
-    const cleared = plan.blocked
-      .filter(({ file }) => forced.has(file))
-      .flatMap(({ file, path }) => obstacles.to(file, path))
-      .filter((file) => !forced.has(file));
-    // Each round forces more files. In the end all are as in the draft, where nothing is in the way of anything.
-    if (cleared.length === 0) {
-      for (const { file, blockedBy } of plan.blocked) {
-        // The conflict that was there first is the one to settle.
-        if (!conflicts.has(file.id)) conflicts.set(file.id, { kind: 'occupied', at: blockedBy });
-      }
-      const inTheWay = plan.blocked.flatMap(({ file, path }) => obstacles.to(file, path));
-      return { ...plan, conflicts, inTheWay };
-    }
-    for (const file of cleared) forced.add(file);
-  }
+  for (const { id } of asInDraft) conflicts.delete(id);
+  for (const id of resolutions.keys()) conflicts.delete(id);
+  return planAround(
+    { ...input, conflicts },
+    (file) => {
+      const resolution = resolutions.get(file.id);
+      if (asInDraft.has(file)) return asDraft(file, same);
+      return resolution === undefined ? mergedOutcome(file) : settleFile(file, resolution, same);
+    },
+    { ...changed, unwanted },
+  );
+}
+
+/** Plans what can be done; what is blocked is a conflict, unless there is one already: that one is to be settled. */
+function planAround(
+  { sides, files, conflicts }: Pick<MergeInput, 'sides' | 'files'> & Pick<MergePlan, 'conflicts'>,
+  outcomeOf: (file: ThreeWay) => Outcome,
+  directories: DirectoryTargets,
+): MergePlan {
+  const { changes, made, removed, blocked } = planOutcomes({ sides, files }, outcomeOf, directories);
+  const leaving = new Set<ThreeWay>();
+  for (const { file, outcome } of changes) if (outcome?.path !== file.original?.path) leaving.add(file);
+  const inTheWay = findInTheWay(files.filter(isTouched), {
+    files: files.filter((file) => !leaving.has(file)),
+    directories: sides.original.directories,
+    unwanted: directories.unwanted,
+  });
+  const left = new Map<string, Conflict>(blocked.map(({ id }) => [id, 'occupied']));
+  return { changes, made, removed, inTheWay, conflicts: new Map([...left, ...conflicts]) };
+}
+
+/** The files that a plan leaves in the way of others. */
+export function filesInTheWay({ inTheWay }: MergePlan): ThreeWay[] {
+  return [...inTheWay.values()].flatMap(({ files }) => files);
 }
 
 /** Plans to make the original exactly what the draft is. */
@@ -93,7 +114,7 @@ export function planReplacement(input: Pick<MergeInput, 'sides' | 'files' | 'sam
     wanted: sides.draft.directories,
     unwanted,
   });
-  return { ...plan, conflicts: new Map(), inTheWay: [] };
+  return { ...plan, conflicts: new Map(), inTheWay: new Map() };
 }
 
 /** The directories of one side that another has not. */
@@ -109,7 +130,7 @@ export function directoryChanges({ base, draft }: Sides) {
 function planOutcomes(
   { sides, files }: Pick<MergeInput, 'sides' | 'files'>,
   outcomeOf: (file: ThreeWay) => Outcome,
-  directories = directoryChanges(sides),
+  directories: DirectoryTargets,
 ) {
   const byTarget = new Map<string, PlannedChange>();
   const targets: Target[] = [];
@@ -125,61 +146,19 @@ function planOutcomes(
   for (const path of sides.original.directories) kinds.set(path, 'dir');
   for (const { path } of sides.original.files.values()) kinds.set(path, 'file');
   if (sides.original.hasRoot) kinds.set(ROOT, 'dir');
-  const unwanted = new Set([...directories.unwanted].filter((path) => kinds.has(path)));
+  // The original may have a file there by now.
+  const unwanted = new Set([...directories.unwanted].filter((path) => kinds.get(path) === 'dir'));
   const plan = planTree(targets, { ...directories, unwanted, kinds });
   const changeFor = ({ memoryId }: Target) => byTarget.get(memoryId);
   return {
     changes: plan.targets.flatMap((target) => changeFor(target) ?? []),
     made: plan.made,
     removed: plan.removed,
-    blocked: plan.blockedTargets.flatMap(({ target, blockedBy }) => {
-      const change = changeFor(target);
-      return change?.outcome ? [{ file: change.file, path: change.outcome.path, blockedBy }] : [];
-    }),
+    blocked: plan.blockedTargets.flatMap(({ target }) => changeFor(target)?.file ?? []),
   };
 }
 
 function isAsIs({ original }: ThreeWay, outcome: Outcome): boolean {
   if (original === null || outcome === null) return original === outcome;
   return outcome.content === 'keep' && outcome.path === original.path;
-}
-
-/** Finds which files are in the way of one at a path: those that stay or come there, above it, or below it. */
-class Obstacles {
-  readonly #at = new Map<string, ThreeWay[]>();
-  readonly #paths: string[];
-
-  /** @param blocked those that stay although they should not */
-  constructor(
-    files: readonly ThreeWay[],
-    outcomeOf: (file: ThreeWay) => Outcome,
-    blocked: ReadonlySet<ThreeWay>,
-  ) {
-    for (const file of files) {
-      const stays = blocked.has(file) ? file.original?.path : undefined;
-      for (const path of new Set([outcomeOf(file)?.path, stays])) {
-        if (path !== undefined) this.#at.set(path, [...(this.#at.get(path) ?? []), file]);
-      }
-    }
-    this.#paths = [...this.#at.keys()].sort();
-  }
-
-  to(file: ThreeWay, path: MemoryPath): ThreeWay[] {
-    const found = [path, ...ancestorsOf(path)].flatMap((each) => this.#at.get(each) ?? []);
-    const prefix = `${path}/`;
-    for (let i = this.#firstFrom(prefix); this.#paths[i]?.startsWith(prefix); i++) {
-      found.push(...(this.#at.get(this.#paths[i] ?? '') ?? []));
-    }
-    return [...new Set(found)].filter((each) => each !== file);
-  }
-
-  #firstFrom(path: string): number {
-    let [low, high] = [0, this.#paths.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.#paths[middle] ?? '') < path) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
 }

@@ -1,22 +1,36 @@
+import type { Config } from '../config.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import type { Comparison } from './compare.ts';
 import { countChangedFiles, type Draft, draftSizes } from './drafts.ts';
+import type { InTheWay } from './in-the-way.ts';
 import type { PlannedChange } from './plan.ts';
 import { pathOf } from './review.ts';
 import { type ChangeKind, changeOf, type ThreeWay } from './three-way.ts';
+import { draftDaysOf, expiryAfter, lastUseOf } from './use.ts';
 
 /* Drafts and their changes as programs get them: the fields and names of admin-openapi.yaml. */
 
-/** Drafts as programs get them, with what their memories take. */
-export async function draftRecords(query: QueryExecutor, drafts: readonly Draft[]) {
+/** Drafts as programs get them, with what their memories take, and when they expire. */
+export async function draftRecords(
+  query: QueryExecutor,
+  config: Pick<Config, 'DRAFT_DAYS'>,
+  drafts: readonly Draft[],
+) {
   const open = drafts.filter(({ state }) => state === 'open');
   const sizes = await draftSizes(
     query,
     open.map(({ id }) => id),
   );
+  const draftDays = await draftDaysOf(
+    query,
+    config,
+    open.map(({ tenant }) => tenant),
+  );
   const records = [];
   for (const draft of drafts) {
     const size = sizes.get(draft.id);
+    const lastUse = size === undefined ? null : await lastUseOf(query, draft);
+    const expiry = lastUse === null ? null : expiryAfter(lastUse, draftDays.get(draft.tenant) ?? 0);
     const isChanged = size !== undefined && size.lastChangeAt > draft.baseAt;
     records.push({
       ...{
@@ -32,10 +46,13 @@ export async function draftRecords(query: QueryExecutor, drafts: readonly Draft[
       changed_files:
         size === undefined ? null : isChanged ? await countChangedFiles(query, draft.id, size.files) : 0,
       last_change_at: size?.lastChangeAt ?? null,
+      ...{ last_used_at: instant(lastUse), expires_at: instant(expiry) },
     });
   }
   return records;
 }
+
+const instant = (time: number | null) => (time === null ? null : new Date(time).toISOString());
 
 export type DraftRecord = Awaited<ReturnType<typeof draftRecords>>[number];
 export type ChangeRecord = ReturnType<typeof changeRecords>[number];
@@ -46,14 +63,14 @@ export function changeRecords({ files, same, plan }: Comparison) {
     const inDraft = changeOf(file.base, file.draft, same);
     const inOriginal = changeOf(file.base, file.original, same);
     if (inDraft === null && inOriginal === null) return [];
-    const conflict = plan.conflicts.get(file.id);
     const { base, draft } = file;
     return {
       ...{ memory_id: file.id, path: pathOf(file), changed_in: sideOf(inDraft, inOriginal) },
       ...{ in_draft: inDraft, in_original: inOriginal },
       content_changed:
         inDraft !== null && (base === null || draft === null ? inDraft !== 'moved' : !same(base, draft)),
-      ...{ conflict: conflict?.kind ?? null, occupied_by: conflict?.at ?? null },
+      conflict: plan.conflicts.get(file.id) ?? null,
+      in_the_way: inTheWayRecord(plan.inTheWay.get(file.id)),
       ...{ base: sideRecord(file.base), draft: sideRecord(file.draft), original: sideRecord(file.original) },
     };
   });
@@ -65,6 +82,15 @@ export function changeRecords({ files, same, plan }: Comparison) {
 function sideOf(inDraft: ChangeKind | null, inOriginal: ChangeKind | null) {
   if (inDraft === null) return 'original' as const;
   return inOriginal === null ? ('draft' as const) : ('both' as const);
+}
+
+/** How many files in the way are named: a directory may have any number. */
+const MAX_NAMED = 100;
+
+function inTheWayRecord(found: InTheWay | undefined) {
+  if (found === undefined) return null;
+  const files = found.files.slice(0, MAX_NAMED).flatMap(({ original }) => original?.path ?? []);
+  return { path: found.path, file_count: found.files.length, files };
 }
 
 function sideRecord(file: ThreeWay['base']) {

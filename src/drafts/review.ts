@@ -9,6 +9,7 @@ import type { TenantRow } from '../tenants/queries.ts';
 import { type Comparison, readReview } from './compare.ts';
 import type { DraftIds } from './contents.ts';
 import type { Resolution } from './merge-file.ts';
+import { filesInTheWay } from './plan.ts';
 import { isTouched, type ThreeWay } from './three-way.ts';
 
 /* What a reviewer saw and settled. */
@@ -22,15 +23,15 @@ export function pathOf({ base, draft, original }: ThreeWay): string {
 export async function checkReview(
   query: QueryExecutor,
   ids: DraftIds,
-  { files, review }: Pick<Comparison, 'files' | 'review'>,
+  { files, plan, review }: Pick<Comparison, 'files' | 'plan' | 'review'>,
   reviewed: string,
 ): Promise<void> {
   const [now, then] = [readReview(review), readReview(reviewed)];
   if (now.hash === then.hash) return;
   const paths = new Set<string>(
-    files
-      .filter(isTouched)
-      .flatMap((file) => [file.base, file.draft, file.original].flatMap((side) => side?.path ?? [])),
+    [...files.filter(isTouched), ...filesInTheWay(plan)].flatMap((file) =>
+      [file.base, file.draft, file.original].flatMap((side) => side?.path ?? []),
+    ),
   );
   const changed = await changedSince(query, ids, reviewed);
   throw new ServiceError(

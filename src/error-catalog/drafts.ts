@@ -39,6 +39,15 @@ export const DRAFT_ERRORS = {
     (paths: readonly string[]) =>
       `${paths.length === 1 ? '1 conflict is' : `${paths.length} conflicts are`} not settled: ${some(paths)}. Nothing was done.`,
   ),
+  draft_in_the_way: refused((path: string, other: string, elsewhere: string | null) =>
+    elsewhere === null
+      ? `${path} cannot be as in the draft: ${other} is in its way, and is settled otherwise. Nothing was done. Settle both by \`draft\`, or ${path} by \`original\`.`
+      : `${path} cannot be as in the draft: ${other} is in its way, and cannot go to ${elsewhere}, where the draft has it, because that is taken, too. Nothing was done. Settle ${path} by \`original\`, or make room for it first.`,
+  ),
+  draft_text_in_the_way: refused(
+    (path: string, other: string) =>
+      `A text for ${path} does not make room for it: ${other} is in its way. Nothing was done. Settle ${path} by \`draft\` or \`original\`.`,
+  ),
   draft_file_unknown: refused(
     (file: string) => `${file} is not a file that the draft changed, so there is nothing to settle.`,
   ),

@@ -3,8 +3,12 @@
  *
  * @module-tag long-on-pglite
  */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runOn } from '../support/program.ts';
+import { moment } from '../support/restore.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -48,6 +52,83 @@ describeService('drafts', (service) => {
     expect(merged.stdout).toBe('M /memories/a.md\nA /memories/b.md\n');
     expect(merged.stderr).toContain(`Merged ${draft}: 2 files changed.\n`);
     expect(await cat(tenant)).toBe('two\n');
+  });
+
+  it('create --at begins with the memory at a past time', async () => {
+    const tenant = freshTenant('drafts-cli');
+    await runOn(service(), ['tenants', 'create', tenant]);
+    await write(tenant, cmd.create(a, 'one\n'));
+    const { at } = await moment(service(), tenant);
+    await write(tenant, cmd.replace(a, 'one', 'two'));
+    const made = await run('create', tenant, '--title', 'Before', '--at', at, '--json');
+    const draft = JSON.parse(made.stdout) as { id: string; base_at: string };
+    expect(draft).toMatchObject({ tenant, title: 'Before', state: 'open', base_at: at, changed_files: 0 });
+    expect(await cat(draft.id)).toBe('one\n');
+    const wrong = await run('create', tenant, '--title', 'Whenever', '--at', 'whenever');
+    expect(wrong.code).not.toBe(0);
+    expect((await run('list', tenant)).stdout).not.toContain('Whenever');
+  });
+
+  it('merge --text takes the content of a file, and --json prints what changed', async () => {
+    const { tenant, draft } = await start();
+    await write(draft, cmd.replace(a, 'one', 'two'));
+    await write(draft, cmd.create('/memories/plan', 'the plan\n'));
+    await write(tenant, cmd.replace(a, 'one', 'three'));
+    await write(tenant, cmd.create('/memories/plan/x=y.md', 'x\n'));
+    const shown = await run('show', tenant, draft);
+    expect(shown.stdout).toContain(
+      'A  /memories/plan  CONFLICT: something else is in its place in the memory  IN THE WAY: /memories/plan/x=y.md\n',
+    );
+    const directory = await mkdtemp(join(tmpdir(), 'drafts-cli-'));
+    const file = join(directory, 'merged.md');
+    await writeFile(file, 'two and three\n');
+    const given = ['--review', await review(tenant, draft), '--json'];
+    const refused = await run('merge', tenant, draft, ...given, '--text', `${a}=${file}`);
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr:
+        'memory-service: 1 conflict is not settled: /memories/plan (in its way: /memories/plan/x=y.md). Nothing was done. Settle each with --take <path>=draft, --take <path>=original or --text <path>=<file>.\n',
+    });
+    const settled = [...given, '--take', '/memories/plan=draft', '--text'];
+    const unread = await run('merge', tenant, draft, ...settled, `${a}=${file}.not`);
+    expect(unread).toMatchObject({ code: 1, stderr: `memory-service: Cannot read ${file}.not: ENOENT.\n` });
+    const unknown = await run('merge', tenant, draft, ...settled, `/memories/b.md=${file}`);
+    expect(unknown.stderr).toContain('/memories/b.md is not a file that the draft changed.');
+    expect(await cat(tenant)).toBe('three\n');
+
+    const merged = await run('merge', tenant, draft, ...settled, `${a}=${file}`);
+    expect(merged).toMatchObject({ code: 0, stderr: '' });
+    const printed = JSON.parse(merged.stdout);
+    expect(printed).toMatchObject({
+      draft: { id: draft, tenant, state: 'merged', merged_at: printed.merged_at, expires_at: null },
+      merged_at: expect.stringMatching(/^20\d\d-.*Z$/),
+      files: [
+        { change: 'changed', path: a, from: null },
+        { change: 'added', path: '/memories/plan', from: null },
+        { change: 'deleted', path: '/memories/plan/x=y.md', from: null },
+      ],
+    });
+    expect(await cat(tenant)).toBe('two and three\n');
+    await rm(directory, { recursive: true });
+  });
+
+  it('list and show say when a draft expires', async () => {
+    const { tenant, draft } = await start();
+    await service().query(
+      "UPDATE entries SET accessed_at = '2035-01-05T10:00:00Z' WHERE tenant_id = $1 AND kind = 'file' RETURNING path",
+      [draft],
+    );
+    const listed = await run('list', tenant);
+    const [head, line] = listed.stdout.split('\n');
+    expect(head).toMatch(/CREATED +LAST USED +EXPIRES +BY +TITLE$/);
+    expect(line).toMatch(/ 2035-01-05T10:00:00Z +2035-02-04T10:00:00Z /);
+    expect((await run('show', tenant, draft)).stdout).toContain(
+      ', expires 2035-02-04T10:00:00Z if nobody uses it\n',
+    );
+    await runOn(service(), ['tenants', 'set', tenant, '--draft-days', '0']);
+    expect(JSON.parse((await run('list', tenant, '--json')).stdout)).toMatchObject([
+      { last_used_at: '2035-01-05T10:00:00.000Z', expires_at: null },
+    ]);
   });
 
   it('replace makes the memory what the draft is', async () => {

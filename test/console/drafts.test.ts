@@ -43,9 +43,9 @@ describeConsole('drafts in the console', (fixture) => {
     expect(await of.getByRole('rowheader').textContent()).toBe(
       'Tidy oneby key nightly-tidier, source consolidation',
     );
-    expect((await of.getByRole('cell').allTextContents()).toSpliced(1, 1)).toStrictEqual([
-      ...[one.tenant, '6', '9 files, 740 B', 'just now'],
-    ]);
+    const cells = (await of.getByRole('cell').allTextContents()).toSpliced(1, 1);
+    expect(cells.slice(0, 3)).toStrictEqual([one.tenant, '6', '9 files, 740 B']);
+    expect(cells.slice(3)).toStrictEqual([expect.stringMatching(/^just nowexpires .*\d/)]);
     await page.goto(`${fixture().url}/#/tenants/${two.tenant}/drafts`);
     await page.getByRole('link', { name: 'Tidy two' }).waitFor();
     expect(await page.getByRole('link', { name: 'Tidy one' }).count()).toBe(0);
@@ -147,6 +147,30 @@ describeConsole('drafts in the console', (fixture) => {
     expect(await stateOf(id)).toStrictEqual({ state: 'merged' });
     await page.goto(`${fixture().url}/#/tenants/${tenant}/drafts?state=closed`);
     await page.getByRole('row', { name: /Tidy up.*merged/ }).waitFor();
+  });
+
+  it('name what is in the way, which goes with the draft', async () => {
+    const { tenant, id, place, agent } = await proposed();
+    await (await agent(id))({ command: 'create', path: '/memories/todo', file_text: 'todo\n' });
+    const write = await agent(tenant);
+    await write({ command: 'create', path: '/memories/todo/monday.md', file_text: 'monday\n' });
+    await write({ command: 'create', path: '/memories/todo/deep/tuesday.md', file_text: 'tuesday\n' });
+    const page = await fixture().openSignedIn(place);
+    await row(page, /lee/).click();
+    await button(page, 'Original').click();
+    await row(page, /^conflict.*todo.*added in the draft/).click();
+    await page.getByText('Something else is in its place in the original: /memories/todo.').waitFor();
+    const inTheWay = page.getByRole('list', { name: 'In the way of the draft' });
+    expect(await inTheWay.getByRole('listitem').allTextContents()).toStrictEqual([
+      ...['todo/deep/tuesday.md', 'todo/monday.md'],
+    ]);
+    expect(await button(page, 'Own text').count()).toBe(0);
+    await button(page, 'Draft').click();
+    await page.getByText('What is in its way goes, or becomes what the draft has.').waitFor();
+    await merge(page).click();
+    await page.locator('.badge', { hasText: 'merged' }).waitFor();
+    expect(await contentOf(tenant, '/memories/todo')).toBe('todo\n');
+    expect(await contentOf(tenant, '/memories/todo/monday.md')).toBeNull();
   });
 
   it('take a text of the reviewer, which leaving asks about', async () => {

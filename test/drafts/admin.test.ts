@@ -50,6 +50,7 @@ describeService('drafts by the admin API', (service) => {
     const closed = await admin().call('POST', `${path}/${draft.id}/close`);
     expect(closed.body).toMatchObject({
       ...{ state: 'rejected', files: null, bytes: null, changed_files: null, last_change_at: null },
+      ...{ last_used_at: null, expires_at: null },
       closed_by: { type: 'admin_key', id: admin().key.id },
     });
     expect((await admin().call('GET', path)).body).toMatchObject({ drafts: [], total: 0 });
@@ -60,6 +61,64 @@ describeService('drafts by the admin API', (service) => {
       ...[409, 'refused', `The draft ${draft.id} is closed: it was rejected.`],
     ]);
     expect((await admin().call('GET', `/tenants/${draft.id}`)).status).toBe(404);
+  });
+
+  it('says when a draft expires, which its last use decides', async () => {
+    const { tenant, draft } = await make(cmd.create(a, '1\n'));
+    const DAYS_30_MS = 30 * 24 * 60 * 60 * 1000;
+    expect(Date.parse(String(draft.expires_at)) - Date.parse(String(draft.last_used_at))).toBe(DAYS_30_MS);
+    const read = async () => (await admin().call('GET', `/tenants/${tenant}/drafts/${draft.id}`)).body;
+    await service().query(
+      "UPDATE entries SET accessed_at = '2035-01-05T10:00:00Z' WHERE tenant_id = $1 AND kind = 'file' RETURNING path",
+      [draft.id],
+    );
+    expect(await read()).toMatchObject({
+      last_change_at: draft.last_change_at,
+      last_used_at: '2035-01-05T10:00:00.000Z',
+      expires_at: '2035-02-04T10:00:00.000Z',
+    });
+    await admin().call('PATCH', `/tenants/${tenant}`, { body: { settings: { draft_days: 7 } } });
+    expect(await read()).toMatchObject({ expires_at: '2035-01-12T10:00:00.000Z' });
+    await admin().call('PATCH', `/tenants/${tenant}`, { body: { settings: { draft_days: 0 } } });
+    expect(await read()).toMatchObject({ expires_at: null });
+  });
+
+  it('names what is in the way, which goes with the draft', async () => {
+    const { tenant, draft } = await make(cmd.create(a, '1\n'));
+    const path = `/tenants/${tenant}/drafts/${draft.id}`;
+    await run(service(), draft.id, cmd.create('/memories/plan', 'the plan\n'));
+    const others = Array.from({ length: 101 }, (_, i) => `/memories/plan/${String(i).padStart(3, '0')}`);
+    await run(service(), tenant, ...others.map((each) => cmd.create(each, 'x\n')));
+    const compared = await admin().call('GET', `${path}/changes?only_conflicts=true`);
+    expect(compared.body).toMatchObject({
+      counts: { draft: 1, original: 101, both: 0, conflicts: 1 },
+      changes: [
+        {
+          ...{ path: '/memories/plan', conflict: 'occupied' },
+          in_the_way: { path: '/memories/plan', file_count: 101, files: others.slice(0, 100) },
+        },
+      ],
+    });
+    const [change] = compared.body.changes as Change[];
+    const { review } = compared.body;
+    const merge = (resolutions: object[]) =>
+      admin().call('POST', `${path}/merge`, { body: { review, resolutions } });
+    expect(problem(await merge([]))).toStrictEqual([
+      ...[409, 'refused'],
+      '1 conflict is not settled: /memories/plan (in its way: /memories/plan/000). Nothing was done.',
+    ]);
+    expect(problem(await merge([{ memory_id: change?.memory_id, text: 'mine\n' }]))).toStrictEqual([
+      ...[409, 'refused'],
+      'A text for /memories/plan does not make room for it: /memories/plan/000 is in its way. Nothing was done. Settle /memories/plan by `draft` or `original`.',
+    ]);
+    const merged = await merge([{ memory_id: change?.memory_id, take: 'draft' }]);
+    expect(merged.body).toMatchObject({
+      files: [
+        { path: '/memories/plan', change: 'added' },
+        ...others.map((each) => ({ path: each, change: 'deleted' })),
+      ],
+      ...{ directories_made: [], directories_removed: ['/memories/plan'] },
+    });
   });
 
   it('reviews and merges', async () => {

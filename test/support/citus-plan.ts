@@ -78,6 +78,7 @@ const VALUES: Readonly<Record<string, string>> = {
   ...{ 'list_tenants_by_id.scope': '{a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,x,y,z}' },
   ...{ 'mounted_by.scope': '{a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,x,y,z}', mounts: '[]' },
   ...{ 'draft_sizes.ids': '{a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,x,y,z}' },
+  ...{ 'list_draft_days.ids': '{a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,x,y,z}', draftDays: NUMBER },
   ...{
     edited: `{${ID}}`,
     moved: `{${ID}}`,

@@ -68,7 +68,7 @@ export class Drafting {
   }
 }
 
-/** What a comparison says of each file that changed: `moved /memories/b (changed in the original): conflict path`. */
+/** What a comparison says of each file that changed, and what is in its way: `/memories/b: moved | changed: path [/memories/c]`. */
 export function changesIn({ files, same, plan }: Comparison): string[] {
   return files
     .flatMap((file) => {
@@ -76,7 +76,9 @@ export function changesIn({ files, same, plan }: Comparison): string[] {
       const original = changeOf(file.base, file.original, same);
       if (draft === null && original === null) return [];
       const conflict = plan.conflicts.get(file.id);
-      const end = conflict ? `: ${conflict.kind}${conflict.at === null ? '' : ` by ${conflict.at}`}` : '';
+      const inTheWay = plan.inTheWay.get(file.id);
+      const others = inTheWay?.files.map(({ original: there }) => there?.path).join(' ');
+      const end = `${conflict ? `: ${conflict}` : ''}${inTheWay ? ` [${others || `${inTheWay.path}/`}]` : ''}`;
       return [`${pathOf(file)}: ${draft ?? '-'} | ${original ?? '-'}${end}`];
     })
     .sort();

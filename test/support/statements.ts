@@ -37,6 +37,7 @@ export const overAllTenants: ReadonlySet<string> = new Set([
   'list_draft_memories',
   'move_drafts',
   'draft_sizes',
+  'list_draft_days',
   'tenants_with_ttl',
   'tenants_with_history',
   'tenants_with_stored_results',

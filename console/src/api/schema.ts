@@ -194,6 +194,10 @@ export interface components {
             /** @description Files that the draft has added, changed, moved or deleted, in all. */
             changed_files: number | null;
             last_change_at: components["schemas"]["Time"] | null;
+            /** @description When it was made, last read or last written. Reads count to the day. */
+            last_used_at: components["schemas"]["Time"] | null;
+            /** @description It is closed within an hour after this time, unless it is used before. Null when it is closed or never expires. */
+            expires_at: components["schemas"]["Time"] | null;
         };
         DraftChange: {
             /**
@@ -213,8 +217,14 @@ export interface components {
             content_changed: boolean;
             /** @description Why the merge needs a resolution: both sides changed the same lines; both moved the file, to different paths; one deleted what the other changed; or something else is in its place. */
             conflict: ("content" | "path" | "deleted_in_draft" | "deleted_in_original" | "occupied") | null;
-            /** @description For `occupied`: what is in the way. */
-            occupied_by: string | null;
+            /** @description What the original has where the draft has the file, or in the way of it. If you settle the file by `draft`, these files go, or become what the draft has; no others do. */
+            in_the_way: {
+                /** @description A file, or a directory with all that is in it. */
+                path: string;
+                file_count: number;
+                /** @description The first 100 of them. */
+                files: string[];
+            } | null;
             /** @description The file on this side; null where it is not there. */
             base: {
                 path: string;
@@ -237,7 +247,7 @@ export interface components {
                 size_bytes: number;
             } | null;
         };
-        /** @description How a file is settled: as the draft has it, with what is in its way going or becoming what the draft has; as the original has it; or with a text. */
+        /** @description How a file is settled: as the draft has it, with what is `in_the_way` of it going or becoming what the draft has, unless that is settled otherwise; as the original has it; or with a text. */
         DraftResolutionInput: {
             /** Format: uuid */
             memory_id: string;

@@ -22,7 +22,7 @@ const resolution = z
   .meta({
     id: 'DraftResolution',
     description:
-      'How a file is settled: as the draft has it, with what is in its way going or becoming what the draft has; as the original has it; or with a text.',
+      'How a file is settled: as the draft has it, with what is `in_the_way` of it going or becoming what the draft has, unless that is settled otherwise; as the original has it; or with a text.',
   });
 
 const refusals = [
@@ -53,7 +53,7 @@ export const draftMergeRoutes = adminRoutes((app, { config, database }) => {
     const files = merged.changes.map(mergedFile).sort((a, b) => (a.path < b.path ? -1 : 1));
     noteAudit(request, { details: { draft: merged.draft.id, files: files.length } });
     return {
-      draft: (await draftRecords(database.query, [merged.draft]))[0],
+      draft: (await draftRecords(database.query, config, [merged.draft]))[0],
       ...{ merged_at: merged.mergedAt, files },
       ...{ directories_made: merged.made, directories_removed: merged.removed },
     };
@@ -80,6 +80,8 @@ export const draftMergeRoutes = adminRoutes((app, { config, database }) => {
           ...errorResponses('takes JSON', [
             ...refusals,
             new ServiceError('draft_conflicts', ['/memories/notes.md']),
+            new ServiceError('draft_in_the_way', '/memories/plan', '/memories/plan/a.md', null),
+            new ServiceError('draft_text_in_the_way', '/memories/plan', '/memories/plan/a.md'),
             new ServiceError('draft_file_unknown', '0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52'),
             new ServiceError('draft_text_for_deletion', '/memories/notes.md'),
             new ServiceError('content_has_nul', '/memories/notes.md'),

@@ -35,7 +35,7 @@ const regionSchema = z.discriminatedUnion('kind', [
 const textOrNull = z.string().nullable();
 
 /** Comparing a draft with the memory that it came from. */
-export const draftReviewRoutes = adminRoutes((app, { database }) => {
+export const draftReviewRoutes = adminRoutes((app, { config, database }) => {
   const turns = new Turns();
   const threads = new MergeThreads();
   const patches = new PatchThreads();
@@ -98,7 +98,7 @@ export const draftReviewRoutes = adminRoutes((app, { database }) => {
       );
       const { made, removed, conflicts } = compared.plan;
       return {
-        draft: (await draftRecords(database.query, [compared.draft]))[0],
+        draft: (await draftRecords(database.query, config, [compared.draft]))[0],
         review: compared.review,
         counts: {
           ...{ draft: isIn('draft'), original: isIn('original'), both: isIn('both') },

@@ -1,9 +1,11 @@
 import { z } from 'zod';
+import type { Config } from '../../config.ts';
 import { closeDraft } from '../../drafts/close.ts';
 import { createDraft } from '../../drafts/create.ts';
 import { countDrafts, type DraftFilter, findDraft, listDrafts } from '../../drafts/drafts.ts';
 import { draftRecords } from '../../drafts/records.ts';
 import { ServiceError } from '../../errors.ts';
+import type { Database } from '../../postgres/database.ts';
 import { noteAudit } from '../audit.ts';
 import { administratorOf, scopeOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
@@ -42,7 +44,7 @@ const tooMany = [
 ];
 
 /** The drafts of all tenants. */
-export const fleetDraftRoutes = adminRoutes((app, { database }) => {
+export const fleetDraftRoutes = adminRoutes((app, { config, database }) => {
   app.get(
     '/drafts',
     {
@@ -56,19 +58,24 @@ export const fleetDraftRoutes = adminRoutes((app, { database }) => {
         response: { 200: json('A page.', listSchema), ...errorResponses('reads') },
       },
     },
-    (request) => listPage(database, { tenant: null, scope: scopeOf(request) }, request.query),
+    (request) => listPage({ config, database }, { tenant: null, scope: scopeOf(request) }, request.query),
   );
 });
 
 async function listPage(
-  database: Parameters<typeof listDrafts>[0],
+  { config, database }: { config: Config; database: Database },
   of: Pick<DraftFilter, 'tenant' | 'scope'>,
   { state, limit, after }: z.output<typeof listQuery>,
 ) {
   const filter = { ...of, state };
   const { drafts, next: more } = await listDrafts(database, filter, readCursor(position, after), limit);
   const { count: total, tenants } = await countDrafts(database, filter);
-  return { drafts: await draftRecords(database.query, drafts), total, tenants, next: writeCursor(more) };
+  return {
+    drafts: await draftRecords(database.query, config, drafts),
+    total,
+    tenants,
+    next: writeCursor(more),
+  };
 }
 
 /** The drafts of a tenant. */
@@ -87,7 +94,8 @@ export const draftRoutes = adminRoutes((app, { config, database }) => {
         response: { 200: json('A page.', listSchema), ...errorResponses('reads', [noSuchTenant]) },
       },
     },
-    (request) => listPage(database, { tenant: request.params.tenant, scope: null }, request.query),
+    (request) =>
+      listPage({ config, database }, { tenant: request.params.tenant, scope: null }, request.query),
   );
 
   app.post(
@@ -116,7 +124,7 @@ export const draftRoutes = adminRoutes((app, { config, database }) => {
         createDraft(database, config, tenant, { title, author, at }),
       );
       noteAudit(request, { details: { draft: draft.id } });
-      return (await draftRecords(database.query, [draft]))[0];
+      return (await draftRecords(database.query, config, [draft]))[0];
     },
   );
 
@@ -135,7 +143,7 @@ export const draftRoutes = adminRoutes((app, { config, database }) => {
       },
     },
     async ({ params: { tenant, draft } }) =>
-      (await draftRecords(database.query, [await findDraft(database.query, tenant, draft)]))[0],
+      (await draftRecords(database.query, config, [await findDraft(database.query, tenant, draft)]))[0],
   );
 
   app.post(
@@ -157,7 +165,7 @@ export const draftRoutes = adminRoutes((app, { config, database }) => {
       const by = administratorOf(request).actor;
       noteAudit(request, { details: { draft } });
       const closed = await closeDraft(database, { tenant, draft }, { state: 'rejected', by });
-      return (await draftRecords(database.query, [closed]))[0];
+      return (await draftRecords(database.query, config, [closed]))[0];
     },
   );
 });

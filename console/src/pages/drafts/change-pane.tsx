@@ -2,11 +2,12 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { type DraftChange, type DraftDiff, diffDraft } from '../../api/drafts.ts';
 import { canWrite } from '../../api/session.ts';
 import { pushQuery } from '../../router.ts';
+import { count } from '../../text/format.ts';
 import { visibleText } from '../../text/visible.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { LoadError, Loading } from '../../ui/messages.tsx';
-import { MovedPath } from '../../ui/path-name.tsx';
+import { MovedPath, PathName } from '../../ui/path-name.tsx';
 import { Segmented } from '../../ui/segmented.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { DiffView } from '../history/diff-view.tsx';
@@ -56,6 +57,7 @@ export function ChangePane({ tenant, draft, change, settlement, onOvertaken }: P
       {change.conflict !== null && (
         <p class="notice warning flat conflict-text">{visibleText(conflictText(change))}</p>
       )}
+      {change.in_the_way !== null && <InTheWay {...change.in_the_way} />}
       {canWrite.value && change.in_draft !== null && (
         <SettleBar {...{ tenant, draft, change, settlement }} diff={data} />
       )}
@@ -70,6 +72,32 @@ export function ChangePane({ tenant, draft, change, settlement, onOvertaken }: P
         </div>
       )}
     </>
+  );
+}
+
+/** How many files in the way are named, and how many without being asked for. */
+const NAMED = 20;
+const SHOWN_AT_ONCE = 5;
+
+/** What goes, or becomes what the draft has, when the file is settled by the draft. */
+function InTheWay({ path, files, file_count }: NonNullable<DraftChange['in_the_way']>) {
+  const named = files.slice(0, NAMED);
+  return (
+    <details class="in-the-way" open={file_count <= SHOWN_AT_ONCE}>
+      <summary>
+        {file_count === 0
+          ? 'In the way of the draft: an empty directory'
+          : `In the way of the draft: ${count(file_count, 'file')}`}
+      </summary>
+      <ul aria-label="In the way of the draft">
+        {(file_count === 0 ? [path] : named).map((each) => (
+          <li key={each}>
+            <PathName path={each} />
+          </li>
+        ))}
+        {file_count > named.length && <li>and {count(file_count - named.length, 'more file')}</li>}
+      </ul>
+    </details>
   );
 }
 

@@ -90,7 +90,7 @@ function DraftsTable({ drafts, hasTenants, isOpen }: TableProps) {
               <>
                 <th scope="col">Changes</th>
                 <th scope="col">Size</th>
-                <th scope="col">Last change</th>
+                <th scope="col">Last used</th>
               </>
             ) : (
               <>
@@ -138,13 +138,18 @@ export function Author({ author }: Pick<Draft, 'author'>) {
   return <Name text={source === null ? actorText(author) : `${actorText(author)}, source ${source}`} />;
 }
 
-function OpenCells({ changed_files, files, bytes, last_change_at, created_at }: Draft) {
+function OpenCells({ changed_files, files, bytes, last_used_at, expires_at }: Draft) {
   return (
     <>
       <td data-title="Changes">{changed_files === null ? '' : formatNumber(changed_files)}</td>
       <td data-title="Size">{files !== null && `${count(files, 'file')}, ${formatBytes(bytes ?? 0)}`}</td>
-      <td class="muted" data-title="Last change">
-        <Time value={last_change_at ?? created_at} isAge />
+      <td class="muted" data-title="Last used">
+        {last_used_at && <Time value={last_used_at} isAge />}
+        {expires_at && (
+          <span class="expires small">
+            expires <Time value={expires_at} />
+          </span>
+        )}
       </td>
     </>
   );

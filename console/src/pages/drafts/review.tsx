@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks';
 import { changesMade } from '../../api/changes.ts';
 import { type Comparison, compareDraft, type Draft } from '../../api/drafts.ts';
-import { getUsage } from '../../api/tenants.ts';
 import { pushQuery, route } from '../../router.ts';
 import { count, formatBytes } from '../../text/format.ts';
 import { Time } from '../../ui/inline.tsx';
@@ -91,8 +90,7 @@ export function Review({ draft }: { draft: Draft }) {
 }
 
 function ReviewHead({ draft, comparison }: { draft: Draft; comparison: Comparison | undefined }) {
-  const { id, base_at, files, bytes } = draft;
-  const { data } = useLoad((signal) => getUsage(id, signal), [id, changesMade.value]);
+  const { base_at, files, bytes, last_used_at, expires_at } = draft;
   const counts = comparison?.counts;
   return (
     <div class="review-head">
@@ -109,9 +107,14 @@ function ReviewHead({ draft, comparison }: { draft: Draft; comparison: Compariso
             {count(files, 'file')}, {formatBytes(bytes ?? 0)}
           </span>
         )}
-        {data?.last_activity_at && (
+        {last_used_at && (
           <span>
-            last used <Time value={data.last_activity_at} isAge />
+            last used <Time value={last_used_at} isAge />
+          </span>
+        )}
+        {expires_at && (
+          <span>
+            expires <Time value={expires_at} />
           </span>
         )}
         {counts && (

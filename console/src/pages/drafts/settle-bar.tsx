@@ -50,17 +50,22 @@ export function SettleBar({ tenant, draft, change, settlement, diff }: Props) {
   );
 }
 
-function optionsOf({ conflict, changed_in, draft, original }: DraftChange, isLoaded: boolean) {
+/** Whether a text would come to where something else is: it comes to where the draft has the file, unless only the original moved it. */
+const textIsInTheWay = ({ conflict, in_the_way, base, draft }: DraftChange) =>
+  conflict === 'occupied' || (in_the_way !== null && draft?.path !== base?.path);
+
+function optionsOf(change: DraftChange, isLoaded: boolean) {
+  const { conflict, changed_in, draft, original } = change;
   const options: (readonly [Shown, string])[] = conflict === null ? [['merge', 'Merge']] : [];
   if (conflict !== null || changed_in === 'both') options.push(['draft', 'Draft']);
   options.push(['original', conflict === null && changed_in === 'draft' ? 'Leave out' : 'Original']);
   // A text does not clear the way for a file, and there must be a file that has it.
-  const mayHaveText = conflict !== 'occupied' && (draft !== null || original !== null);
+  const mayHaveText = !textIsInTheWay(change) && (draft !== null || original !== null);
   if (mayHaveText && isLoaded) options.push(['text', 'Own text']);
   return options;
 }
 
-function hintOf(choice: Shown, { draft, original, conflict, changed_in }: DraftChange): string {
+function hintOf(choice: Shown, { draft, original, in_the_way, changed_in }: DraftChange): string {
   switch (choice) {
     case 'merge':
       return changed_in === 'both'
@@ -68,9 +73,9 @@ function hintOf(choice: Shown, { draft, original, conflict, changed_in }: DraftC
         : 'The merge takes what the draft changed.';
     case 'draft':
       if (draft === null) return 'The file goes, as in the draft.';
-      return conflict === 'occupied'
-        ? 'The file comes as in the draft. What is in its way goes, or becomes what the draft has.'
-        : 'The file becomes what the draft has.';
+      return in_the_way === null
+        ? 'The file becomes what the draft has.'
+        : 'The file comes as in the draft. What is in its way goes, or becomes what the draft has.';
     case 'original':
       return original === null
         ? 'The file does not come: the original has none.'

@@ -1,0 +1,85 @@
+import { ancestorsOf, type MemoryPath } from '../memory/path.ts';
+import type { ThreeWay } from './three-way.ts';
+
+/** What keeps a file from being where the draft has it. */
+export interface InTheWay {
+  /** A file of the original at that path or above it, or the directory at that path. */
+  path: MemoryPath;
+  /** The file, or all files in the directory, by path. */
+  files: ThreeWay[];
+  /** The directory and those in it. */
+  directories: MemoryPath[];
+}
+
+/** What a merge leaves where it is in the original. */
+export interface Remaining {
+  files: Iterable<ThreeWay>;
+  /** All directories of the original. */
+  directories: Iterable<MemoryPath>;
+  /** Those that go once nothing is left in them. */
+  unwanted: ReadonlySet<MemoryPath>;
+}
+
+/**
+ * Finds what is in the way of files where the draft has them. The lists are not longer than the memory, together: each file has at most one
+ * above, and no two files of a draft have the same below.
+ */
+export function findInTheWay(files: Iterable<ThreeWay>, remaining: Remaining): Map<string, InTheWay> {
+  const obstacles = new Obstacles(remaining);
+  const found = new Map<string, InTheWay>();
+  for (const file of files) {
+    const inTheWay = obstacles.to(file);
+    if (inTheWay !== null) found.set(file.id, inTheWay);
+  }
+  return found;
+}
+
+class Obstacles {
+  readonly #files = new Map<MemoryPath, ThreeWay>();
+  readonly #filePaths: MemoryPath[];
+  readonly #directories: MemoryPath[];
+  readonly #unwanted: ReadonlySet<MemoryPath>;
+
+  constructor({ files, directories, unwanted }: Remaining) {
+    for (const file of files) if (file.original !== null) this.#files.set(file.original.path, file);
+    this.#filePaths = [...this.#files.keys()].sort();
+    this.#directories = [...directories].sort();
+    this.#unwanted = unwanted;
+  }
+
+  to(file: ThreeWay): InTheWay | null {
+    if (file.draft === null || file.draft.path === file.original?.path) return null;
+    const { path } = file.draft;
+    for (const above of [path, ...ancestorsOf(path)]) {
+      const other = this.#files.get(above);
+      if (other !== undefined && other !== file) return { path: above, files: [other], directories: [] };
+    }
+    const files = within(this.#filePaths, path)
+      .flatMap((each) => this.#files.get(each) ?? [])
+      .filter((each) => each !== file);
+    const directories = within(this.#directories, path);
+    if (files.length === 0 && directories.every((each) => this.#unwanted.has(each))) return null;
+    return { path, files, directories };
+  }
+}
+
+/** The paths at `path` and below it, of sorted ones. */
+function within(sorted: readonly MemoryPath[], path: MemoryPath): MemoryPath[] {
+  const found: MemoryPath[] = [];
+  const prefix = `${path}/`;
+  if (sorted[firstFrom(sorted, path)] === path) found.push(path);
+  for (let i = firstFrom(sorted, prefix); sorted[i]?.startsWith(prefix); i++) {
+    found.push(sorted[i] as MemoryPath);
+  }
+  return found;
+}
+
+function firstFrom(sorted: readonly string[], path: string): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle] ?? '') < path) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

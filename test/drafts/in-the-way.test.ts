@@ -1,0 +1,361 @@
+/**
+ * Drafts: what is in the way of a file of the draft, which of it makes room, and what never does.
+ *
+ * @module-tag long-on-pglite
+ */
+import { expect, it } from 'vitest';
+import { mergedFile } from '../../src/drafts/records.ts';
+import { revert } from '../../src/history/revert.ts';
+import { APPROVER, AUTHOR, changesIn, Drafting } from '../support/drafts.ts';
+import { assertInvariants, readTree } from '../support/invariants.ts';
+import { OPERATOR, run } from '../support/restore.ts';
+import { describeService, freshTenant } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+const plan = '/memories/plan';
+const x = '/memories/x';
+const y = '/memories/y';
+const z = '/memories/z';
+
+interface Case {
+  base?: object[];
+  draft: object[];
+  original: object[];
+}
+
+describeService('what is in the way of a merge', (service) => {
+  const drafting = new Drafting(service);
+  const files = async (tenant: string) => {
+    const tree = await readTree(service(), tenant);
+    return Object.fromEntries([...tree].filter(([path]) => path !== '/memories'));
+  };
+  const start = async ({ base = [], draft: inDraft, original }: Case) => {
+    const tenant = freshTenant('in-the-way');
+    await run(service(), tenant, cmd.create('/memories/kept', 'kept\n'), ...base);
+    const draft = await drafting.create(tenant);
+    await run(service(), draft.id, ...inDraft);
+    await run(service(), tenant, ...original);
+    return { tenant, draft, before: await files(tenant) };
+  };
+  type Started = Awaited<ReturnType<typeof start>>;
+
+  /** Merges; what that did is told in the history, and undone in one step. Returns what changed, and then the directories. */
+  const mergeAndRevert = async ({ tenant, draft, before }: Started, settled: Record<string, 'draft'>) => {
+    const merged = await drafting.merge(draft, settled);
+    const at = merged.mergedAt ?? '';
+    const after = await files(tenant);
+    await assertInvariants(service());
+    const versions = await service().query(
+      `SELECT origin FROM versions WHERE tenant_id = $1 AND created_at = $2::timestamptz
+       UNION ALL SELECT origin FROM entries WHERE tenant_id = $1 AND changed_at = $2::timestamptz AND kind = 'file'`,
+      [tenant, at],
+    );
+    expect(versions.length).toBe(merged.changes.length);
+    for (const { origin } of versions)
+      expect(origin).toMatchObject({ draft: draft.id, approvedBy: APPROVER, actor: expect.anything() });
+    await revert(service().database, tenant, { by: draft.id, since: at, until: at }, OPERATOR);
+    expect(await files(tenant)).toStrictEqual(before);
+    await assertInvariants(service());
+    const lines = merged.changes
+      .map(mergedFile)
+      .map(({ change, path, from }) => `${change} ${from === null ? path : `${from} -> ${path}`}`)
+      .sort();
+    return {
+      changes: [
+        ...lines,
+        ...merged.made.map((path) => `+ ${path}`),
+        ...merged.removed.map((path) => `- ${path}`),
+      ],
+      after,
+    };
+  };
+
+  /** Expects a refusal of a merge, which changes nothing. */
+  const refused = async (
+    { tenant, draft, before }: Started,
+    settled: Parameters<Drafting['merge']>[1],
+    message: string,
+  ) => {
+    await expect(drafting.merge(draft, settled)).rejects.toThrow(message);
+    expect(await files(tenant)).toStrictEqual(before);
+  };
+
+  it('is a directory with files, which go', async () => {
+    const started = await start({
+      draft: [cmd.create(plan, 'the plan\n')],
+      original: [
+        ...[cmd.create(`${plan}/a.md`, 'a\n'), cmd.create(`${plan}/b.md`, 'b\n')],
+        cmd.create(`${plan}/x/y/z.md`, 'z\n'),
+      ],
+    });
+    expect(changesIn(await drafting.compare(started.draft))).toStrictEqual([
+      '/memories/plan/a.md: - | added',
+      '/memories/plan/b.md: - | added',
+      '/memories/plan/x/y/z.md: - | added',
+      '/memories/plan: added | -: occupied [/memories/plan/a.md /memories/plan/b.md /memories/plan/x/y/z.md]',
+    ]);
+    await refused(
+      started,
+      {},
+      '1 conflict is not settled: /memories/plan (in its way: /memories/plan/a.md). Nothing was done.',
+    );
+    await refused(
+      started,
+      { [plan]: { text: 'mine\n' } },
+      'A text for /memories/plan does not make room for it: /memories/plan/a.md is in its way. Nothing was done. Settle /memories/plan by `draft` or `original`.',
+    );
+    expect(await mergeAndRevert(started, { [plan]: 'draft' })).toStrictEqual({
+      changes: [
+        'added /memories/plan',
+        'deleted /memories/plan/a.md',
+        'deleted /memories/plan/b.md',
+        'deleted /memories/plan/x/y/z.md',
+        '- /memories/plan',
+        '- /memories/plan/x',
+        '- /memories/plan/x/y',
+      ],
+      after: { '/memories/kept': 'kept\n', [plan]: 'the plan\n' },
+    });
+  });
+
+  it('is a file, which goes', async () => {
+    const started = await start({
+      draft: [cmd.create(`${plan}/a.md`, 'a\n'), cmd.create(`${plan}/x/y/z.md`, 'z\n')],
+      original: [cmd.create(plan, 'the plan\n')],
+    });
+    expect(changesIn(await drafting.compare(started.draft))).toStrictEqual([
+      '/memories/plan/a.md: added | -: occupied [/memories/plan]',
+      '/memories/plan/x/y/z.md: added | -: occupied [/memories/plan]',
+      '/memories/plan: - | added',
+    ]);
+    await refused(
+      started,
+      { [`${plan}/a.md`]: 'original' },
+      '1 conflict is not settled: /memories/plan/x/y/z.md (in its way: /memories/plan). Nothing was done.',
+    );
+    // Who settles one of them has made room for all.
+    expect(await mergeAndRevert(started, { [`${plan}/x/y/z.md`]: 'draft' })).toStrictEqual({
+      changes: [
+        'added /memories/plan/a.md',
+        'added /memories/plan/x/y/z.md',
+        'deleted /memories/plan',
+        ...['+ /memories/plan', '+ /memories/plan/x', '+ /memories/plan/x/y'],
+      ],
+      after: {
+        ...{ '/memories/kept': 'kept\n', [plan]: null, [`${plan}/a.md`]: 'a\n' },
+        ...{ [`${plan}/x`]: null, [`${plan}/x/y`]: null, [`${plan}/x/y/z.md`]: 'z\n' },
+      },
+    });
+  });
+
+  it('is an empty directory, or several', async () => {
+    const started = await start({
+      draft: [cmd.create(plan, 'the plan\n')],
+      original: [cmd.create(`${plan}/x/y`, 'y\n'), cmd.delete(`${plan}/x/y`)],
+    });
+    expect(changesIn(await drafting.compare(started.draft))).toStrictEqual([
+      '/memories/plan: added | -: occupied [/memories/plan/]',
+    ]);
+    await refused(
+      started,
+      {},
+      '1 conflict is not settled: /memories/plan (in its way: /memories/plan). Nothing was done.',
+    );
+    expect((await mergeAndRevert(started, { [plan]: 'draft' })).changes).toStrictEqual([
+      'added /memories/plan',
+      ...['- /memories/plan', '- /memories/plan/x'],
+    ]);
+  });
+
+  it('is in the way of what moved, too', async () => {
+    const down = await start({
+      base: [cmd.create(x, 'x\n')],
+      draft: [cmd.rename(x, `${plan}/deep/x`)],
+      original: [cmd.create(plan, 'the plan\n')],
+    });
+    expect((await mergeAndRevert(down, { [`${plan}/deep/x`]: 'draft' })).changes).toStrictEqual([
+      ...['deleted /memories/plan', 'moved /memories/x -> /memories/plan/deep/x'],
+      ...['+ /memories/plan', '+ /memories/plan/deep'],
+    ]);
+    const up = await start({
+      base: [cmd.create(x, 'x\n')],
+      draft: [cmd.rename(x, plan)],
+      original: [cmd.create(`${plan}/a.md`, 'a\n')],
+    });
+    expect((await mergeAndRevert(up, { [plan]: 'draft' })).changes).toStrictEqual([
+      ...['deleted /memories/plan/a.md', 'moved /memories/x -> /memories/plan', '- /memories/plan'],
+    ]);
+  });
+
+  it('becomes what the draft has where the draft has it elsewhere', async () => {
+    const started = await start({
+      base: [cmd.create(x, 'x\n'), cmd.create(y, 'y\n'), cmd.create(`${plan}/old`, 'old\n')],
+      draft: [
+        // One comes from the directory, one went elsewhere, one is as it was, and one has another text.
+        ...[cmd.rename(`${plan}/old`, '/memories/old'), cmd.delete(plan), cmd.rename('/memories/old', plan)],
+        cmd.replace(y, 'y', 'y of the draft'),
+      ],
+      original: [
+        ...[cmd.rename(x, `${plan}/x`), cmd.replace(`${plan}/x`, 'x', 'x of the original')],
+        ...[cmd.rename(y, `${plan}/deep/y`), cmd.create(`${plan}/new`, 'new\n')],
+      ],
+    });
+    expect(changesIn(await drafting.compare(started.draft))).toStrictEqual([
+      '/memories/plan/new: - | added',
+      '/memories/plan: moved | -: occupied [/memories/plan/deep/y /memories/plan/new /memories/plan/x]',
+      '/memories/x: - | moved',
+      '/memories/y: changed | moved',
+    ]);
+    expect(await mergeAndRevert(started, { [plan]: 'draft' })).toStrictEqual({
+      changes: [
+        'deleted /memories/plan/new',
+        'moved /memories/plan/deep/y -> /memories/y',
+        'moved /memories/plan/old -> /memories/plan',
+        'moved /memories/plan/x -> /memories/x',
+        ...['- /memories/plan', '- /memories/plan/deep'],
+      ],
+      after: {
+        ...{ '/memories/kept': 'kept\n', [plan]: 'old\n', [x]: 'x\n', [y]: 'y of the draft\n' },
+      },
+    });
+    // What is settled otherwise does not make room.
+    const again = await start({
+      base: [cmd.create(y, 'y\n')],
+      draft: [cmd.create(plan, 'the plan\n'), cmd.replace(y, 'y', 'y of the draft')],
+      original: [cmd.rename(y, `${plan}/deep/y`)],
+    });
+    await refused(
+      again,
+      { [plan]: 'draft', [y]: 'original' },
+      '/memories/plan cannot be as in the draft: /memories/plan/deep/y is in its way, and is settled otherwise. Nothing was done. Settle both by `draft`, or /memories/plan by `original`.',
+    );
+    await drafting.merge(again.draft, { [plan]: 'draft', [y]: 'draft' });
+    expect(await files(again.tenant)).toStrictEqual({
+      ...{ '/memories/kept': 'kept\n', [plan]: 'the plan\n', [y]: 'y of the draft\n' },
+    });
+  });
+
+  it('is named for a file that conflicts otherwise, and for one that does not conflict', async () => {
+    const started = await start({
+      base: [cmd.create(x, 'x\n'), cmd.create(y, '1\n2\n3\n')],
+      draft: [cmd.rename(x, z), cmd.replace(z, 'x', 'draft'), cmd.replace(y, '3', 'three')],
+      original: [
+        ...[cmd.replace(x, 'x', 'original'), cmd.create(z, 'new\n')],
+        ...[cmd.rename(y, '/memories/w'), cmd.create(y, 'new, too\n')],
+      ],
+    });
+    expect(changesIn(await drafting.compare(started.draft))).toStrictEqual([
+      '/memories/y: - | added',
+      '/memories/y: changed | moved [/memories/y]',
+      '/memories/z: - | added',
+      '/memories/z: moved | changed: content [/memories/z]',
+    ]);
+    expect(await mergeAndRevert(started, { [z]: 'draft', [y]: 'draft' })).toStrictEqual({
+      changes: [
+        ...['deleted /memories/y', 'deleted /memories/z'],
+        ...['moved /memories/w -> /memories/y', 'moved /memories/x -> /memories/z'],
+      ],
+      after: { '/memories/kept': 'kept\n', [z]: 'draft\n', [y]: '1\n2\nthree\n' },
+    });
+  });
+
+  it('pushes nothing out that no settled file names', async () => {
+    // `x` would make room for the draft's `plan`, but where the draft has `x` is a new file.
+    const chain = await start({
+      base: [cmd.create(x, 'x\n')],
+      draft: [cmd.create(plan, 'the plan\n')],
+      original: [cmd.rename(x, plan), cmd.create(x, 'new\n')],
+    });
+    expect(changesIn(await drafting.compare(chain.draft))).toStrictEqual([
+      '/memories/plan: added | -: occupied [/memories/plan]',
+      '/memories/x: - | added',
+      '/memories/x: - | moved',
+    ]);
+    await refused(
+      chain,
+      { [plan]: 'draft' },
+      '/memories/plan cannot be as in the draft: /memories/plan is in its way, and cannot go to /memories/x, where the draft has it, because that is taken, too. Nothing was done. Settle /memories/plan by `original`, or make room for it first.',
+    );
+    await run(service(), chain.tenant, cmd.rename(x, y));
+    await drafting.merge(chain.draft, { [plan]: 'draft' });
+    expect(await files(chain.tenant)).toStrictEqual({
+      ...{ '/memories/kept': 'kept\n', [plan]: 'the plan\n', [x]: 'x\n', [y]: 'new\n' },
+    });
+
+    // `x` stays in the way of `y` because of `z`. Only who settles both has seen both.
+    const through = await start({
+      base: [cmd.create(x, 'x\n'), cmd.create(y, 'y\n')],
+      draft: [cmd.rename(x, z), cmd.rename(y, x)],
+      original: [cmd.create(z, 'new\n')],
+    });
+    expect(changesIn(await drafting.compare(through.draft))).toStrictEqual([
+      '/memories/x: moved | -: occupied [/memories/x]',
+      '/memories/z: - | added',
+      '/memories/z: moved | -: occupied [/memories/z]',
+    ]);
+    await refused(
+      through,
+      { [x]: 'draft' },
+      '1 conflict is not settled: /memories/z (in its way: /memories/z). Nothing was done.',
+    );
+    await refused(
+      through,
+      { [x]: 'draft', [z]: 'original' },
+      '/memories/x cannot be as in the draft: /memories/x is in its way, and is settled otherwise. Nothing was done. Settle both by `draft`, or /memories/x by `original`.',
+    );
+    expect((await mergeAndRevert(through, { [x]: 'draft', [z]: 'draft' })).changes).toStrictEqual([
+      ...['deleted /memories/z', 'moved /memories/x -> /memories/z', 'moved /memories/y -> /memories/x'],
+    ]);
+  });
+
+  it('leaves a file alone where the draft removed a directory', async () => {
+    const { draft, tenant } = await start({
+      base: [cmd.create(`${plan}/a.md`, 'a\n'), cmd.create(x, 'x\n')],
+      draft: [cmd.delete(plan), cmd.replace(x, 'x', 'y')],
+      original: [cmd.delete(plan), cmd.create(plan, 'a file now\n')],
+    });
+    const merged = await drafting.merge(draft);
+    expect({ changes: merged.changes.map(mergedFile), removed: merged.removed }).toMatchObject({
+      changes: [{ path: x, change: 'changed' }],
+      removed: [],
+    });
+    expect(await files(tenant)).toStrictEqual({
+      ...{ '/memories/kept': 'kept\n', [plan]: 'a file now\n', [x]: 'y\n' },
+    });
+    await assertInvariants(service());
+  });
+
+  it('is part of the review', async () => {
+    const { draft, tenant } = await start({
+      draft: [cmd.create(plan, 'the plan\n')],
+      original: [cmd.create(`${plan}/a.md`, 'a\n')],
+    });
+    const { review } = await drafting.compare(draft);
+    await run(service(), tenant, cmd.create(`${plan}/b.md`, 'nobody saw this\n'));
+    await expect(drafting.merge(draft, { [plan]: 'draft' }, { review })).rejects.toThrow(
+      'Changed since the review: /memories/plan/b.md. Nothing was done. Review it again.',
+    );
+    const again = await drafting.compare(draft);
+    await run(service(), tenant, cmd.replace(`${plan}/a.md`, 'a', 'changed'));
+    await expect(drafting.merge(draft, { [plan]: 'draft' }, { review: again.review })).rejects.toThrow(
+      'Changed since the review: /memories/plan/a.md. Nothing was done. Review it again.',
+    );
+    await drafting.merge(draft, { [plan]: 'draft' });
+    expect(await files(tenant)).toStrictEqual({ '/memories/kept': 'kept\n', [plan]: 'the plan\n' });
+  });
+
+  it('goes as a proposal of the author of the draft', async () => {
+    const { draft, tenant } = await start({
+      draft: [cmd.create(plan, 'the plan\n')],
+      original: [cmd.create(`${plan}/a.md`, 'a\n')],
+    });
+    await drafting.merge(draft, { [plan]: 'draft' });
+    const deleted = await service().query(
+      "SELECT path, origin FROM versions WHERE tenant_id = $1 AND operation = 'deleted'",
+      [tenant],
+    );
+    expect(deleted).toStrictEqual([
+      { path: `${plan}/a.md`, origin: { actor: AUTHOR, draft: draft.id, approvedBy: APPROVER } },
+    ]);
+  });
+});
