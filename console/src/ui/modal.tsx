@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 
 export interface ModalProps {
   title: string;
@@ -13,12 +13,12 @@ export interface ModalProps {
 export function Modal({ title, children, onClose, isWide = false }: ModalProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  useEffect(() => {
-    const opener = document.activeElement;
-    dialog.current?.showModal();
-    return () => {
-      if (opener instanceof HTMLElement) opener.focus();
-    };
+  // Before anything else happens, so that the next key does not go to the page below.
+  useLayoutEffect(() => {
+    const opened = dialog.current;
+    opened?.showModal();
+    // Closing it gives the focus back to what opened it; without, that cannot have the focus while the dialog is there.
+    return () => opened?.close();
   }, []);
   return (
     <dialog
