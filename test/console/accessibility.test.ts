@@ -55,7 +55,7 @@ const VIEWS: View[] = [
     async (page) => {
       await click(page, 'New key');
       await click(page, 'Create');
-      await page.getByRole('textbox', { name: 'The key' }).waitFor();
+      await page.getByRole('textbox', { name: 'The key', exact: true }).waitFor();
       await page.keyboard.press('Escape');
       await page.getByText('You have not copied the key.').waitFor();
     },
@@ -66,6 +66,15 @@ const VIEWS: View[] = [
     async (page) => {
       await click(page, /^Rotate/);
       await page.getByLabel('The current secret still works').waitFor();
+    },
+  ],
+  [
+    'the dialog that edits a key',
+    '#/keys',
+    async (page) => {
+      await click(page, /^Edit…/);
+      await page.getByRole('combobox', { name: 'Expires' }).selectOption('at');
+      await page.getByLabel('Expires at').waitFor();
     },
   ],
   [
@@ -192,6 +201,18 @@ const VIEWS: View[] = [
     '#/tenants/TENANT/settings',
     (page) => page.getByRole('heading', { name: 'Suspend or delete' }).waitFor(),
   ],
+  ...['Rename', 'Copy'].map(
+    (verb): View => [
+      `the dialog: ${verb}`,
+      '#/tenants/TENANT/settings',
+      async (page) => {
+        await click(page, `${verb}…`);
+        await page.getByLabel('New ID').fill('a b');
+        await page.getByRole('dialog').getByRole('button', { name: verb }).click();
+        await page.getByRole('alert').waitFor();
+      },
+    ],
+  ),
 ];
 
 const SCHEMES = ['light', 'dark'] as const;

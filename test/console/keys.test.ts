@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { describeConsole, signIn } from '../support/console-suite.ts';
 
 const dialog = (page: Page) => page.getByRole('dialog');
-const secretOf = (page: Page) => page.getByRole('textbox', { name: 'The key' }).inputValue();
+const secretOf = (page: Page) => page.getByRole('textbox', { name: 'The key', exact: true }).inputValue();
 
 describeConsole('keys in the console', (fixture) => {
   async function open(): Promise<Page> {
