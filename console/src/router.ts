@@ -93,14 +93,19 @@ export function goTo(href: string): void {
   void go(href, 'push');
 }
 
+/** Goes to a place without a step back to the current one, which is gone. */
+export function replacePlace(href: string): void {
+  void go(href, 'replace');
+}
+
 /** Changes the query of the current place as a step of its own, which Back takes back. */
 export function pushQuery(changes: QueryValues): void {
   void go(withQuery(changes), 'push');
 }
 
-/** Changes the query of the current place, without a step to go back to. */
-export function replaceQuery(changes: QueryValues): void {
-  void go(withQuery(changes), 'replace');
+/** Changes the query of the current place, without a step to go back to. Says whether it did: a guard may refuse. */
+export function replaceQuery(changes: QueryValues): Promise<boolean> {
+  return go(withQuery(changes), 'replace');
 }
 
 function withQuery(changes: QueryValues): string {
@@ -108,11 +113,12 @@ function withQuery(changes: QueryValues): string {
   return hrefOf(segments, { ...Object.fromEntries(query), ...changes });
 }
 
-async function go(href: string, how: 'push' | 'replace'): Promise<void> {
-  if (href === hash.value) return;
+async function go(href: string, how: 'push' | 'replace'): Promise<boolean> {
+  if (href === hash.value) return true;
   const mayLeave = guardOf(href);
-  if (mayLeave !== null && !(await mayLeave())) return;
+  if (mayLeave !== null && !(await mayLeave())) return false;
   if (how === 'push') history.pushState({ position: position + 1 }, '', href);
   else history.replaceState({ position }, '', href);
   arrive();
+  return true;
 }

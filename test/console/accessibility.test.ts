@@ -69,6 +69,15 @@ const VIEWS: View[] = [
     },
   ],
   [
+    'the dialog that edits a key',
+    '#/keys',
+    async (page) => {
+      await click(page, /^Edit…/);
+      await page.getByRole('combobox', { name: 'Expires' }).selectOption('at');
+      await page.getByLabel('Expires at').waitFor();
+    },
+  ],
+  [
     'a file',
     '#/tenants/TENANT?path=/memories/refunds.md',
     (page) => page.getByText('No approval is needed').waitFor(),
@@ -192,6 +201,18 @@ const VIEWS: View[] = [
     '#/tenants/TENANT/settings',
     (page) => page.getByRole('heading', { name: 'Suspend or delete' }).waitFor(),
   ],
+  ...['Rename', 'Copy'].map(
+    (verb): View => [
+      `the dialog: ${verb}`,
+      '#/tenants/TENANT/settings',
+      async (page) => {
+        await click(page, `${verb}…`);
+        await page.getByLabel('New ID').fill('a b');
+        await page.getByRole('dialog').getByRole('button', { name: verb }).click();
+        await page.getByRole('alert').waitFor();
+      },
+    ],
+  ),
 ];
 
 const SCHEMES = ['light', 'dark'] as const;

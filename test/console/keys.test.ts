@@ -176,10 +176,95 @@ describeConsole('keys in the console', (fixture) => {
     await page.getByText('rotateKey').first().waitFor();
   });
 
-  it('are not created or rotated by who may only read', async () => {
+  it('are edited: the label and the expiry, and nothing that was not changed', async () => {
+    const { id } = await fixture().createKey({ label: 'before' });
+    const page = await open();
+    const sent: unknown[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'PATCH') sent.push(request.postDataJSON());
+    });
+    const edit = (label: string) => row(page, label).getByRole('button', { name: 'Edit…' }).click();
+    const save = dialog(page).getByRole('button', { name: 'Save' });
+    const expiry = async () => {
+      const [key] = await fixture().service.query(
+        `SELECT label, to_char(expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI') AS expires,
+           round(extract(epoch FROM expires_at - now()) / 86400)::integer AS days FROM api_keys WHERE id = $1`,
+        [id],
+      );
+      return key;
+    };
+    await edit('before');
+    expect(await save.isDisabled()).toBe(true);
+    await dialog(page).getByLabel('Label').fill('after');
+    await save.click();
+    await page.getByText('Saved the key.').waitFor();
+    await row(page, 'after').waitFor();
+    expect(await expiry()).toStrictEqual({ label: 'after', expires: null, days: null });
+
+    await edit('after');
+    await dialog(page).getByRole('combobox', { name: 'Expires' }).selectOption('At a time…');
+    expect(await save.isDisabled()).toBe(true);
+    await dialog(page).getByLabel('Expires at').fill('2020-01-01T00:00');
+    await save.click();
+    const problem = 'The field expires_at must be in the future.';
+    expect(await dialog(page).getByRole('alert').textContent()).toBe(problem);
+    await dialog(page).getByLabel('Expires at').fill('2099-01-01T00:00');
+    await save.click();
+    await expect.poll(() => dialog(page).count()).toBe(0);
+    expect(await expiry()).toMatchObject({ label: 'after', expires: '2099-01-01 00:00' });
+    await edit('after');
+    expect(await dialog(page).getByLabel('Expires at').inputValue()).toBe('2099-01-01T00:00');
+    await dialog(page).getByRole('combobox', { name: 'Expires' }).selectOption('In 30 days');
+    await save.click();
+    await expect.poll(() => dialog(page).count()).toBe(0);
+    expect(await expiry()).toMatchObject({ label: 'after', days: 30 });
+    await edit('after');
+    await dialog(page).getByRole('combobox', { name: 'Expires' }).selectOption('Never');
+    await save.click();
+    await expect.poll(() => dialog(page).count()).toBe(0);
+    expect(await expiry()).toStrictEqual({ label: 'after', expires: null, days: null });
+    expect(sent).toStrictEqual([
+      { label: 'after' },
+      { expires_at: '2020-01-01T00:00:00.000Z' },
+      { expires_at: '2099-01-01T00:00:00.000Z' },
+      { expires_at: expect.any(String) },
+      { expires_at: null },
+    ]);
+  });
+
+  it('are edited by who is signed in with them, and the page names them anew', async () => {
+    const { key } = await fixture().createKey({ label: 'old name' });
+    const page = await fixture().open(await fixture().newContext(), '#/keys');
+    await signIn(page, key);
+    await row(page, 'old name').getByRole('button', { name: 'Edit…' }).click();
+    await dialog(page).getByLabel('Label').fill('new name');
+    // Before it is saved, leaving asks.
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Keep editing' }).click();
+    await dialog(page).getByRole('button', { name: 'Save' }).click();
+    await page.getByText('key new name').waitFor();
+    await row(page, 'new name').waitFor();
+  });
+
+  it('are not edited any more once they are revoked', async () => {
+    const { id } = await fixture().createKey({ label: 'gone' });
+    const page = await open();
+    await row(page, 'gone').getByRole('button', { name: 'Edit…' }).click();
+    await fixture().service.query('UPDATE api_keys SET revoked_at = now() WHERE id = $1', [id]);
+    await dialog(page).getByLabel('Label').fill('back');
+    await dialog(page).getByRole('button', { name: 'Save' }).click();
+    expect(await dialog(page).getByRole('alert').textContent()).toBe(
+      `Key ${id} does not exist or is already revoked.`,
+    );
+    await page.reload();
+    await row(page, 'gone').waitFor();
+    expect(await row(page, 'gone').getByRole('button').count()).toBe(0);
+  });
+
+  it('are not created, edited or rotated by who may only read', async () => {
     await fixture().createKey({ label: 'seen' });
     const page = await fixture().openSignedIn('#/keys', { access: 'read_only' });
     await row(page, 'seen').waitFor();
-    expect(await page.getByRole('button', { name: /New key|Rotate|Revoke/ }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: /New key|Edit|Rotate|Revoke/ }).count()).toBe(0);
   });
 });

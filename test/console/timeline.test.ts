@@ -75,6 +75,29 @@ describeConsole('the timeline in the console', (fixture) => {
     expect(await page.getByRole('button', { name: 'Next change' }).isDisabled()).toBe(true);
   });
 
+  it('stays at the moment when a person keeps editing', async () => {
+    const tenant = await fixture().poisonedTenant();
+    const changes = await changesOf(tenant);
+    const page = await fixture().openSignedIn(`#/tenants/${tenant}?path=/memories/refunds.md`);
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.getByRole('textbox', { name: 'Content' }).fill('mine\n');
+    const question = page.getByRole('dialog', { name: 'Discard your changes?' });
+    const keepEditing = () => question.getByRole('button', { name: 'Keep editing' }).click();
+    for (const move of ['Home', 'PageDown', 'ArrowLeft']) {
+      await slider(page).press(move);
+      await keepEditing();
+      await expect.poll(() => slider(page).inputValue()).toBe('1000');
+    }
+    await slider(page).click({ position: { x: 30, y: 5 } });
+    await keepEditing();
+    await expect.poll(() => slider(page).inputValue()).toBe('1000');
+    expect([atOf(page), await shownMoment(page)]).toStrictEqual([null, 'Now']);
+    // The next step is from now, not from what was refused.
+    await slider(page).press('ArrowLeft');
+    await question.getByRole('button', { name: 'Discard' }).click();
+    await expect.poll(() => atOf(page)).toBe(changes[1]);
+  });
+
   it('zooms to a range, which follows the steps', async () => {
     const tenant = await fixture().poisonedTenant();
     await fixture().service.query(

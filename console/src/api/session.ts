@@ -9,10 +9,24 @@ export const session = signal<SessionInfo | null>(null);
 export const signedOutBecause = signal<string | null>(null);
 
 export const canWrite = computed(() => session.value !== null && !session.value.read_only);
-/** Keys, and which tenants there are. */
+/** Keys, and tenants as a whole. */
 export const canManage = computed(() => session.value?.access === 'read_write');
 /** The only tenants that the session is for; null: all of them. */
 export const onlyTenants = computed(() => session.value?.tenants ?? null);
+/** Which tenants there are, for all of them. */
+export const canManageFleet = computed(() => canManage.value && onlyTenants.value === null);
+
+/** Whether the session is that of a key. */
+export function isOfSession(keyId: string): boolean {
+  const actor = session.value?.actor;
+  return actor?.type === 'admin_key' && actor.id === keyId;
+}
+
+/** The page names its own key as it is called by now. */
+export function relabelSession(label: string): void {
+  const info = session.value;
+  if (info?.actor.type === 'admin_key') session.value = { ...info, actor: { ...info.actor, label } };
+}
 
 export function storedKey(): string | null {
   return sessionStorage.getItem(STORAGE_KEY);

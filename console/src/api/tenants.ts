@@ -53,6 +53,14 @@ export const changeSettings = (tenant: string, settings: Partial<Settings>) =>
 export const setSuspended = (tenant: string, suspended: boolean) =>
   sendJson<Tenant>(tenantPath(tenant, suspended ? '/suspend' : '/resume'), { method: 'POST' });
 
+/** The same with another id. Its keys and history go along. */
+export const renameTenant = (tenant: string, to: string) =>
+  sendJson<Tenant>(tenantPath(tenant, '/rename'), { method: 'POST', json: { to } });
+
+/** Creates a tenant with the files and settings of another one. */
+export const copyTenant = (tenant: string, to: string) =>
+  sendJson<Tenant>(tenantPath(tenant, '/copy'), { method: 'POST', json: { to } });
+
 export const deleteTenant = (tenant: string) => send(tenantPath(tenant), { method: 'DELETE' });
 
 export const listMounts = (tenant: string, signal: AbortSignal) =>
@@ -81,6 +89,8 @@ export interface NewKey {
   expires_at: string | null;
 }
 
+export type KeyChanges = Partial<Pick<NewKey, 'label' | 'expires_at'>>;
+
 export type KeyWithSecret = Key & { key: string };
 
 /** @param creation names the request, so that sending it again creates no second key */
@@ -89,6 +99,9 @@ export const createKey = (key: NewKey, creation: string) =>
 
 export const getKey = (id: string, signal: AbortSignal) =>
   sendJson<KeyWithPrevious>(`keys/${encodeURIComponent(id)}`, { signal });
+
+export const updateKey = (id: string, changes: KeyChanges) =>
+  sendJson<Key>(`keys/${encodeURIComponent(id)}`, { method: 'PATCH', json: changes });
 
 export const rotateKey = (id: string, overlap_seconds: number) =>
   sendJson<KeyWithSecret>(`keys/${encodeURIComponent(id)}/rotate`, {

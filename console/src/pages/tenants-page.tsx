@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { canManage, canWrite, onlyTenants } from '../api/session.ts';
+import { canManageFleet, canWrite } from '../api/session.ts';
 import { createTenant, listTenants } from '../api/tenants.ts';
 import type { Tenant } from '../api/types.ts';
 import { goTo, hrefOf, replaceQuery, route } from '../router.ts';
@@ -56,7 +56,7 @@ export function TenantsPage() {
     <main>
       <div class="page-head">
         <h1>Tenants</h1>
-        {canManage.value && onlyTenants.value === null && (
+        {canManageFleet.value && (
           <button type="button" class="primary" onClick={() => setIsCreating(true)}>
             <Icon name="plus" /> New tenant
           </button>
@@ -230,7 +230,7 @@ function NewTenantDialog({ onClose }: { onClose: () => void }) {
       <label>
         ID
         <input required autofocus value={id} onInput={(event) => setId(event.currentTarget.value)} />
-        <span class="hint">What requests and keys name it by. The console cannot change it.</span>
+        <span class="hint">What requests and keys name it by.</span>
       </label>
     </FormDialog>
   );

@@ -13,11 +13,12 @@ export interface ModalProps {
 export function Modal({ title, children, onClose, isWide = false }: ModalProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
+  // Before anything else happens, so that the next key does not go to the page below.
   useLayoutEffect(() => {
-    const { current } = dialog;
-    current?.showModal();
-    // A dialog that is closed gives the focus back, one that is only removed does not.
-    return () => current?.close();
+    const opened = dialog.current;
+    opened?.showModal();
+    // Closing it gives the focus back to what opened it; without, that cannot have the focus while the dialog is there.
+    return () => opened?.close();
   }, []);
   return (
     <dialog

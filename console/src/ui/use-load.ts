@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
+import { useCallback, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { isAborted, messageOf } from '../api/client.ts';
 
 export interface Loaded<T> {
@@ -21,7 +21,7 @@ export function useLoad<T>(
   const [round, setRound] = useState(0);
   const wanted = useMemo(() => ({}), [...dependencies, round]);
   const [state, setState] = useState<State<T>>({ data: undefined, error: undefined, of: null });
-  useEffect(() => {
+  useLayoutEffect(() => {
     const controller = new AbortController();
     load(controller.signal).then(
       (data) => {
@@ -55,7 +55,7 @@ export interface Action {
 export function useAction(): Action {
   const [state, setState] = useState<{ isRunning: boolean; error: string | null }>(IDLE);
   const [controller] = useState(() => new AbortController());
-  useEffect(() => () => controller.abort(), []);
+  useLayoutEffect(() => () => controller.abort(), []);
   const run = useCallback(async (work: (signal: AbortSignal) => Promise<void>) => {
     setState({ isRunning: true, error: null });
     try {

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { isAborted } from '../api/client.ts';
 
 export interface Page<T> {
@@ -50,7 +50,7 @@ export function usePages<T>(
       },
     );
   }, []);
-  useEffect(() => {
+  useLayoutEffect(() => {
     loadPage(null, undefined);
     return () => controller.current?.abort();
   }, [...dependencies, round]);

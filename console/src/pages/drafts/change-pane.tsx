@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { type DraftChange, type DraftDiff, diffDraft } from '../../api/drafts.ts';
 import { canWrite } from '../../api/session.ts';
 import { pushQuery } from '../../router.ts';
@@ -35,7 +35,7 @@ export function ChangePane({ tenant, draft, change, settlement, onOvertaken }: P
     [tenant, draft, state],
   );
   const isOvertaken = data !== undefined && !isLoading && stateOf(data.change) !== state;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isOvertaken) onOvertaken();
   }, [isOvertaken]);
   const { from, path } = pathsOf(change);

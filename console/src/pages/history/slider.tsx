@@ -12,6 +12,7 @@ interface Props {
   earliest: string;
   /** Null is now. */
   at: string | null;
+  /** The slider stays where `at` is until that changes. */
   onChange: (at: string | null) => void;
   onStep: (direction: 1 | -1) => void;
   onZoom: (factor: number) => void;
@@ -23,7 +24,8 @@ const ZOOMS: Record<string, number> = { '+': 1 / 4, '=': 1 / 4, '-': 4 };
 /** Chooses a moment: with the pointer anywhere, with an arrow key one change before or after. */
 export function Slider({ activity, endsNow, earliest, at, onChange, onStep, onZoom }: Props) {
   const [start, end] = [Date.parse(activity.since), Date.parse(activity.until)];
-  const value = at === null ? STEPS : Math.round(((Date.parse(at) - start) / (end - start)) * STEPS);
+  const step = at === null ? STEPS : Math.round(((Date.parse(at) - start) / (end - start)) * STEPS);
+  const value = Math.max(0, Math.min(STEPS, step));
   const momentOf = (step: number) => {
     if (step >= STEPS) return endsNow ? null : activity.until;
     // The start itself has microseconds.
@@ -47,8 +49,12 @@ export function Slider({ activity, endsNow, earliest, at, onChange, onStep, onZo
       title="Arrow keys: one change. + and -: zoom."
       min={0}
       max={STEPS}
-      value={Math.max(0, Math.min(STEPS, value))}
-      onInput={(event) => onChange(momentOf(event.currentTarget.valueAsNumber))}
+      value={value}
+      onInput={({ currentTarget }) => {
+        const chosen = currentTarget.valueAsNumber;
+        currentTarget.value = String(value);
+        onChange(momentOf(chosen));
+      }}
       onKeyDown={onKeyDown}
     />
   );

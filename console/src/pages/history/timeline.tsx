@@ -14,7 +14,7 @@ import { Legend } from './legend.tsx';
 import { NewChanges } from './new-changes.tsx';
 import { ALL, moved, periodOf, periodsSince, type Range, zoomed } from './range.ts';
 import { Slider } from './slider.tsx';
-import { type Step, useSteps } from './use-steps.ts';
+import { type MoveTo, type Step, useSteps } from './use-steps.ts';
 
 const BUCKETS = 120;
 /** Ends of a longer range are chosen to the minute. */
@@ -24,7 +24,7 @@ interface Props {
   tenant: Tenant;
   /** Null is now. */
   at: string | null;
-  onChange: (at: string | null) => void;
+  onChange: MoveTo;
 }
 
 /** The changes of a tenant over time, colored by actor, with a slider over them that chooses a moment. */
@@ -34,10 +34,11 @@ export function Timeline({ tenant, at, onChange }: Props) {
     (signal) => readActivity(tenant.id, { ...range, buckets: BUCKETS }, signal),
     [tenant.id, range.since, range.until, changesMade.value],
   );
-  const step = useSteps(tenant.id, at, (moment) => {
-    onChange(moment);
+  const step = useSteps(tenant.id, at, async (moment) => {
+    if (!(await onChange(moment))) return false;
     const next = data && moved(data, tenant.history_since, moment ?? new Date().toISOString());
     if (next) setRange(next);
+    return true;
   });
   const zoom = (factor: number) => data && setRange(zoomed(data, tenant.history_since, at, factor));
   const all = () => setRange(ALL);

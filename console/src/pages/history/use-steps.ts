@@ -3,6 +3,8 @@ import { messageOf } from '../../api/client.ts';
 import { adjacentChanges } from '../../api/history.ts';
 import { toast } from '../../ui/messages.tsx';
 
+/** Goes to a moment, null for now; says whether it did. */
+export type MoveTo = (at: string | null) => Promise<boolean>;
 export type Step = (direction: 1 | -1) => void;
 
 /**
@@ -10,16 +12,17 @@ export type Step = (direction: 1 | -1) => void;
  *
  * @param at null is now
  */
-export function useSteps(tenant: string, at: string | null, onChange: (at: string | null) => void): Step {
+export function useSteps(tenant: string, at: string | null, moveTo: MoveTo): Step {
   const latest = useRef(at);
   latest.current = at;
   const queue = useRef(Promise.resolve());
   const take = async (direction: 1 | -1) => {
     try {
-      const to = await momentBeside(tenant, latest.current, direction);
-      if (to === latest.current) return;
+      const from = latest.current;
+      const to = await momentBeside(tenant, from, direction);
+      if (to === from) return;
       latest.current = to;
-      onChange(to);
+      if (!(await moveTo(to))) latest.current = from;
     } catch (error) {
       toast(messageOf(error));
     }

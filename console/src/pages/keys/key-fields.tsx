@@ -1,8 +1,8 @@
 import { onlyTenants } from '../../api/session.ts';
 import type { Access, KeyKind } from '../../api/types.ts';
-import { MomentField } from '../../ui/moment-field.tsx';
 import { Options } from '../../ui/options.tsx';
-import { accessesOf, EXPIRIES, type KeyForm, KINDS, mayManageStores, withKind } from './new-key.ts';
+import { ExpiryFields, LabelField } from './changeable-fields.tsx';
+import { accessesOf, type KeyForm, KINDS, mayManageStores, withKind } from './new-key.ts';
 
 interface Props {
   form: KeyForm;
@@ -15,17 +15,11 @@ interface Props {
 export function KeyFields({ form, isForTenant, onChange }: Props) {
   return (
     <>
-      <label>
-        Label
-        <input
-          autofocus
-          maxLength={255}
-          placeholder="What uses it"
-          value={form.label}
-          onInput={(event) => onChange({ label: event.currentTarget.value })}
-        />
-        <span class="hint">The history shows it beside each change.</span>
-      </label>
+      <LabelField
+        value={form.label}
+        hint="The history shows it beside each change."
+        onChange={(label) => onChange({ label })}
+      />
       {!isForTenant && <Holder {...{ form, onChange }} />}
       <label>
         Access
@@ -56,21 +50,7 @@ export function KeyFields({ form, isForTenant, onChange }: Props) {
         />
         <span class="hint">Where what is written with the key comes from. Every version names it.</span>
       </label>
-      <label>
-        Expires
-        <select value={form.expires} onChange={(event) => onChange({ expires: event.currentTarget.value })}>
-          <Options texts={EXPIRIES} />
-        </select>
-      </label>
-      {form.expires === 'at' && (
-        <MomentField
-          label="Expires at"
-          isRequired
-          isCoarse
-          value={form.expiresAt}
-          onChange={(expiresAt) => onChange({ expiresAt })}
-        />
-      )}
+      <ExpiryFields expiry={form} onChange={onChange} />
     </>
   );
 }

@@ -9,6 +9,7 @@ import { Badge, Time } from '../../ui/inline.tsx';
 import { toast } from '../../ui/messages.tsx';
 import { Name } from '../../ui/name.tsx';
 import { useAction } from '../../ui/use-load.ts';
+import { EditKeyDialog } from './edit-dialog.tsx';
 import { RotateDialog } from './rotate-dialog.tsx';
 
 interface Props {
@@ -19,6 +20,7 @@ interface Props {
 }
 
 export function KeysTable({ keys, hasTenants, onChange }: Props) {
+  const [editing, setEditing] = useState<Key | null>(null);
   const [revoking, setRevoking] = useState<Key | null>(null);
   const [rotating, setRotating] = useState<Key | null>(null);
   return (
@@ -67,6 +69,9 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
               <td class="actions">
                 {canManage.value && key.revoked_at === null && (
                   <>
+                    <button type="button" class="quiet" onClick={() => setEditing(key)}>
+                      Edit…<span class="visually-hidden"> {key.label || key.id}</span>
+                    </button>
                     {!isExpired(key) && (
                       <button type="button" class="quiet" onClick={() => setRotating(key)}>
                         Rotate…<span class="visually-hidden"> {key.label || key.id}</span>
@@ -82,6 +87,16 @@ export function KeysTable({ keys, hasTenants, onChange }: Props) {
           ))}
         </tbody>
       </table>
+      {editing && (
+        <EditKeyDialog
+          apiKey={editing}
+          onClose={() => setEditing(null)}
+          onSaved={() => {
+            setEditing(null);
+            onChange();
+          }}
+        />
+      )}
       {rotating && <RotateDialog apiKey={rotating} onClose={() => setRotating(null)} onRotated={onChange} />}
       {revoking && (
         <RevokeDialog

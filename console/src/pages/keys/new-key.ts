@@ -20,6 +20,8 @@ export interface KeyForm {
   expiresAt: string | null;
 }
 
+export type Expiry = Pick<KeyForm, 'expires' | 'expiresAt'>;
+
 export const KINDS: Record<KeyKind, string> = {
   tenant: 'One tenant',
   service: 'A service that acts for all tenants',
@@ -69,7 +71,7 @@ export function newKeyOf(form: KeyForm): NewKey | null {
   const [tenant] = idsOf(form.tenant);
   const tenants = kind === 'admin' && isForSome ? idsOf(form.tenants) : null;
   if ((kind === 'tenant' && tenant === undefined) || tenants?.length === 0) return null;
-  if (form.expires === 'at' && form.expiresAt === null) return null;
+  if (!hasExpiry(form)) return null;
   return {
     ...{ kind, access, tenants, label, source },
     manages_stores: mayManageStores(form) && managesStores,
@@ -78,7 +80,10 @@ export function newKeyOf(form: KeyForm): NewKey | null {
   };
 }
 
-function expiryOf({ expires, expiresAt }: KeyForm): string | null {
+/** Whether all that its expiry takes is chosen. */
+export const hasExpiry = ({ expires, expiresAt }: Expiry) => expires !== 'at' || expiresAt !== null;
+
+export function expiryOf({ expires, expiresAt }: Expiry): string | null {
   if (expires === '') return null;
   return expires === 'at' ? expiresAt : new Date(Date.now() + Number(expires) * DAY).toISOString();
 }

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { session, storeKey } from '../../api/session.ts';
+import { isOfSession, storeKey } from '../../api/session.ts';
 import { getKey, rotateKey } from '../../api/tenants.ts';
 import type { Key } from '../../api/types.ts';
 import { formatTime } from '../../text/format.ts';
@@ -69,9 +69,4 @@ export function RotateDialog({ apiKey, onClose, onRotated }: Props) {
       )}
     </FormDialog>
   );
-}
-
-function isOfSession(id: string): boolean {
-  const actor = session.value?.actor;
-  return actor?.type === 'admin_key' && actor.id === id;
 }

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { canWrite } from '../../api/session.ts';
 import type { Tenant } from '../../api/types.ts';
 import { hrefOf, pushQuery, replaceQuery, route } from '../../router.ts';
@@ -57,7 +57,7 @@ function Panes({ tenant, at, path, line, onLoaded }: PanesProps) {
   const { tree, total } = state;
   const isLoaded = tree !== undefined || state.error !== undefined;
   const isShown = isLoaded && !state.isLoading;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isShown) onLoaded();
   }, [isShown]);
   const entry = path === null || tree === undefined ? undefined : entryAt(tree, path);

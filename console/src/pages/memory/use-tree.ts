@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { changesMade } from '../../api/changes.ts';
 import type { Tenant } from '../../api/types.ts';
 import { type LoadedTree, START, TreeLoader } from './tree-loader.ts';
@@ -15,11 +15,11 @@ export interface UsedTree {
 export function useTree(tenant: Tenant, at: string | null, path: string | null): UsedTree {
   const [state, setState] = useState(START);
   const loader = useMemo(() => new TreeLoader(tenant.id, setState), [tenant.id]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     void loader.load({ at, isSmall: tenant.files <= SMALL, reveal: path });
     return () => loader.stop();
   }, [loader, at, changesMade.value]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (path !== null) loader.reveal(path);
   }, [loader, path]);
   return { loader, state };

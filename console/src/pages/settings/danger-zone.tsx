@@ -9,6 +9,7 @@ import { confirm } from '../../ui/confirm.tsx';
 import { FormDialog } from '../../ui/dialog.tsx';
 import { ErrorText, toast } from '../../ui/messages.tsx';
 import { Name } from '../../ui/name.tsx';
+import { mayDiscard } from '../../ui/unsaved.ts';
 import { useAction } from '../../ui/use-load.ts';
 
 const SUSPEND = {
@@ -44,7 +45,11 @@ export function DangerZone({ tenant }: { tenant: Tenant }) {
           {isActive ? 'Suspend…' : 'Resume'}
         </button>
         {canManage.value && (
-          <button type="button" class="danger-quiet" onClick={() => setIsDeleting(true)}>
+          <button
+            type="button"
+            class="danger-quiet"
+            onClick={async () => (await mayDiscard()) && setIsDeleting(true)}
+          >
             Delete tenant…
           </button>
         )}

@@ -1,6 +1,6 @@
 import { changesMade } from '../../api/changes.ts';
 import { messageOf } from '../../api/client.ts';
-import { canWrite } from '../../api/session.ts';
+import { canManageFleet, canWrite } from '../../api/session.ts';
 import { getUsage } from '../../api/tenants.ts';
 import type { Tenant } from '../../api/types.ts';
 import { count, formatBytes, formatNumber } from '../../text/format.ts';
@@ -11,6 +11,7 @@ import { KeysSection } from '../keys/keys-section.tsx';
 import { DangerZone } from './danger-zone.tsx';
 import { LimitsForm } from './limits-form.tsx';
 import { MountsSection } from './mounts.tsx';
+import { RenameCopy } from './rename-copy.tsx';
 import { Transfer } from './transfer.tsx';
 
 export function SettingsPage({ tenant }: { tenant: Tenant }) {
@@ -31,6 +32,11 @@ export function SettingsPage({ tenant }: { tenant: Tenant }) {
       <section class="card">
         <Transfer tenant={tenant.id} />
       </section>
+      {canManageFleet.value && (
+        <section class="card">
+          <RenameCopy tenant={tenant} />
+        </section>
+      )}
       {canWrite.value && (
         <section class="card">
           <DangerZone tenant={tenant} />

@@ -1,0 +1,56 @@
+import { MomentField } from '../../ui/moment-field.tsx';
+import { Options } from '../../ui/options.tsx';
+import { EXPIRIES, type Expiry } from './new-key.ts';
+
+/* What a key begins with, and can be changed later. */
+
+interface LabelProps {
+  value: string;
+  hint: string;
+  onChange: (label: string) => void;
+}
+
+export function LabelField({ value, hint, onChange }: LabelProps) {
+  return (
+    <label>
+      Label
+      <input
+        autofocus
+        maxLength={255}
+        placeholder="What uses it"
+        value={value}
+        onInput={(event) => onChange(event.currentTarget.value)}
+      />
+      <span class="hint">{hint}</span>
+    </label>
+  );
+}
+
+interface ExpiryProps {
+  expiry: Expiry;
+  hint?: string;
+  onChange: (changes: Partial<Expiry>) => void;
+}
+
+export function ExpiryFields({ expiry: { expires, expiresAt }, hint, onChange }: ExpiryProps) {
+  return (
+    <>
+      <label>
+        Expires
+        <select value={expires} onChange={(event) => onChange({ expires: event.currentTarget.value })}>
+          <Options texts={EXPIRIES} />
+        </select>
+        {hint && <span class="hint">{hint}</span>}
+      </label>
+      {expires === 'at' && (
+        <MomentField
+          label="Expires at"
+          isRequired
+          isCoarse
+          value={expiresAt}
+          onChange={(moment) => onChange({ expiresAt: moment })}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,64 @@
+import { useState } from 'preact/hooks';
+import { isOfSession, relabelSession } from '../../api/session.ts';
+import { type KeyChanges, updateKey } from '../../api/tenants.ts';
+import type { Key } from '../../api/types.ts';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { toast } from '../../ui/messages.tsx';
+import { useAction } from '../../ui/use-load.ts';
+import { ExpiryFields, LabelField } from './changeable-fields.tsx';
+import { type Expiry, expiryOf, hasExpiry } from './new-key.ts';
+
+interface Props {
+  apiKey: Key;
+  onClose: () => void;
+  onSaved: () => void;
+}
+
+/** Changes what can be changed of a key: its label and its expiry. */
+export function EditKeyDialog({ apiKey, onClose, onSaved }: Props) {
+  const { id } = apiKey;
+  const initial = expiryOfKey(apiKey);
+  const [label, setLabel] = useState(apiKey.label);
+  const [expiry, setExpiry] = useState(initial);
+  const action = useAction();
+  const isExpiryChanged = expiry.expires !== initial.expires || expiry.expiresAt !== initial.expiresAt;
+  const isChanged = label !== apiKey.label || isExpiryChanged;
+  const save = () =>
+    action.run(async () => {
+      const changes: KeyChanges = {
+        ...(label === apiKey.label ? {} : { label }),
+        ...(isExpiryChanged ? { expires_at: expiryOf(expiry) } : {}),
+      };
+      await updateKey(id, changes);
+      if (isOfSession(id)) relabelSession(label);
+      toast('Saved the key.');
+      onSaved();
+    });
+  return (
+    <FormDialog
+      title="Edit the key"
+      verb="Save"
+      isReady={isChanged && hasExpiry(expiry)}
+      hasInput={isChanged}
+      {...{ action, onClose }}
+      onSubmit={save}
+    >
+      <code class="muted">{id}</code>
+      <LabelField
+        value={label}
+        hint="Later changes have it in the history; earlier ones keep the label of their time."
+        onChange={setLabel}
+      />
+      <ExpiryFields
+        expiry={expiry}
+        hint="Everywhere within a minute."
+        onChange={(changes) => setExpiry({ ...expiry, ...changes })}
+      />
+    </FormDialog>
+  );
+}
+
+const expiryOfKey = ({ expires_at }: Key): Expiry => ({
+  expires: expires_at === null ? '' : 'at',
+  expiresAt: expires_at,
+});

@@ -1,0 +1,132 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { isDraftId } from '../../../../src/tenants/tenant-id.ts';
+import { copyTenant, renameTenant } from '../../api/tenants.ts';
+import type { Tenant } from '../../api/types.ts';
+import { goTo, hrefOf, replacePlace } from '../../router.ts';
+import { count } from '../../text/format.ts';
+import { FormDialog } from '../../ui/dialog.tsx';
+import { toast } from '../../ui/messages.tsx';
+import { mayDiscard } from '../../ui/unsaved.ts';
+import { useAction } from '../../ui/use-load.ts';
+
+interface Props {
+  tenant: Tenant;
+}
+
+/** Renaming and copying a tenant. */
+export function RenameCopy({ tenant }: Props) {
+  const [open, setOpen] = useState<'rename' | 'copy' | null>(null);
+  const onClose = () => setOpen(null);
+  const isDraft = isDraftId(tenant.id);
+  return (
+    <>
+      <h2>{isDraft ? 'Copy' : 'Rename or copy'}</h2>
+      <p class="muted small">
+        {!isDraft && 'A renamed tenant keeps its files, history, settings, keys, and mounts. '}A copy gets the
+        files, settings, and mounts of now, but no keys and no history.
+      </p>
+      <div class="buttons">
+        {!isDraft && (
+          // Its settings are then at another address, where nothing typed here is left.
+          <button type="button" onClick={async () => (await mayDiscard()) && setOpen('rename')}>
+            Rename…
+          </button>
+        )}
+        <button type="button" onClick={() => setOpen('copy')}>
+          Copy…
+        </button>
+      </div>
+      {open === 'rename' && <RenameDialog {...{ tenant, onClose }} />}
+      {open === 'copy' && <CopyDialog {...{ tenant, onClose }} />}
+    </>
+  );
+}
+
+interface DialogProps extends Props {
+  onClose: () => void;
+}
+
+function RenameDialog({ tenant: { id, files }, onClose }: DialogProps) {
+  const rename = async (to: string) => {
+    await renameTenant(id, to);
+    replacePlace(settingsOf(to));
+    toast(`Renamed ${id} to ${to}.`);
+  };
+  return (
+    <NewIdDialog
+      title="Rename the tenant"
+      verb="Rename"
+      doing={`Renaming: ${count(files, 'file')}`}
+      current={id}
+      apply={rename}
+      {...{ onClose }}
+    >
+      <p>
+        Clients that send the ID must send the new one. Keys of the tenant work for it within a minute, and
+        writes wait while it is renamed.
+      </p>
+    </NewIdDialog>
+  );
+}
+
+function CopyDialog({ tenant: { id, files }, onClose }: DialogProps) {
+  const copy = async (to: string) => {
+    await copyTenant(id, to);
+    onClose();
+    goTo(settingsOf(to));
+    toast(`Copied ${id} to ${to}.`);
+  };
+  return (
+    <NewIdDialog
+      title="Copy the tenant"
+      verb="Copy"
+      doing={`Copying ${count(files, 'file')}`}
+      current=""
+      apply={copy}
+      {...{ onClose }}
+    >
+      <p>Its history begins with the copy. Writes to this tenant wait meanwhile.</p>
+    </NewIdDialog>
+  );
+}
+
+const settingsOf = (id: string) => hrefOf(['tenants', id, 'settings']);
+
+interface NewIdProps {
+  title: string;
+  verb: string;
+  doing: string;
+  /** What the field begins with; to be changed. */
+  current: string;
+  /** Throws what the person should read. */
+  apply: (id: string) => Promise<void>;
+  onClose: () => void;
+  children: ComponentChildren;
+}
+
+function NewIdDialog({ current, apply, children, ...props }: NewIdProps) {
+  const [id, setId] = useState(current);
+  const action = useAction();
+  const isChanged = id !== current;
+  return (
+    <FormDialog
+      isReady={isChanged}
+      hasInput={isChanged}
+      {...{ ...props, action }}
+      onSubmit={() => action.run(() => apply(id))}
+    >
+      {children}
+      <label>
+        New ID
+        <input
+          required
+          autofocus
+          spellcheck={false}
+          value={id}
+          onInput={(event) => setId(event.currentTarget.value)}
+        />
+      </label>
+    </FormDialog>
+  );
+}

@@ -1,0 +1,62 @@
+/** @module-tag long */
+import type { Locator, Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { describeConsole } from '../support/console-suite.ts';
+
+/** What the element with the focus says. */
+const focused = (page: Page) => page.evaluate<string>('document.activeElement.textContent');
+
+/** Clicks, and says in the same task, before the next frame, what has the focus then. */
+const focusedAfter = (button: Locator) =>
+  button.evaluate(async (element) => {
+    (element as unknown as { click: () => void }).click();
+    for (let i = 0; i < 20; i++) await null;
+    const { activeElement } = element.ownerDocument;
+    return activeElement?.textContent || activeElement?.getAttribute('placeholder');
+  });
+
+describeConsole('dialogs in the console', (fixture) => {
+  it('give the focus back to the button that opened them', async () => {
+    const page = await fixture().openSignedIn('#/keys');
+    const dialog = page.getByRole('dialog');
+    const opener = page.getByRole('button', { name: 'New key' });
+    const ways = [
+      () => page.keyboard.press('Escape'),
+      () => dialog.getByRole('button', { name: 'Cancel' }).click(),
+    ];
+    for (const close of ways) {
+      await opener.click();
+      await dialog.waitFor();
+      await close();
+      await expect.poll(() => dialog.count()).toBe(0);
+      expect(await focused(page)).toBe(await opener.textContent());
+    }
+  });
+
+  it('take and give back the focus before the next key', async () => {
+    const page = await fixture().openSignedIn('#/keys');
+    const opener = page.getByRole('button', { name: 'New key' });
+    await opener.focus();
+    expect(await focusedAfter(opener)).toBe('What uses it');
+    expect(await focusedAfter(page.getByRole('button', { name: 'Cancel' }))).toBe(await opener.textContent());
+  });
+
+  it('give it back one by one when a dialog asks about another one', async () => {
+    const page = await fixture().openSignedIn('#/keys');
+    const form = page.getByRole('dialog', { name: 'New key' });
+    const question = page.getByRole('dialog', { name: 'Discard your changes?' });
+    await page.getByRole('button', { name: 'New key' }).press('Enter');
+    // The field takes what is typed right after the dialog opens.
+    await page.keyboard.type('typed');
+    await form.getByRole('button', { name: 'Cancel' }).press('Enter');
+    await question.waitFor();
+    await page.keyboard.press('Escape');
+    await expect.poll(() => question.count()).toBe(0);
+    expect(await focused(page)).toBe('Cancel');
+    expect(await form.getByLabel('Label').inputValue()).toBe('typed');
+    await page.keyboard.press('Enter');
+    await question.getByRole('button', { name: 'Discard' }).press('Enter');
+    await expect.poll(() => form.count()).toBe(0);
+    expect(await focused(page)).toContain('New key');
+  });
+});
