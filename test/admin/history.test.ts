@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { makeKey, problem, useAdmin } from '../support/admin.ts';
 import { hardToCompare } from '../support/hard-diff.ts';
+import { assertInvariants } from '../support/invariants.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
@@ -431,21 +432,29 @@ describeService(
       }
     });
 
-    it('counts changes to the microsecond, redacted versions as well', async () => {
+    it('counts changes to the microsecond, deletions and redacted versions as well', async () => {
       const { id, get } = await history();
-      await service().query(
+      const change = (change: string, sign: '+' | '-') =>
+        service().query(
+          `WITH changed AS (${change} RETURNING bytes)
+           UPDATE tenants SET history_versions = history_versions ${sign} (SELECT count(*) FROM changed),
+             history_bytes = history_bytes ${sign} (SELECT sum(bytes) FROM changed) WHERE id = $1`,
+          [id],
+        );
+      await change(
         `INSERT INTO versions (tenant_id, id, memory_id, operation, path, bytes, created_at, superseded_at, origin, redacted_at)
-         SELECT $1, memory_version_id(memory_id_prefix(at), gen_random_uuid()), gen_random_uuid(), 'modified', '/memories/x', 500, at, at,
-           origin::jsonb, CASE WHEN origin IS NULL THEN at END
+         SELECT $1, memory_version_id(memory_id_prefix(at), gen_random_uuid()), gen_random_uuid(), operation, '/memories/x', 1000, at, at,
+           CASE operation WHEN 'deleted' THEN '{"actor": {"type": "operator", "name": "ann"}}'::jsonb END,
+           CASE operation WHEN 'modified' THEN at END
          FROM (VALUES
-           ('2020-01-01T00:00:00Z'::timestamptz, '{"actor": {"type": "operator", "name": "ann"}}'),
-           ('2020-01-01T00:00:00.999999Z', '{"actor": {"type": "operator", "name": "ann"}}'),
-           ('2020-01-01T00:00:01Z', '{"actor": {"type": "operator", "name": "ann"}}'),
-           ('2020-01-01T00:00:01.000001Z', NULL),
-           ('2020-01-01T00:00:01.999999Z', NULL),
-           ('2020-01-01T00:00:02Z', NULL)
-         ) AS v (at, origin)`,
-        [id],
+           ('2020-01-01T00:00:00Z'::timestamptz, 'deleted'),
+           ('2020-01-01T00:00:00.999999Z', 'deleted'),
+           ('2020-01-01T00:00:01Z', 'deleted'),
+           ('2020-01-01T00:00:01.000001Z', 'modified'),
+           ('2020-01-01T00:00:01.999999Z', 'modified'),
+           ('2020-01-01T00:00:02Z', 'modified')
+         ) AS v (at, operation)`,
+        '+',
       );
       const counted = async (since: string, until: string) => {
         const { body } = await get(`/activity?buckets=2&since=${since}&until=${until}`);
@@ -464,10 +473,7 @@ describeService(
         [anonymous],
         [[1], [2]],
       ]);
-      await service().query(
-        "DELETE FROM versions WHERE tenant_id = $1 AND created_at < '2020-01-01T00:00:01Z'",
-        [id],
-      );
+      await change("DELETE FROM versions WHERE tenant_id = $1 AND created_at < '2020-01-01T00:00:01Z'", '-');
       expect(await counted(`${second}0Z`, `${second}2Z`)).toStrictEqual([
         [anonymous, ann],
         [
@@ -475,6 +481,7 @@ describeService(
           [2, 1],
         ],
       ]);
+      await assertInvariants(service());
     });
 
     it('finds the moments one change before and after another one', async () => {
