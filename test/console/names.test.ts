@@ -50,6 +50,13 @@ describeConsole('long names in the console', (fixture) => {
     });
     expect(described.status).toBe(200);
     await fixture().createKey({ label: LABEL, onlyTenants: [tenant] });
+    const mounted = await longTenant();
+    const mount = await fetch(`${fixture().url}/v1/tenants/${tenant}/mounts/team`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ tenant: mounted, instructions: 'What the team knows. '.repeat(20) }),
+    });
+    expect(mount.ok).toBe(true);
     await page.setViewportSize({ width, height: 800 });
     const places: [place: string, isThere: () => Promise<unknown>][] = [
       [`?search=${tenant}`, () => page.getByRole('link', { name: TENANT_NAME }).first().waitFor()],
@@ -57,7 +64,13 @@ describeConsole('long names in the console', (fixture) => {
       [`audit?tenant=${tenant}`, () => page.getByText('resumeTenant').first().waitFor()],
       ['keys', () => page.getByRole('rowheader', { name: LABEL }).first().waitFor()],
       [`tenants/${tenant}?path=${LONG_PATH}`, () => page.getByRole('heading', { name: NAME }).waitFor()],
-      [`tenants/${tenant}/settings`, () => page.getByRole('rowheader', { name: LABEL }).waitFor()],
+      [
+        `tenants/${tenant}/settings`,
+        async () => {
+          await page.getByRole('rowheader', { name: LABEL }).waitFor();
+          await page.getByRole('cell').getByRole('link', { name: mounted }).waitFor();
+        },
+      ],
     ];
     for (const [place, isThere] of places) {
       await page.goto(`${fixture().url}/#/${place}`);

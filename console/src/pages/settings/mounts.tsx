@@ -89,7 +89,7 @@ function MountsTable(props: {
                   </span>
                 )}
               </th>
-              <td data-title="Memory of">
+              <td class="mounted-tenant" data-title="Memory of">
                 <TenantLink id={mount.tenant} />{' '}
                 {mount.status !== 'ok' && <Badge kind="bad">{PROBLEMS[mount.status]}</Badge>}
               </td>
