@@ -7,7 +7,7 @@ const REFUNDS = `# Refunds
 
 - Refunds over **100 EUR** need the approval of a manager.
 - Send refunds to the original payment method only.
-- ServiceResponse within two working days.
+- Answer within two working days.
 
 ## Approvals
 

@@ -144,12 +144,14 @@ function OpenCells({ changed_files, files, bytes, last_used_at, expires_at }: Dr
       <td data-title="Changes">{changed_files === null ? '' : formatNumber(changed_files)}</td>
       <td data-title="Size">{files !== null && `${count(files, 'file')}, ${formatBytes(bytes ?? 0)}`}</td>
       <td class="muted" data-title="Last used">
-        {last_used_at && <Time value={last_used_at} isAge />}
-        {expires_at && (
-          <span class="expires small">
-            expires <Time value={expires_at} />
-          </span>
-        )}
+        <div>
+          {last_used_at && <Time value={last_used_at} isAge />}
+          {expires_at && (
+            <span class="expires small">
+              expires <Time value={expires_at} />
+            </span>
+          )}
+        </div>
       </td>
     </>
   );
