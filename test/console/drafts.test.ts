@@ -44,7 +44,7 @@ describeConsole('drafts in the console', (fixture) => {
       'Tidy oneby key nightly-tidier, source consolidation',
     );
     const cells = (await of.getByRole('cell').allTextContents()).toSpliced(1, 1);
-    expect(cells.slice(0, 3)).toStrictEqual([one.tenant, '6', '9 files, 740 B']);
+    expect(cells.slice(0, 3)).toStrictEqual([one.tenant, '6', '9 files, 731 B']);
     expect(cells.slice(3)).toStrictEqual([expect.stringMatching(/^just nowexpires .*\d/)]);
     await page.goto(`${fixture().url}/#/tenants/${two.tenant}/drafts`);
     await page.getByRole('link', { name: 'Tidy two' }).waitFor();
