@@ -21,7 +21,8 @@ _BY_STATE = {
     "idempotency_key_reused",
 }
 _DOOMED = "doomed"
-_HEADERS_TOO_LARGE = 431
+# A URL or its headers.
+_TOO_LONG = {414, 431}
 
 
 @schemathesis.serializer("application/x-tar")
@@ -43,8 +44,8 @@ def before_call(context: HookContext, case: Case[Any], kwargs: dict[str, Any]) -
 @schemathesis.hook
 def filter_failure(context: HookContext, failure: Failure, case: Case[Any], response: Response) -> bool:
     """Accepts that valid data is refused for the state, and for rules that a schema does not show."""
-    if response.status_code == _HEADERS_TOO_LARGE:
-        # A URL that is too long is refused before anybody looks at its method and parameters.
+    if response.status_code in _TOO_LONG:
+        # It is refused before anybody looks at its method and parameters.
         return False
     if not isinstance(failure, RejectedPositiveData):
         return True
