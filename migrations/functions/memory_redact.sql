@@ -109,7 +109,8 @@ BEGIN
   PERFORM FROM entries AS e WHERE e.tenant_id = p_tenant AND e.path = p_path;
   outcome := CASE
     WHEN FOUND THEN 'live'
-    WHEN directories = 0 THEN 'missing'
+    WHEN opened.outcome = 'unknown_tenant' THEN 'missing'
+    WHEN directories = 0 AND p_path <> '/memories' THEN 'missing' -- A tenant always has the root.
     WHEN version IS NOT NULL THEN 'kept'
     ELSE 'redacted'
   END;

@@ -403,6 +403,19 @@ describeService(
       ]);
     });
 
+    it('finds the root in a tenant that never had anything', async () => {
+      const id = freshTenant('empty');
+      await new Tenants(service().database).create(id);
+      const redact = (tenant: string) =>
+        admin().call('POST', `/tenants/${tenant}/directories/redact`, { body: { path: '/memories' } });
+      expect((await redact(id)).body).toStrictEqual({ directories: 0, stored_results: 0 });
+      expect(problem(await redact(`${id}-not`))).toStrictEqual([
+        404,
+        'not_found',
+        `Tenant ${id}-not does not exist.`,
+      ]);
+    });
+
     it('counts changes over time by actor', async () => {
       const { get, keyId, post, created } = await history();
       await post('/restore', { at: created.created_at });
