@@ -63,8 +63,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT right(p_version::text, 2) = '00'
 $$;
 
--- What a row of `versions` takes, with its entries in four indexes, whose pages are two thirds full; p_content is what it stores of the
--- content. Compression is not counted.
+-- What a row of `versions` takes, with its entries in the four indexes that have all rows, whose pages are two thirds full; p_content is
+-- what it stores of the content. Compression is not counted.
 CREATE OR REPLACE FUNCTION memory_version_bytes(p_tenant text, p_path text, p_origin jsonb, p_content text) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT 400 + 9 * octet_length(p_tenant) + 10 * COALESCE(octet_length(p_path), 0) / 3 + 11 * COALESCE(octet_length(p_origin::text), 0) / 10

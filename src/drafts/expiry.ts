@@ -5,7 +5,7 @@ import { runTenantJob } from '../postgres/tenant-job.ts';
 import { time } from '../postgres/time-column.ts';
 import { Tenants } from '../tenants/tenants.ts';
 import { closeDraft } from './close.ts';
-import { expiryAfter, lastUseOf } from './use.ts';
+import { draftDaysOf, expiryAfter, lastUseOf } from './use.ts';
 
 /* The hourly job on drafts: closes those that nobody uses, and deletes what an interrupted closing or making has left. */
 
@@ -27,17 +27,10 @@ WHERE draft_of IS NOT NULL AND id > $1 ORDER BY id LIMIT $2::bigint
 `,
 );
 
-/** Whether a draft is open, and after how many days without use it is closed; no row when it is not known at all. */
-const findRetentionQuery = defineQuery<
-  { tenant: string; id: string; draftDays: number },
-  { isOpen: boolean; draftDays: number }
->(
-  'find_draft_retention',
-  ['tenant', 'id', 'draftDays'],
-  `
-SELECT d.state = 'open' AS "isOpen", COALESCE(t.draft_days, $3::bigint)::float8 AS "draftDays"
-FROM drafts AS d JOIN tenants AS t ON t.id = $1 WHERE d.tenant_id = $1 AND d.id = $2
-`,
+const isOpenQuery = defineQuery<{ tenant: string; id: string }, { isOpen: boolean }>(
+  'is_draft_open',
+  ['tenant', 'id'],
+  `SELECT EXISTS (SELECT FROM drafts WHERE tenant_id = $1 AND id = $2 AND state = 'open') AS "isOpen"`,
 );
 
 export interface ExpiredDrafts {
@@ -63,16 +56,14 @@ export async function expireDrafts(
     now,
     readTenants: (page) => database.query(listDraftMemoriesQuery, page),
     work: async ({ id, tenant, createdAt }, at) => {
-      const params = { tenant, id, draftDays: config.DRAFT_DAYS };
-      const [found] = (await database.query(findRetentionQuery, params)).rows;
-      const age = at.getTime() - Date.parse(createdAt);
-      if (found === undefined || !found.isOpen) {
-        if (age < UNFINISHED_MS) return;
+      if (!(await database.query(isOpenQuery, { tenant, id })).rows[0]?.isOpen) {
+        if (at.getTime() - Date.parse(createdAt) < UNFINISHED_MS) return;
         await new Tenants(database).deleteDraft(id);
         done.deleted++;
         return;
       }
-      const expiry = expiryAfter(await lastUseOf(database.query, { id, createdAt }), found.draftDays);
+      const draftDays = (await draftDaysOf(database.query, config, [tenant])).get(tenant) ?? 0;
+      const expiry = expiryAfter(await lastUseOf(database.query, { id, createdAt }), draftDays);
       if (expiry === null || at.getTime() < expiry) return;
       await closeDraft(
         database,

@@ -65,10 +65,10 @@ export async function mergeDraft(
     const shown = planMerge({ ...input, same, resolutions: new Map() });
     await checkReview(query, ids, { files, plan: shown, review: reviewOf(sides, files, shown) }, review);
     if (settled.size === 0) return requireSettled(shown, files, settled);
-    const mayChange = new Set([...touched, ...filesInTheWay(shown)]);
+    const untouched = filesInTheWay(shown).filter((file) => !isTouched(file));
     const plan = planMerge({
       ...input,
-      same: await compareContents(query, ids, [...mayChange]),
+      same: untouched.length === 0 ? same : await compareContents(query, ids, [...touched, ...untouched]),
       resolutions: settled,
     });
     return requireSettled(plan, files, settled);

@@ -183,13 +183,17 @@ export async function treePageAt(
   return rows;
 }
 
-/** The versions that a past tree lacks because they were redacted: their paths are gone. */
+/**
+ * The versions that a past tree lacks because they were redacted: their paths are gone. Only superseded versions are redacted, and only
+ * these are in `versions_redacted`, the index that this reads.
+ */
 const listRedactedAtQuery = defineQuery<{ tenant: string; at: string }, { id: string }>(
   'list_redacted_at',
   ['tenant', 'at'],
   `
 SELECT v.id FROM versions AS v
-WHERE v.tenant_id = $1 AND v.redacted_at IS NOT NULL AND v.created_at <= $2::text::timestamptz AND v.superseded_at > $2::text::timestamptz
+WHERE v.tenant_id = $1 AND v.redacted_at IS NOT NULL
+  AND v.created_at <= $2::text::timestamptz AND v.superseded_at > $2::text::timestamptz
 ORDER BY v.created_at, v.id
 `,
 );
