@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import schemathesis
@@ -10,13 +11,15 @@ from schemathesis.core.failures import AcceptedNegativeData, Failure
 from schemathesis.openapi.checks import RejectedPositiveData
 
 _MAX_KEY = 255
+_VALID_KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 
 @schemathesis.hook
 def before_call(context: HookContext, case: Case[Any], kwargs: dict[str, Any]) -> None:
     """Gives each request idempotency keys of its own: two writes under one key would be one write, or 422."""
     key = case.headers.get("idempotency-key")
-    if isinstance(key, str) and key:
+    # An invalid one has to stay invalid: shortened, it might be accepted.
+    if isinstance(key, str) and _VALID_KEY.fullmatch(key):
         case.headers["idempotency-key"] = key[: _MAX_KEY - len(case.id)] + case.id
     for block in case.body if isinstance(case.body, list) else [case.body]:
         if isinstance(block, dict):

@@ -7,10 +7,11 @@ from typing import Any
 
 import schemathesis
 from schemathesis import Case, HookContext, Response
-from schemathesis.core.failures import AcceptedNegativeData, Failure
+from schemathesis.core.failures import Failure
 from schemathesis.openapi.checks import EnsureResourceAvailability, RejectedPositiveData
 
-_HEADERS_TOO_LARGE = 431
+# A URL or its headers.
+_TOO_LONG = {414, 431}
 _OK = 200
 # What the caller may not do, what is not there, and what the state of the store refuses.
 _REFUSED = {403, 404, 409}
@@ -49,9 +50,9 @@ def after_call(context: HookContext, case: Case[Any], response: Response) -> Non
 @schemathesis.hook
 def filter_failure(context: HookContext, failure: Failure, case: Case[Any], response: Response) -> bool:
     """Accepts that valid data is refused for the state, and for rules that a schema does not show."""
-    if isinstance(failure, AcceptedNegativeData):
-        # A URL that is too long is refused before anybody looks at its parameters.
-        return response.status_code != _HEADERS_TOO_LARGE
+    if response.status_code in _TOO_LONG:
+        # It is refused before anybody looks at its method and parameters.
+        return False
     if isinstance(failure, EnsureResourceAvailability):
         # Sent to the other store, which was deleted before.
         return case.path_parameters.get("memory_store_id") != _DOOMED
