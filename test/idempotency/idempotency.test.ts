@@ -124,11 +124,13 @@ describeService('a repeated write', (service) => {
   });
 
   it('with an invalid Idempotency-Key is rejected', async () => {
-    for (const key of ['', 'a b', 'x'.repeat(256)]) {
-      const answer = await service().execute(cmd.create('/memories/f'), {
-        headers: { 'idempotency-key': key },
-      });
-      expect([answer.status, answer.body.code]).toStrictEqual([400, 'invalid_idempotency_key']);
+    const create = cmd.create('/memories/f');
+    const search = { type: 'tool_use', id: 'toolu_1', name: 'memory_search', input: { query: 'x' } };
+    for (const body of [create, block(create), [block(create)], search]) {
+      for (const key of ['', 'a b', 'x'.repeat(256)]) {
+        const answer = await service().execute(body, { headers: { 'idempotency-key': key } });
+        expect([answer.status, answer.body.code]).toStrictEqual([400, 'invalid_idempotency_key']);
+      }
     }
   });
 

@@ -91,26 +91,29 @@ function notRun({ logEntry }: FastifyRequest, why: string): Executed {
 }
 
 async function execute(request: FastifyRequest, call: ToolCall, options: ExecuteOptions): Promise<Executed> {
+  // Read in any case: an invalid header is refused also where the block's id counts instead.
+  const header = readIdempotencyKey(request);
   if (call.tool === 'memory' && findCommand(call.input.command)?.access === 'write') {
     const refused = await contextForWrite(request).then(() => null, cannotPropose);
     if (refused !== null) return refused;
   }
   return call.tool === 'memory'
-    ? executeMemory(request, call, options)
+    ? executeMemory(request, call, call.toolUseId ?? header, options)
     : searchMemory(request, call, options);
 }
 
 function executeMemory(
   request: FastifyRequest,
   { tool, input, toolUseId }: ToolCall,
+  idempotencyKey: string | undefined,
   options: ExecuteOptions,
 ): Promise<Executed> {
   const found = findCommand(input.command);
-  const key = toolUseId ?? idempotencyKey(request);
   const call = { tool, command: found?.name ?? 'unknown', access: found?.access, toolUseId };
+  const { principal, policy } = contextOf(request);
   const { ip, id: requestId } = request;
   const language = languageOf(request);
-  const memoryCall = { ...contextOf(request), ip, language, requestId, toolUseId, idempotencyKey: key };
+  const memoryCall = { principal, policy, ip, language, requestId, toolUseId, idempotencyKey };
   return measured(request, options.metrics, call, () => executeCall(input, memoryCall, options));
 }
 
@@ -134,7 +137,7 @@ function languageOf(request: FastifyRequest): Language {
 }
 
 /** @throws ServiceError 400 for a key that is not sane. */
-function idempotencyKey(request: FastifyRequest): string | undefined {
+function readIdempotencyKey(request: FastifyRequest): string | undefined {
   const given = request.headers['idempotency-key'];
   if (given === undefined) return undefined;
   if (typeof given === 'string' && IDEMPOTENCY_KEY.test(given)) return given;
