@@ -80,7 +80,9 @@ class KeyAuthenticator implements Authenticator {
   #callerOf({ id, tenant, isAdmin, managesStores, actor, access }: KnownKey): Caller {
     if (isAdmin) throw new ServiceError('is_admin_key');
     return {
-      ...{ tenant, actor, managesStores },
+      tenant,
+      actor,
+      managesStores,
       access: access === 'read_write' || access === 'propose' ? 'read_write' : 'read_only',
       proposesAs: access === 'propose' ? id : undefined,
       autoCreate: tenant === null && this.#autoCreate,

@@ -68,7 +68,10 @@ export function jwtAuthenticator(options: JwtOptions): Authenticator {
     if (subject !== null && typeof subject !== 'string') throw new ServiceError('unauthorized');
     if (typeof claim !== 'string' || !TENANT_ID.test(claim)) throw new ServiceError('unauthorized');
     return {
-      ...{ tenant: claim, access: 'read_write', autoCreate, managesStores: false },
+      tenant: claim,
+      access: 'read_write',
+      autoCreate,
+      managesStores: false,
       actor: { type: 'jwt', subject },
     };
   }

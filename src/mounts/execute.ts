@@ -173,7 +173,10 @@ function contextOf(
   scanner: SecretScanner,
 ): MemoryContext {
   return {
-    ...{ store, createExisting, language, access: principal.access },
+    store,
+    createExisting,
+    language,
+    access: principal.access,
     limits: { maxFileBytes: limits.maxFileBytes, maxViewChars: policy.limits.maxViewChars },
     redaction: redact === 'off' ? undefined : { mode: redact, scanner },
   };

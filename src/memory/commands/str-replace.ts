@@ -54,7 +54,11 @@ function showChange(change: Change, maxChars: number): string {
   const { lines, first } = snippetOf(change);
   const end = first + lines.length - 1;
   const show = {
-    ...{ header: replaced, lines, start: first, end, hasMore: first < end },
+    header: replaced,
+    lines,
+    start: first,
+    end,
+    hasMore: first < end,
     truncated: (last: number) => snippetTruncated(first, last, end),
     cut: (shown: number, length: number) => snippetLineCut(first, shown, length, end),
   };

@@ -73,7 +73,11 @@ function showFile(
   const maxLines = Math.min(end - start + 1, maxLinesShown(maxChars));
   const lines = linesFrom(content, start, maxLines, maxChars > 0 ? maxChars : content.length);
   const show = {
-    ...{ header, lines, start, end, hasMore: start < total },
+    header,
+    lines,
+    start,
+    end,
+    hasMore: start < total,
     truncated: (last: number) => linesTruncated(start, last, total),
     cut: (shown: number, length: number) => lineCut(start, shown, length, total),
   };
