@@ -5,7 +5,7 @@ import type { Database } from '../postgres/database.ts';
 import { percentOf } from '../tenants/effective-settings.ts';
 import { requireTenant, Tenants } from '../tenants/tenants.ts';
 import { tenantUsage, type Used } from '../tenants/usage.ts';
-import { type Days, usageDays } from '../usage/days.ts';
+import { type Days, dayOf, usageDays } from '../usage/days.ts';
 import { fleetDays, fleetTotals } from '../usage/fleet.ts';
 import { DAY_MS } from '../util/duration.ts';
 import { formatBytes } from '../util/size.ts';
@@ -50,7 +50,7 @@ export function registerUsageCommand(program: Command, open: Open, io: Io = proc
 /** Today and the days before it. */
 async function lastDays(database: Database, days: number): Promise<Days> {
   const first = new Date((await databaseTime(database)).getTime() - (days - 1) * DAY_MS);
-  return { from: first.toISOString().slice(0, 10), until: null };
+  return { from: dayOf(first), until: null };
 }
 
 async function showDays(

@@ -1,6 +1,6 @@
 import type { Database } from '../postgres/database.ts';
 import { WriteBehindBuffer } from '../util/write-behind-buffer.ts';
-import { recordUsageQuery } from './days.ts';
+import { dayOf, recordUsageQuery } from './days.ts';
 import type { Uses } from './uses.ts';
 
 const FLUSH_INTERVAL_MS = 60_000;
@@ -35,7 +35,7 @@ export class UsageCounts {
   }
 
   add(tenant: string, uses: Uses): void {
-    this.#add({ tenant, day: new Date().toISOString().slice(0, 10), ...uses });
+    this.#add({ tenant, day: dayOf(new Date()), ...uses });
   }
 
   /** Writes what was counted. */

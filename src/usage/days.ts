@@ -15,6 +15,11 @@ export interface UsageDay extends Sizes, Uses {
   day: string;
 }
 
+/** The day of a time, by UTC: `2026-11-23`. */
+export function dayOf(time: Date): string {
+  return time.toISOString().slice(0, 10);
+}
+
 /** Adds uses to a day of a tenant, with its sizes now; nothing when the tenant does not exist. */
 export const recordUsageQuery = defineQuery<{ tenant: string; day: string } & Uses>(
   'record_usage',

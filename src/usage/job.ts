@@ -4,7 +4,7 @@ import type { Database } from '../postgres/database.ts';
 import { defineQuery } from '../postgres/query.ts';
 import { runTenantJob } from '../postgres/tenant-job.ts';
 import { DAY_MS } from '../util/duration.ts';
-import type { Sizes } from './days.ts';
+import { dayOf, type Sizes } from './days.ts';
 import { fleetTotals } from './fleet.ts';
 
 const tenantIdsQuery = defineQuery<{ after: string; limit: number }, { id: string }>(
@@ -77,8 +77,4 @@ export async function recordSizes(database: Database, config: Config, at?: Date)
   await database.query(recordFleetQuery, { day, tenants, suspended, files, bytes, historyBytes });
   await database.query(pruneFleetQuery, { before });
   return true;
-}
-
-function dayOf(time: Date): string {
-  return time.toISOString().slice(0, 10);
 }
