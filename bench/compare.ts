@@ -106,17 +106,29 @@ await withCleanup(async (scratch, later) => {
       const database = new URL(url).pathname.slice(1);
       const service = await startServer(serviceOf(folder), {
         env: { ...LOAD_SETTINGS, DATABASE_URL: url, AUTH: 'keys', ...env },
-        ...{ scratch, folder, name: `${side}-${round}`, ready: '/readyz' },
+        scratch,
+        folder,
+        name: `${side}-${round}`,
+        ready: '/readyz',
       });
       for (const { name: of, workload, tenants } of chosen) {
         const [usedByService, usedByPostgres] = [service.processorTime(), databaseProcessorTime(database)];
         const { rate, p99, all, failures } = await load.measure({
-          ...{ workload, tenants, url: service.url, headers: { authorization: `Bearer ${key}` } },
-          ...{ keyed: false, connections: CONNECTIONS, warmUpSeconds: WARM_UP, seconds: SECONDS },
+          workload,
+          tenants,
+          url: service.url,
+          headers: { authorization: `Bearer ${key}` },
+          keyed: false,
+          connections: CONNECTIONS,
+          warmUpSeconds: WARM_UP,
+          seconds: SECONDS,
           run: `${of}-${side}-${round}-${Date.now()}`,
         });
         const turn = {
-          ...{ of, side, rate, failures },
+          of,
+          side,
+          rate,
+          failures,
           service: (service.processorTime() - usedByService) / all,
           postgres: (databaseProcessorTime(database) - usedByPostgres) / all,
         };

@@ -26,7 +26,8 @@ const dataDirectory = await mkdtemp(join(tmpdir(), 'bench-console-'));
 const { DATABASE_URL } = process.env;
 const database = await openDatabase(
   loadConfig({
-    ...{ AUTH: 'keys', LOG_LEVEL: 'warn' },
+    AUTH: 'keys',
+    LOG_LEVEL: 'warn',
     ...(DATABASE_URL === undefined ? { DATA_DIR: dataDirectory } : { DATABASE_URL }),
   }),
 );

@@ -73,7 +73,9 @@ const run = () =>
         const path = `/memories/d${i % 100}/f${i}` as MemoryPath;
         await store.edit(path, (content) => ({
           content: `${round} ${content}`,
-          ...{ start: 0, end: `${round} `.length, result: DONE },
+          start: 0,
+          end: `${round} `.length,
+          result: DONE,
         }));
       }
       const ids = { tenant: 'original', draft: draft.id };
@@ -113,7 +115,8 @@ const run = () =>
 
 async function fill({ query }: BenchDatabase, database: Database): Promise<void> {
   const memory = new PostgresMemory(database, {
-    ...{ batchSize: 32, maxStoredResults: 0 },
+    batchSize: 32,
+    maxStoredResults: 0,
     defaults: { maxFiles: 0, maxBytes: 0, historyDays: 30, maxHistoryBytes: 0 },
   });
   const store = memory.forTenant('original', { autoCreate: false, origin: { actor: author } });

@@ -93,7 +93,9 @@ async function filled(server: BenchServer): Promise<BenchDatabase> {
 async function takeTurns(side: Side, round: number, scratch: string, load: Worker): Promise<Turn[]> {
   const service = await startServer(SERVICE, {
     env: { ...LOAD_SETTINGS, DATABASE_URL: side.database.url, AUTH: 'none', ...side.env },
-    ...{ scratch, name: `${side.name}-${round}`, ready: '/readyz' },
+    scratch,
+    name: `${side.name}-${round}`,
+    ready: '/readyz',
   });
   const name = new URL(side.database.url).pathname.slice(1);
   const used = () => service.processorTime() + databaseProcessorTime(name);
@@ -101,8 +103,14 @@ async function takeTurns(side: Side, round: number, scratch: string, load: Worke
   for (const of of chosen) {
     const [usedBefore, bytesBefore] = [used(), await historyBytes(side.database)];
     const { rate, all, failures } = await load.measure({
-      ...{ workload: of, tenants: TENANTS, url: service.url, headers: {}, keyed: false },
-      ...{ connections: CONNECTIONS, warmUpSeconds: WARM_UP, seconds: SECONDS },
+      workload: of,
+      tenants: TENANTS,
+      url: service.url,
+      headers: {},
+      keyed: false,
+      connections: CONNECTIONS,
+      warmUpSeconds: WARM_UP,
+      seconds: SECONDS,
       run: `${of}-${side.name}-${round}-${Date.now()}`,
     });
     const bytes = ((await historyBytes(side.database)) - bytesBefore) / all;

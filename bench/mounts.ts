@@ -28,7 +28,9 @@ await withCleanup(async (scratch, later) => {
   ];
   runCli(['migrate'], env);
   const service = await startServer(SERVICE, {
-    ...{ scratch, name: 'service', ready: '/readyz' },
+    scratch,
+    name: 'service',
+    ready: '/readyz',
     env: { ...env, BOOTSTRAP: JSON.stringify({ tenants }) },
   });
   later(() => service.stop());

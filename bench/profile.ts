@@ -48,15 +48,15 @@ await withCleanup(async (scratch, later) => {
   progress(`load: ${workload}`);
   const from = microseconds();
   const measured = await load.measure({
-    ...{
-      workload,
-      url: service.url,
-      headers: { authorization: `Bearer ${key}` },
-      keyed: false,
-      run: 'profile',
-    },
-    ...{ connections: setting('CONNECTIONS', 32), tenants: TENANTS },
-    ...{ warmUpSeconds: 0, seconds: setting('SECONDS', 10) },
+    workload,
+    url: service.url,
+    headers: { authorization: `Bearer ${key}` },
+    keyed: false,
+    run: 'profile',
+    connections: setting('CONNECTIONS', 32),
+    tenants: TENANTS,
+    warmUpSeconds: 0,
+    seconds: setting('SECONDS', 10),
   });
   progress(`${Math.round(measured.rate)}/s, ${measured.failures} failures`);
   const to = microseconds();

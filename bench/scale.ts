@@ -142,7 +142,8 @@ async function openMemory({
 }: BenchDatabase): Promise<{ memory: PostgresMemory; close(): Promise<void> }> {
   const database = await openDatabase(loadConfig({ DATABASE_URL: url, DB_STATEMENT_TIMEOUT_MS: '0' }));
   const memory = new PostgresMemory(database, {
-    ...{ maxStoredResults: 0, batchSize: 32 },
+    maxStoredResults: 0,
+    batchSize: 32,
     defaults: { maxFiles: 0, maxBytes: 0, historyDays: 30, maxHistoryBytes: 0 },
   });
   return { memory, close: () => memory.close().then(() => database.close()) };

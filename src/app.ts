@@ -61,7 +61,8 @@ export async function buildApp(options: {
     isForStores({ url }) ? rawStoreError(error, id) : rawProblem(url, error, id);
   const app = createHttpServer(config, {
     rawError,
-    ...{ log, requestTimeoutMs: config.REQUEST_TIMEOUT_MS },
+    log,
+    requestTimeoutMs: config.REQUEST_TIMEOUT_MS,
     onError: (error, request, reply) =>
       (isForStores(request) ? sendStoreError : handleError)(error, request, reply),
   });

@@ -121,7 +121,9 @@ async function buildListeners(options: Parameters<typeof buildApp>[0]): Promise<
   const service: Listener = {
     app: agents,
     purpose: `for agents (AUTH=${AUTH})`,
-    ...{ host: HOST, port: PORT, variables: '' },
+    host: HOST,
+    port: PORT,
+    variables: '',
   };
   if (ADMIN_PORT === undefined) return [service];
   const app = await buildAdminApp({ ...options, metrics: agents.metrics, search: agents.memorySearch });

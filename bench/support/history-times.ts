@@ -35,7 +35,9 @@ export async function measureTimes(
 ): Promise<HistoryTimes> {
   const database = await openDatabase(loadConfig({ DATABASE_URL: url, DB_STATEMENT_TIMEOUT_MS: '0' }));
   const memory = new PostgresMemory(database, {
-    ...{ maxStoredResults: 0, batchSize: 32, defaults: DEFAULTS },
+    maxStoredResults: 0,
+    batchSize: 32,
+    defaults: DEFAULTS,
   });
   try {
     const store = (tenant: string) => memory.forTenant(tenant, { autoCreate: false, origin: ORIGIN });
@@ -49,7 +51,8 @@ export async function measureTimes(
     const restoreOfMoved = await timed(restore);
     await fill(database, 'renamed', renamed);
     return {
-      ...{ restoreOfDeleted, restoreOfMoved },
+      restoreOfDeleted,
+      restoreOfMoved,
       rename: await timed(() => store('renamed').rename(HERE, THERE, DONE)),
     };
   } finally {
@@ -120,7 +123,8 @@ async function fill(database: Database, tenant: string, files: number): Promise<
         { kind: 'file', modified },
       ]),
     ]),
-    ...{ files, bytes: files * SMALL_BYTES },
+    files,
+    bytes: files * SMALL_BYTES,
     async *batches() {
       for (let from = 0; from < files; from += BATCH.rows) {
         yield paths

@@ -44,8 +44,14 @@ export const keyWithSecretSchema = z.object({
 
 export function keyRecord(row: KeyRow) {
   return {
-    ...{ id: row.id, kind: kindOfKey(row), tenant: row.tenant, access: row.access, tenants: row.onlyTenants },
-    ...{ manages_stores: row.managesStores, label: row.label, source: row.source },
+    id: row.id,
+    kind: kindOfKey(row),
+    tenant: row.tenant,
+    access: row.access,
+    tenants: row.onlyTenants,
+    manages_stores: row.managesStores,
+    label: row.label,
+    source: row.source,
     created_at: row.createdAt,
     expires_at: row.expiresAt,
     revoked_at: row.revokedAt,

@@ -34,7 +34,9 @@ export function tenantRecord(row: ListedTenant, config: Config) {
   const effective = effectiveSettings(row, config);
   return {
     id: row.id,
-    ...{ name: row.name ?? row.id, description: row.description, metadata: row.metadata },
+    name: row.name ?? row.id,
+    description: row.description,
+    metadata: row.metadata,
     status: row.suspendedAt === null ? 'active' : 'suspended',
     created_at: row.createdAt,
     suspended_at: row.suspendedAt,

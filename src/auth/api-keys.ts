@@ -257,8 +257,12 @@ async function keepTenants(query: QueryExecutor, { tenant, onlyTenants }: KeyPur
 
 function paramsOf(key: NewKey) {
   return {
-    ...{ isAdmin: false, managesStores: false, onlyTenants: null, source: '' },
-    ...{ creationKey: null, creationRequest: null },
+    isAdmin: false,
+    managesStores: false,
+    onlyTenants: null,
+    source: '',
+    creationKey: null,
+    creationRequest: null,
     ...key,
   };
 }

@@ -125,7 +125,13 @@ function knownKey(row: FoundKeyRow | undefined, now: number): KnownKey | undefin
     usedMsAgo,
   } = row;
   return {
-    ...{ id, tenant, isAdmin, onlyTenants, managesStores, access, isRevoked },
+    id,
+    tenant,
+    isAdmin,
+    onlyTenants,
+    managesStores,
+    access,
+    isRevoked,
     actor: { type: isAdmin ? 'admin_key' : 'api_key', id, label, ...(source === '' ? {} : { source }) },
     expiresAt: now + (expiresInMs ?? Number.POSITIVE_INFINITY),
     lastUsedAt: now - (usedMsAgo ?? Number.POSITIVE_INFINITY),

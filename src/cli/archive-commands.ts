@@ -207,7 +207,10 @@ async function importFrom(
   const progress = new Progress(io.stderr, 'Checked');
   const importing = importEntries(session, entries, {
     // The names of a hosted store's entries begin with memories/.
-    ...{ origin: operatorOrigin(), dryRun, into, strip: hosted && into ? 1 : strip },
+    origin: operatorOrigin(),
+    dryRun,
+    into,
+    strip: hosted && into ? 1 : strip,
     onChanged: (name, kinds) => {
       progress.end();
       io.stderr.write(`${printable(name)}: masked what looks like a secret (${kinds.join(', ')}).\n`);

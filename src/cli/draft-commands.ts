@@ -48,7 +48,9 @@ function registerCreateCommand(drafts: Command, open: Open, io: Io): void {
         const { at } = await timesOf(database, { at: given });
         const draft = await audited({ database, io }, 'createDraft', { tenant }, async (note) => {
           const made = await createDraft(database, config, tenant, {
-            ...{ title, at, author: operatorOrigin().actor },
+            title,
+            at,
+            author: operatorOrigin().actor,
           });
           note({ details: { draft: made.id } });
           return made;

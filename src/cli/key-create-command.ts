@@ -109,7 +109,12 @@ Examples:
         const subject = {
           tenant: tenant ?? undefined,
           details: {
-            ...{ kind, access, tenants: onlyTenants, manages_stores: managesStores, label, source },
+            kind,
+            access,
+            tenants: onlyTenants,
+            manages_stores: managesStores,
+            label,
+            source,
             expires_at: expiresAt,
           },
         };
@@ -121,18 +126,16 @@ Examples:
         });
         if (json)
           return printJson(io.stdout, {
-            ...{
-              id,
-              key,
-              kind,
-              tenant,
-              access,
-              tenants: onlyTenants,
-              managesStores,
-              label,
-              source,
-              expiresAt,
-            },
+            id,
+            key,
+            kind,
+            tenant,
+            access,
+            tenants: onlyTenants,
+            managesStores,
+            label,
+            source,
+            expiresAt,
           });
         printLine(io.stderr, `Created key ${id}. It cannot be shown again:`);
         printLine(io.stdout, key);

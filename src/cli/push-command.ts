@@ -66,7 +66,9 @@ async function createdStore(
   const details = await new Stores(database).find(tenant.id);
   const name = typeof given === 'string' ? given : (details?.name ?? tenant.id);
   const store = {
-    ...{ name, description: details?.description ?? '', metadata: details?.metadata ?? {} },
+    name,
+    description: details?.description ?? '',
+    metadata: details?.metadata ?? {},
     // A tenant of another service may have the same id.
     tenant: `${tenant.id} ${details?.createdAt ?? ''}`,
   };

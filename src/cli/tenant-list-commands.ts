@@ -181,8 +181,10 @@ export function registerTenantShowCommand(tenants: Command, open: Open, io: Io):
         if (json) {
           return printJson(io.stdout, {
             ...usageOf(row),
-            ...{ name: row.name ?? row.id, description: row.description },
-            ...{ storedResults, lastActivityAt },
+            name: row.name ?? row.id,
+            description: row.description,
+            storedResults,
+            lastActivityAt,
             ...settingsFrom((name) => row[name]),
             effective: effectiveSettings(row, config),
             metadata: row.metadata,
@@ -237,7 +239,11 @@ function detailRows({ name, description, metadata }: TenantRow): [string, string
 const usageOf = (row: TenantRow) => {
   const { id, files, bytes, historyVersions, historyBytes } = row;
   return {
-    ...{ id, files, bytes, historyVersions, historyBytes },
+    id,
+    files,
+    bytes,
+    historyVersions,
+    historyBytes,
     createdAt: time(row.createdAt),
     suspendedAt: time(row.suspendedAt),
     archivedAt: time(row.archivedAt),

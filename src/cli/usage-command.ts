@@ -103,9 +103,14 @@ async function showTenant(
   );
   if (json) {
     return printJson(io.stdout, {
-      ...{ tenants: 1, id: tenant, files: files.used, bytes: bytes.used },
-      ...{ historyVersions, historyBytes: historyBytes.used },
-      ...{ maxFiles: files.limit ?? 0, maxBytes: bytes.limit ?? 0 },
+      tenants: 1,
+      id: tenant,
+      files: files.used,
+      bytes: bytes.used,
+      historyVersions,
+      historyBytes: historyBytes.used,
+      maxFiles: files.limit ?? 0,
+      maxBytes: bytes.limit ?? 0,
       maxHistoryBytes: historyBytes.limit ?? 0,
     });
   }

@@ -121,7 +121,12 @@ async function finish(
       checkFileSizes(plan.changes, before.row, config);
       const { historyDays, maxHistoryBytes } = effectiveSettings(before.row, config);
       mergedAt = await writeMerge(query, {
-        ...{ ...ids, plan, maxHistoryBytes, proposerOf, approvedBy: approver, requestId },
+        ...ids,
+        plan,
+        maxHistoryBytes,
+        proposerOf,
+        approvedBy: approver,
+        requestId,
         keepsHistory: historyDays > 0,
       });
       checkQuotas(before, await readUse(query, tenant), config);

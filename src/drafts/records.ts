@@ -33,20 +33,24 @@ export async function draftRecords(
     const expiry = lastUse === null ? null : expiryAfter(lastUse, draftDays.get(draft.tenant) ?? 0);
     const isChanged = size !== undefined && size.lastChangeAt > draft.baseAt;
     records.push({
-      ...{
-        id: draft.id,
-        tenant: draft.tenant,
-        title: draft.title,
-        author: draft.author,
-      },
-      ...{ key_id: draft.keyId, state: draft.state, base_at: draft.baseAt, created_at: draft.createdAt },
-      ...{ closed_at: draft.closedAt, closed_by: draft.closedBy },
+      id: draft.id,
+      tenant: draft.tenant,
+      title: draft.title,
+      author: draft.author,
+      key_id: draft.keyId,
+      state: draft.state,
+      base_at: draft.baseAt,
+      created_at: draft.createdAt,
+      closed_at: draft.closedAt,
+      closed_by: draft.closedBy,
       merged_at: draft.mergedAt,
-      ...{ files: size?.files ?? null, bytes: size?.bytes ?? null },
+      files: size?.files ?? null,
+      bytes: size?.bytes ?? null,
       changed_files:
         size === undefined ? null : isChanged ? await countChangedFiles(query, draft.id, size.files) : 0,
       last_change_at: size?.lastChangeAt ?? null,
-      ...{ last_used_at: instant(lastUse), expires_at: instant(expiry) },
+      last_used_at: instant(lastUse),
+      expires_at: instant(expiry),
     });
   }
   return records;
@@ -65,13 +69,18 @@ export function changeRecords({ files, same, plan }: Comparison) {
     if (inDraft === null && inOriginal === null) return [];
     const { base, draft } = file;
     return {
-      ...{ memory_id: file.id, path: pathOf(file), changed_in: sideOf(inDraft, inOriginal) },
-      ...{ in_draft: inDraft, in_original: inOriginal },
+      memory_id: file.id,
+      path: pathOf(file),
+      changed_in: sideOf(inDraft, inOriginal),
+      in_draft: inDraft,
+      in_original: inOriginal,
       content_changed:
         inDraft !== null && (base === null || draft === null ? inDraft !== 'moved' : !same(base, draft)),
       conflict: plan.conflicts.get(file.id) ?? null,
       in_the_way: inTheWayRecord(plan.inTheWay.get(file.id)),
-      ...{ base: sideRecord(file.base), draft: sideRecord(file.draft), original: sideRecord(file.original) },
+      base: sideRecord(file.base),
+      draft: sideRecord(file.draft),
+      original: sideRecord(file.original),
     };
   });
   return records.sort((a, b) =>

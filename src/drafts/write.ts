@@ -149,14 +149,24 @@ export async function writeMerge(query: QueryExecutor, given: MergeWrite): Promi
   }
   const { made, removed } = plan;
   await query(clearQuery, {
-    ...{ tenant, at, keepsHistory, change, edited, moved, leaving, made, removed },
+    tenant,
+    at,
+    keepsHistory,
+    change,
+    edited,
+    moved,
+    leaving,
+    made,
+    removed,
     deleted: deleted.map(({ path }) => path),
     deletedBy: deleted.map(({ by }) => by),
     origins: origins.stored,
   });
   const write = async (changes: PlannedChange[], contents: ReadonlyMap<string, string>) => {
     await query(writeQuery, {
-      ...{ tenant, at, change },
+      tenant,
+      at,
+      change,
       memoryIds: changes.map(({ file }) => file.id),
       paths: changes.map(({ outcome }) => outcome?.path ?? ''),
       contents: changes.map((planned) => contentOf(planned, contents)),
@@ -171,7 +181,14 @@ export async function writeMerge(query: QueryExecutor, given: MergeWrite): Promi
   }
   // Counts nothing more, and prunes what the history has too much.
   await query(writeQuery, {
-    ...{ tenant, at, change, memoryIds: [], paths: [], contents: [], originOf: [], origins: [] },
+    tenant,
+    at,
+    change,
+    memoryIds: [],
+    paths: [],
+    contents: [],
+    originOf: [],
+    origins: [],
     maxHistoryBytes,
   });
   return at;

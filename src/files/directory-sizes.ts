@@ -84,7 +84,8 @@ export async function sumSizes(
   return {
     files: counted.rows.reduce((sum, { files }) => sum + files, 0),
     bytes: counted.rows.reduce((sum, { bytes }) => sum + bytes, 0),
-    ...{ directories, next },
+    directories,
+    next,
   };
 }
 

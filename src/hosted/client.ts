@@ -87,7 +87,9 @@ export class HostedClient {
     };
     try {
       const response = await fetch(this.url + path, {
-        ...{ method, headers, body: body === undefined ? null : JSON.stringify(body) },
+        method,
+        headers,
+        body: body === undefined ? null : JSON.stringify(body),
         // A redirect would send the key elsewhere.
         redirect: 'manual',
         signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),

@@ -53,8 +53,11 @@ export async function* readWithVersions(
   const created = timeIn(created_at);
   const since = Math.max(created, lines.completeSince, Date.now() * 1000 - RETENTION_MICROSECONDS);
   yield entryOf(MANIFEST, {
-    ...{ format: 1, created_at: timeOf(created), complete_since: timeOf(since) },
-    ...{ versions: versions.rows, directories: directories.rows },
+    format: 1,
+    created_at: timeOf(created),
+    complete_since: timeOf(since),
+    versions: versions.rows,
+    directories: directories.rows,
   } satisfies Manifest);
   if (lines.leftOut > 0) onLeftOut?.(lines.leftOut);
 }

@@ -42,7 +42,9 @@ export const openapi = fp<{ config: Pick<Config, 'AUTH'>; api?: ApiDescription }
       openapi: {
         openapi: '3.1.0',
         info: {
-          ...{ title, version, description },
+          title,
+          version,
+          description,
           license: { name: 'MIT', identifier: 'MIT' },
         },
         servers: [{ url: '/', description: 'This server' }],

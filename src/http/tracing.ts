@@ -14,7 +14,10 @@ export const requestTracing = fp<{ tracing: Tracing }>(
     app.addHook('onRequest', (request, _reply, done) => {
       const { id, method, protocol: scheme, headers } = request;
       const trace = tracing.startRequest({
-        ...{ id, method, scheme, headers },
+        id,
+        method,
+        scheme,
+        headers,
         route: request.routeOptions.url ?? 'none',
       });
       request.trace = trace;

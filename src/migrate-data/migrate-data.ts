@@ -81,7 +81,9 @@ function summary(totals: Map<Table, Digest>, counted: Pick<Migrated, 'tenants' |
     rows: digests.reduce((sum, each) => sum + each.rows, 0),
     bytes: digests.reduce((sum, each) => sum + each.bytes, 0),
     tables: [...totals].map(([{ name }, { rows, sha256 }]) => ({
-      ...{ table: name.replace('public.', ''), rows, sha256 },
+      table: name.replace('public.', ''),
+      rows,
+      sha256,
     })),
   };
 }

@@ -108,7 +108,9 @@ async function executeMounted(
       ? mountedRequestKeys(idempotencyKey, input, { caller: principal.tenant, mounted: mount.tenant })
       : undefined;
   const inner = memory.forTenant(mount.tenant, {
-    ...{ autoCreate: false, seenAt, request: keys?.mounted },
+    autoCreate: false,
+    seenAt,
+    request: keys?.mounted,
     origin: { ...originOf(call), viaTenant: principal.tenant },
   });
   const store = new MountedStore(inner, seenAt, () => reserveKey(memory, call, keys?.own));

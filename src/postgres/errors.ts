@@ -86,7 +86,8 @@ export class DatabaseError extends ServiceError<DatabaseErrorCode> {
     const isUnavailable =
       state === undefined ? isConnectionFault(error) : UNAVAILABLE.has(state) || state.startsWith('08');
     super(codeOf(state, isUnavailable), {
-      ...{ sqlState: state, code },
+      sqlState: state,
+      code,
       errorName: error instanceof Error ? error.name : typeof error,
     });
     this.sqlState = state;

@@ -63,7 +63,10 @@ export class WordMatcher {
     const best = bestOf(this.#matchContent(folded, found));
     if (found.best.every((each) => each === 0)) return undefined;
     return {
-      ...{ path, modified, bytes, ...found },
+      path,
+      modified,
+      bytes,
+      ...found,
       together: best[0]?.words ?? 0,
       lines: excerptsOf(content, folded, best),
     };

@@ -188,8 +188,13 @@ export const writeFileFunction = writeFunction<
   'memory_write',
   {
     call: {
-      ...{ path: 'text', readVersion: 'uuid', start: 'integer', removed: 'integer', text: 'text' },
-      ...{ version: 'uuid', origin: 'jsonb' },
+      path: 'text',
+      readVersion: 'uuid',
+      start: 'integer',
+      removed: 'integer',
+      text: 'text',
+      version: 'uuid',
+      origin: 'jsonb',
     },
     service: { maxBytes: 'bigint', ...HISTORY },
   },
@@ -279,8 +284,14 @@ export const storeUpdateFunction = writeFunction<
   'memory_store_update',
   {
     call: {
-      ...{ memory: 'uuid', path: 'text', content: 'text', expected: 'text', maxFileBytes: 'bigint' },
-      ...{ change: 'uuid', origin: 'jsonb', withContent: 'boolean' },
+      memory: 'uuid',
+      path: 'text',
+      content: 'text',
+      expected: 'text',
+      maxFileBytes: 'bigint',
+      change: 'uuid',
+      origin: 'jsonb',
+      withContent: 'boolean',
     },
     service: { ...QUOTAS, ...HISTORY },
   },

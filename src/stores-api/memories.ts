@@ -36,10 +36,16 @@ export async function memoryRoutes(app: FastifyInstance, options: StoresOptions)
   const stores = new Stores(options.database);
 
   defineOperation(app, options, {
-    ...{ method: 'POST', url: '/:memory_store_id/memories', id: 'createMemory', access: 'write' },
+    method: 'POST',
+    url: '/:memory_store_id/memories',
+    id: 'createMemory',
+    access: 'write',
     summary: 'Create a memory',
     description: 'No other memory may be at, above or below the path.',
-    ...{ params: storeParams, query: memoryView, body: memoryCreate, response: memorySchema },
+    params: storeParams,
+    query: memoryView,
+    body: memoryCreate,
+    response: memorySchema,
     errors: [...notStored, conflict],
     run: async ({ store, memories, query: { view = 'basic' }, body, policy }) => {
       const path = filePathOf(body.path) ?? ROOT;
@@ -53,16 +59,24 @@ export async function memoryRoutes(app: FastifyInstance, options: StoresOptions)
   });
 
   defineOperation(app, options, {
-    ...{ method: 'GET', url: '/:memory_store_id/memories', id: 'listMemories', access: 'read' },
+    method: 'GET',
+    url: '/:memory_store_id/memories',
+    id: 'listMemories',
+    access: 'read',
     summary: 'List memories, by their paths',
     description: `With \`view=full\`, a page has at most ${MAX_FULL_PAGE} items, and fewer where they are large.`,
-    ...{ params: storeParams, query: memoryList, body: null },
+    params: storeParams,
+    query: memoryList,
+    body: null,
     response: pageOf(z.union([memorySchema, prefixSchema])),
     run: async ({ store, memories, query }) => {
       const { path_prefix: prefix = '/', depth, view = 'basic', limit, page } = query;
       const [, after = ''] = readCursor(positions.memories, page) ?? [];
       const { rows, hasMore } = await memories.page(depth === '1' ? 1 : 0, {
-        ...{ top: directoryOf(prefix) ?? ROOT, after, withContent: view === 'full', bytes: PAGE_BYTES[view] },
+        top: directoryOf(prefix) ?? ROOT,
+        after,
+        withContent: view === 'full',
+        bytes: PAGE_BYTES[view],
         limit: view === 'full' ? Math.min(limit, MAX_FULL_PAGE) : limit,
       });
       if (rows.length === 0 && (await stores.find(store)) === undefined) throw notFound('memory store');
@@ -77,9 +91,15 @@ export async function memoryRoutes(app: FastifyInstance, options: StoresOptions)
   });
 
   defineOperation(app, options, {
-    ...{ method: 'GET', url: '/:memory_store_id/memories/:memory_id', id: 'retrieveMemory', access: 'read' },
+    method: 'GET',
+    url: '/:memory_store_id/memories/:memory_id',
+    id: 'retrieveMemory',
+    access: 'read',
     summary: 'Retrieve a memory',
-    ...{ params: memoryParams, query: memoryView, body: null, response: memorySchema },
+    params: memoryParams,
+    query: memoryView,
+    body: null,
+    response: memorySchema,
     errors: [notFound('memory')],
     run: async ({ store, memories, params, query: { view = 'full' } }) => {
       const found = await memories.find(memoryUuid(params), { withContent: view === 'full' });
@@ -89,17 +109,26 @@ export async function memoryRoutes(app: FastifyInstance, options: StoresOptions)
   });
 
   defineOperation(app, options, {
-    ...{ method: 'POST', url: '/:memory_store_id/memories/:memory_id', id: 'updateMemory', access: 'write' },
+    method: 'POST',
+    url: '/:memory_store_id/memories/:memory_id',
+    id: 'updateMemory',
+    access: 'write',
     summary: "Change a memory's content, its path, or both",
     description: 'A memory that already matches the request gets no new version, whatever the precondition.',
-    ...{ params: memoryParams, query: memoryView, body: memoryUpdate, response: memorySchema },
+    params: memoryParams,
+    query: memoryView,
+    body: memoryUpdate,
+    response: memorySchema,
     errors: [notFound('memory'), ...notStored, preconditionFailed(), conflict],
     run: async ({ store, memories, params, query: { view = 'basic' }, body, policy }) => {
       const path = body.path == null ? null : (filePathOf(body.path) ?? ROOT);
       const content = await applySecretPolicy({ path, content: body.content ?? null }, policy, scanner);
       const { maxFileBytes } = policy.limits;
       const updated = await memories.update(memoryUuid(params), {
-        ...{ path, content, maxFileBytes, withContent: view === 'full' },
+        path,
+        content,
+        maxFileBytes,
+        withContent: view === 'full',
         expected: body.precondition?.content_sha256 ?? null,
       });
       if (updated.kind !== 'updated' && updated.kind !== 'unchanged') throw refused(updated, maxFileBytes);
@@ -108,15 +137,16 @@ export async function memoryRoutes(app: FastifyInstance, options: StoresOptions)
   });
 
   defineOperation(app, options, {
-    ...{
-      method: 'DELETE',
-      url: '/:memory_store_id/memories/:memory_id',
-      id: 'deleteMemory',
-      access: 'write',
-    },
+    method: 'DELETE',
+    url: '/:memory_store_id/memories/:memory_id',
+    id: 'deleteMemory',
+    access: 'write',
     summary: 'Delete a memory',
     description: 'Its versions are kept.',
-    ...{ params: memoryParams, query: memoryDelete, body: null, response: deletedSchema('memory_deleted') },
+    params: memoryParams,
+    query: memoryDelete,
+    body: null,
+    response: deletedSchema('memory_deleted'),
     errors: [notFound('memory'), preconditionFailed()],
     run: async ({ memories, params, query }) => {
       const deleted = await memories.delete(memoryUuid(params), query.expected_content_sha256 ?? null);

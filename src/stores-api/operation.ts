@@ -83,7 +83,8 @@ export function defineOperation<Params, Query, Body>(
   } = operation;
   const isOfStore = url.includes(':memory_store_id');
   app.route({
-    ...{ method, url },
+    method,
+    url,
     config: {
       identify: identifyForStore,
       storeAccess: access,
@@ -91,7 +92,9 @@ export function defineOperation<Params, Query, Body>(
       hasNoBody: body === null,
     },
     schema: {
-      ...{ operationId: id, summary, tags: ['memory stores'] },
+      operationId: id,
+      summary,
+      tags: ['memory stores'],
       ...(description === undefined ? {} : { description }),
       ...(isOfStore ? { params } : {}),
       querystring: query,
@@ -119,7 +122,10 @@ export function defineOperation<Params, Query, Body>(
         const { tenant: store, actor } = context.principal;
         const origin = { actor, requestId: request.id };
         return operation.run({
-          ...{ ...context, ...input, store, origin },
+          ...context,
+          ...input,
+          store,
+          origin,
           memories: memory.memoriesOf(store, { autoCreate: false, origin }),
         });
       };

@@ -25,8 +25,11 @@ export const storeSchema = z
 
 export function storeRecord(row: StoreRow): z.output<typeof storeSchema> {
   return {
-    ...{ id: row.id, type: 'memory_store' },
-    ...{ name: row.name, description: row.description, metadata: row.metadata },
+    id: row.id,
+    type: 'memory_store',
+    name: row.name,
+    description: row.description,
+    metadata: row.metadata,
     created_at: row.createdAt,
     updated_at: row.updatedAt,
     archived_at: row.archivedAt,

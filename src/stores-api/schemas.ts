@@ -133,7 +133,8 @@ const created = {
 };
 
 export const storeList = z.object({
-  ...{ ...paging, ...created },
+  ...paging,
+  ...created,
   include_archived: z
     .enum(['true', 'false'])
     .optional()
@@ -158,7 +159,8 @@ export const memoryList = z.object({
 });
 
 export const versionList = z.object({
-  ...{ ...paging, ...created },
+  ...paging,
+  ...created,
   memory_id: z.string().optional().meta({ description: 'Only versions of this memory.' }),
   operation: z.enum(['created', 'modified', 'deleted']).optional(),
   api_key_id: term.optional().meta({ description: 'Only those of this key.' }),

@@ -20,10 +20,16 @@ export async function storeRoutes(app: FastifyInstance, options: StoresOptions):
   const forStore = { params: storeParams, query: nothing, body: null, response: storeSchema } as const;
 
   defineOperation(app, options, {
-    ...{ method: 'POST', url: '', id: 'createMemoryStore', access: 'manage' },
+    method: 'POST',
+    url: '',
+    id: 'createMemoryStore',
+    access: 'manage',
     summary: 'Create a store',
     description: 'Requires a key that manages stores, as do all operations that change or delete stores.',
-    ...{ params: nothing, query: nothing, body: storeCreate, response: storeSchema },
+    params: nothing,
+    query: nothing,
+    body: storeCreate,
+    response: storeSchema,
     run: async ({ body: { name, description, metadata } }) =>
       storeRecord(
         await stores.create(newStoreId(), {
@@ -35,10 +41,16 @@ export async function storeRoutes(app: FastifyInstance, options: StoresOptions):
   });
 
   defineOperation(app, options, {
-    ...{ method: 'GET', url: '', id: 'listMemoryStores', access: 'read' },
+    method: 'GET',
+    url: '',
+    id: 'listMemoryStores',
+    access: 'read',
     summary: 'List stores, the newest first',
     description: 'A credential for one tenant lists only its own store.',
-    ...{ params: nothing, query: storeList, body: null, response: pageOf(storeSchema) },
+    params: nothing,
+    query: storeList,
+    body: null,
+    response: pageOf(storeSchema),
     run: async ({ store, query }) => {
       const { limit, page, include_archived: includeArchived } = query;
       const filter = {
@@ -61,7 +73,10 @@ export async function storeRoutes(app: FastifyInstance, options: StoresOptions):
   });
 
   defineOperation(app, options, {
-    ...{ method: 'GET', url: '/:memory_store_id', id: 'retrieveMemoryStore', access: 'read' },
+    method: 'GET',
+    url: '/:memory_store_id',
+    id: 'retrieveMemoryStore',
+    access: 'read',
     summary: 'Retrieve a store',
     ...forStore,
     run: async ({ store }) => {
@@ -72,16 +87,23 @@ export async function storeRoutes(app: FastifyInstance, options: StoresOptions):
   });
 
   defineOperation(app, options, {
-    ...{ method: 'POST', url: '/:memory_store_id', id: 'updateMemoryStore', access: 'manage' },
+    method: 'POST',
+    url: '/:memory_store_id',
+    id: 'updateMemoryStore',
+    access: 'manage',
     summary: "Change a store's name, description and metadata",
-    ...{ ...forStore, body: storeUpdate },
+    ...forStore,
+    body: storeUpdate,
     errors: [archived],
     run: async ({ store, body }) =>
       storeRecord(await stores.update(store, (before) => mergeDetails(before, body))),
   });
 
   defineOperation(app, options, {
-    ...{ method: 'POST', url: '/:memory_store_id/archive', id: 'archiveMemoryStore', access: 'manage' },
+    method: 'POST',
+    url: '/:memory_store_id/archive',
+    id: 'archiveMemoryStore',
+    access: 'manage',
     summary: 'Archive a store permanently',
     description:
       'Its memories can no longer be created or changed, including by the memory tool and the admin API. They can still be read, deleted and redacted.',
@@ -90,9 +112,13 @@ export async function storeRoutes(app: FastifyInstance, options: StoresOptions):
   });
 
   defineOperation(app, options, {
-    ...{ method: 'DELETE', url: '/:memory_store_id', id: 'deleteMemoryStore', access: 'manage' },
+    method: 'DELETE',
+    url: '/:memory_store_id',
+    id: 'deleteMemoryStore',
+    access: 'manage',
     summary: 'Delete a store with its memories, their history, and its keys',
-    ...{ ...forStore, response: deletedSchema('memory_store_deleted') },
+    ...forStore,
+    response: deletedSchema('memory_store_deleted'),
     isForSuspended: true,
     run: async ({ store }) => {
       await refuseMounted(options.database, store);

@@ -78,10 +78,16 @@ export async function versionRoutes(app: FastifyInstance, options: StoresOptions
   const stores = new Stores(database);
 
   defineOperation(app, options, {
-    ...{ method: 'GET', url: '/:memory_store_id/memory_versions', id: 'listMemoryVersions', access: 'read' },
+    method: 'GET',
+    url: '/:memory_store_id/memory_versions',
+    id: 'listMemoryVersions',
+    access: 'read',
     summary: 'List versions, the newest first',
     description: `With \`view=full\`, a page has at most ${MAX_FULL_PAGE} items, and fewer where they are large.`,
-    ...{ params: storeParams, query: versionList, body: null, response: pageOf(versionSchema) },
+    params: storeParams,
+    query: versionList,
+    body: null,
+    response: pageOf(versionSchema),
     run: async ({ store, query }) => {
       const isFull = query.view === 'full';
       const limit = isFull ? Math.min(query.limit, MAX_FULL_PAGE) : query.limit;
@@ -102,9 +108,13 @@ export async function versionRoutes(app: FastifyInstance, options: StoresOptions
   const url = '/:memory_store_id/memory_versions/:memory_version_id';
 
   defineOperation(app, options, {
-    ...{ method: 'GET', url, id: 'retrieveMemoryVersion', access: 'read' },
+    method: 'GET',
+    url,
+    id: 'retrieveMemoryVersion',
+    access: 'read',
     summary: 'Retrieve a version',
-    ...{ ...ofVersion, query: memoryView },
+    ...ofVersion,
+    query: memoryView,
     errors: [notFound('memory version')],
     run: async ({ store, params, query: { view = 'full' } }) => {
       const version = await existing(history, store, versionUuid(params));
@@ -114,11 +124,15 @@ export async function versionRoutes(app: FastifyInstance, options: StoresOptions
   });
 
   defineOperation(app, options, {
-    ...{ method: 'POST', url: `${url}/redact`, id: 'redactMemoryVersion', access: 'manage' },
+    method: 'POST',
+    url: `${url}/redact`,
+    id: 'redactMemoryVersion',
+    access: 'manage',
     summary: 'Permanently remove the path and content of a version',
     description:
       'The version must not be current. Other versions of the memory with the same content are redacted as well. Requires a key that manages stores.',
-    ...{ ...ofVersion, query: nothing },
+    ...ofVersion,
+    query: nothing,
     errors: [notFound('memory version'), stillCurrent()],
     run: async ({ store, params, origin }) => {
       const id = versionUuid(params);
@@ -143,7 +157,10 @@ async function listVersions(
   // What is no id of a memory has no versions.
   if (memory === undefined) return [];
   const { rows } = await database.query(listStoreVersionsQuery, {
-    ...{ tenant, memory, before, limit },
+    tenant,
+    memory,
+    before,
+    limit,
     operation: query.operation ?? null,
     apiKey: query.api_key_id ?? null,
     serviceAccount: query.service_account_id ?? null,

@@ -91,7 +91,9 @@ function filterParams(
     prefix: prefix ?? null,
     suspended: status === undefined ? null : status === 'suspended',
     nearLimit: nearLimit ?? null,
-    ...{ maxFiles, maxBytes, scope },
+    maxFiles,
+    maxBytes,
+    scope,
   };
 }
 

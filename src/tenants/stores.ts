@@ -127,7 +127,10 @@ export async function refuseArchived(query: QueryExecutor, tenant: string): Prom
 export async function copyStore(query: QueryExecutor, from: string, to: string): Promise<void> {
   const { id, name, metadata, description, archivedAt, updatedAt } = await existing(query, from);
   await query(copyStoreQuery, {
-    ...{ tenant: to, description, archivedAt, updatedAt },
+    tenant: to,
+    description,
+    archivedAt,
+    updatedAt,
     name: name === id ? null : name,
     metadata: JSON.stringify(metadata),
   });

@@ -31,6 +31,7 @@ export async function tenantUsage(tenants: Tenants, config: Config, row: TenantR
     bytes: { used: row.bytes, limit: maxBytes || null },
     historyBytes: { used: row.historyBytes, limit: maxHistoryBytes || null },
     historyVersions: row.historyVersions,
-    ...{ storedResults, lastActivityAt },
+    storedResults,
+    lastActivityAt,
   };
 }

@@ -52,7 +52,9 @@ describeService(
         actor: { type: 'api_key', id: keyId, label: 'agent' },
         request_id: expect.any(String),
         tool_use_id: null,
-        ...{ source: null, draft: null, approved_by: null },
+        source: null,
+        draft: null,
+        approved_by: null,
         via_tenant: null,
         redacted_at: null,
         redacted_by: null,
@@ -246,7 +248,8 @@ describeService(
       expect((await get('/file?path=/memories/b')).text).toBe('two\n');
       expect((await post('/restore', { at })).body).toStrictEqual({
         ...expected,
-        ...{ dry_run: false, changed_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{6}Z$/) },
+        dry_run: false,
+        changed_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{6}Z$/),
       });
       expect((await get('/file?path=/memories/a')).text).toBe('one\n');
       const [latest] = (await get('/versions?path=/memories/a&limit=1')).body.versions as object[];

@@ -163,7 +163,8 @@ describeService(
       admin.app.server.on('connection', (socket) => connections.push(socket));
       for (const size of [200_000, 1_000_000, LARGE]) {
         const upload = request(`${admin.url}/v1/tenants/${tenant}/import`, {
-          ...{ agent, method: 'POST' },
+          agent,
+          method: 'POST',
           headers: { ...headers, 'content-type': 'application/x-tar', 'content-length': size },
         });
         upload.end(Buffer.alloc(size, 'x'));
@@ -182,7 +183,8 @@ describeService(
       for (let i = 0; i < 10; i++) {
         const length = (7 + i) * MEBIBYTE;
         const put = request(`${admin.url}/v1/tenants/${tenant}/file?path=/memories/a`, {
-          ...{ agent: false, method: 'PUT' },
+          agent: false,
+          method: 'PUT',
           headers: {
             authorization: `Bearer ${admin.key.key}`,
             'content-type': 'text/plain',

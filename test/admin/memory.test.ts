@@ -183,7 +183,11 @@ describeService(
         (each) => (each.kind === 'file' ? { ...each, version: ID, memory_id: ID } : each),
       );
       expect((await get(`/tree?at=${at}`)).body).toStrictEqual({
-        ...{ path: '/memories', at, entries: past, next: null, redacted: 0 },
+        path: '/memories',
+        at,
+        entries: past,
+        next: null,
+        redacted: 0,
       });
       const paths: unknown[] = [];
       for (let after = ''; ; ) {
@@ -218,15 +222,23 @@ describeService(
       await put('/memories/n', 'later', NEW);
       const ID = expect.stringMatching(/^[0-9a-f-]{36}$/);
       const entry = (name: string, size: number | null, isPast = false) => ({
-        ...{ path: `/memories/${name}`, kind: size === null ? 'directory' : 'file', size_bytes: size },
-        ...{ modified_at: TIME, version: isPast ? ID : null, memory_id: isPast ? ID : null },
+        path: `/memories/${name}`,
+        kind: size === null ? 'directory' : 'file',
+        size_bytes: size,
+        modified_at: TIME,
+        version: isPast ? ID : null,
+        memory_id: isPast ? ID : null,
       });
       expect((await get('/directory')).body).toStrictEqual({
-        ...{ path: '/memories', at: null, next: null },
+        path: '/memories',
+        at: null,
+        next: null,
         entries: [entry('a-b', null), entry('a0', 4), entry('n', 5), entry('z', 4)],
       });
       expect((await get(`/directory?at=${at}`)).body).toStrictEqual({
-        ...{ path: '/memories', at, next: null },
+        path: '/memories',
+        at,
+        next: null,
         entries: [
           ...[entry('a', null), entry('a-b', null)],
           ...[entry('a0', 4, true), entry('m', 4, true), entry('z', 4, true)],
@@ -276,18 +288,32 @@ describeService(
       const at = String(versions[0]?.created_at);
       await remove('path=/memories/a/y', ANY);
       const size = (name: string, files: number, bytes: number) => ({
-        ...{ path: `/memories/${name}`, files, size_bytes: bytes },
+        path: `/memories/${name}`,
+        files,
+        size_bytes: bytes,
       });
       expect((await get('/directory/sizes')).body).toStrictEqual({
-        ...{ path: '/memories', at: null, files: 3, size_bytes: 12, next: null, redacted: null },
+        path: '/memories',
+        at: null,
+        files: 3,
+        size_bytes: 12,
+        next: null,
+        redacted: null,
         directories: [size('a', 1, 4), size('a-b', 1, 4)],
       });
       expect((await get(`/directory/sizes?at=${at}`)).body).toStrictEqual({
-        ...{ path: '/memories', at, files: 4, size_bytes: 16, next: null, redacted: 0 },
+        path: '/memories',
+        at,
+        files: 4,
+        size_bytes: 16,
+        next: null,
+        redacted: 0,
         directories: [size('a', 2, 8), size('a-b', 1, 4)],
       });
       expect((await get(`/directory/sizes?at=${at}&path=/memories/a`)).body).toMatchObject({
-        ...{ files: 2, size_bytes: 8, directories: [size('a/deep', 1, 4)] },
+        files: 2,
+        size_bytes: 8,
+        directories: [size('a/deep', 1, 4)],
       });
       let files = 0;
       for (let next: unknown = '', parts = 0; next !== null; parts++) {
@@ -307,7 +333,8 @@ describeService(
       await put('/memories/c', 'two', NEW);
       const move = (from: string, to: string) => post('/move', { from, to });
       expect((await move('/memories/a', '/memories/d/e')).body).toStrictEqual({
-        ...{ from: '/memories/a', path: '/memories/d/e' },
+        from: '/memories/a',
+        path: '/memories/d/e',
         message: 'Successfully renamed /memories/a to /memories/d/e',
       });
       expect((await get('/file?path=/memories/d/e/b')).text).toBe('one');

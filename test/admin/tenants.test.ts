@@ -16,7 +16,9 @@ const NONE = {
   create_existing: null,
   history_days: null,
   max_history_bytes: null,
-  ...{ max_drafts: null, max_draft_bytes: null, draft_days: null },
+  max_drafts: null,
+  max_draft_bytes: null,
+  draft_days: null,
 };
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
 
@@ -62,7 +64,9 @@ describeServiceOnOwnDatabase(
           create_existing: 'error',
           history_days: 30,
           max_history_bytes: 1073741824,
-          ...{ max_drafts: 20, max_draft_bytes: 524288000, draft_days: 30 },
+          max_drafts: 20,
+          max_draft_bytes: 524288000,
+          draft_days: 30,
         },
       };
       expect(created.body).toStrictEqual(tenant);
@@ -131,7 +135,9 @@ describeServiceOnOwnDatabase(
         settings: { max_files: 5 },
       });
       expect(changed.body).toMatchObject({
-        ...{ name: 'Described', description: 'Notes', settings: { max_files: 5 } },
+        name: 'Described',
+        description: 'Notes',
+        settings: { max_files: 5 },
         metadata: { region: 'eu', owner: 'a' },
       });
       const pairs = Object.fromEntries(Array.from({ length: 15 }, (_, i) => [`k${i}`, 'v']));
@@ -152,7 +158,9 @@ describeServiceOnOwnDatabase(
         body: { id: 'from', settings: { max_files: 7 }, metadata: { a: 'b' } },
       });
       await call('PUT', '/tenants/from/file?path=/memories/note', {
-        ...{ body: 'text', type: 'text/plain', headers: { 'if-none-match': '*' } },
+        body: 'text',
+        type: 'text/plain',
+        headers: { 'if-none-match': '*' },
       });
       const key = (await call('POST', '/keys', { body: { kind: 'tenant', tenant: 'from' } })).body;
       const copied = await call('POST', '/tenants/from/copy', { body: { to: 'copy' } });

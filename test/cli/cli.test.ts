@@ -36,11 +36,13 @@ describeServiceOnOwnDatabase(
 
     it('tenants, keys, usage: from creation to deletion', async () => {
       expect(await run('tenants', 'create', 'acme', '--max-files', '2')).toStrictEqual({
-        ...{ code: 0, stderr: '' },
+        code: 0,
+        stderr: '',
         stdout: 'Created tenant acme.\n',
       });
       expect(await run('tenants', 'create', 'acme')).toStrictEqual({
-        ...{ code: 1, stdout: '' },
+        code: 1,
+        stdout: '',
         stderr: 'memory-service: Tenant acme already exists. Choose another ID.\n',
       });
 
@@ -71,13 +73,21 @@ describeServiceOnOwnDatabase(
         'acme     USED  LIMIT   PERCENT\nfiles    1     2       50%\nsize     3 B   100 MB  0%\nhistory  0 B   1 GB    0%\n',
       );
       expect(await json('usage', 'acme')).toStrictEqual({
-        ...{ tenants: 1, id: 'acme', files: 1, bytes: 3, history_versions: 0, history_bytes: 0 },
-        ...{ max_files: 2, max_bytes: 104_857_600, max_history_bytes: 1_073_741_824 },
+        tenants: 1,
+        id: 'acme',
+        files: 1,
+        bytes: 3,
+        history_versions: 0,
+        history_bytes: 0,
+        max_files: 2,
+        max_bytes: 104_857_600,
+        max_history_bytes: 1_073_741_824,
       });
       expect(await json('usage')).toMatchObject({ tenants: 1, files: 1, bytes: 3, history_versions: 0 });
       expect(await run('tenants', 'set', 'acme', '--max-files', 'default', '--redact', 'mask')).toStrictEqual(
         {
-          ...{ code: 0, stderr: '' },
+          code: 0,
+          stderr: '',
           stdout: 'Changed tenant acme. It takes effect within AUTH_CACHE_SECONDS.\n',
         },
       );
@@ -94,7 +104,8 @@ describeServiceOnOwnDatabase(
       );
 
       expect(await run('tenants', 'delete', 'acme')).toStrictEqual({
-        ...{ code: 1, stdout: '' },
+        code: 1,
+        stdout: '',
         stderr:
           'memory-service: Permanently delete tenant acme with 1 file (3 bytes)? Add --yes to confirm. Nothing was deleted.\n',
       });
@@ -119,42 +130,49 @@ describeServiceOnOwnDatabase(
       expect(stdout).toMatch(/^max_file_bytes +1 MB +environment$/m);
       expect(stdout).toMatch(/^ttl_days +never +environment$/m);
       expect(await json('tenants', 'show', 'shown')).toStrictEqual({
-        ...{
-          id: 'shown',
-          name: 'shown',
-          description: '',
-          metadata: {},
-          mounts: [],
-          files: 0,
-          bytes: 0,
-          history_versions: 0,
-          history_bytes: 0,
-          created_at: expect.any(String),
-          suspended_at: null,
-          archived_at: null,
-        },
-        ...{ stored_results: 0, last_activity_at: null },
-        ...{
-          max_file_bytes: null,
+        id: 'shown',
+        name: 'shown',
+        description: '',
+        metadata: {},
+        mounts: [],
+        files: 0,
+        bytes: 0,
+        history_versions: 0,
+        history_bytes: 0,
+        created_at: expect.any(String),
+        suspended_at: null,
+        archived_at: null,
+        stored_results: 0,
+        last_activity_at: null,
+        max_file_bytes: null,
+        max_bytes: 0,
+        max_files: 500,
+        max_view_chars: null,
+        rate_per_minute: null,
+        max_body_bytes: null,
+        ttl_days: null,
+        redact: null,
+        create_existing: null,
+        history_days: null,
+        max_history_bytes: null,
+        max_drafts: null,
+        max_draft_bytes: null,
+        draft_days: null,
+        effective: {
+          max_file_bytes: 1_048_576,
           max_bytes: 0,
           max_files: 500,
-          max_view_chars: null,
-          rate_per_minute: null,
-        },
-        ...{ max_body_bytes: null, ttl_days: null, redact: null, create_existing: null },
-        ...{ history_days: null, max_history_bytes: null },
-        ...{ max_drafts: null, max_draft_bytes: null, draft_days: null },
-        effective: {
-          ...{ max_file_bytes: 1_048_576, max_bytes: 0, max_files: 500, max_view_chars: 100_000 },
-          ...{
-            rate_per_minute: 6000,
-            max_body_bytes: 6_356_992,
-            ttl_days: 0,
-            redact: 'off',
-            create_existing: 'error',
-          },
-          ...{ history_days: 30, max_history_bytes: 1_073_741_824 },
-          ...{ max_drafts: 20, max_draft_bytes: 524_288_000, draft_days: 30 },
+          max_view_chars: 100_000,
+          rate_per_minute: 6000,
+          max_body_bytes: 6_356_992,
+          ttl_days: 0,
+          redact: 'off',
+          create_existing: 'error',
+          history_days: 30,
+          max_history_bytes: 1_073_741_824,
+          max_drafts: 20,
+          max_draft_bytes: 524_288_000,
+          draft_days: 30,
         },
       });
     });
@@ -258,7 +276,9 @@ describeServiceOnOwnDatabase(
       expect(await limits()).toStrictEqual([7, 7, null]);
       expect((await run('tenants', 'set', 'b-3', 'nobody', '--max-files', '8')).code).toBe(1);
       expect(await run('tenants', 'set', '--prefix', 'b-', '--max-files', '9', '--dry-run')).toStrictEqual({
-        ...{ code: 0, stdout: 'b-1\nb-2\nb-3\n', stderr: 'Would change 3 tenants.\n' },
+        code: 0,
+        stdout: 'b-1\nb-2\nb-3\n',
+        stderr: 'Would change 3 tenants.\n',
       });
       expect(await run('tenants', 'set', '--prefix', 'b-', '--max-files', '9')).toMatchObject({
         code: 1,
@@ -295,7 +315,9 @@ describeServiceOnOwnDatabase(
       const put = (stdin: string | Buffer, ...args: string[]) =>
         runOn(service(), ['put', 'changed', ...args], { stdin });
       expect(await put('one\r\n', '/memories/d/a')).toStrictEqual({
-        ...{ code: 0, stdout: 'File created successfully at: /memories/d/a\n', stderr: '' },
+        code: 0,
+        stdout: 'File created successfully at: /memories/d/a\n',
+        stderr: '',
       });
       expect(await put('two', '/memories/d/a')).toMatchObject({
         code: 1,
@@ -310,7 +332,8 @@ describeServiceOnOwnDatabase(
         await put(same, '/memories/d/a', '--force');
         const versions = (await historyOf('changed')).length;
         expect(await put(same, '/memories/d/a', '--force')).toStrictEqual({
-          ...{ code: 0, stderr: '' },
+          code: 0,
+          stderr: '',
           stdout: 'File unchanged at: /memories/d/a. It had this content already.\n',
         });
         expect((await put(same, '/memories/d/a', '--force', '--json')).stdout).toContain(
@@ -335,7 +358,8 @@ describeServiceOnOwnDatabase(
       expect((await run('cat', 'changed', '/memories/key')).stdout).toBe('[REDACTED:github_token]');
 
       expect(await run('rm', 'changed', '/memories/d')).toMatchObject({
-        ...{ code: 1, stderr: expect.stringContaining('Add --recursive') },
+        code: 1,
+        stderr: expect.stringContaining('Add --recursive'),
       });
       expect((await run('rm', 'changed', '/memories/d/a')).code).toBe(0);
       expect((await run('rm', 'changed', '/memories/d/a')).code).toBe(1);
@@ -530,13 +554,14 @@ describeServiceOnOwnDatabase(
       const file = join(await scratchFolder(), 'memory.tar');
       await writeFile(file, 'the one before');
       expect(await run('export', 'e-1', '--output', file)).toMatchObject({
-        ...{
-          code: 1,
-          stderr: `memory-service: ${file} already exists. Add --force to replace it.\n`,
-        },
+        code: 1,
+        stderr: `memory-service: ${file} already exists. Add --force to replace it.\n`,
       });
       expect(await json('export', 'e-1', '--output', file, '--force')).toStrictEqual({
-        ...{ tenant: 'e-1', output: file, files: 1, bytes: 1 },
+        tenant: 'e-1',
+        output: file,
+        files: 1,
+        bytes: 1,
       });
       expect((await run('export', 'e-1', '--output', join(file, 'x'))).stderr).toContain(
         'its folder is a file (ENOTDIR)',
@@ -609,13 +634,16 @@ These are kept and may contain the same text or path. Redact each one that does:
       const dry = await run('redact', 'secret', id, '--dry-run');
       expect([dry.code, shown(dry.stdout), dry.stderr]).toStrictEqual([0, preview, '']);
       expect(await json('redact', 'secret', id, '--dry-run')).toMatchObject({
-        ...{ dry_run: true, lines: 2, redacted: { 0: { id, path: '/memories/a' }, 1: { id: all[5]?.id } } },
+        dry_run: true,
+        lines: 2,
+        redacted: { 0: { id, path: '/memories/a' }, 1: { id: all[5]?.id } },
         remaining: { 3: { is_live: true, is_same_file: false, has_path: false, shared_lines: 1 } },
       });
 
       const question = `Permanently redact version ${id} of secret, and all with the same content?`;
       expect(await run('redact', 'secret', id)).toStrictEqual({
-        ...{ code: 1, stdout: '' },
+        code: 1,
+        stdout: '',
         stderr: `memory-service: ${question} Add --yes to confirm. Nothing was redacted.\n`,
       });
       const asked = await runOn(service(), ['redact', 'secret', id], { typed: 'n\n' });
@@ -656,7 +684,8 @@ These are kept and may contain the same text or path. Redact each one that does:
         ['/memories/a', '--operation', 'deleted'],
       ]) {
         expect(await run('log', 'typo', ...args)).toStrictEqual({
-          ...{ code: 0, stdout: '' },
+          code: 0,
+          stdout: '',
           stderr: 'No version matches.\n',
         });
       }

@@ -183,7 +183,9 @@ new file mode 100644
       request_id: 'request-1',
       tool_use_id: 'toolu_1',
       via_tenant: null,
-      ...{ source: null, draft: null, approved_by: null },
+      source: null,
+      draft: null,
+      approved_by: null,
       redacted_at: null,
       redacted_by: null,
     });
@@ -380,7 +382,10 @@ describeServiceOnOwnDatabase('diff', (service) => {
     expect(await out(service(), ['diff', tenant, String(moved?.id), String(moved?.id)])).toBe('');
     expect(await json(service(), 'diff', tenant, String(recreated?.id), String(moved?.id))).toStrictEqual([
       {
-        ...{ old_path: a, path: b, old_version: recreated?.id, version: moved?.id },
+        old_path: a,
+        path: b,
+        old_version: recreated?.id,
+        version: moved?.id,
         patch: `diff --git a/memories/d/a.md b/memories/b.md
 rename from memories/d/a.md
 rename to memories/b.md
@@ -455,7 +460,9 @@ rename to memories/b.md
     const patch = await out(service(), ['diff', tenant, '/memories', '--at', String(last?.created_at)]);
     execFileSync('tar', ['-xf', 'a.tar'], { cwd: before });
     execFileSync('git', ['apply', '--whitespace=nowarn', '-'], {
-      ...{ cwd: before, input: patch, env: { ...process.env, GIT_CEILING_DIRECTORIES: before } },
+      cwd: before,
+      input: patch,
+      env: { ...process.env, GIT_CEILING_DIRECTORIES: before },
     });
     for (const path of ['/memories/日本/f', '/memories/new', '/memories/e']) {
       expect(execFileSync('cat', [`.${path}`], { cwd: before }).toString()).toBe(

@@ -29,11 +29,13 @@ describeService(
       expect(rotated.stdout).toMatch(/^mem_[A-Za-z0-9_-]{49}\n$/);
       expect(rotated.stdout).not.toContain(made.key);
       expect(await json('keys', 'show', made.id)).toMatchObject({
-        ...{ id: made.id, tenant: id, kind: 'tenant', label: 'batch', tenants: null },
-        ...{
-          expires_at: expect.any(String),
-          previous: { expires_at: expect.any(String), last_used_at: null },
-        },
+        id: made.id,
+        tenant: id,
+        kind: 'tenant',
+        label: 'batch',
+        tenants: null,
+        expires_at: expect.any(String),
+        previous: { expires_at: expect.any(String), last_used_at: null },
       });
       expect((await run('keys', 'show', made.id)).stdout).toMatch(/^previous secret until +\d{4}-/m);
       expect((await run('keys', 'update', made.id, '--expires', 'never')).code).toBe(0);
@@ -91,7 +93,9 @@ describeService(
       );
       expect((await run('tenants', 'set', id, '--description', 'Notes', '--metadata', 'plan=')).code).toBe(0);
       expect(await json('tenants', 'show', id)).toMatchObject({
-        ...{ name: 'Acme Inc.', description: 'Notes', metadata: { myKey: '1' } },
+        name: 'Acme Inc.',
+        description: 'Notes',
+        metadata: { myKey: '1' },
       });
       expect((await run('tenants', 'show', id)).stdout).toMatch(/^metadata myKey +1$/m);
       const usage = await run('tenants', 'set', id, '--metadata', 'plan');

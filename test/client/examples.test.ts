@@ -110,8 +110,13 @@ it('examples/consolidate.ts', async () => {
   const { tenant, key: ownKey } = await fixture.tenantWithKey();
   const proposing = newApiKey();
   await new Keys(fixture.database()).create({
-    ...{ hash: proposing.hash, id: proposing.id, tenant, access: 'propose', label: 'consolidation' },
-    ...{ source: 'consolidation', expiresAt: null },
+    hash: proposing.hash,
+    id: proposing.id,
+    tenant,
+    access: 'propose',
+    label: 'consolidation',
+    source: 'consolidation',
+    expiresAt: null,
   });
   const memory = new MemoryClient({ url: fixture.url, apiKey: ownKey });
   const path = '/memories/a.md';

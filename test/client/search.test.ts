@@ -55,10 +55,14 @@ beforeAll(async () => {
 });
 
 const searchCall = (place: Place) => ({
-  ...{ query: 'Odile Faure renewal', path: `/memories/customers/region-7/${place}` },
+  query: 'Odile Faure renewal',
+  path: `/memories/customers/region-7/${place}`,
 });
 const editCall = (place: Place) => ({
-  ...{ command: 'str_replace', path: pathOf(place), old_str: '12 March', new_str: '30 June' },
+  command: 'str_replace',
+  path: pathOf(place),
+  old_str: '12 March',
+  new_str: '30 June',
 });
 const found = (place: Place) =>
   `Found 1 file in /memories/customers/region-7/${place}, the best first:\n${pathOf(place)}:2: Renewal date: 12 March\n${pathOf(place)}:3: Contact: Odile Faure`;
@@ -116,7 +120,9 @@ describe('finds a fact among a thousand files, and edits its file', () => {
 const play: Record<Exclude<Place, 'mcp'>, (url: string, memory: MemoryClient) => PromiseLike<unknown>> = {
   anthropic: (url, memory) =>
     new Anthropic({ baseURL: url, apiKey: 'test', maxRetries: 0 }).beta.messages.toolRunner({
-      ...{ model: 'claude-sonnet-5-5', max_tokens: 2048, messages: [{ role: 'user', content: 'Hello' }] },
+      model: 'claude-sonnet-5-5',
+      max_tokens: 2048,
+      messages: [{ role: 'user', content: 'Hello' }],
       tools: anthropicTools(memory),
     }),
   'ai-sdk': (url, memory) => {
@@ -124,7 +130,9 @@ const play: Record<Exclude<Place, 'mcp'>, (url: string, memory: MemoryClient) =>
     return generateText({
       model: anthropic('claude-sonnet-5-5'),
       tools: aiSdkTools(memory, { anthropic, jsonSchema }),
-      ...{ stopWhen: stepCountIs(10), prompt: 'Hello', maxRetries: 0 },
+      stopWhen: stepCountIs(10),
+      prompt: 'Hello',
+      maxRetries: 0,
     });
   },
   langchain: async (url, memory) => {
@@ -146,7 +154,9 @@ const play: Record<Exclude<Place, 'mcp'>, (url: string, memory: MemoryClient) =>
     const messages: Anthropic.Beta.BetaMessageParam[] = [{ role: 'user', content: 'Hello' }];
     for (;;) {
       const message = await anthropic.beta.messages.create({
-        ...{ model: 'claude-sonnet-5-5', max_tokens: 2048, messages },
+        model: 'claude-sonnet-5-5',
+        max_tokens: 2048,
+        messages,
         tools: [{ type: 'memory_20250818', name: 'memory' }, MEMORY_SEARCH_TOOL],
       });
       const results = await runMemoryTools(memory, message);

@@ -330,7 +330,9 @@ class World {
       }).toMatchObject({
         operation: version?.operation,
         path: isRedacted ? null : version?.path,
-        ...{ content_sha256: sha256, who: version?.actor, isRedacted },
+        content_sha256: sha256,
+        who: version?.actor,
+        isRedacted,
       });
     }
     const missing = [...versions.values()].filter(

@@ -292,7 +292,10 @@ describeService('memory_search', (service) => {
       { tenant },
     );
     const result = (id: string, content: string, is_error = false) => ({
-      ...{ type: 'tool_result', tool_use_id: id, content, is_error },
+      type: 'tool_result',
+      tool_use_id: id,
+      content,
+      is_error,
     });
     expect(answer.body).toStrictEqual([
       result('a', 'File created successfully at: /memories/f'),

@@ -7,8 +7,10 @@ import { createAgent } from '../support/console.ts';
 
 const file = (path: string) => `/memories/${path}`;
 const replace = (path: string, old_str: string, new_str: string) => ({
-  ...{ command: 'str_replace', path: file(path) },
-  ...{ old_str, new_str },
+  command: 'str_replace',
+  path: file(path),
+  old_str,
+  new_str,
 });
 
 /**

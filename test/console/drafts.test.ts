@@ -352,7 +352,9 @@ describeConsole('drafts in the console', (fixture) => {
     const key = page.getByRole('row').filter({ hasText: 'source web' });
     expect(await key.getByRole('cell').first().textContent()).toBe('propose');
     const written = await service.app.inject({
-      ...{ method: 'POST', url: '/execute', headers: { authorization: `Bearer ${secret}` } },
+      method: 'POST',
+      url: '/execute',
+      headers: { authorization: `Bearer ${secret}` },
       payload: { command: 'create', path: '/memories/found.md', file_text: 'found\n' },
     });
     expect(written.json()).toMatchObject({ is_error: false });
@@ -387,7 +389,8 @@ describeConsole('drafts in the console', (fixture) => {
       const { id, tenant, place, agent } = await proposed(title);
       const directory = `/memories/${'d'.repeat(200)}/${'e'.repeat(200)}`;
       await (await agent(id))({
-        ...{ command: 'rename', old_path: '/memories/style.md' },
+        command: 'rename',
+        old_path: '/memories/style.md',
         new_path: `${directory}/${'n'.repeat(190)}.md`,
       });
       const page = await fixture().openSignedIn('#/drafts', { onlyTenants: [tenant] });

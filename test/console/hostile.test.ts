@@ -42,7 +42,8 @@ describeConsole('hostile memories in the console', (fixture) => {
     const agent = await createAgent(service.app, service.database, tenant, NAME);
     await agent({ command: 'create', path: `/memories/${NAME}`, file_text: MARKDOWN });
     await agent({
-      ...{ command: 'create', path: '/memories/hidden.md' },
+      command: 'create',
+      path: '/memories/hidden.md',
       file_text: 'invoice\u202Efdp.exe \u{E0049}\u{E0067}\u{E006E} \u001B[2J 👩‍👩‍👧\n',
     });
     return tenant;

@@ -56,8 +56,12 @@ describeConsole('keys in the console', (fixture) => {
       await dialog(page).getByLabel('Expires').selectOption('In 90 days');
     });
     expect(await stored('scoped')).toStrictEqual({
-      ...{ tenant_id: null, access: 'operate', is_admin: true, manages_stores: false },
-      ...{ only_tenants: [one, two], days: 90 },
+      tenant_id: null,
+      access: 'operate',
+      is_admin: true,
+      manages_stores: false,
+      only_tenants: [one, two],
+      days: 90,
     });
     expect(await statusOf(key, `tenants/${one}/suspend`, { method: 'POST', body: '{}' })).toBe(200);
     expect(await statusOf(key, 'usage')).toBe(403);
@@ -90,8 +94,12 @@ describeConsole('keys in the console', (fixture) => {
       await dialog(page).getByLabel('Access').selectOption('Read only');
     });
     expect(await stored('of-one')).toStrictEqual({
-      ...{ tenant_id: tenant, access: 'read_only', is_admin: false, manages_stores: false },
-      ...{ only_tenants: null, days: null },
+      tenant_id: tenant,
+      access: 'read_only',
+      is_admin: false,
+      manages_stores: false,
+      only_tenants: null,
+      days: null,
     });
     await create(page, 'of-stores', async () => {
       await dialog(page).getByLabel('Manage memory stores, and redact versions').check();
@@ -99,7 +107,10 @@ describeConsole('keys in the console', (fixture) => {
       await dialog(page).getByLabel('Expires at').fill('2099-01-01T00:00');
     });
     expect(await stored('of-stores')).toMatchObject({
-      ...{ tenant_id: null, access: 'read_write', is_admin: false, manages_stores: true },
+      tenant_id: null,
+      access: 'read_write',
+      is_admin: false,
+      manages_stores: true,
     });
     await expect.poll(() => row(page, 'of-stores').textContent()).toContain('read, write, stores');
   });

@@ -24,8 +24,10 @@ const create = (path: string, file_text: string) => ({
   file_text,
 });
 const replace = (path: string, old_str: string, new_str: string) => ({
-  ...{ command: 'str_replace', path: `/memories/${path}` },
-  ...{ old_str, new_str },
+  command: 'str_replace',
+  path: `/memories/${path}`,
+  old_str,
+  new_str,
 });
 
 const append = (path: string) => ({ command: 'insert', path: `/memories/${path}`, insert_line: 2 });

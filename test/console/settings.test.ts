@@ -55,7 +55,11 @@ describeConsole('the settings of a tenant in the console', (fixture) => {
     await page.getByText('Saved the settings.').waitFor();
     await expect.poll(() => size.inputValue()).toBe('10MB');
     expect(await tenants.find(tenant)).toMatchObject({
-      ...{ maxFiles: 500, redact: null, createExisting: 'overwrite', historyDays: 7, maxFileBytes: null },
+      maxFiles: 500,
+      redact: null,
+      createExisting: 'overwrite',
+      historyDays: 7,
+      maxFileBytes: null,
       maxBytes: 10_485_760,
     });
   });

@@ -33,24 +33,39 @@ describeService('drafts by the admin API', (service) => {
   it('makes, lists, shows and rejects a draft', async () => {
     const { tenant, draft } = await make(cmd.create(a, '1\n'));
     expect(draft).toMatchObject({
-      ...{ tenant, title: 'tidy', state: 'open', key_id: null, files: 1, bytes: 2, changed_files: 0 },
+      tenant,
+      title: 'tidy',
+      state: 'open',
+      key_id: null,
+      files: 1,
+      bytes: 2,
+      changed_files: 0,
       author: { type: 'admin_key', id: admin().key.id, label: 'control plane' },
-      ...{ closed_at: null, closed_by: null, merged_at: null },
+      closed_at: null,
+      closed_by: null,
+      merged_at: null,
     });
     await run(service(), draft.id, cmd.create(b, '2\n'), cmd.replace(a, '1', 'one'));
     const path = `/tenants/${tenant}/drafts`;
     const list = await admin().call('GET', path);
     expect(list.body).toMatchObject({
       drafts: [{ id: draft.id, files: 2, changed_files: 2 }],
-      ...{ total: 1, tenants: 1, next: null },
+      total: 1,
+      tenants: 1,
+      next: null,
     });
     expect((await admin().call('GET', '/drafts?limit=1')).body).toMatchObject({ drafts: [{ id: draft.id }] });
     // Other lists show tenants only.
     expect((await admin().call('GET', `/tenants?search=${draft.id}`)).body.tenants).toStrictEqual([]);
     const closed = await admin().call('POST', `${path}/${draft.id}/close`);
     expect(closed.body).toMatchObject({
-      ...{ state: 'rejected', files: null, bytes: null, changed_files: null, last_change_at: null },
-      ...{ last_used_at: null, expires_at: null },
+      state: 'rejected',
+      files: null,
+      bytes: null,
+      changed_files: null,
+      last_change_at: null,
+      last_used_at: null,
+      expires_at: null,
       closed_by: { type: 'admin_key', id: admin().key.id },
     });
     expect((await admin().call('GET', path)).body).toMatchObject({ drafts: [], total: 0 });
@@ -94,7 +109,8 @@ describeService('drafts by the admin API', (service) => {
       counts: { draft: 1, original: 101, both: 0, conflicts: 1 },
       changes: [
         {
-          ...{ path: '/memories/plan', conflict: 'occupied' },
+          path: '/memories/plan',
+          conflict: 'occupied',
           in_the_way: { path: '/memories/plan', file_count: 101, files: others.slice(0, 100) },
         },
       ],
@@ -117,7 +133,8 @@ describeService('drafts by the admin API', (service) => {
         { path: '/memories/plan', change: 'added' },
         ...others.map((each) => ({ path: each, change: 'deleted' })),
       ],
-      ...{ directories_made: [], directories_removed: ['/memories/plan'] },
+      directories_made: [],
+      directories_removed: ['/memories/plan'],
     });
   });
 

@@ -142,8 +142,12 @@ describeService('what is in the way of a merge', (service) => {
         ...['+ /memories/plan', '+ /memories/plan/x', '+ /memories/plan/x/y'],
       ],
       after: {
-        ...{ '/memories/kept': 'kept\n', [plan]: null, [`${plan}/a.md`]: 'a\n' },
-        ...{ [`${plan}/x`]: null, [`${plan}/x/y`]: null, [`${plan}/x/y/z.md`]: 'z\n' },
+        '/memories/kept': 'kept\n',
+        [plan]: null,
+        [`${plan}/a.md`]: 'a\n',
+        [`${plan}/x`]: null,
+        [`${plan}/x/y`]: null,
+        [`${plan}/x/y/z.md`]: 'z\n',
       },
     });
   });
@@ -215,7 +219,10 @@ describeService('what is in the way of a merge', (service) => {
         ...['- /memories/plan', '- /memories/plan/deep'],
       ],
       after: {
-        ...{ '/memories/kept': 'kept\n', [plan]: 'old\n', [x]: 'x\n', [y]: 'y of the draft\n' },
+        '/memories/kept': 'kept\n',
+        [plan]: 'old\n',
+        [x]: 'x\n',
+        [y]: 'y of the draft\n',
       },
     });
     // What is settled otherwise does not make room.
@@ -231,7 +238,9 @@ describeService('what is in the way of a merge', (service) => {
     );
     await drafting.merge(again.draft, { [plan]: 'draft', [y]: 'draft' });
     expect(await files(again.tenant)).toStrictEqual({
-      ...{ '/memories/kept': 'kept\n', [plan]: 'the plan\n', [y]: 'y of the draft\n' },
+      '/memories/kept': 'kept\n',
+      [plan]: 'the plan\n',
+      [y]: 'y of the draft\n',
     });
   });
 
@@ -279,7 +288,10 @@ describeService('what is in the way of a merge', (service) => {
     await run(service(), chain.tenant, cmd.rename(x, y));
     await drafting.merge(chain.draft, { [plan]: 'draft' });
     expect(await files(chain.tenant)).toStrictEqual({
-      ...{ '/memories/kept': 'kept\n', [plan]: 'the plan\n', [x]: 'x\n', [y]: 'new\n' },
+      '/memories/kept': 'kept\n',
+      [plan]: 'the plan\n',
+      [x]: 'x\n',
+      [y]: 'new\n',
     });
 
     // `x` stays in the way of `y` because of `z`. Only who settles both has seen both.
@@ -320,7 +332,9 @@ describeService('what is in the way of a merge', (service) => {
       removed: [],
     });
     expect(await files(tenant)).toStrictEqual({
-      ...{ '/memories/kept': 'kept\n', [plan]: 'a file now\n', [x]: 'y\n' },
+      '/memories/kept': 'kept\n',
+      [plan]: 'a file now\n',
+      [x]: 'y\n',
     });
     await assertInvariants(service());
   });

@@ -87,14 +87,16 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
       await drafting.create(other),
     ];
     expect(await expireDrafts(service().database, { DRAFT_DAYS: 30 }, later(29))).toStrictEqual({
-      ...{ expired: 0, deleted: 0 },
+      expired: 0,
+      deleted: 0,
     });
     await service().query(
       "UPDATE tenants SET last_change_at = now() + interval '10 days' WHERE id = $1 RETURNING id",
       [used.id],
     );
     expect(await expireDrafts(service().database, { DRAFT_DAYS: 30 }, later(31))).toStrictEqual({
-      ...{ expired: 1, deleted: 0 },
+      expired: 1,
+      deleted: 0,
     });
     const state = async ({ tenant: of, id }: { tenant: string; id: string }) =>
       (await findDraft(service().database.query, of, id)).state;
@@ -107,7 +109,8 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
     await service().query('DELETE FROM drafts WHERE id = $1 RETURNING id', [kept.id]);
     await service().query("UPDATE drafts SET state = 'merged' WHERE id = $1 RETURNING id", [used.id]);
     expect(await expireDrafts(service().database, { DRAFT_DAYS: 30 }, later(1))).toStrictEqual({
-      ...{ expired: 0, deleted: 2 },
+      expired: 0,
+      deleted: 2,
     });
     await assertInvariants(service());
   });

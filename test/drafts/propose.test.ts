@@ -56,7 +56,9 @@ describeService(
       await browser.send(cmd.replace(notes, 'Ada', 'evil.example'));
       const [draft] = await openDrafts(tenant);
       expect(draft).toMatchObject({
-        ...{ key_id: browser.id, title: 'Proposed by browser', changed_files: 2 },
+        key_id: browser.id,
+        title: 'Proposed by browser',
+        changed_files: 2,
         author: { type: 'api_key', id: browser.id, label: 'browser', source: 'web' },
       });
       // It sees what it wrote. Nobody else does, in any way.
@@ -103,7 +105,10 @@ describeService(
       const by = async (actor: string) =>
         (await admin().call('GET', `/tenants/${tenant}/versions?by=${actor}`)).body.versions;
       const version = {
-        ...{ path: notes, operation: 'created', source: 'web', draft: draft?.id },
+        path: notes,
+        operation: 'created',
+        source: 'web',
+        draft: draft?.id,
         actor: { type: 'api_key', id: browser.id, label: 'browser', source: 'web' },
         approved_by: { type: 'admin_key', id: admin().key.id, label: 'control plane' },
       };
@@ -147,7 +152,10 @@ describeService(
       const { headers } = await client({ tenant, access: 'propose' });
       const url = `/v1/memory_stores/${tenant}/memories`;
       const created = await service().app.inject({
-        ...{ method: 'POST', url, headers, payload: { path: '/a.md', content: 'x' } },
+        method: 'POST',
+        url,
+        headers,
+        payload: { path: '/a.md', content: 'x' },
       });
       expect(created.statusCode).toBe(200);
       const listed = await service().app.inject({ method: 'GET', url, headers });
@@ -173,7 +181,9 @@ describeService(
       const tenant = await newTenant();
       const { body } = await admin().call('POST', `/tenants/${tenant}/drafts`, { body: { title: 't' } });
       await admin().call('PUT', `/tenants/${body.id}/file?path=${notes}`, {
-        ...{ body: 'x', type: 'text/plain', headers: { 'if-none-match': '*' } },
+        body: 'x',
+        type: 'text/plain',
+        headers: { 'if-none-match': '*' },
       });
       const path = `/tenants/${tenant}/drafts/${body.id}`;
       const { review } = (await admin().call('GET', `${path}/changes`)).body;

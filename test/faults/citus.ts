@@ -13,8 +13,14 @@ import { addWorker, anyNode, isolateTenant, killWorker, restartCoordinator } fro
 import { Row, table } from './report.ts';
 
 const operations = {
-  ...{ addWorker, isolateTenant, killWorker, restartCoordinator, anyNode },
-  ...{ dumpAndRestore, twoVersions, moveToCluster },
+  addWorker,
+  isolateTenant,
+  killWorker,
+  restartCoordinator,
+  anyNode,
+  dumpAndRestore,
+  twoVersions,
+  moveToCluster,
 };
 
 const only = process.env.ONLY?.split(',');

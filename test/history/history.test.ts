@@ -270,7 +270,11 @@ describeService('a change is recorded', (service) => {
     await run(service(), tenant, cmd.create('/memories/d/f', '1'), cmd.replace('/memories/d/f', '1', '2'));
     await run(service(), tenant, cmd.delete('/memories/d'));
     expect(await new Tenants(service().database).delete(tenant)).toStrictEqual({
-      ...{ entries: 1, versions: 3, directories: 1, storedResults: 0, keys: 0 },
+      entries: 1,
+      versions: 3,
+      directories: 1,
+      storedResults: 0,
+      keys: 0,
     });
     await assertInvariants(service());
   });

@@ -64,7 +64,8 @@ describeServiceOnOwnDatabase('the history is pruned', (service) => {
     const history = new History(service().database);
     const before = (await history.versions(tenant).next()).value;
     expect(await pruneHistory(service().database, { ...DEFAULTS, tenant, now: inDays(29) })).toStrictEqual({
-      ...{ versions: 0, bytes: 0 },
+      versions: 0,
+      bytes: 0,
     });
     const counted = prunedSinceStart().versions;
     const pruned = await pruneHistory(service().database, { ...DEFAULTS, tenant, now: inDays(31) });
@@ -116,7 +117,8 @@ describeServiceOnOwnDatabase('the history is pruned', (service) => {
     });
     expect(await sizes(service(), tenant)).toStrictEqual([12]);
     expect(await new Tenants(service().database).find(tenant)).toMatchObject({
-      ...{ historyBytes: 0, historyVersions: 0 },
+      historyBytes: 0,
+      historyVersions: 0,
     });
     await assertInvariants(service());
   });

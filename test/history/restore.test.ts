@@ -319,13 +319,18 @@ describeService('restore', (service) => {
     const { files } = await to('/memories/a');
     const after = await moment(service(), tenant);
     expect(Object.fromEntries(after.tree)).toMatchObject({
-      ...{ '/memories/a': content, '/memories/b': '2', '/memories/d/copy': content },
+      '/memories/a': content,
+      '/memories/b': '2',
+      '/memories/d/copy': content,
     });
     expect(after.ids.get('/memories/b')).toBe(now.ids.get('/memories/b'));
     expect(files).toStrictEqual([
       {
-        ...{ change: 'added', memoryId: after.ids.get('/memories/a'), path: '/memories/a' },
-        ...{ oldVersion: null, version },
+        change: 'added',
+        memoryId: after.ids.get('/memories/a'),
+        path: '/memories/a',
+        oldVersion: null,
+        version,
       },
     ]);
     const [copied] = await versionsOf(service(), tenant);
@@ -411,9 +416,13 @@ describeService('restore', (service) => {
     });
     const plan = String(json.plan);
     expect(json.files[2]).toStrictEqual({
-      ...{ old_version: expect.any(String), version: then.ids.get('/memories/d/c') },
-      ...{ change: 'renamed', memory_id: then.ids.get('/memories/d/c') },
-      ...{ from: '/memories/e/c', path: '/memories/d/c', content_changed: false },
+      old_version: expect.any(String),
+      version: then.ids.get('/memories/d/c'),
+      change: 'renamed',
+      memory_id: then.ids.get('/memories/d/c'),
+      from: '/memories/e/c',
+      path: '/memories/d/c',
+      content_changed: false,
     });
     const other = await runCli(service(), [...args, '--plan', plan.replace(/^./, 'x')]);
     expect(other.stderr).toContain('it is the plan that --dry-run --json shows');

@@ -339,7 +339,9 @@ describeService(
         const json = await runCli(service(), [...args, '--json']);
         expect(json.exitCode).toBe(3);
         expect(JSON.parse(json.stdout.toString())).toMatchObject({
-          ...{ tenant, dry_run: false, files: [] },
+          tenant,
+          dry_run: false,
+          files: [],
           conflicts: [{ path: a, reason: 'changed', changed_by: { label: 'alice' } }],
         });
         const until = await runCli(service(), [...args, '--until', '2020-01-01', '--json']);

@@ -160,7 +160,9 @@ describeServiceOnOwnDatabase('many files and versions', (service, kind) => {
       changedAt: expect.any(String),
     });
     expect(tried).toMatchObject({
-      ...{ directoriesMade: ['/memories/d'], directoriesRemoved: ['/memories/f'], conflicts: [] },
+      directoriesMade: ['/memories/d'],
+      directoriesRemoved: ['/memories/f'],
+      conflicts: [],
     });
     expect(tried.files).toHaveLength(1200);
     expect(await readTree(service(), tenant)).toEqual(past.tree);

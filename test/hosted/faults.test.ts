@@ -22,15 +22,23 @@ const AGENT = { type: 'session_actor', session_id: 'sesn_1' };
 /** The versions of one memory, from the oldest, a second after another; null is a deletion. */
 function versionsOf(memory: string, path: string, contents: (string | null)[], from = 0): FakeVersion[] {
   return contents.map((content, i) => ({
-    ...{ id: `memver_${memory}${i}`, memory_id: `mem_${memory}`, path, content },
+    id: `memver_${memory}${i}`,
+    memory_id: `mem_${memory}`,
+    path,
+    content,
     operation: content === null ? 'deleted' : i === 0 ? 'created' : 'modified',
-    ...{ created_at: at(from + i), created_by: AGENT },
+    created_at: at(from + i),
+    created_by: AGENT,
   }));
 }
 
 const headOf = (version: FakeVersion, createdAt = version.created_at) => ({
-  ...{ id: version.memory_id, memory_version_id: version.id, path: version.path ?? '' },
-  ...{ content: version.content ?? '', created_at: createdAt, updated_at: version.created_at },
+  id: version.memory_id,
+  memory_version_id: version.id,
+  path: version.path ?? '',
+  content: version.content ?? '',
+  created_at: createdAt,
+  updated_at: version.created_at,
 });
 
 /** All kinds of trouble, one after another, then none. */
@@ -72,7 +80,8 @@ describeService('a hosted store that fails now and then', (service) => {
     hosted.fault = (_, number) => TROUBLE[number - 1];
     const done = await run('import', tenant, '--from-store', 'memstore_x');
     expect(done).toStrictEqual({
-      ...{ code: 0, stdout: '' },
+      code: 0,
+      stdout: '',
       stderr: 'Imported 1 file (3 bytes) and 0 directories into import-faults, with 5 versions.\n',
     });
     expect(hosted.requests.length).toBeGreaterThan(TROUBLE.length);
@@ -149,7 +158,8 @@ describeService('a hosted store that fails now and then', (service) => {
       FakeVersion,
     ];
     const redacted = {
-      ...{ redacted_at: at(9), redacted_by: { type: 'user_actor', user_id: 'user_1' } },
+      redacted_at: at(9),
+      redacted_by: { type: 'user_actor', user_id: 'user_1' },
       path: null,
       content: null,
     };

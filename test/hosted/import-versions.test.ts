@@ -91,7 +91,8 @@ describeService(
       const before = [await memories(to), await versions(to)];
       const again = await run('import', to, '--from-store', from);
       expect(again).toStrictEqual({
-        ...{ code: 0, stdout: '' },
+        code: 0,
+        stdout: '',
         stderr: `Already in ${to}: 4 memories of ${from}.\nThe versions of ${from} were not imported: ${to} has files or a history of its own.\n`,
       });
       expect([await memories(to), await versions(to)]).toStrictEqual(before);

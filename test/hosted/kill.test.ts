@@ -36,7 +36,9 @@ describe('a command that is killed', { tags: 'long' }, () => {
 
   const startMemoryService = (...args: string[]) =>
     startCli(args, {
-      ...{ DATABASE_URL: own.url, ANTHROPIC_API_KEY: FAKE_KEY, ANTHROPIC_BASE_URL: url },
+      DATABASE_URL: own.url,
+      ANTHROPIC_API_KEY: FAKE_KEY,
+      ANTHROPIC_BASE_URL: url,
       DB_LOCK_TIMEOUT_MS: '60000',
     });
   const rows = async () =>
@@ -50,19 +52,21 @@ describe('a command that is killed', { tags: 'long' }, () => {
     const versions = Array.from(
       { length: VERSIONS },
       (_, i): FakeVersion => ({
-        ...{ id: `memver_${i}`, memory_id: `mem_${i % 50}`, path: `/d/${i % 50}`, content: `version ${i}` },
+        id: `memver_${i}`,
+        memory_id: `mem_${i % 50}`,
+        path: `/d/${i % 50}`,
+        content: `version ${i}`,
         operation: i < 50 ? 'created' : 'modified',
         created_at: new Date(Date.UTC(2026, 10, 20) + i * 1000).toISOString(),
       }),
     );
     const memories = versions.slice(-50).map((each) => ({
-      ...{
-        id: each.memory_id,
-        memory_version_id: each.id,
-        path: each.path ?? '',
-        content: each.content ?? '',
-      },
-      ...{ created_at: each.created_at, updated_at: each.created_at },
+      id: each.memory_id,
+      memory_version_id: each.id,
+      path: each.path ?? '',
+      content: each.content ?? '',
+      created_at: each.created_at,
+      updated_at: each.created_at,
     }));
     hosted.add('memstore_x', { versions: versions.reverse(), memories });
   }

@@ -51,7 +51,8 @@ describeService(
 
       const tried = await push('--to-store', to, '--dry-run');
       expect(tried).toStrictEqual({
-        ...{ code: 0, stdout: 'update /edited\ncreate /new\n' },
+        code: 0,
+        stdout: 'update /edited\ncreate /new\n',
         stderr: 'Would create 1 and update 1 memories; 1 are the same.\n',
       });
       expect(await contents(to)).toStrictEqual({ '/same': '/same', '/edited': 'old', '/more': 'x' });
@@ -92,13 +93,15 @@ describeService(
       const first = await push('--create-store', 'Ada');
       const [, id = ''] = /^Created the store (memstore_[0-9a-f]+)\.\n/.exec(first.stderr) ?? [];
       expect(await stores.retrieve(id)).toMatchObject({
-        ...{ name: 'Ada', description: 'About Ada' },
+        name: 'Ada',
+        description: 'About Ada',
         metadata: { user: 'ada', memory_service_tenant: expect.stringContaining(from) },
       });
       await create(from, '/b');
       const again = await push('--create-store', 'Ada');
       expect(again).toStrictEqual({
-        ...{ code: 0, stdout: '' },
+        code: 0,
+        stdout: '',
         stderr: `Going on with ${id}, which an earlier push created.\nCreated 1 and updated 0 memories; 1 are the same.\n`,
       });
       expect(await contents(id)).toStrictEqual({ '/a': '/a', '/b': '/b' });

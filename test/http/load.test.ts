@@ -243,7 +243,10 @@ it('lets a client that sends far too much read why it was refused', async () => 
   for (let i = 0; i < 10; i++) {
     const length = (7 + i) * 1024 * 1024;
     const sent = request({
-      ...{ port, agent: false, method: 'POST', path: '/execute' },
+      port,
+      agent: false,
+      method: 'POST',
+      path: '/execute',
       headers: {
         'content-type': 'application/json',
         // Without a length, the body is read until it is too large.

@@ -33,7 +33,9 @@ describe('OAuth', () => {
   it('a host learns where to sign in, and arrives with the token', async () => {
     const sent = (headers = {}) =>
       service.app.inject({
-        ...{ method: 'POST', url: '/mcp', payload: initialize },
+        method: 'POST',
+        url: '/mcp',
+        payload: initialize,
         headers: { ...headersOf(), ...headers },
       });
     const refused = await sent();

@@ -148,7 +148,9 @@ describe('with a fault of the service', () => {
     onTestFinished(() => service.close());
     const inject = () =>
       service.app.inject({
-        ...{ method: 'POST', url: '/mcp', payload: callOf(view) },
+        method: 'POST',
+        url: '/mcp',
+        payload: callOf(view),
         headers: { ...headersOf(), 'x-tenant-id': tenant },
       });
     const tenant = freshTenant();
@@ -208,7 +210,9 @@ describeService('/mcp', (service) => {
     const tenant = freshTenant();
     const send = (input: object) =>
       service().app.inject({
-        ...{ method: 'POST', url: '/mcp', payload: callOf(input) },
+        method: 'POST',
+        url: '/mcp',
+        payload: callOf(input),
         headers: { ...headersOf(), 'x-tenant-id': tenant },
       });
     expect((await send(create)).json()).toMatchObject({
@@ -221,7 +225,9 @@ describeService('/mcp', (service) => {
   it('refuses requests that a web page makes a browser send', async () => {
     for (const headers of [{ host: 'evil.example' }, { origin: 'https://evil.example' }]) {
       const refused = await service().app.inject({
-        ...{ method: 'POST', url: '/mcp', payload: initialize },
+        method: 'POST',
+        url: '/mcp',
+        payload: initialize,
         headers: { ...headersOf(), ...headers },
       });
       expect([refused.statusCode, refused.json().code]).toStrictEqual([403, 'host_not_allowed']);

@@ -111,7 +111,8 @@ describe('the official client', () => {
     const insert = { command: 'insert', path, insert_line: 1, insert_text: 'Likes tea.' };
     const again = () =>
       client.callTool({
-        ...{ name: 'memory', arguments: insert },
+        name: 'memory',
+        arguments: insert,
         _meta: { 'claudecode/toolUseId': 'toolu_once' },
       });
     await call(client, create);

@@ -86,7 +86,8 @@ describe('with keys', () => {
       tenant: { id: tenant, exists: true, archived: false },
       rights: { access: 'read_write', creates_tenants: false, manages_stores: false },
       limits: { ...LIMITS, max_files: 7 },
-      ...{ ...OTHERS, settings: { redact: 'mask', create_existing: 'error' } },
+      ...OTHERS,
+      settings: { redact: 'mask', create_existing: 'error' },
     });
   });
 
@@ -135,11 +136,11 @@ describe('with tokens', () => {
   it('says whose token it is', async () => {
     const { privateKey, publicKey } = generateKeyPairSync('ed25519');
     const { service, url } = await serve({
-      ...{ AUTH: 'jwt', JWT_ISSUER: 'https://login.example', JWT_AUDIENCE: 'memory' },
-      ...{
-        AUTO_CREATE_TENANTS: 'true',
-        JWT_PUBLIC_KEY: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
-      },
+      AUTH: 'jwt',
+      JWT_ISSUER: 'https://login.example',
+      JWT_AUDIENCE: 'memory',
+      AUTO_CREATE_TENANTS: 'true',
+      JWT_PUBLIC_KEY: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
     });
     onTestFinished(() => service.close());
     const tenant = freshTenant();

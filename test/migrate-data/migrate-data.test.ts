@@ -73,7 +73,10 @@ async function migrateDataCommand(...args: string[]) {
   const none = () => Promise.reject(new Error('not that database'));
   const env = { DB_CONNECT_TIMEOUT_MS: '60s' };
   const code = await runProgram(['migrate-data', ...args], {
-    ...{ version: '1.2.3', open: none, openMigrated: none, serve: async () => {} },
+    version: '1.2.3',
+    open: none,
+    openMigrated: none,
+    serve: async () => {},
     openPlace: async (place, { migrate }) =>
       place === folder
         ? { ...source, close: async () => {} }
@@ -183,7 +186,9 @@ describe('migrate-data', () => {
     const back = await migrateDataCommand('--from', folder, '--to', copy, '--json');
     expect(JSON.parse(back.stdout)).toStrictEqual(JSON.parse(again.stdout));
     expect(JSON.parse(again.stdout).tables).toContainEqual({
-      ...{ table: 'entries', rows: filled.entries?.length, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
+      table: 'entries',
+      rows: filled.entries?.length,
+      sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
     });
     expect(await contentsOf(url)).toStrictEqual(filled);
     const audit = await on(url, (database) =>

@@ -221,7 +221,8 @@ describeService('below a mount, a command', (service) => {
 
   it('does not move anything to another memory', async () => {
     const { own, team } = await tenantWithMounts(service(), {
-      ...{ team: {}, other: {} },
+      team: {},
+      other: {},
       handbook: { access: 'read_only' as const },
     });
     await on(own, cmd.create('/memories/f', 'x'), cmd.create('/memories/team/f', 'x'));

@@ -39,11 +39,13 @@ describeService('the admin API of mounts', (service) => {
         { ...changed, status: 'ok' },
         { ...mount, status: 'ok' },
       ],
-      ...{ mounted_by: [], more: false },
+      mounted_by: [],
+      more: false,
     });
     expect((await admin().call('GET', `/tenants/${own}`)).body.mounts).toStrictEqual([changed, mount]);
     expect((await admin().call('GET', `/tenants/${team}/mounts`)).body).toStrictEqual({
-      ...{ mounts: [], more: false },
+      mounts: [],
+      more: false,
       mounted_by: [{ tenant: own, name: 'team', access: 'read_write' }],
     });
     expect((await admin().call('DELETE', `/tenants/${own}/mounts/team`)).body).toStrictEqual(changed);
@@ -157,7 +159,9 @@ describeService('the admin API of mounts', (service) => {
     const { own, a, b } = await tenantWithMounts(service(), { a: {}, b: {} });
     await new Tenants(service().database).suspend(a, true);
     await admin().call('PUT', `/tenants/${own}/file?path=/memories/b/f`, {
-      ...{ body: 'x', type: 'text/plain', headers: { 'if-none-match': '*' } },
+      body: 'x',
+      type: 'text/plain',
+      headers: { 'if-none-match': '*' },
     });
     const row = await new Tenants(service().database).find(own);
     const statuses = row && (await mountStatuses(service().database, row));
@@ -188,7 +192,8 @@ describeService('the commands for mounts', (service) => {
       [''],
     ]);
     expect(JSON.parse((await run('tenants', 'mounts', team, '--json')).stdout)).toStrictEqual({
-      ...{ mounts: [], more: false },
+      mounts: [],
+      more: false,
       mounted_by: [
         { tenant: own, name: team, access: 'read_only' },
         { tenant: own, name: 'x', access: 'read_write' },

@@ -149,7 +149,8 @@ describeService('GET /instructions', (service) => {
     const { own, broken } = await tenantWithMounts(service(), {
       handbook: { access: 'read_only', instructions: 'The rules.\nRead them first.' },
       team: { instructions: 'What all have learned.' },
-      ...{ plain: {}, broken: {} },
+      plain: {},
+      broken: {},
     });
     await new Tenants(service().database).suspend(broken, true);
     const content = `${PROTOCOL}

@@ -36,9 +36,19 @@ const AGE = `CREATE OR REPLACE FUNCTION memory_functions_version() RETURNS integ
 
 const TENANT = 'acme';
 const SERVICE: Record<string, Value> = {
-  ...{ tenant: TENANT, autoCreate: true, origin: '{"actor":{"type":"anonymous"}}', wait: true },
-  ...{ keyHash: null, requestHash: null, result: null, maxFiles: 0, maxBytes: 0 },
-  ...{ historyDays: 90, maxHistoryBytes: 0, maxPathBytes: 1024, maxDepth: 20 },
+  tenant: TENANT,
+  autoCreate: true,
+  origin: '{"actor":{"type":"anonymous"}}',
+  wait: true,
+  keyHash: null,
+  requestHash: null,
+  result: null,
+  maxFiles: 0,
+  maxBytes: 0,
+  historyDays: 90,
+  maxHistoryBytes: 0,
+  maxPathBytes: 1024,
+  maxDepth: 20,
 };
 
 /** The writes of a release, by its own statements. */
@@ -57,7 +67,11 @@ function writesOf(release: Release, database: Database) {
       for (;;) {
         const [file] = await send('read_file', { tenant: TENANT, path });
         const outcome = await call('memory_write', {
-          ...{ path, readVersion: String(file?.version), start: 0, removed: 0, text },
+          path,
+          readVersion: String(file?.version),
+          start: 0,
+          removed: 0,
+          text,
         });
         if (outcome === 'written') return;
         expect(outcome).toBe('conflict');

@@ -65,7 +65,11 @@ async function send(
   { body, headers = {} }: { body?: object; headers?: Record<string, string> } = {},
 ): Promise<{ status: number | undefined; body: string }> {
   const sent = request({
-    ...{ host: '127.0.0.1', port, path, servername: HOST, rejectUnauthorized: false },
+    host: '127.0.0.1',
+    port,
+    path,
+    servername: HOST,
+    rejectUnauthorized: false,
     method: body === undefined ? 'GET' : 'POST',
     headers: { host: `${HOST}:${port}`, 'content-type': 'application/json', ...headers },
   });

@@ -113,8 +113,10 @@ async function proxy(steps: Step[]): Promise<{ url: string; bodies: string[] }> 
 
 const use = (id: string, input: object) => ({ type: 'tool_use', id, name: 'memory', input });
 const result = (id: string, content: string, is_error = false) => ({
-  ...{ type: 'tool_result', tool_use_id: id },
-  ...{ content, is_error },
+  type: 'tool_result',
+  tool_use_id: id,
+  content,
+  is_error,
 });
 
 const path = '/memories/user.md';
@@ -161,7 +163,8 @@ describe.each(LANGUAGES)('$name', ({ name, needs, build }) => {
     const env = { MEMORY_SERVICE_URL: `${url}/`, MEMORY_SERVICE_API_KEY: await fixture.tenantKey() };
     const again = use('toolu_3', CREATE.input);
     expect(await execute(context, [CREATE, [VIEW, again]], env)).toStrictEqual({
-      ...{ status: 0, err: '' },
+      status: 0,
+      err: '',
       results: [CREATED, [VIEWED, result('toolu_3', 'Error: File /memories/user.md already exists', true)]],
     });
   });
@@ -177,7 +180,8 @@ describe.each(LANGUAGES)('$name', ({ name, needs, build }) => {
     const env = { MEMORY_SERVICE_URL: url, MEMORY_SERVICE_API_KEY: await fixture.tenantKey() };
     const insert = use('toolu_4', { command: 'insert', path, insert_line: 1, insert_text: 'Likes tea.' });
     expect(await execute(context, [CREATE, VIEW, insert], env)).toStrictEqual({
-      ...{ status: 0, err: '' },
+      status: 0,
+      err: '',
       results: [CREATED, VIEWED, result('toolu_4', 'The file /memories/user.md has been edited.')],
     });
     expect(bodies.slice(0, 5)).toStrictEqual(Array.from({ length: 5 }, () => JSON.stringify(CREATE)));

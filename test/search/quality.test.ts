@@ -17,7 +17,9 @@ const OTHER_LANGUAGES = 50;
 async function remember(service: Service, tenant: string): Promise<void> {
   for (let start = 0; start < files.length; start += BLOCKS) {
     const calls = files.slice(start, start + BLOCKS).map(({ path, content }, i) => ({
-      ...{ type: 'tool_use', id: `seed_${start + i}`, name: 'memory' },
+      type: 'tool_use',
+      id: `seed_${start + i}`,
+      name: 'memory',
       input: { command: 'create', path, file_text: content },
     }));
     const { body } = await service.execute(calls, { tenant });

@@ -29,7 +29,12 @@ describe.each([
     const { key, hash, id } = newApiKey();
     const expiresAt = new Date(Date.now() + ms).toISOString();
     await new Keys(service.database).create({
-      ...{ hash, id, tenant, access: 'read_write', label: '', expiresAt },
+      hash,
+      id,
+      tenant,
+      access: 'read_write',
+      label: '',
+      expiresAt,
     });
     return { id, headers: { authorization: `Bearer ${key}` } };
   }

@@ -71,8 +71,10 @@ describe('the write queue', () => {
     return new WriteQueue({ batched: counted, single: counted }, size);
   };
   const paramsOf = (tenant: string, result: string): Params => ({
-    ...{ tenant, result },
-    ...{ keyHash: null, requestHash: null },
+    tenant,
+    result,
+    keyHash: null,
+    requestHash: null,
   });
   const callAll = (calls: [tenant: string, result: string][]) =>
     Promise.allSettled(calls.map(([tenant, result]) => call(divide, paramsOf(tenant, result))));

@@ -27,7 +27,8 @@ describeService(
             .digest('hex');
           const updated = await memoryStores.memories
             .update(id, {
-              ...{ ...of, content: `${content}update ${i}\n` },
+              ...of,
+              content: `${content}update ${i}\n`,
               precondition: { type: 'content_sha256', content_sha256 },
             })
             .catch((error: unknown) => error);

@@ -20,7 +20,8 @@ describeService(
       type?: string,
     ) {
       const answer = await service().app.inject({
-        ...{ method, url: `/v1/memory_stores${url}` },
+        method,
+        url: `/v1/memory_stores${url}`,
         ...(body === undefined
           ? {}
           : {

@@ -26,15 +26,21 @@ describeService(
       expect(store).toStrictEqual({
         id: expect.stringMatching(/^memstore_[0-9a-f]{24}$/),
         type: 'memory_store',
-        ...{ name: 'Notes', description: 'Of one user', metadata: { user: 'ada' } },
-        ...{ created_at: time, updated_at: store.created_at, archived_at: null },
+        name: 'Notes',
+        description: 'Of one user',
+        metadata: { user: 'ada' },
+        created_at: time,
+        updated_at: store.created_at,
+        archived_at: null,
       });
       const { id } = store;
       expect(await stores.retrieve(id)).toStrictEqual(store);
       const updated = await stores.update(id, { name: 'New', metadata: { user: null, team: 'x' } });
       expect(updated).toStrictEqual({
         ...store,
-        ...{ name: 'New', metadata: { team: 'x' }, updated_at: time },
+        name: 'New',
+        metadata: { team: 'x' },
+        updated_at: time,
       });
       expect(updated.updated_at > store.updated_at).toBe(true);
       expect((await stores.list({ limit: 1 })).data).toStrictEqual([updated]);
@@ -46,25 +52,33 @@ describeService(
       });
       expect(memory).toStrictEqual({
         id: expect.stringMatching(/^mem_[0-9a-f]{32}$/),
-        ...{
-          type: 'memory',
-          memory_store_id: id,
-          memory_version_id: expect.stringMatching(/^memver_[0-9a-f]{32}$/),
-        },
-        ...{ path: '/people/ada.md', content: 'hello', content_sha256: HELLO, content_size_bytes: 5 },
-        ...{ created_at: time, updated_at: memory.created_at },
+        type: 'memory',
+        memory_store_id: id,
+        memory_version_id: expect.stringMatching(/^memver_[0-9a-f]{32}$/),
+        path: '/people/ada.md',
+        content: 'hello',
+        content_sha256: HELLO,
+        content_size_bytes: 5,
+        created_at: time,
+        updated_at: memory.created_at,
       });
       const of = { memory_store_id: id };
       expect(await stores.memories.retrieve(memory.id, of)).toStrictEqual(memory);
       expect((await stores.memories.list(id)).data).toStrictEqual([{ ...memory, content: null }]);
       const edited = await stores.memories.update(memory.id, {
-        ...{ ...of, content: 'hällo', path: '/ada.md' },
+        ...of,
+        content: 'hällo',
+        path: '/ada.md',
         precondition: { type: 'content_sha256', content_sha256: HELLO },
       });
       expect(edited).toStrictEqual({
         ...memory,
-        ...{ path: '/ada.md', content: null, content_sha256: HAELLO, content_size_bytes: 6 },
-        ...{ memory_version_id: expect.stringMatching(/^memver_/), updated_at: time },
+        path: '/ada.md',
+        content: null,
+        content_sha256: HAELLO,
+        content_size_bytes: 6,
+        memory_version_id: expect.stringMatching(/^memver_/),
+        updated_at: time,
       });
       expect(edited.memory_version_id).not.toBe(memory.memory_version_id);
       const gone = await stores.memories.delete(memory.id, { ...of, expected_content_sha256: HAELLO });
@@ -107,9 +121,15 @@ describeService(
       expect(await stores.memoryVersions.retrieve(first.id, of)).toStrictEqual(versions[2]);
       const redacted = await stores.memoryVersions.redact(first.id, of);
       expect(redacted).toStrictEqual({
-        ...{ id: first.id, ...version, operation: 'created' },
-        ...{ path: null, content: null, content_sha256: null, content_size_bytes: null },
-        ...{ redacted_at: time, redacted_by: by.created_by },
+        id: first.id,
+        ...version,
+        operation: 'created',
+        path: null,
+        content: null,
+        content_sha256: null,
+        content_size_bytes: null,
+        redacted_at: time,
+        redacted_by: by.created_by,
       });
       expect(await stores.memoryVersions.retrieve(first.id, of)).toStrictEqual(redacted);
 

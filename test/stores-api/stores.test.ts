@@ -107,17 +107,22 @@ describeService('stores', (service) => {
     const admin = await openAdmin(service());
     const tenant = `/tenants/${id}`;
     expect((await admin.call('GET', tenant)).body).toMatchObject({
-      ...{ name: 'Team', description: 'What we know', metadata: { a: 'b' } },
+      name: 'Team',
+      description: 'What we know',
+      metadata: { a: 'b' },
       archived_at,
     });
     const written = await admin.call('PUT', `${tenant}/file?path=/memories/b`, {
-      ...{ body: 'text', type: 'text/plain', headers: { 'if-none-match': '*' } },
+      body: 'text',
+      type: 'text/plain',
+      headers: { 'if-none-match': '*' },
     });
     const restored = await admin.call('POST', `${tenant}/restore`, {
       body: { path: '/memories/a', at: '0s' },
     });
     const imported = await admin.call('POST', `${tenant}/import`, {
-      ...{ body: archiveOf({ 'memories/b': 'x' }), type: 'application/x-tar' },
+      body: archiveOf({ 'memories/b': 'x' }),
+      type: 'application/x-tar',
     });
     for (const { status, body } of [written, restored, imported]) {
       expect([status, body.code]).toStrictEqual([409, 'tenant_archived']);

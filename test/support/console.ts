@@ -33,7 +33,11 @@ export async function createAdminKey(
 ): Promise<{ id: string; key: string }> {
   const keys = new Keys(database);
   const { key, id } = await keys.issue({
-    ...{ tenant: null, isAdmin: true, access: 'read_write', label: 'console', expiresAt: null },
+    tenant: null,
+    isAdmin: true,
+    access: 'read_write',
+    label: 'console',
+    expiresAt: null,
     ...purpose,
   });
   return { id, key };

@@ -50,7 +50,9 @@ export class Drafting {
     const resolutions = new Map(Object.entries(settled).map(([path, each]) => [ids.get(path) ?? path, each]));
     const { tenant, id } = draft;
     return mergeDraft(this.service().database, { tenant, draft: id }, resolutions, {
-      ...{ config: this.config, threads: this.threads, approver: given.approver ?? APPROVER },
+      config: this.config,
+      threads: this.threads,
+      approver: given.approver ?? APPROVER,
       review: given.review ?? compared.review,
     });
   }
@@ -62,7 +64,10 @@ export class Drafting {
       this.service().database,
       { tenant, draft: id },
       {
-        ...{ config: this.config, threads: this.threads, approver: APPROVER, review },
+        config: this.config,
+        threads: this.threads,
+        approver: APPROVER,
+        review,
       },
     );
   }

@@ -125,7 +125,11 @@ export class FakeHostedService {
     if (list === 'memory_versions') {
       return this.#page(
         store.versions.map((each) => ({
-          ...{ type: 'memory_version', created_by: null, redacted_at: null, redacted_by: null, ...each },
+          type: 'memory_version',
+          created_by: null,
+          redacted_at: null,
+          redacted_by: null,
+          ...each,
           content: isFull ? each.content : null,
           content_sha256: each.content === null ? null : sha256(each.content),
         })),
@@ -134,7 +138,8 @@ export class FakeHostedService {
     }
     const shown = (memory: FakeMemory, withContent: boolean) => ({
       ...memory,
-      ...{ type: 'memory', content: withContent ? memory.content : null },
+      type: 'memory',
+      content: withContent ? memory.content : null,
       content_sha256: sha256(memory.content),
     });
     if (method === 'GET' && item === undefined)
@@ -154,8 +159,12 @@ export class FakeHostedService {
       }
       const time = '2026-11-20T00:00:00Z';
       const memory = {
-        ...{ id: `mem_fake${store.memories.length + 1}`, memory_version_id: 'memver_fake' },
-        ...{ path: body.path ?? '', content: body.content ?? '', created_at: time, updated_at: time },
+        id: `mem_fake${store.memories.length + 1}`,
+        memory_version_id: 'memver_fake',
+        path: body.path ?? '',
+        content: body.content ?? '',
+        created_at: time,
+        updated_at: time,
       };
       store.memories.push(memory);
       return { status: 200, answer: shown(memory, false) };

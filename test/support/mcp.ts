@@ -15,7 +15,9 @@ export const text = (words: string, isError = false) => ({
 });
 
 export const message = (method: string, params?: object, id: number | string = 1) => ({
-  ...{ jsonrpc: '2.0', id, method },
+  jsonrpc: '2.0',
+  id,
+  method,
   ...(params && { params }),
 });
 export const callOf = (input: object, id?: number) =>

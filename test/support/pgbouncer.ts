@@ -33,7 +33,10 @@ export class PgBouncer {
     const { hostname, port: serverPort, username, password, pathname } = new URL(databaseUrl);
     const port = await freePort();
     const all = {
-      ...{ listen_addr: '127.0.0.1', listen_port: port, unix_socket_dir: '', auth_type: 'any' },
+      listen_addr: '127.0.0.1',
+      listen_port: port,
+      unix_socket_dir: '',
+      auth_type: 'any',
       ...settings,
     };
     const file = join(folder, 'pgbouncer.ini');

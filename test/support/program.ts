@@ -30,11 +30,15 @@ export async function runOn(
   const database = { ...service.database, close: async () => {} };
   const open = async () => ({ config, database });
   const code = await runProgram(args, {
-    ...{ version: '1.2.3', open, openMigrated: open, openPlace: async () => database },
+    version: '1.2.3',
+    open,
+    openMigrated: open,
+    openPlace: async () => database,
     serve: async () => {},
     io: {
       stdin: typed === undefined ? Readable.from(stdin === undefined ? [] : [Buffer.from(stdin)]) : terminal,
-      ...{ stdout, stderr },
+      stdout,
+      stderr,
     },
   });
   return { code, stdout: stdout.text, stderr: stderr.text };

@@ -132,7 +132,9 @@ it('a traced call over MCP has the same spans and the same line in the log', { t
     fetch(`${server.url}/mcp`, {
       method: 'POST',
       headers: {
-        ...{ 'content-type': 'application/json', 'x-tenant-id': 'mcp', 'x-request-id': requestId },
+        'content-type': 'application/json',
+        'x-tenant-id': 'mcp',
+        'x-request-id': requestId,
         ...traceparent(),
       },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }),

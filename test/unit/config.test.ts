@@ -37,8 +37,12 @@ it('takes sizes and durations, and numbers in the unit of the variable', () => {
     REQUEST_TIMEOUT_MS: '1m',
   };
   expect(loadConfig({ ...durations, MAX_IN_FLIGHT_BYTES: '64MB', MAX_QUEUE_MS: '250' })).toMatchObject({
-    ...{ AUTH_CACHE_SECONDS: 20, IDEMPOTENCY_HOURS: 48, AUDIT_DAYS: 28, REQUEST_TIMEOUT_MS: 60_000 },
-    ...{ MAX_IN_FLIGHT_BYTES: 67_108_864, MAX_QUEUE_MS: 250 },
+    AUTH_CACHE_SECONDS: 20,
+    IDEMPOTENCY_HOURS: 48,
+    AUDIT_DAYS: 28,
+    REQUEST_TIMEOUT_MS: 60_000,
+    MAX_IN_FLIGHT_BYTES: 67_108_864,
+    MAX_QUEUE_MS: 250,
   });
   expect(
     message({ AUTH_CACHE_SECONDS: '1m', MAX_BODY_BYTES: '1B', AUDIT_DAYS: '36h', MAX_QUEUE_MS: '1 s' }),

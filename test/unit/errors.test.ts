@@ -17,7 +17,10 @@ it.each([
 
 it('the command line adds what to do there', () => {
   const full = new ServiceError('quota_exceeded', 'acme', 'import', {
-    ...{ of: 'bytes', used: 99, limit: 100, needed: 20 },
+    of: 'bytes',
+    used: 99,
+    limit: 100,
+    needed: 20,
   });
   expect(full).toMatchObject({ code: 'over_quota', status: 409, reason: 'quota_exceeded' });
   expect(full.message).toBe('Tenant acme uses 99 of 100 bytes, and the import needs 20 more.');

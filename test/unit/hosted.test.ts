@@ -29,7 +29,9 @@ describe('splices', () => {
   it('are as short as can be, and begin anew where there is nothing to make a content of', () => {
     const splices = new Splices();
     expect(splices.add('m', 'one two three')).toStrictEqual({
-      ...{ splice_start: null, splice_length: null, content: 'one two three' },
+      splice_start: null,
+      splice_length: null,
+      content: 'one two three',
     });
     expect(splices.add('m', 'one 2 three')).toStrictEqual({
       splice_start: 4,

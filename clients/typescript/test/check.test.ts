@@ -20,7 +20,10 @@ describe('check', () => {
       credential: { kind: 'tenant_key', id: 'key_1', label: 'a', subject: null },
       tenant: { id: 'acme', exists: true, archived: false },
       rights: { access: 'read_write', creates_tenants: false, manages_stores: false },
-      ...{ limits: {}, settings: {}, mounts: [], version: '0.1.0' },
+      limits: {},
+      settings: {},
+      mounts: [],
+      version: '0.1.0',
     };
     const { client, sent } = scripted([ok(identity)], { apiKey: 'mem_secret', tenant: 'acme' });
     expect(await client.check()).toStrictEqual(identity);

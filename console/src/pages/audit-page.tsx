@@ -30,8 +30,11 @@ export function AuditPage() {
   const { query } = route.value;
   const of = (name: string) => query.get(name) ?? '';
   const filter = {
-    ...{ tenant: of('tenant'), actor: of('actor'), action: of('action') },
-    ...{ outcome: of('outcome'), since: of('since') },
+    tenant: of('tenant'),
+    actor: of('actor'),
+    action: of('action'),
+    outcome: of('outcome'),
+    since: of('since'),
   };
   const settled = useDebounced(JSON.stringify(filter), 200);
   const pages = usePages<AuditEvent>(

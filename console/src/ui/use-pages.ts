@@ -60,7 +60,9 @@ export function usePages<T>(
     if (next !== null && !isLoading) loadPage(next, items);
   }, [next, isLoading, items]);
   return {
-    ...{ items, error, isLoading },
+    items,
+    error,
+    isLoading,
     more: next === null ? undefined : more,
     reload: useCallback(() => setRound((n) => n + 1), []),
   };

@@ -211,10 +211,13 @@ function changesRecord(changes: Changes, isDryRun: boolean) {
   return {
     dry_run: isDryRun,
     files: changes.files.map((file) => ({
-      ...{ change: file.change, path: file.path, from: file.change === 'renamed' ? file.from : null },
+      change: file.change,
+      path: file.path,
+      from: file.change === 'renamed' ? file.from : null,
       memory_id: file.memoryId,
       content_changed: file.change === 'renamed' ? file.contentChanged : true,
-      ...{ old_version: file.oldVersion, version: file.version },
+      old_version: file.oldVersion,
+      version: file.version,
     })),
     directories_made: changes.directoriesMade,
     directories_removed: changes.directoriesRemoved,
@@ -227,7 +230,9 @@ function changesRecord(changes: Changes, isDryRun: boolean) {
 function conflictRecord(conflict: Conflict) {
   const isOvertaken = conflict.reason === 'changed' || conflict.reason === 'mixed';
   return {
-    ...{ path: conflict.path, memory_id: conflict.memoryId, reason: conflict.reason },
+    path: conflict.path,
+    memory_id: conflict.memoryId,
+    reason: conflict.reason,
     changed_by: isOvertaken ? conflict.changedBy : null,
     changed_at: isOvertaken ? conflict.changedAt : null,
     at: conflict.reason === 'occupied' ? conflict.at : null,

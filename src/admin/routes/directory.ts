@@ -60,7 +60,9 @@ const sizesSchema = z
 export const directoryRoutes = adminRoutes((app, { database, scans }) => {
   const history = new History(database);
   const placeOf = async (tenant: string, path: Place['path'], given: string | undefined): Promise<Place> => ({
-    ...{ tenant, path, at: (await readTimes(database, { at: given })).at },
+    tenant,
+    path,
+    at: (await readTimes(database, { at: given })).at,
   });
 
   app.get(
@@ -100,7 +102,9 @@ export const directoryRoutes = adminRoutes((app, { database, scans }) => {
       const begin = readCursor(position, after) ?? startOf(from, from_directory);
       const page = await listDirectory(database, place, begin, limit);
       return {
-        ...{ path, at: place.at ?? null, entries: page.entries.map(entryRecord) },
+        path,
+        at: place.at ?? null,
+        entries: page.entries.map(entryRecord),
         next: writeCursor(page.next),
       };
     },
@@ -143,9 +147,14 @@ export const directoryRoutes = adminRoutes((app, { database, scans }) => {
       );
       const isFirstOfPast = place.at !== undefined && path === ROOT && begin === null;
       return {
-        ...{ path, at: place.at ?? null, files: sizes.files, size_bytes: sizes.bytes },
+        path,
+        at: place.at ?? null,
+        files: sizes.files,
+        size_bytes: sizes.bytes,
         directories: sizes.directories.map((each) => ({
-          ...{ path: each.path, files: each.files, size_bytes: each.bytes },
+          path: each.path,
+          files: each.files,
+          size_bytes: each.bytes,
         })),
         next: writeCursor(sizes.next),
         redacted: isFirstOfPast ? (await redactedAt(history, tenant, place.at ?? '')).length : null,
@@ -161,7 +170,11 @@ function startOf(file: string | undefined, directory: string | undefined): Posit
 
 function entryRecord({ path, kind, bytes, modified, versionId, memoryId }: ChildRow) {
   return {
-    ...{ path, kind: kind === 'dir' ? 'directory' : kind, size_bytes: bytes, modified_at: modified },
-    ...{ version: versionId, memory_id: memoryId },
+    path,
+    kind: kind === 'dir' ? 'directory' : kind,
+    size_bytes: bytes,
+    modified_at: modified,
+    version: versionId,
+    memory_id: memoryId,
   };
 }

@@ -46,7 +46,10 @@ export const draftMergeRoutes = adminRoutes((app, { config, database }) => {
     request: Parameters<typeof administratorOf>[0],
     given: { review: string },
   ): MergeOptions => ({
-    ...{ config, threads, approver: administratorOf(request).actor, requestId: request.id },
+    config,
+    threads,
+    approver: administratorOf(request).actor,
+    requestId: request.id,
     review: given.review,
   });
   const answer = async (request: Parameters<typeof noteAudit>[0], merged: Merged) => {
@@ -54,8 +57,10 @@ export const draftMergeRoutes = adminRoutes((app, { config, database }) => {
     noteAudit(request, { details: { draft: merged.draft.id, files: files.length } });
     return {
       draft: (await draftRecords(database.query, config, [merged.draft]))[0],
-      ...{ merged_at: merged.mergedAt, files },
-      ...{ directories_made: merged.made, directories_removed: merged.removed },
+      merged_at: merged.mergedAt,
+      files,
+      directories_made: merged.made,
+      directories_removed: merged.removed,
     };
   };
 

@@ -101,10 +101,13 @@ export const draftReviewRoutes = adminRoutes((app, { config, database }) => {
         draft: (await draftRecords(database.query, config, [compared.draft]))[0],
         review: compared.review,
         counts: {
-          ...{ draft: isIn('draft'), original: isIn('original'), both: isIn('both') },
+          draft: isIn('draft'),
+          original: isIn('original'),
+          both: isIn('both'),
           conflicts: conflicts.size,
         },
-        ...{ directories_made: made, directories_removed: removed },
+        directories_made: made,
+        directories_removed: removed,
         changes: chosen.slice(skip, skip + limit),
         next: writeCursor(skip + limit < chosen.length ? { skip: skip + limit } : null),
       };
@@ -164,7 +167,8 @@ export const draftReviewRoutes = adminRoutes((app, { config, database }) => {
           await differenceOf(
             {
               change: {
-                ...{ before: { kind: 'absent' }, after: { kind: 'absent' } },
+                before: { kind: 'absent' },
+                after: { kind: 'absent' },
                 oldVersion: file.base?.versionId ?? null,
                 newVersion: file[side]?.versionId ?? null,
               },
@@ -175,7 +179,9 @@ export const draftReviewRoutes = adminRoutes((app, { config, database }) => {
           ),
         );
       return {
-        ...{ review: compared.review, change, texts },
+        review: compared.review,
+        change,
+        texts,
         draft: await difference('draft'),
         original: await difference('original'),
         regions: needsLines(file, compared.same) ? await regionsOf(threads, texts) : null,

@@ -27,7 +27,11 @@ const totalsSchema = z
 const daySchema = z
   .object({
     day,
-    ...{ tenants: nullable, suspended: nullable, files: nullable, bytes: nullable, history_bytes: nullable },
+    tenants: nullable,
+    suspended: nullable,
+    files: nullable,
+    bytes: nullable,
+    history_bytes: nullable,
     active: counted.meta({ description: 'Tenants that sent a request.' }),
     ...usesFields,
   })
@@ -69,8 +73,10 @@ export const fleetUsageRoutes = adminRoutes((app, { config, database }) => {
       const { historyBytes, historyVersions, nearLimit: near, ...rest } = total;
       return {
         total: {
-          ...{ ...rest, near_limit: near },
-          ...{ history_bytes: historyBytes, history_versions: historyVersions },
+          ...rest,
+          near_limit: near,
+          history_bytes: historyBytes,
+          history_versions: historyVersions,
         },
         days: rows.map(({ historyBytes, ...row }) => ({ ...row, history_bytes: historyBytes })),
         most_active: active,

@@ -133,21 +133,23 @@ export const keyRoutes = adminRoutes((app, { database }) => {
       noteAudit(request, {
         tenant: tenant ?? undefined,
         details: {
-          ...{
-            kind: given,
-            access: rest.access,
-            tenants,
-            manages_stores,
-            label: rest.label,
-            source: rest.source,
-            expires_at,
-          },
+          kind: given,
+          access: rest.access,
+          tenants,
+          manages_stores,
+          label: rest.label,
+          source: rest.source,
+          expires_at,
         },
       });
       requireInScope(scopeOf(request), tenant);
       const purpose = {
-        ...{ tenant, ...rest, isAdmin: given === 'admin', onlyTenants: tenants },
-        ...{ managesStores: manages_stores, expiresAt: expires_at },
+        tenant,
+        ...rest,
+        isAdmin: given === 'admin',
+        onlyTenants: tenants,
+        managesStores: manages_stores,
+        expiresAt: expires_at,
       };
       const creation = creationOf(request, request.headers['idempotency-key']);
       const { id, key } = await (creation ? keys.issueOnce(purpose, creation) : keys.issue(purpose));

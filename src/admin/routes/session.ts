@@ -37,8 +37,12 @@ export const sessionRoutes = adminRoutes((app, { database }) => {
       const { actor: who, access: allowed, onlyTenants } = administratorOf(request);
       const now = (await databaseTime(database)).toISOString();
       return {
-        ...{ actor: who, access: allowed, tenants: onlyTenants, read_only: allowed === 'read_only' },
-        ...{ version, now },
+        actor: who,
+        access: allowed,
+        tenants: onlyTenants,
+        read_only: allowed === 'read_only',
+        version,
+        now,
       };
     },
   );

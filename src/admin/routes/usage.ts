@@ -59,7 +59,10 @@ export const usageRoutes = adminRoutes((app, { config, database }) => {
       const tenant = tenantOf(request);
       const { files, bytes, historyBytes, ...usage } = await tenantUsage(tenants, config, tenant);
       return {
-        ...{ id: tenant.id, files, bytes, history_bytes: historyBytes },
+        id: tenant.id,
+        files,
+        bytes,
+        history_bytes: historyBytes,
         history_versions: usage.historyVersions,
         stored_results: usage.storedResults,
         last_activity_at: instant(usage.lastActivityAt),

@@ -250,7 +250,9 @@ export class Workload {
 const newToolUse = () => `toolu_${randomUUID()}`;
 
 const sentNow = (): Write => ({
-  ...{ toolUse: newToolUse(), sent: performance.now(), acknowledged: Number.POSITIVE_INFINITY },
+  toolUse: newToolUse(),
+  sent: performance.now(),
+  acknowledged: Number.POSITIVE_INFINITY,
 });
 
 function now(): Moment {

@@ -97,8 +97,12 @@ export class HistoryModel {
         if (replaced) replaced.supersededAt ??= change.at;
         const operation = operationOf(old, file);
         const version: Version = {
-          ...{ memoryId, operation, at: change.at, actor: change.actor },
-          ...{ path: (file ?? old)?.path ?? '', content: file?.content ?? null },
+          memoryId,
+          operation,
+          at: change.at,
+          actor: change.actor,
+          path: (file ?? old)?.path ?? '',
+          content: file?.content ?? null,
           supersededAt: file === undefined ? change.at : null,
         };
         versions.push(version);
@@ -166,7 +170,9 @@ export class HistoryModel {
       const isAsBefore = last > first && isSame(stateAfter(versions[first - 1]), now.get(memoryId));
       return [
         {
-          ...{ memoryId, isAsBefore, now: now.get(memoryId) },
+          memoryId,
+          isAsBefore,
+          now: now.get(memoryId),
           hasConflict: last > first,
           isLeft: start === versions.length,
           past: stateAfter(versions[start - 1]),

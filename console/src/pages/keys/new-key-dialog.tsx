@@ -49,10 +49,16 @@ export function NewKeyDialog({ tenant, onClose, onCreated }: Props) {
 function startOf(tenant: string | undefined): KeyForm {
   const own = onlyTenants.value;
   return {
-    ...{ label: '', source: '', access: 'read_write', managesStores: false, expires: '', expiresAt: null },
+    label: '',
+    source: '',
+    access: 'read_write',
+    managesStores: false,
+    expires: '',
+    expiresAt: null,
     kind: tenant === undefined && own === null ? 'service' : 'tenant',
     tenant: tenant ?? own?.[0] ?? '',
-    ...{ isForSome: false, tenants: '' },
+    isForSome: false,
+    tenants: '',
   };
 }
 

@@ -73,7 +73,11 @@ export function newKeyOf(form: KeyForm): NewKey | null {
   if ((kind === 'tenant' && tenant === undefined) || tenants?.length === 0) return null;
   if (!hasExpiry(form)) return null;
   return {
-    ...{ kind, access, tenants, label, source },
+    kind,
+    access,
+    tenants,
+    label,
+    source,
     manages_stores: mayManageStores(form) && managesStores,
     expires_at: expiryOf(form),
     ...(kind === 'tenant' && tenant !== undefined ? { tenant } : {}),
