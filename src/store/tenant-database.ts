@@ -10,12 +10,7 @@ import { retrying } from '../postgres/retry.ts';
 import { lockTenantQuery } from '../tenants/queries.ts';
 import type { AccessTimes } from './access-times.ts';
 import type { PendingFiles } from './pending-files.ts';
-import {
-  type CommonOutcome,
-  callOn,
-  type RequestParams,
-  type TypedWriteFunction,
-} from './write-functions.ts';
+import { type CommonOutcome, callOn, type RequestParams, type TypedWriteFunction } from './write-function.ts';
 import type { WriteQueue } from './write-queue.ts';
 
 /** State that all tenants share. */

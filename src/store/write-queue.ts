@@ -3,7 +3,7 @@ import { isWorthSending } from '../postgres/batch-queue.ts';
 import { DatabaseError, LOCK_NOT_AVAILABLE } from '../postgres/errors.ts';
 import { countCharacters, type QueryExecutor, type TracedRequest, type Value } from '../postgres/query.ts';
 import { type StatementTracer, tracedRequests } from '../postgres/statement-tracer.ts';
-import { type CallFunction, type CommonOutcome, callAll, type WriteFunction } from './write-functions.ts';
+import { type CallFunction, type CommonOutcome, callAll, type WriteFunction } from './write-function.ts';
 
 /** In characters. A larger call does not share a statement with other tenants, which would wait for it. */
 const MAX_SHARED_CHARACTERS = 32 * 1024;

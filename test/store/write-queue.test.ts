@@ -7,7 +7,7 @@ import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { executorOn } from '../../src/postgres/pg.ts';
 import type { QueryExecutor, Value } from '../../src/postgres/query.ts';
-import type { CallFunction, TypedWriteFunction } from '../../src/store/write-functions.ts';
+import type { CallFunction, TypedWriteFunction } from '../../src/store/write-function.ts';
 import { WriteQueue } from '../../src/store/write-queue.ts';
 import { connectTo, createTestDatabase, lockWait, openPool, skipOnCitus } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
