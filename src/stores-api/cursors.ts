@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { ServiceError } from '../errors.ts';
+import { storedTime } from '../util/rfc3339.ts';
 import { storableText } from '../util/storable-text.ts';
 
 /** Where a page of each list ends. */
 export const positions = {
-  stores: z.tuple([z.literal('stores'), z.iso.datetime(), storableText(128)]),
+  stores: z.tuple([z.literal('stores'), storedTime, storableText(128)]),
   memories: z.tuple([z.literal('memories'), storableText(1024)]),
   versions: z.tuple([z.literal('versions'), z.guid()]),
 };

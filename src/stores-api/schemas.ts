@@ -109,7 +109,10 @@ const bound = (which: 'since' | 'until') =>
     .transform((given, context): string => {
       const at = boundOf(given, which);
       if (at !== undefined) return at;
-      context.addIssue({ code: 'custom', message: 'it has to be a time in RFC 3339' });
+      context.addIssue({
+        code: 'custom',
+        message: 'it has to be a time in RFC 3339, of the years 1 to 9999',
+      });
       return z.NEVER;
     })
     .meta({ examples: ['2026-11-22T09:30:00Z'] });

@@ -248,6 +248,16 @@ describeServiceOnOwnDatabase(
       }
       const beyond = Buffer.from('{"key":1e999,"id":"\\u0000"}').toString('base64url');
       expect((await call('GET', `/tenants?sort=bytes&after=${beyond}`)).status).toBe(400);
+      // Postgres has no year 0.
+      const time = '0000-01-01T00:00:00.000000Z';
+      for (const [list, position] of [
+        ['keys', { time, id: 'a' }],
+        ['audit', { at: time, id: '00000000-0000-0000-0000-000000000000' }],
+        ['drafts', { time, id: 'a' }],
+      ] as const) {
+        const after = Buffer.from(JSON.stringify(position)).toString('base64url');
+        expect([list, (await call('GET', `/${list}?after=${after}`)).status]).toStrictEqual([list, 400]);
+      }
     });
 
     it('lists tenants a page at a time, in each order, by search and status', async () => {

@@ -76,6 +76,22 @@ describeService(
       ['a service account with U+0000', 'GET', '/:store/memory_versions?service_account_id=a%00'],
       ['a time that is none', 'GET', '?created_at[gte]=yesterday'],
       ['a time without an offset', 'GET', '/:store/memory_versions?created_at%5Blte%5D=2026-11-22T00:00:00'],
+      ['a time in the year 0', 'GET', '?created_at[gte]=0000-12-31T23:59:59Z'],
+      [
+        'a time in the year 0, by its offset',
+        'GET',
+        '/:store/memory_versions?created_at[lte]=0001-01-01T00:00:00%2B01:00',
+      ],
+      [
+        'a time in the year 10000',
+        'GET',
+        '/:store/memory_versions?created_at[gte]=9999-12-31T23:59:59-01:00',
+      ],
+      [
+        'a cursor in the year 0',
+        'GET',
+        `?page=${Buffer.from('["stores","0000-01-01T00:00:00.000000Z","a"]').toString('base64url')}`,
+      ],
       ['a flag that is none', 'GET', '?include_archived=maybe'],
       ['a path without a slash', 'POST', '/:store/memories', path('a')],
       ['an empty path', 'POST', '/:store/memories', path('')],

@@ -5,7 +5,7 @@ import { DirectoryTimes } from '../../src/hosted/directory-times.ts';
 import { memoryUuid, versionUuid } from '../../src/hosted/history-ids.ts';
 import { Splices } from '../../src/hosted/splices.ts';
 import type { MemoryPath } from '../../src/memory/path.ts';
-import { microsecondsOf, timeOf } from '../../src/util/rfc3339.ts';
+import { boundOf, microsecondsOf, storedTime, timeOf } from '../../src/util/rfc3339.ts';
 
 describe('splices', () => {
   it('make each content of the next newer one', () => {
@@ -91,4 +91,29 @@ it.each([
   ['2026-11-23T18:59:18.123456789Z', '2026-11-23T18:59:18.123456Z'],
 ])('a time in RFC 3339 is kept to the microsecond: %s', (given, kept) => {
   expect(timeOf(microsecondsOf(given) ?? 0)).toBe(kept);
+});
+
+it.each([
+  '0000-12-31T23:59:59Z',
+  '0001-01-01T00:00:00+01:00',
+  '9999-12-31T23:59:59-01:00',
+  '2026-02-30T00:00:00Z',
+])('a time that Postgres cannot read is none: %s', (given) => {
+  expect(boundOf(given, 'until')).toBeUndefined();
+});
+
+it('the first and the last time are those of the years 1 and 9999', () => {
+  expect(boundOf('0001-01-01T00:00:00Z', 'since')).toBe('0001-01-01T00:00:00.000000Z');
+  expect(boundOf('9999-12-31T23:59:59.999999999Z', 'until')).toBe('9999-12-31T23:59:59.999999Z');
+  expect(boundOf('9999-12-31T23:59:59.999999999Z', 'since')).toBeUndefined();
+});
+
+it('a stored time is in the form of the database', () => {
+  expect(storedTime.safeParse('2026-11-23T18:59:18.123456Z').success).toBe(true);
+  for (const other of [
+    '2026-11-23T18:59:18Z',
+    '2026-11-23T18:59:18.123456+00:00',
+    '0000-01-01T00:00:00.000000Z',
+  ])
+    expect(storedTime.safeParse(other).success).toBe(false);
 });

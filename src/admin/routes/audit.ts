@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type AuditEvent, listAudit } from '../../audit/audit.ts';
+import { storedTime } from '../../util/rfc3339.ts';
 import { scopeOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
@@ -41,7 +42,7 @@ const eventSchema = z
   })
   .meta({ id: 'AuditEvent' });
 
-const position = z.strictObject({ at: z.iso.datetime(), id: z.guid() });
+const position = z.strictObject({ at: storedTime, id: z.guid() });
 
 const listQuery = z.strictObject({
   tenant: tenantId.optional(),

@@ -4,6 +4,7 @@ import { History } from '../../history/history.ts';
 import { withContents } from '../../history/log.ts';
 import { historyStart } from '../../history/past.ts';
 import { type Compare, type Difference, differenceOf, MAX_WORK, PatchThreads } from '../../history/patch.ts';
+import { storedTime } from '../../util/rfc3339.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
 import { departureOf } from '../departure.ts';
@@ -29,8 +30,7 @@ export const differenceSchema = z
   })
   .meta({ id: 'Difference' });
 
-const moment = z.iso.datetime({ precision: 6 });
-const diffPosition = z.strictObject({ at: moment, to: moment, skip: z.int().min(0) });
+const diffPosition = z.strictObject({ at: storedTime, to: storedTime, skip: z.int().min(0) });
 
 /** A page of differences also ends once its patches have so many characters, or cost `MAX_WORK` to make. */
 const PATCH_CHARACTERS = 4 * 1024 * 1024;

@@ -6,6 +6,7 @@ import { countDrafts, type DraftFilter, findDraft, listDrafts } from '../../draf
 import { draftRecords } from '../../drafts/records.ts';
 import { ServiceError } from '../../errors.ts';
 import type { Database } from '../../postgres/database.ts';
+import { storedTime } from '../../util/rfc3339.ts';
 import { noteAudit } from '../audit.ts';
 import { administratorOf, scopeOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
@@ -20,7 +21,7 @@ import { Turns } from '../turns.ts';
 
 const counted = z.int().min(0);
 const listQuery = z.strictObject({ state: stateFilter, ...pageFields(100, 50) });
-const position = z.strictObject({ time: z.iso.datetime({ precision: 6 }), id: z.string() });
+const position = z.strictObject({ time: storedTime, id: z.string() });
 const listSchema = z.object({
   drafts: z.array(draftSchema).meta({ description: 'The newest first.' }),
   total: counted.meta({ description: 'Drafts in this state, on all pages.' }),

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { Keys } from '../../auth/api-keys.ts';
 import { ServiceError } from '../../errors.ts';
 import { requireTenant } from '../../tenants/tenants.ts';
+import { storedTime } from '../../util/rfc3339.ts';
 import { noteAudit } from '../audit.ts';
 import { administratorOf, scopeOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
@@ -73,7 +74,7 @@ const listQuery = z.strictObject({
   ...pageFields(200, 50),
 });
 
-const position = z.strictObject({ time: z.iso.datetime(), id: text(255) });
+const position = z.strictObject({ time: storedTime, id: text(255) });
 
 /** The keys of tenants, services and administrators. */
 export const keyRoutes = adminRoutes((app, { database }) => {
