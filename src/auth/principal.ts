@@ -13,6 +13,8 @@ export interface Principal {
   autoCreate: boolean;
   /** Of a propose-only key, its id: it works in a draft of its own (src/http/proposals.ts). */
   proposesAs?: string | undefined;
+  /** Of one that is in its draft, which is the tenant then: what it is a draft of. */
+  draftOf?: string;
 }
 
 /** The caller of a request, before it is known which tenant the request is for. */

@@ -69,7 +69,13 @@ async function moved(
   const { policies } = request.server.redirection;
   const policy = await policies.policyFor(draft, { autoCreate: false, ip: request.ip });
   return {
-    principal: { ...principal, tenant: draft, access: 'read_write', autoCreate: false },
+    principal: {
+      ...principal,
+      tenant: draft,
+      draftOf: principal.tenant,
+      access: 'read_write',
+      autoCreate: false,
+    },
     policy: { ...policy, mounts: readOnly(mounts) },
   };
 }

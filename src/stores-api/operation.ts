@@ -31,6 +31,8 @@ export interface StoreRequest<Params, Query, Body> extends RequestContext {
   body: Body;
   /** The id of the store, which is that of its tenant. */
   store: string;
+  /** Whose memories these are: the store's or, of a propose-only key that has written, its draft's. */
+  tenant: string;
   origin: Origin;
   memories: Memories;
 }
@@ -119,14 +121,15 @@ export function defineOperation<Params, Query, Body>(
       };
       const work = async () => {
         const context = access === 'write' ? await contextForWrite(request) : contextOf(request);
-        const { tenant: store, actor } = context.principal;
+        const { tenant, draftOf = tenant, actor } = context.principal;
         const origin = { actor, requestId: request.id };
         return operation.run({
           ...context,
           ...input,
-          store,
+          store: draftOf,
+          tenant,
           origin,
-          memories: memory.memoriesOf(store, { autoCreate: false, origin }),
+          memories: memory.memoriesOf(tenant, { autoCreate: false, origin }),
         });
       };
       const result = await inFlight.workWithin(timeoutMs, () =>

@@ -88,14 +88,14 @@ export async function versionRoutes(app: FastifyInstance, options: StoresOptions
     query: versionList,
     body: null,
     response: pageOf(versionSchema),
-    run: async ({ store, query }) => {
+    run: async ({ store, tenant, query }) => {
       const isFull = query.view === 'full';
       const limit = isFull ? Math.min(query.limit, MAX_FULL_PAGE) : query.limit;
       const [, before = null] = readCursor(positions.versions, query.page) ?? [];
-      const found = await listVersions(database, store, query, before, limit + 1);
+      const found = await listVersions(database, tenant, query, before, limit + 1);
       if (found.length === 0 && (await stores.find(store)) === undefined) throw notFound('memory store');
       const page = fitting(found.slice(0, limit), isFull ? FULL_PAGE_BYTES : Number.POSITIVE_INFINITY);
-      const contents = isFull ? await history.contents(store, page.map(withVersionId)) : new Map();
+      const contents = isFull ? await history.contents(tenant, page.map(withVersionId)) : new Map();
       const last = found.length > page.length ? page.at(-1) : undefined;
       return {
         data: page.map((version) => versionRecord(store, version, contents.get(version.id) ?? null)),
@@ -116,9 +116,9 @@ export async function versionRoutes(app: FastifyInstance, options: StoresOptions
     ...ofVersion,
     query: memoryView,
     errors: [notFound('memory version')],
-    run: async ({ store, params, query: { view = 'full' } }) => {
-      const version = await existing(history, store, versionUuid(params));
-      const content = await history.content(store, version);
+    run: async ({ store, tenant, params, query: { view = 'full' } }) => {
+      const version = await existing(history, tenant, versionUuid(params));
+      const content = await history.content(tenant, version);
       return versionRecord(store, version, view === 'full' ? content : null);
     },
   });
@@ -134,14 +134,14 @@ export async function versionRoutes(app: FastifyInstance, options: StoresOptions
     ...ofVersion,
     query: nothing,
     errors: [notFound('memory version'), stillCurrent()],
-    run: async ({ store, params, origin }) => {
+    run: async ({ store, tenant, params, origin }) => {
       const id = versionUuid(params);
       try {
-        await eraseVersion(database, store, id, origin);
+        await eraseVersion(database, tenant, id, origin);
       } catch (error) {
         throw hasReason(error, 'version_is_live') ? stillCurrent() : error;
       }
-      return versionRecord(store, await existing(history, store, id), null);
+      return versionRecord(store, await existing(history, tenant, id), null);
     },
   });
 }

@@ -158,8 +158,17 @@ describeService(
         payload: { path: '/a.md', content: 'x' },
       });
       expect(created.statusCode).toBe(200);
-      const listed = await service().app.inject({ method: 'GET', url, headers });
-      expect(listed.json().data).toMatchObject([{ path: '/a.md' }]);
+      const get = async (at: string) =>
+        (await service().app.inject({ method: 'GET', url: at, headers })).json();
+      expect((await get(url)).data).toMatchObject([{ path: '/a.md' }]);
+      // Its store is that of the tenant: the draft has no id that the key could use.
+      const { id, memory_store_id } = created.json();
+      expect(memory_store_id).toBe(tenant);
+      expect(await get(`${url}/${id}`)).toMatchObject({ memory_store_id: tenant, content: 'x' });
+      const versions = await get(`/v1/memory_stores/${tenant}/memory_versions`);
+      expect(versions.data).toMatchObject([{ memory_store_id: tenant, path: '/a.md' }]);
+      expect(await get(`/v1/memory_stores/${tenant}`)).toMatchObject({ id: tenant });
+      expect((await get('/v1/memory_stores')).data).toMatchObject([{ id: tenant }]);
       const others = await service().app.inject({ method: 'GET', url, headers: owner.headers });
       expect(others.json().data).toStrictEqual([]);
     });
