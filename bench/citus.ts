@@ -68,8 +68,8 @@ interface Client {
 }
 
 async function send({ tenant, url }: Client, agent: Agent, input: object): Promise<void> {
-  const answer = await post(url, agent, tenant, JSON.stringify(input), 60_000);
-  if (answer.status !== 200 || answer.isError) throw new Error(`${answer.status} ${answer.content}`);
+  const response = await post(url, agent, tenant, JSON.stringify(input), 60_000);
+  if (response.status !== 200 || response.isError) throw new Error(`${response.status} ${response.content}`);
 }
 
 async function prepare(client: Client, agent: Agent, number: number): Promise<void> {

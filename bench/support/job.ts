@@ -44,10 +44,10 @@ export class Worker {
     return new Promise((resolve, reject) => {
       const onExit = () => reject(new Error(`The load of ${job.run} ended early.`));
       this.#child.once('exit', onExit);
-      this.#child.once('message', (answer: Measured | { error: string }) => {
+      this.#child.once('message', (result: Measured | { error: string }) => {
         this.#child.off('exit', onExit);
-        if ('error' in answer) reject(new Error(answer.error));
-        else resolve(answer);
+        if ('error' in result) reject(new Error(result.error));
+        else resolve(result);
       });
       this.#child.send(job);
     });
@@ -61,7 +61,7 @@ export class Worker {
 /** The child's side: runs jobs that the parent process sends. */
 export function serveJobs(measure: (job: Job) => Promise<Measured>): void {
   process.on('message', async (job: Job) => {
-    const answer = await measure(job).catch((error: unknown) => ({ error: String(error) }));
-    process.send?.(answer);
+    const result = await measure(job).catch((error: unknown) => ({ error: String(error) }));
+    process.send?.(result);
   });
 }

@@ -30,7 +30,7 @@ export const review = z
   .max(100)
   .meta({
     description:
-      'The `review` of the comparison that was reviewed. When what it shows has changed since, nothing is done and the answer is 412, which names what changed.',
+      'The `review` of the comparison that was reviewed. When what it shows has changed since, nothing is done and the response is a 412 that names what changed.',
     examples: [EXAMPLE_REVIEW],
   });
 

@@ -57,21 +57,21 @@ export class HostedClient {
   async send<T>(schema: z.ZodType<T>, request: HostedRequest): Promise<T> {
     const { path, isRepeatable = true } = request;
     for (let attempt = 1; ; attempt++) {
-      const answer = await this.#attempt(request);
-      const { status, body } = answer;
+      const response = await this.#attempt(request);
+      const { status, body } = response;
       if (status !== undefined && status >= 200 && status < 300) {
         const read = schema.safeParse(body);
         if (read.success) return read.data;
         throw new HostedStoreError(
-          `${this.url} does not answer ${nameOf(path)} as a memory store does.`,
+          `${this.url} responds to ${nameOf(path)}, but not like a memory store.`,
           status,
         );
       }
       // Only a refusal for now says that nothing was done.
-      const mayRepeat = isRepeatable ? isTemporary(answer) : status === 429;
+      const mayRepeat = isRepeatable ? isTemporary(response) : status === 429;
       const isLast = attempt === (this.#wasReached ? ATTEMPTS : FIRST_ATTEMPTS);
-      if (!mayRepeat || isLast) throw this.#failure(path, answer);
-      const pause = pauseBefore(attempt, answer.headers);
+      if (!mayRepeat || isLast) throw this.#failure(path, response);
+      const pause = pauseBefore(attempt, response.headers);
       this.#onPause(pause, status === undefined ? 'no response' : `status ${status}`);
       await sleep(pause);
     }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/* What a service with the Memory Stores API answers, as far as it is read here. Fields that are not named are ignored. */
+/* The responses of a service with the Memory Stores API, as far as they are read here. Fields that are not named are ignored. */
 
 export const storeSchema = z.object({
   id: z.string(),

@@ -105,8 +105,8 @@ async function* listed<Item>(
   let page: string | null | undefined;
   do {
     const search = new URLSearchParams({ ...query, ...(page ? { page } : {}) });
-    const answer = await client.send(pageOf(item), { method: 'GET', path: `${path}?${search}` });
-    yield* answer.data;
-    page = answer.next_page;
+    const response = await client.send(pageOf(item), { method: 'GET', path: `${path}?${search}` });
+    yield* response.data;
+    page = response.next_page;
   } while (page);
 }

@@ -148,7 +148,7 @@ function actorOf(actor: HostedActor): Actor {
 
 export function timeIn(text: string): number {
   const time = microsecondsOf(text);
-  if (time === undefined) throw new HostedStoreError('The memory store answers with what is no time.');
+  if (time === undefined) throw new HostedStoreError('The memory store sent a time that is not valid.');
   return time;
 }
 

@@ -24,7 +24,7 @@ declare module 'fastify' {
   }
 }
 
-/** The service's capacity: requests that are worked on, and bytes of bodies and answers. */
+/** The service's capacity: requests in flight, and bytes of bodies and responses. */
 export class Capacity {
   readonly requests: RequestLimiter;
   readonly bytes: RequestLimiter;
@@ -51,15 +51,15 @@ export class Capacity {
 }
 
 /**
- * What one request holds. Its slot is given back once it is answered and the work for it is done: work goes on when the client has gone
- * or the handler has timed out. Its bytes are given back when the connection has taken the answer too, or is closed. So whoever reads
+ * What one request holds. Its slot is released once the response is sent and the work for it is done: work goes on when the client has gone
+ * or the handler has timed out. Its bytes are released when the connection has taken the response too, or is closed. So whoever reads
  * slowly holds memory, which is counted, but no slot.
  */
 export class InFlightRequest {
   readonly #capacity: Capacity;
   readonly #request: Slot;
   readonly bytes: Slot;
-  #isAnswered = false;
+  #hasResponse = false;
   #isClosed = false;
   #isWorking = false;
   readonly #gone = new AbortController();
@@ -72,20 +72,20 @@ export class InFlightRequest {
     this.bytes = capacity.bytes.slot(tenant);
     reply.raw.once('close', () => {
       this.#isClosed = true;
-      if (!this.#isAnswered) this.#gone.abort();
+      if (!this.#hasResponse) this.#gone.abort();
       this.#releaseIfDone();
     });
   }
 
-  /** Is aborted when the client closes the connection before the answer. */
+  /** Is aborted when the client closes the connection before the response. */
   get gone(): AbortSignal {
     return this.#gone.signal;
   }
 
-  /** Counts the answer, which is in memory and about to be sent. */
-  answer(bytes: number): void {
+  /** Counts the response, which is in memory and about to be sent. */
+  countResponse(bytes: number): void {
     this.bytes.add(bytes);
-    this.#isAnswered = true;
+    this.#hasResponse = true;
     this.#releaseIfDone();
   }
 
@@ -99,7 +99,7 @@ export class InFlightRequest {
   }
 
   /**
-   * Until the work is done, neither an answer nor closing the connection releases anything. Fastify's own `handlerTimeout` ends when the
+   * Until the work is done, neither a response nor closing the connection releases anything. Fastify's own `handlerTimeout` ends when the
    * body has been read (Node closes the request then), so it bounds nothing here.
    *
    * @throws ServiceError 503 when the work is not done in time; it goes on, and its outcome is dropped.
@@ -121,7 +121,7 @@ export class InFlightRequest {
 
   #releaseIfDone(): void {
     if (this.#isWorking) return;
-    if (this.#isAnswered || this.#isClosed) this.#request.release();
+    if (this.#hasResponse || this.#isClosed) this.#request.release();
     if (this.#isClosed) this.bytes.release();
   }
 }

@@ -19,7 +19,7 @@ export const concurrencyLimit = fp<{ capacity: Capacity }>(
       else done();
     });
     app.addHook('onSend', (request, _reply, payload, done) => {
-      request.inFlight?.answer(typeof payload === 'string' ? Buffer.byteLength(payload) : 0);
+      request.inFlight?.countResponse(typeof payload === 'string' ? Buffer.byteLength(payload) : 0);
       done();
     });
   },

@@ -14,9 +14,9 @@ interface McpRequest {
   signal: AbortSignal;
 }
 
-export interface McpAnswer {
+export interface McpResponse {
   status: number;
-  /** JSON; empty for messages that have no answer. */
+  /** JSON; empty for messages that have no response. */
   body: string;
   /** The methods that the messages called, as far as MCP has them. */
   methods: string;
@@ -35,7 +35,7 @@ export async function answerMessages(
   name: ServerName,
   memory: ServedMemory,
   { body, accept, protocolVersion, signal }: McpRequest,
-): Promise<McpAnswer> {
+): Promise<McpResponse> {
   const problem = batchProblem(body);
   if (problem !== undefined) {
     const error = { jsonrpc: '2.0', error: { code: INVALID_REQUEST, message: problem }, id: null };

@@ -149,7 +149,7 @@ const unavailable = (path: string, why: Unavailable) =>
 export const mountUnavailable = (path: string, why: Unavailable) =>
   `Error: ${unavailable(path, why)} You can still use the rest of /memories.`;
 export const mountUnavailableNote = (path: string, why: Unavailable) => `[${unavailable(path, why)}]`;
-/** The answer under an idempotency key of a write whose memory is no longer mounted. */
+/** The result under an idempotency key of a write whose memory is no longer mounted. */
 export const mountedWriteUnknown =
   'Error: This call wrote to a memory that is no longer mounted here. What came of it is not known.';
 

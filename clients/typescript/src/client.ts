@@ -106,7 +106,7 @@ export class MemoryClient {
     const signal = given ?? undefined;
     const headers = new Headers(this.#headers);
     headers.delete('Content-Type');
-    const answer = await attempt({
+    const outcome = await attempt({
       service: `The memory service at ${this.#urls.base}`,
       fetch: this.#fetch,
       url: this.#urls.whoami,
@@ -116,8 +116,8 @@ export class MemoryClient {
       timeoutMs: this.#limits.attemptTimeoutMs,
       signal,
     });
-    if ('fault' in answer) throw new MemoryServiceError(answer.fault, { tries: 1 });
-    return answer.result;
+    if ('fault' in outcome) throw new MemoryServiceError(outcome.fault, { tries: 1 });
+    return outcome.result;
   }
 
   /**

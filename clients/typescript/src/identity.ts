@@ -33,11 +33,11 @@ export interface Identity {
   version: string;
 }
 
-export function readIdentity(answer: Record<string, unknown>): Identity | undefined {
-  const { credential, tenant, rights, limits, settings, mounts, version } = answer;
+export function readIdentity(body: Record<string, unknown>): Identity | undefined {
+  const { credential, tenant, rights, limits, settings, mounts, version } = body;
   const isIdentity =
     [credential, tenant, rights, limits, settings].every(isObject) &&
     Array.isArray(mounts) &&
     typeof version === 'string';
-  return isIdentity ? (answer as unknown as Identity) : undefined;
+  return isIdentity ? (body as unknown as Identity) : undefined;
 }

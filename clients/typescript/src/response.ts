@@ -2,10 +2,10 @@ import { parseRetryAfter } from './backoff.ts';
 import type { Fault } from './errors.ts';
 import type { MemoryResult } from './types.ts';
 
-/** Reads the JSON of an answer; undefined when it is not the service's. */
-export type Read<Result> = (answer: Record<string, unknown>) => Result | undefined;
+/** Reads the JSON of a response; undefined when it is not the service's. */
+export type Read<Result> = (body: Record<string, unknown>) => Result | undefined;
 
-/** What is known of a request when its answer is read. */
+/** What is known of a request when its response is read. */
 interface Request {
   service: string;
   url: URL;
@@ -22,7 +22,7 @@ export const readResult: Read<MemoryResult> = ({ content, is_error }) =>
 export const readInstructions: Read<string> = ({ content }) =>
   typeof content === 'string' ? content : undefined;
 
-/** Reads an answer as a result of the service, or as a fault. */
+/** Reads a response as a result of the service, or as a fault. */
 export function readResponse<Result>(
   { status, headers }: Response,
   text: string,

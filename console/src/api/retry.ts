@@ -20,7 +20,7 @@ export async function withRetries(
     const response = await send();
     const seconds = secondsToWait(response);
     if (seconds === null || retries === RETRIES) return response;
-    // The connection is not free before its answer is read.
+    // The connection is not free before its response is read.
     await response.body?.cancel();
     waiting.value++;
     try {

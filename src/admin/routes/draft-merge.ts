@@ -52,7 +52,7 @@ export const draftMergeRoutes = adminRoutes((app, { config, database }) => {
     requestId: request.id,
     review: given.review,
   });
-  const answer = async (request: Parameters<typeof noteAudit>[0], merged: Merged) => {
+  const respond = async (request: Parameters<typeof noteAudit>[0], merged: Merged) => {
     const files = merged.changes.map(mergedFile).sort((a, b) => (a.path < b.path ? -1 : 1));
     noteAudit(request, { details: { draft: merged.draft.id, files: files.length } });
     return {
@@ -107,7 +107,7 @@ export const draftMergeRoutes = adminRoutes((app, { config, database }) => {
       const merged = await turns.run(tenant, departureOf(request, reply), () =>
         mergeDraft(database, { tenant, draft }, resolutions, optionsOf(request, request.body)),
       );
-      return answer(request, merged);
+      return respond(request, merged);
     },
   );
 
@@ -134,7 +134,7 @@ export const draftMergeRoutes = adminRoutes((app, { config, database }) => {
       const merged = await turns.run(tenant, departureOf(request, reply), () =>
         replaceByDraft(database, { tenant, draft }, optionsOf(request, request.body)),
       );
-      return answer(request, merged);
+      return respond(request, merged);
     },
   );
 });

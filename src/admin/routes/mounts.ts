@@ -12,7 +12,7 @@ import { requireInScope } from '../permissions.ts';
 import { tenantOf } from '../required-tenant.ts';
 import { errorResponses, json, noSuchTenant } from '../responses.ts';
 
-/** How many mounts by others an answer has. */
+/** How many mounts by others a response has. */
 const MAX_LISTED = 1000;
 
 const mountsSchema = z

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../../config.ts';
 import { ServiceError } from '../../errors.ts';
 import type { ExecuteTool } from '../../mcp/call.ts';
-import type { McpAnswer } from '../../mcp/exchange.ts';
+import type { McpResponse } from '../../mcp/exchange.ts';
 import { orderOf, Sessions, type Turn } from '../../mcp/sessions.ts';
 import { instructionsFor } from '../../mounts/instructions.ts';
 import { version } from '../../version.ts';
@@ -64,9 +64,9 @@ export async function mcpRoute(
       const { mcpTurn: turn, body } = request;
       await turn?.start(orderOf(body));
       try {
-        const answer = await exchange(request, reply, options);
-        if (answer.isNewSession) reply.header('Mcp-Session-Id', newSession(request));
-        return send(request, reply, answer);
+        const response = await exchange(request, reply, options);
+        if (response.isNewSession) reply.header('Mcp-Session-Id', newSession(request));
+        return send(request, reply, response);
       } finally {
         turn?.end();
       }
@@ -86,7 +86,7 @@ async function exchange(
   request: FastifyRequest,
   reply: FastifyReply,
   options: ExecuteOptions,
-): Promise<McpAnswer> {
+): Promise<McpResponse> {
   const { answerMessages } = await load();
   const inFlight = inFlightOf(request);
   await inFlight.takeSlot();
@@ -111,7 +111,7 @@ async function exchange(
   };
   try {
     const { accept, 'mcp-protocol-version': protocolVersion } = request.headers;
-    // There is nothing but JSON in an answer, whatever else is accepted.
+    // There is nothing but JSON in a response, whatever else is accepted.
     const acceptsJson = request.accepts().type(['json']) !== false;
     const instructions = async () => {
       const call = { ...contextOf(request), ip: request.ip };
@@ -134,9 +134,9 @@ async function exchange(
         await Promise.allSettled(running);
       }
     };
-    const answer = await inFlight.workWithin(options.timeoutMs, work);
+    const response = await inFlight.workWithin(options.timeoutMs, work);
     if (fault) throw fault;
-    return answer;
+    return response;
   } finally {
     over.abort();
   }
@@ -160,13 +160,13 @@ function runnerFor(request: FastifyRequest, options: ExecuteOptions): ExecuteToo
   };
 }
 
-function send(request: FastifyRequest, reply: FastifyReply, answer: McpAnswer): FastifyReply {
+function send(request: FastifyRequest, reply: FastifyReply, response: McpResponse): FastifyReply {
   const { logEntry } = request;
-  logEntry.command ??= answer.methods;
-  logEntry.outcome ??= answer.status >= 400 ? 'error' : 'ok';
-  reply.code(answer.status);
-  if (answer.body === '') return reply.send();
-  return reply.type('application/json; charset=utf-8').send(answer.body);
+  logEntry.command ??= response.methods;
+  logEntry.outcome ??= response.status >= 400 ? 'error' : 'ok';
+  reply.code(response.status);
+  if (response.body === '') return reply.send();
+  return reply.type('application/json; charset=utf-8').send(response.body);
 }
 
 /** What names a session in this process: no caller can use one of another. */

@@ -198,11 +198,11 @@ def read_response(
     )
 
 
-def _result(call: Call, answer: Mapping[str, object]) -> Result | None:
+def _result(call: Call, body: Mapping[str, object]) -> Result | None:
     if call.route == "whoami":
-        return _identity(answer)
+        return _identity(body)
     # Only the result of a tool says whether it is an error.
-    content, is_error = answer.get("content"), answer.get("is_error", None if call.route == "execute" else False)
+    content, is_error = body.get("content"), body.get("is_error", None if call.route == "execute" else False)
     if not isinstance(content, str) or not isinstance(is_error, bool):
         return None
     if call.tool_use_id is None:
@@ -215,10 +215,10 @@ def _result(call: Call, answer: Mapping[str, object]) -> Result | None:
     }
 
 
-def _identity(answer: Mapping[str, object]) -> Identity | None:
+def _identity(body: Mapping[str, object]) -> Identity | None:
     records = ("credential", "tenant", "rights", "limits", "settings")
-    is_identity = all(isinstance(answer.get(name), dict) for name in records) and isinstance(answer.get("mounts"), list)
-    return cast(Identity, answer) if is_identity and isinstance(answer.get("version"), str) else None
+    is_identity = all(isinstance(body.get(name), dict) for name in records) and isinstance(body.get("mounts"), list)
+    return cast(Identity, body) if is_identity and isinstance(body.get("version"), str) else None
 
 
 def _json_object(body: bytes) -> Mapping[str, object]:

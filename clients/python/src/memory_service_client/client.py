@@ -86,10 +86,10 @@ class _BaseClient(Generic[_HttpClient]):
             "follow_redirects": False,
         }
 
-    def _identity_or_raise(self, call: Call, answer: Result | Fault) -> Identity:
-        if isinstance(answer, Fault):
-            raise answer.error(call, 1)
-        return cast(Identity, answer)
+    def _identity_or_raise(self, call: Call, result: Result | Fault) -> Identity:
+        if isinstance(result, Fault):
+            raise result.error(call, 1)
+        return cast(Identity, result)
 
     def _delay_or_raise(self, call: Call, tries: Tries, fault: Fault) -> float:
         delay = tries.delay_after(fault)

@@ -67,7 +67,7 @@ interface Creation {
   id: string;
 }
 
-/** Names the request for a form: the same one when the form is sent again, because its answer was lost. */
+/** Names the request for a form: the same one when the form is sent again, because its response was lost. */
 function useCreation(): (form: KeyForm) => Creation | null {
   const last = useRef<{ form: KeyForm; creation: Creation } | null>(null);
   return (form) => {
