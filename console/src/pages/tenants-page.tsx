@@ -224,7 +224,8 @@ function NewTenantDialog({ onClose }: { onClose: () => void }) {
       title="New tenant"
       verb="Create"
       hasInput={id !== ''}
-      {...{ onClose, action }}
+      onClose={onClose}
+      action={action}
       onSubmit={create}
     >
       <label>

@@ -86,7 +86,7 @@ export function Toasts() {
         </div>
       )}
       {toasts.value.map(({ id, text, undo }) => (
-        <ToastRow key={id} {...{ text, undo }} onDone={() => dismiss(id)} />
+        <ToastRow key={id} text={text} undo={undo} onDone={() => dismiss(id)} />
       ))}
     </div>
   );

@@ -31,7 +31,7 @@ export function ChangeList({ changes, settlements, selected, onSelect }: Props) 
             change={change}
             settlement={settlements.get(change.memory_id)}
             isSelected={change.memory_id === selected}
-            {...{ onSelect }}
+            onSelect={onSelect}
           />
         );
       }}

@@ -48,7 +48,7 @@ export function ChangePane({ tenant, draft, change, settlement, onOvertaken }: P
         </button>
         <div class="file-title version-title">
           <h2>
-            <MovedPath {...{ from, path }} />
+            <MovedPath from={from} path={path} />
             <CopyButton what="the path" text={path} />
           </h2>
           <p class="muted small">{sidesText(change)}</p>
@@ -59,7 +59,7 @@ export function ChangePane({ tenant, draft, change, settlement, onOvertaken }: P
       )}
       {change.in_the_way !== null && <InTheWay {...change.in_the_way} />}
       {canWrite.value && change.in_draft !== null && (
-        <SettleBar {...{ tenant, draft, change, settlement }} diff={data} />
+        <SettleBar tenant={tenant} draft={draft} change={change} settlement={settlement} diff={data} />
       )}
       {error !== undefined && <LoadError error={error} onRetry={reload} />}
       {data === undefined && error === undefined && <Loading what="the differences" />}
@@ -67,7 +67,7 @@ export function ChangePane({ tenant, draft, change, settlement, onOvertaken }: P
         <div class="change-body">
           <Differences key={state} diff={data} />
           {canWrite.value && settlement?.choice === 'text' && (
-            <OwnText {...{ tenant, draft, settlement }} diff={data} />
+            <OwnText tenant={tenant} draft={draft} settlement={settlement} diff={data} />
           )}
         </div>
       )}

@@ -83,7 +83,7 @@ function ClosedDraft({ draft }: { draft: Draft }) {
       </section>
       {isReverting && merged_at !== null && (
         <RevertDialog
-          {...{ tenant }}
+          tenant={tenant}
           by={id}
           name={`the draft “${draft.title}”`}
           since={merged_at}

@@ -87,8 +87,10 @@ export function ReviewActions({ comparison, settlements, isLoading, onStart, onR
       </div>
       <ErrorText message={merging.error} />
       {merging.isRunning && <WorkProgress what={`Merging ${count(ofDraft, 'file')}`} fraction={null} />}
-      {dialog === 'replace' && <ReplaceDialog {...{ comparison, onClose, onStart, onRefused }} />}
-      {dialog === 'reject' && <RejectDialog {...{ comparison, onClose }} />}
+      {dialog === 'replace' && (
+        <ReplaceDialog comparison={comparison} onClose={onClose} onStart={onStart} onRefused={onRefused} />
+      )}
+      {dialog === 'reject' && <RejectDialog comparison={comparison} onClose={onClose} />}
     </>
   );
 }
@@ -125,7 +127,8 @@ function ReplaceDialog(props: DialogProps & Pick<Props, 'onStart' | 'onRefused'>
       verb="Replace"
       isDangerous
       doing="Replacing the memory"
-      {...{ action, onClose }}
+      action={action}
+      onClose={onClose}
       onSubmit={replace}
     >
       <p>
@@ -157,7 +160,8 @@ function RejectDialog({ comparison: { draft }, onClose }: DialogProps) {
       title="Reject the draft?"
       verb="Reject"
       isDangerous
-      {...{ action, onClose }}
+      action={action}
+      onClose={onClose}
       onSubmit={reject}
     >
       <p>

@@ -42,7 +42,8 @@ export function Review({ draft }: { draft: Draft }) {
       {data !== undefined && (
         <ReviewActions
           comparison={data}
-          {...{ settlements, isLoading }}
+          settlements={settlements}
+          isLoading={isLoading}
           onStart={() => setRefusal(null)}
           onRefused={refused}
         />
@@ -58,7 +59,8 @@ export function Review({ draft }: { draft: Draft }) {
           <section class="pane" aria-label="Changed files">
             <ChangeList
               changes={data.changes}
-              {...{ settlements, selected }}
+              settlements={settlements}
+              selected={selected}
               onSelect={(file) => pushQuery({ file })}
             />
           </section>
@@ -76,7 +78,8 @@ export function Review({ draft }: { draft: Draft }) {
             ) : (
               <ChangePane
                 key={selected}
-                {...{ tenant, change }}
+                tenant={tenant}
+                change={change}
                 draft={id}
                 settlement={settlements.get(selected)}
                 onOvertaken={() => refused('This file has changed since you opened the review.')}

@@ -48,7 +48,7 @@ export function ChangesPreview({ tenant, changes }: { tenant: string; changes: C
         >
           {(index) => {
             const row = rows[index];
-            return row && <PreviewRow {...{ row, selected, setSelected }} />;
+            return row && <PreviewRow row={row} selected={selected} setSelected={setSelected} />;
           }}
         </VirtualList>
       )}

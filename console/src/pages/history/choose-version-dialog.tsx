@@ -40,7 +40,13 @@ export function ChooseVersionDialog({ tenant, path, selected, other, onChoose, o
         {items?.length === 1 && <p class="notice warning">The file has no other version.</p>}
         {items && (
           <div class="choose-version">
-            <VersionList versions={items} disabled={other} onSelect={choose} onEnd={more} {...{ selected }} />
+            <VersionList
+              versions={items}
+              disabled={other}
+              onSelect={choose}
+              onEnd={more}
+              selected={selected}
+            />
           </div>
         )}
       </div>

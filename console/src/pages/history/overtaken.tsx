@@ -20,7 +20,7 @@ export function Overtaken({ tenant, before, after }: { tenant: string; before: C
         <ul class="overtaken" aria-label="Changed since the preview">
           {files.slice(0, SHOWN).map(({ path, version }) => (
             <li key={path}>
-              <PathName path={path} /> {version && <By {...{ tenant, version }} />}
+              <PathName path={path} /> {version && <By tenant={tenant} version={version} />}
             </li>
           ))}
           {files.length > SHOWN && <li>and {count(files.length - SHOWN, 'more file')}</li>}

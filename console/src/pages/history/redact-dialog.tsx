@@ -26,7 +26,8 @@ export function RedactDialog(props: { tenant: string; version: Version; onClose:
       verb="Redact"
       isDangerous
       isReady={isSure}
-      {...{ action, onClose }}
+      action={action}
+      onClose={onClose}
       onSubmit={apply}
     >
       {version.path !== null && <Name text={version.path} keepsEnd />}

@@ -34,7 +34,10 @@ export function RestoreDialog({ tenant, target, what, onClose }: Props) {
       title="Restore"
       verb="Restore"
       isWide
-      {...{ action, isReady, doing, onClose }}
+      action={action}
+      isReady={isReady}
+      doing={doing}
+      onClose={onClose}
       onSubmit={apply}
     >
       <p class="clamped" title={what}>
@@ -42,8 +45,8 @@ export function RestoreDialog({ tenant, target, what, onClose }: Props) {
       </p>
       {error !== undefined && <LoadError error={error} />}
       {isLoading && <Loading what="the preview" />}
-      {overtaken && changes && !isLoading && <Overtaken {...{ tenant }} before={overtaken} after={changes} />}
-      {changes && !isLoading && <ChangesPreview key={changes.plan} {...{ tenant, changes }} />}
+      {overtaken && changes && !isLoading && <Overtaken tenant={tenant} before={overtaken} after={changes} />}
+      {changes && !isLoading && <ChangesPreview key={changes.plan} tenant={tenant} changes={changes} />}
     </FormDialog>
   );
 }

@@ -41,7 +41,9 @@ export function RevertDialog({ tenant, by, name, since: initial, onClose }: Prop
       verb="Revert"
       isWide
       doing={`Reverting ${amountOf(changes)}`}
-      {...{ action, isReady, onClose }}
+      action={action}
+      isReady={isReady}
+      onClose={onClose}
       onSubmit={apply}
     >
       <p>
@@ -64,8 +66,8 @@ export function RevertDialog({ tenant, by, name, since: initial, onClose }: Prop
       </div>
       {error !== undefined && <LoadError error={error} />}
       {isLoading && <Loading what="the preview" />}
-      {overtaken && changes && !isLoading && <Overtaken {...{ tenant }} before={overtaken} after={changes} />}
-      {changes && !isLoading && <ChangesPreview key={changes.plan} {...{ tenant, changes }} />}
+      {overtaken && changes && !isLoading && <Overtaken tenant={tenant} before={overtaken} after={changes} />}
+      {changes && !isLoading && <ChangesPreview key={changes.plan} tenant={tenant} changes={changes} />}
     </FormDialog>
   );
 }

@@ -4,7 +4,7 @@ import { readActivity } from '../../api/history.ts';
 import type { Activity, Tenant } from '../../api/types.ts';
 import { formatExactTime, formatTime } from '../../text/format.ts';
 import { isBefore } from '../../text/moment.ts';
-import { Icon } from '../../ui/icon.tsx';
+import { Icon, type IconName } from '../../ui/icon.tsx';
 import { LoadError } from '../../ui/messages.tsx';
 import { MomentField } from '../../ui/moment-field.tsx';
 import { Options } from '../../ui/options.tsx';
@@ -54,7 +54,9 @@ export function Timeline({ tenant, at, onChange }: Props) {
           <Slider
             activity={data}
             earliest={tenant.history_since}
-            {...{ endsNow, at, onChange }}
+            endsNow={endsNow}
+            at={at}
+            onChange={onChange}
             onStep={step}
             onZoom={zoom}
           />
@@ -62,11 +64,13 @@ export function Timeline({ tenant, at, onChange }: Props) {
       </div>
       {data && <Axis {...data} endsNow={endsNow} />}
       <div class="timeline-foot">
-        <Steps {...{ tenant, at, onChange, step }} />
+        <Steps tenant={tenant} at={at} onChange={onChange} step={step} />
         <span class="spacer" />
         <NewChanges tenant={tenant} />
-        {periodOf(range) === 'range' && data && <ExactRange activity={data} {...{ range, setRange }} />}
-        <Zoom {...{ tenant, range, setRange, zoom }} />
+        {periodOf(range) === 'range' && data && (
+          <ExactRange activity={data} range={range} setRange={setRange} />
+        )}
+        <Zoom tenant={tenant} range={range} setRange={setRange} zoom={zoom} />
       </div>
       {data && <Legend tenant={tenant.id} activity={data} />}
     </section>
@@ -87,30 +91,28 @@ function Steps({ tenant, at, step }: Props & { step: Step }) {
   return (
     <fieldset class="timeline-steps">
       <legend class="visually-hidden">Step through the changes</legend>
-      <button
-        type="button"
-        class="icon-button"
-        title="Previous change"
-        disabled={isFirst}
-        onClick={() => step(-1)}
-      >
-        <Icon name="back" />
-        <span class="visually-hidden">Previous change</span>
-      </button>
-      <button
-        type="button"
-        class="icon-button"
-        title="Next change"
-        disabled={at === null}
-        onClick={() => step(1)}
-      >
-        <Icon name="chevron" />
-        <span class="visually-hidden">Next change</span>
-      </button>
+      <IconButton icon="back" title="Previous change" disabled={isFirst} onClick={() => step(-1)} />
+      <IconButton icon="chevron" title="Next change" disabled={at === null} onClick={() => step(1)} />
       <output class="small" title={at ?? undefined}>
         {at === null ? 'Now' : formatExactTime(at)}
       </output>
     </fieldset>
+  );
+}
+
+interface IconButtonProps {
+  icon: IconName;
+  title: string;
+  disabled?: boolean;
+  onClick: () => void;
+}
+
+function IconButton({ icon, title, disabled = false, onClick }: IconButtonProps) {
+  return (
+    <button type="button" class="icon-button" title={title} disabled={disabled} onClick={onClick}>
+      <Icon name={icon} />
+      <span class="visually-hidden">{title}</span>
+    </button>
   );
 }
 
@@ -129,20 +131,13 @@ function Zoom({ tenant, range, setRange, zoom }: ZoomProps) {
   return (
     <fieldset class="timeline-zoom">
       <legend class="visually-hidden">Zoom</legend>
-      <button type="button" class="icon-button" title="Zoom in" onClick={() => zoom(1 / 4)}>
-        <Icon name="plus" />
-        <span class="visually-hidden">Zoom in</span>
-      </button>
-      <button
-        type="button"
-        class="icon-button"
+      <IconButton icon="plus" title="Zoom in" onClick={() => zoom(1 / 4)} />
+      <IconButton
+        icon="minus"
         title="Zoom out"
         disabled={range.since === null && range.until === null}
         onClick={() => zoom(4)}
-      >
-        <Icon name="minus" />
-        <span class="visually-hidden">Zoom out</span>
-      </button>
+      />
       <label>
         <span class="visually-hidden">Period</span>
         <select value={periodOf(range)} onChange={(event) => choose(event.currentTarget.value)}>
@@ -165,7 +160,7 @@ function ExactRange({ activity, range, setRange }: ExactRangeProps) {
   return (
     <div class="timeline-range">
       <MomentField
-        {...{ isCoarse }}
+        isCoarse={isCoarse}
         label="From"
         value={start}
         onChange={(since) => {
@@ -173,7 +168,7 @@ function ExactRange({ activity, range, setRange }: ExactRangeProps) {
         }}
       />
       <MomentField
-        {...{ isCoarse }}
+        isCoarse={isCoarse}
         label="to"
         value={end}
         onChange={(until) => {

@@ -49,19 +49,21 @@ export function VersionActions({ tenant, version }: { tenant: string; version: V
       )}
       {dialog === 'compare' && path !== null && (
         <ChooseVersionDialog
-          {...{ tenant, path, onClose }}
+          tenant={tenant}
+          path={path}
+          onClose={onClose}
           selected={null}
           other={id}
           onChoose={(against) => pushQuery({ against })}
         />
       )}
       {dialog === 'restore' && restorable !== null && (
-        <RestoreDialog {...{ tenant, onClose }} {...restorable} />
+        <RestoreDialog tenant={tenant} onClose={onClose} {...restorable} />
       )}
       {dialog === 'revert' && by !== null && (
-        <RevertDialog {...{ tenant, by, onClose }} name={actorText(actor)} since={created_at} />
+        <RevertDialog tenant={tenant} by={by} onClose={onClose} name={actorText(actor)} since={created_at} />
       )}
-      {dialog === 'redact' && <RedactDialog {...{ tenant, version, onClose }} />}
+      {dialog === 'redact' && <RedactDialog tenant={tenant} version={version} onClose={onClose} />}
     </div>
   );
 }

@@ -40,11 +40,11 @@ export function VersionComparison({ tenant, from, to }: Props) {
         : data.changes.map((change) => ({ ...shownDiff(change), title: null })),
     [data],
   );
-  if (error !== undefined) return <ComparisonError {...{ error, reload }} />;
+  if (error !== undefined) return <ComparisonError error={error} reload={reload} />;
   if (data === undefined || isLoading) return <Loading what="the comparison" />;
   return (
     <>
-      <ComparisonHead {...{ tenant }} old={data.old} now={data.now} />
+      <ComparisonHead tenant={tenant} old={data.old} now={data.now} />
       <DiffView files={files} />
     </>
   );
@@ -91,7 +91,8 @@ function ComparisonHead({ tenant, old, now }: { tenant: string; old: Version; no
       </div>
       {choosing !== null && path !== null && (
         <ChooseVersionDialog
-          {...{ tenant, path }}
+          tenant={tenant}
+          path={path}
           selected={isOld ? old.id : now.id}
           other={isOld ? now.id : old.id}
           onChoose={(id) => pushQuery({ [choosing]: id })}

@@ -82,7 +82,7 @@ function VersionHead({ tenant, version }: { tenant: string; version: Version }) 
           </p>
         )}
       </div>
-      <VersionActions {...{ tenant, version }} />
+      <VersionActions tenant={tenant} version={version} />
     </div>
   );
 }

@@ -18,8 +18,9 @@ export function WithMoments({ tenant, moments, children }: Props) {
   for (const [name, without] of Object.entries(moments)) {
     const moment = route.value.query.get(name);
     if (moment === null) continue;
-    if (!isMoment(moment)) return <NoMoment {...{ name, moment, without }} />;
-    if (isBefore(moment, tenant.history_since)) return <TooEarly {...{ name, moment, tenant, without }} />;
+    if (!isMoment(moment)) return <NoMoment name={name} moment={moment} without={without} />;
+    if (isBefore(moment, tenant.history_since))
+      return <TooEarly name={name} moment={moment} tenant={tenant} without={without} />;
   }
   return children;
 }
@@ -37,7 +38,7 @@ function NoMoment({ name, moment, without }: MomentProps) {
         <bdi>{visible(moment)}</bdi> is no time such as 2026-11-22T09:30:00Z.
       </p>
       <div class="buttons">
-        <Remove {...{ name, without }} />
+        <Remove name={name} without={without} />
       </div>
     </Empty>
   );
@@ -52,7 +53,7 @@ function TooEarly({ name, moment, tenant, without }: MomentProps & { tenant: Ten
         <button type="button" class="primary" onClick={() => replaceQuery({ [name]: since })}>
           Go to the beginning
         </button>
-        <Remove {...{ name, without }} />
+        <Remove name={name} without={without} />
       </div>
     </Empty>
   );

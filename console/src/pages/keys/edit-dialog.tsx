@@ -40,7 +40,8 @@ export function EditKeyDialog({ apiKey, onClose, onSaved }: Props) {
       verb="Save"
       isReady={isChanged && hasExpiry(expiry)}
       hasInput={isChanged}
-      {...{ action, onClose }}
+      action={action}
+      onClose={onClose}
       onSubmit={save}
     >
       <code class="muted">{id}</code>

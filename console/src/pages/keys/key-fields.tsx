@@ -20,7 +20,7 @@ export function KeyFields({ form, isForTenant, onChange }: Props) {
         hint="The history shows it beside each change."
         onChange={(label) => onChange({ label })}
       />
-      {!isForTenant && <Holder {...{ form, onChange }} />}
+      {!isForTenant && <Holder form={form} onChange={onChange} />}
       <label>
         Access
         <select
@@ -93,7 +93,7 @@ function Holder({ form, onChange }: HolderProps) {
           />
         </label>
       )}
-      {form.kind === 'admin' && <Scope {...{ form, onChange }} />}
+      {form.kind === 'admin' && <Scope form={form} onChange={onChange} />}
     </>
   );
 }

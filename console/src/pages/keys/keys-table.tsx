@@ -170,7 +170,14 @@ function RevokeDialog(props: { apiKey: Key; onClose: () => void; onRevoked: () =
       onRevoked();
     });
   return (
-    <FormDialog title="Revoke the key?" verb="Revoke" isDangerous {...{ action, onClose }} onSubmit={revoke}>
+    <FormDialog
+      title="Revoke the key?"
+      verb="Revoke"
+      isDangerous
+      action={action}
+      onClose={onClose}
+      onSubmit={revoke}
+    >
       {apiKey.label !== '' && <Name text={apiKey.label} />}
       <p>
         <code>{apiKey.id}</code> stops working everywhere within a minute. This cannot be undone.

@@ -27,14 +27,15 @@ export function NewKeyDialog({ tenant, onClose, onCreated }: Props) {
       setSecret(key);
       onCreated();
     });
-  if (secret !== null) return <SecretDialog title="The new key" {...{ secret, onClose }} />;
+  if (secret !== null) return <SecretDialog title="The new key" secret={secret} onClose={onClose} />;
   return (
     <FormDialog
       title="New key"
       verb="Create"
       isReady={newKeyOf(form) !== null}
       hasInput={form.label !== '' || form.source !== '' || form.tenants !== ''}
-      {...{ action, onClose }}
+      action={action}
+      onClose={onClose}
       onSubmit={create}
     >
       <KeyFields

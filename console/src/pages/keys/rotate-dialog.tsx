@@ -41,13 +41,13 @@ export function RotateDialog({ apiKey, onClose, onRotated }: Props) {
     });
   if (secret !== null) {
     return (
-      <SecretDialog title="The new secret of the key" {...{ secret, onClose }}>
+      <SecretDialog title="The new secret of the key" secret={secret} onClose={onClose}>
         {isOwn && <p>You are signed in with this key: this tab goes on with the new secret.</p>}
       </SecretDialog>
     );
   }
   return (
-    <FormDialog title="Rotate the key?" verb="Rotate" {...{ action, onClose }} onSubmit={rotate}>
+    <FormDialog title="Rotate the key?" verb="Rotate" action={action} onClose={onClose} onSubmit={rotate}>
       {label !== '' && <Name text={label} />}
       <p>
         <code>{id}</code> gets a new secret. Its label and its rights stay.

@@ -33,7 +33,9 @@ export function DeleteDialog({ tenant, path, below, remove, onClose }: Props) {
   const files = below ? count(below.files, 'file') : 'everything in it';
   return (
     <FormDialog
-      {...{ title, action, onClose }}
+      title={title}
+      action={action}
+      onClose={onClose}
       verb="Delete"
       isDangerous
       doing={below === null ? 'Deleting' : `Deleting ${files}`}

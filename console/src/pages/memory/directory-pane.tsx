@@ -80,28 +80,31 @@ export function DirectoryPane({ tenant, path, at, size }: Props) {
         {download.isRunning && <WorkProgress what="Making the archive" fraction={null} />}
         <ErrorText message={download.error} />
         {canWrite.value && isPresent ? (
-          <UploadButtons {...{ tenant, path }} />
+          <UploadButtons tenant={tenant} path={path} />
         ) : (
           <Empty title={isPresent ? 'A folder' : 'A folder as it was'} />
         )}
       </div>
       {dialog === 'new' && (
         <NewFileDialog
-          {...{ tenant, onClose }}
+          tenant={tenant}
+          onClose={onClose}
           directory={path}
           onCreated={(file) => pushQuery({ path: file })}
         />
       )}
-      {dialog === 'move' && <MoveDialog {...{ tenant, path, onClose }} />}
+      {dialog === 'move' && <MoveDialog tenant={tenant} path={path} onClose={onClose} />}
       {dialog === 'delete' && (
         <DeleteDialog
-          {...{ tenant, path, onClose }}
+          tenant={tenant}
+          path={path}
+          onClose={onClose}
           below={size}
           remove={() => deleteDirectory(tenant, path)}
         />
       )}
       {dialog === 'restore' && at !== null && (
-        <RestoreDialog {...{ tenant, onClose }} target={{ at, path }} what={`${path} as it was`} />
+        <RestoreDialog tenant={tenant} onClose={onClose} target={{ at, path }} what={`${path} as it was`} />
       )}
     </>
   );

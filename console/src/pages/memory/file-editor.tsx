@@ -65,7 +65,9 @@ export function FileEditor({ tenant, path, file, onClose }: Props) {
       <EditConflict
         base={withLineEnding(base.content, '\n')}
         mine={text}
-        {...{ theirs, keepEditing, takeTheirs }}
+        theirs={theirs}
+        keepEditing={keepEditing}
+        takeTheirs={takeTheirs}
       />
     );
   }

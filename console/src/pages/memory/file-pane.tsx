@@ -58,18 +58,23 @@ export function FilePane({ tenant, path, at, line, entry }: Props) {
           )
         }
       >
-        {data && !isEditing && <FileActions {...{ tenant, path, at, mode, setMode }} file={data} />}
+        {data && !isEditing && (
+          <FileActions tenant={tenant} path={path} at={at} mode={mode} setMode={setMode} file={data} />
+        )}
       </PaneHead>
-      {error !== undefined && <FileError {...{ error, at }} onRetry={reload} />}
+      {error !== undefined && <FileError error={error} at={at} onRetry={reload} />}
       {data === undefined && error === undefined && <Loading what="the file" />}
-      {data && isEditing && <FileEditor {...{ tenant, path }} file={data} onClose={() => setMode('text')} />}
-      {data && !isEditing && <FileContent {...{ mode, line }} content={data.content} />}
+      {data && isEditing && (
+        <FileEditor tenant={tenant} path={path} file={data} onClose={() => setMode('text')} />
+      )}
+      {data && !isEditing && <FileContent mode={mode} line={line} content={data.content} />}
     </>
   );
 }
 
 function FileError({ error, at, onRetry }: { error: unknown; at: string | null; onRetry: () => void }) {
-  if (!(error instanceof ApiError) || error.status !== 404) return <LoadError {...{ error, onRetry }} />;
+  if (!(error instanceof ApiError) || error.status !== 404)
+    return <LoadError error={error} onRetry={onRetry} />;
   return <Empty title={at === null ? 'This file does not exist' : 'This file did not exist at that time'} />;
 }
 
@@ -132,10 +137,11 @@ function FileActions({ tenant, path, at, mode, setMode, file }: ActionsProps) {
           <Icon name="restore" /> Restore…
         </button>
       )}
-      {dialog === 'move' && <MoveDialog {...{ tenant, path }} onClose={close} />}
+      {dialog === 'move' && <MoveDialog tenant={tenant} path={path} onClose={close} />}
       {dialog === 'delete' && (
         <DeleteDialog
-          {...{ tenant, path }}
+          tenant={tenant}
+          path={path}
           below={null}
           remove={() => deleteFile(tenant, path, file.etag)}
           onClose={close}

@@ -34,7 +34,8 @@ export function MemoryPage({ tenant }: { tenant: Tenant }) {
       )}
       {at !== null && <PastBanner tenant={tenant.id} at={at} />}
       <Panes
-        {...{ tenant, path }}
+        tenant={tenant}
+        path={path}
         at={settledAt}
         line={Number(query.get('line')) || null}
         onLoaded={() => setHasFiles(true)}
@@ -66,7 +67,7 @@ function Panes({ tenant, at, path, line, onLoaded }: PanesProps) {
   return (
     <div class={path === null ? 'panes' : 'panes has-file'}>
       <section class="pane tree-pane" aria-label="Files of the tenant">
-        <TreePane {...{ tenant, at, path, loader, state }} />
+        <TreePane tenant={tenant} at={at} path={path} loader={loader} state={state} />
       </section>
       <section class="pane file-pane" aria-label="File">
         {path === null ? (
@@ -78,11 +79,12 @@ function Panes({ tenant, at, path, line, onLoaded }: PanesProps) {
         ) : path === ROOT || entry?.kind === 'directory' ? (
           <DirectoryPane
             key={path}
-            {...{ ...place, path }}
+            {...place}
+            path={path}
             size={path === ROOT ? all : tree?.sizes.get(path)}
           />
         ) : (
-          <FilePane key={path} {...{ ...place, path, line, entry }} />
+          <FilePane key={path} {...place} path={path} line={line} entry={entry} />
         )}
       </section>
     </div>
@@ -159,7 +161,7 @@ function TreePane({ tenant, at, path, loader, state }: TreePaneProps) {
         </button>
       </div>
       {search.trim() !== '' ? (
-        <SearchResults {...{ at }} tenant={tenant.id} query={search.trim()} onOpen={open} />
+        <SearchResults at={at} tenant={tenant.id} query={search.trim()} onOpen={open} />
       ) : error !== undefined ? (
         <LoadError error={error} onRetry={() => loader.reload()} />
       ) : tree === undefined || (isEmpty && isLoading) ? (
@@ -167,7 +169,7 @@ function TreePane({ tenant, at, path, loader, state }: TreePaneProps) {
       ) : isEmpty && !isLoading ? (
         <Empty title={at === null ? 'No files yet' : 'There were no files'} />
       ) : (
-        <TreeView {...{ loader, state, tree }} selected={path} onSelect={open} />
+        <TreeView loader={loader} state={state} tree={tree} selected={path} onSelect={open} />
       )}
       <p class="pane-foot muted small" role="status">
         {files === undefined ? '' : count(files, 'file')}

@@ -30,7 +30,8 @@ export function MoveDialog({ tenant, path, onClose }: Props) {
       isWide
       isReady={to !== path}
       hasInput={to !== path}
-      {...{ action, onClose }}
+      action={action}
+      onClose={onClose}
       onSubmit={apply}
     >
       <label>

@@ -32,7 +32,8 @@ export function NewFileDialog({ tenant, directory = ROOT, onCreated, onClose }: 
       verb="Create"
       isWide
       hasInput={content !== ''}
-      {...{ action, onClose }}
+      action={action}
+      onClose={onClose}
       onSubmit={create}
     >
       <label>

@@ -40,7 +40,7 @@ export function SearchResults({ tenant, at, query, onOpen }: Props) {
     >
       {(index) => {
         const match = matches[index];
-        return match && <Match {...{ match }} query={settled} onOpen={onOpen} />;
+        return match && <Match match={match} query={settled} onOpen={onOpen} />;
       }}
     </VirtualList>
   );

@@ -76,11 +76,12 @@ export function TreeView({ loader, state, tree, selected, onSelect }: Props) {
         if (row === undefined) return null;
         const place = { id: `${id}-${index}`, isActive: index === activeIndex };
         if (row.kind === 'more') {
-          return <MoreRow {...{ row, loader, tree, ...place }} />;
+          return <MoreRow row={row} loader={loader} tree={tree} {...place} />;
         }
         return (
           <EntryRow
-            {...{ row, ...place }}
+            row={row}
+            {...place}
             bytes={row.entry.size_bytes ?? tree.sizes.get(row.path)?.bytes}
             isOpen={row.kind === 'directory' ? loader.isOpen(row.path) : undefined}
             isSelected={row.path === selected}

@@ -35,6 +35,8 @@ export function UploadButtons({ tenant, path }: { tenant: string; path: string }
       if (chosen.length > 0) void upload(chosen);
     },
   };
+  // Preact's types do not have the attribute.
+  const folderPicker = { ...picker, webkitdirectory: true };
   return (
     <>
       <div class="buttons">
@@ -49,7 +51,7 @@ export function UploadButtons({ tenant, path }: { tenant: string; path: string }
         All files are added, or none: nothing is replaced. Move or delete what is in the way first.
       </p>
       <input ref={files} {...picker} aria-label="Files to upload" />
-      <input ref={folder} {...picker} {...{ webkitdirectory: true }} aria-label="Folder to upload" />
+      <input ref={folder} {...folderPicker} aria-label="Folder to upload" />
       {action.isRunning && <WorkProgress {...progress} />}
       <ErrorText message={action.error} />
     </>

@@ -151,7 +151,7 @@ function TenantList({ title, all, empty, tenants, total, say }: ListProps) {
   return (
     <section class="card">
       <h2>{title}</h2>
-      <Rows {...{ empty }}>
+      <Rows empty={empty}>
         {tenants.map((tenant) => (
           <Row key={tenant.id} id={tenant.id}>
             {say(tenant)}

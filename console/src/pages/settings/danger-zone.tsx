@@ -54,7 +54,7 @@ export function DangerZone({ tenant }: { tenant: Tenant }) {
           </button>
         )}
       </div>
-      {isDeleting && <DeleteTenantDialog {...{ tenant }} onClose={() => setIsDeleting(false)} />}
+      {isDeleting && <DeleteTenantDialog tenant={tenant} onClose={() => setIsDeleting(false)} />}
     </>
   );
 }
@@ -75,7 +75,8 @@ function DeleteTenantDialog({ tenant, onClose }: { tenant: Tenant; onClose: () =
       isDangerous
       isReady={typed === tenant.id}
       doing={`Deleting ${count(tenant.files, 'file')}`}
-      {...{ action, onClose }}
+      action={action}
+      onClose={onClose}
       onSubmit={remove}
     >
       <p>

@@ -48,13 +48,13 @@ export function MountsSection({ tenant }: { tenant: string }) {
       {data !== undefined && data.mounted_by.length > 0 && <MountedBy {...data} />}
       {editing !== null && (
         <MountDialog
-          {...{ tenant }}
+          tenant={tenant}
           mount={editing === 'new' ? null : editing}
           onClose={() => setEditing(null)}
         />
       )}
       {removing !== null && (
-        <RemoveDialog {...{ tenant }} mount={removing} onClose={() => setRemoving(null)} />
+        <RemoveDialog tenant={tenant} mount={removing} onClose={() => setRemoving(null)} />
       )}
     </>
   );
@@ -158,7 +158,8 @@ function MountDialog(props: { tenant: string; mount: ListedMount | null; onClose
       title={mount === null ? 'New mount' : `Mount /memories/${mount.name}`}
       verb={mount === null ? 'Mount' : 'Save'}
       isReady={mounted !== ''}
-      {...{ action, onClose }}
+      action={action}
+      onClose={onClose}
       onSubmit={save}
     >
       <label>
@@ -213,7 +214,8 @@ function RemoveDialog(props: { tenant: string; mount: ListedMount; onClose: () =
       title="Remove the mount?"
       verb="Remove"
       isDangerous
-      {...{ action, onClose }}
+      action={action}
+      onClose={onClose}
       onSubmit={remove}
     >
       <p>

@@ -37,8 +37,8 @@ export function RenameCopy({ tenant }: Props) {
           Copy…
         </button>
       </div>
-      {open === 'rename' && <RenameDialog {...{ tenant, onClose }} />}
-      {open === 'copy' && <CopyDialog {...{ tenant, onClose }} />}
+      {open === 'rename' && <RenameDialog tenant={tenant} onClose={onClose} />}
+      {open === 'copy' && <CopyDialog tenant={tenant} onClose={onClose} />}
     </>
   );
 }
@@ -60,7 +60,7 @@ function RenameDialog({ tenant: { id, files }, onClose }: DialogProps) {
       doing={`Renaming: ${count(files, 'file')}`}
       current={id}
       apply={rename}
-      {...{ onClose }}
+      onClose={onClose}
     >
       <p>
         Clients that send the ID must send the new one. Keys of the tenant work for it within a minute, and
@@ -84,7 +84,7 @@ function CopyDialog({ tenant: { id, files }, onClose }: DialogProps) {
       doing={`Copying ${count(files, 'file')}`}
       current=""
       apply={copy}
-      {...{ onClose }}
+      onClose={onClose}
     >
       <p>Its history begins with the copy. Writes to this tenant wait meanwhile.</p>
     </NewIdDialog>
@@ -113,7 +113,8 @@ function NewIdDialog({ current, apply, children, ...props }: NewIdProps) {
     <FormDialog
       isReady={isChanged}
       hasInput={isChanged}
-      {...{ ...props, action }}
+      {...props}
+      action={action}
       onSubmit={() => action.run(() => apply(id))}
     >
       {children}

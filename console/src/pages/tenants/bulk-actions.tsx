@@ -123,7 +123,9 @@ function BulkDialog(
       title={`${verb} ${what}?`}
       verb={verb}
       doing={`${formatNumber(finished)} of ${what}`}
-      {...{ ...dialog, action, onClose }}
+      {...dialog}
+      action={action}
+      onClose={onClose}
       onSubmit={run}
     >
       {children}
@@ -187,7 +189,8 @@ function DeleteDialog({ tenants, ...props }: DialogProps) {
   const files = tenants.reduce((sum, tenant) => sum + tenant.files, 0);
   return (
     <BulkDialog
-      {...{ ...props, tenants }}
+      {...props}
+      tenants={tenants}
       verb="Delete"
       done="Deleted"
       isDangerous
