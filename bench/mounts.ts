@@ -4,9 +4,7 @@
  * TEST_DATABASE_URL as for the tests.
  */
 import { setting, withCleanup } from './support/cleanup.ts';
-import { LOAD_SETTINGS } from './support/contestants.ts';
-import { startPostgres } from './support/postgres.ts';
-import { runCli, SERVICE, startServer } from './support/process.ts';
+import { startService } from './support/service.ts';
 import { median } from './support/statistics.ts';
 
 const ROUNDS = setting('ROUNDS', 60);
@@ -16,34 +14,14 @@ const FILES = 20;
 const TENANTS = ['plain', 'with-mounts'];
 
 await withCleanup(async (scratch, later) => {
-  const server = await startPostgres(scratch);
-  later(() => server.stop());
-  const { url: DATABASE_URL } = await server.createDatabase();
-  const env = { ...LOAD_SETTINGS, DATABASE_URL, AUTH: 'none' };
   const mounts = Array.from({ length: MOUNTS }, (_, i) => ({ name: `m${i}`, tenant: `mounted-${i}` }));
   const tenants = [
     ...mounts.map(({ tenant }) => ({ id: tenant })),
     { id: 'plain' },
     { id: 'with-mounts', mounts },
   ];
-  runCli(['migrate'], env);
-  const service = await startServer(SERVICE, {
-    scratch,
-    name: 'service',
-    ready: '/readyz',
-    env: { ...env, BOOTSTRAP: JSON.stringify({ tenants }) },
-  });
-  later(() => service.stop());
-  const execute = async (tenant: string, body: object) => {
-    const headers = { 'content-type': 'application/json', 'x-tenant-id': tenant };
-    const response = await fetch(`${service.url}/execute`, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify(body),
-    });
-    if (!response.ok) throw new Error(`The service answered ${response.status}.`);
-    return response.text();
-  };
+  const service = await startService(scratch, later, { BOOTSTRAP: JSON.stringify({ tenants }) });
+  const execute = (tenant: string, body: object) => service.post('/execute', tenant, body);
   for (const { id } of tenants) {
     for (let i = 0; i < FILES; i++)
       await execute(id, { command: 'create', path: `/memories/file-${i}.md`, file_text: `File ${i}.` });
@@ -51,7 +29,7 @@ await withCleanup(async (scratch, later) => {
   const view = { command: 'view', path: '/memories' };
   const entries = async (tenant: string) => (await execute(tenant, view)).split('\\n').length - 2;
   const counts = await Promise.all(TENANTS.map(entries));
-  console.log(`${server.description}. ${counts[0]} entries without mounts, ${counts[1]} with ${MOUNTS}.\n`);
+  console.log(`${service.description}. ${counts[0]} entries without mounts, ${counts[1]} with ${MOUNTS}.\n`);
   console.log('| At once | without, ms | with, ms | ratio |');
   console.log('|--:|--:|--:|--:|');
   for (const atOnce of [1, 16]) {

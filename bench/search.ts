@@ -3,10 +3,8 @@
  * the service takes. Prints Markdown. Environment: SEARCHES (of each kind, 20); TEST_DATABASE_URL as for the tests.
  */
 import { setting, withCleanup } from './support/cleanup.ts';
-import { LOAD_SETTINGS } from './support/contestants.ts';
 import { text } from './support/data.ts';
-import { startPostgres } from './support/postgres.ts';
-import { runCli, SERVICE, startServer } from './support/process.ts';
+import { type BenchService, startService } from './support/service.ts';
 
 const SEARCHES = setting('SEARCHES', 20);
 const FILES = [100, 10_000];
@@ -33,43 +31,30 @@ function* contents(count: number): Generator<[path: string, content: string]> {
   }
 }
 
-async function post(url: string, tenant: string, body: object): Promise<string> {
-  const headers = { 'content-type': 'application/json', 'x-tenant-id': tenant };
-  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
-  if (!response.ok) throw new Error(`${url} answered ${response.status}.`);
-  return response.text();
-}
-
-async function remember(url: string, tenant: string, count: number): Promise<void> {
+async function remember({ post }: BenchService, tenant: string, count: number): Promise<void> {
   let calls: object[] = [];
   for (const [path, file_text] of contents(count)) {
     calls.push({ type: 'tool_use', id: path, name: 'memory', input: { command: 'create', path, file_text } });
     if (calls.length < 25) continue;
-    await post(`${url}/execute`, tenant, calls);
+    await post('/execute', tenant, calls);
     calls = [];
   }
 }
 
 await withCleanup(async (scratch, later) => {
-  const server = await startPostgres(scratch);
-  later(() => server.stop());
-  const { url: DATABASE_URL } = await server.createDatabase();
-  const env = { ...LOAD_SETTINGS, DATABASE_URL, AUTH: 'none' };
-  runCli(['migrate'], env);
-  const service = await startServer(SERVICE, { env, scratch, name: 'service', ready: '/readyz' });
-  later(() => service.stop());
-  console.log(`${server.description}.\n`);
+  const service = await startService(scratch, later);
+  console.log(`${service.description}.\n`);
   console.log('| Files | Query | p50, ms | p99, ms |');
   console.log('|--:|---|--:|--:|');
   for (const count of FILES) {
     const tenant = `files-${count}`;
-    await remember(service.url, tenant, count);
+    await remember(service, tenant, count);
     for (const query of QUERIES) {
       const times: number[] = [];
-      await post(`${service.url}/search`, tenant, query);
+      await service.post('/search', tenant, query);
       for (let i = 0; i < SEARCHES; i++) {
         const start = performance.now();
-        await post(`${service.url}/search`, tenant, query);
+        await service.post('/search', tenant, query);
         times.push(performance.now() - start);
       }
       times.sort((one, other) => one - other);

@@ -4,10 +4,8 @@
  */
 import { loadavg } from 'node:os';
 import { setting, withCleanup } from './support/cleanup.ts';
-import { LOAD_SETTINGS } from './support/contestants.ts';
 import { text } from './support/data.ts';
-import { startPostgres } from './support/postgres.ts';
-import { runCli, SERVICE, startServer } from './support/process.ts';
+import { startService } from './support/service.ts';
 import { Times } from './support/statistics.ts';
 
 const RUNS = setting('RUNS', 50);
@@ -28,7 +26,7 @@ async function send<T>(url: string, body?: object): Promise<T> {
     body: JSON.stringify(body),
   };
   const response = await fetch(url, body === undefined ? {} : init);
-  if (!response.ok) throw new Error(`${url} answered ${response.status}.`);
+  if (!response.ok) throw new Error(`${url} returned ${response.status}.`);
   return (await response.json()) as T;
 }
 
@@ -72,16 +70,10 @@ async function measure(name: string, runs: number, list: () => Promise<number>):
 }
 
 await withCleanup(async (scratch, later) => {
-  const server = await startPostgres(scratch);
-  later(() => server.stop());
-  const { url: DATABASE_URL } = await server.createDatabase();
-  const env = { ...LOAD_SETTINGS, DATABASE_URL, AUTH: 'none' };
-  runCli(['migrate'], env);
-  const service = await startServer(SERVICE, { env, scratch, name: 'service', ready: '/readyz' });
-  later(() => service.stop());
+  const service = await startService(scratch, later);
   const tree = await fill(service.url, (i) => `/d${Math.floor(i / 100)}/f${i}.md`);
   const flat = await fill(service.url, (i) => `/f${i}.md`);
-  console.log(`${server.description}.\n`);
+  console.log(`${service.description}.\n`);
   console.log(
     `| List of a store with 10,000 memories of ${BYTES} bytes | Items | p50, ms | p90, ms | Load of the machine |`,
   );
