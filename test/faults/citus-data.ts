@@ -3,7 +3,7 @@ import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FaultyCluster } from '../support/faults/cluster.ts';
 import { Replica } from '../support/faults/replica.ts';
-import { contentsOf, during, LIMITS, migrate, root, run, TABLES, timed } from './citus-scene.ts';
+import { contentsOf, during, LIMITS, migrate, RECORDS, root, run, TABLES, timed } from './citus-scene.ts';
 import { within } from './environment.ts';
 
 export const dumpAndRestore = (cluster: FaultyCluster, scratch: string) =>
@@ -21,7 +21,7 @@ export const dumpAndRestore = (cluster: FaultyCluster, scratch: string) =>
     );
     await migrate(target);
     await timed(row, 'restore', async () => {
-      for (const table of TABLES) {
+      for (const table of [...TABLES, ...RECORDS]) {
         await run('pg_restore', [
           '--data-only',
           '--exit-on-error',

@@ -16,8 +16,19 @@ export const TENANTS = Array.from({ length: 12 }, (_, i) => `tenant-${i}`);
 export const LIMITS = { DB_CONNECT_TIMEOUT_MS: '2000', DB_POOL_MAX: '12' };
 const LIMIT_MS = 30_000;
 
-/** The tables in an order in which their foreign keys hold. */
-export const TABLES = ['tenants', 'api_keys', 'entries', 'versions', 'past_directories', 'idempotency_keys'];
+/** What clients and operators write, in an order in which the foreign keys hold. */
+export const TABLES = [
+  'tenants',
+  'api_keys',
+  'entries',
+  'versions',
+  'past_directories',
+  'idempotency_keys',
+  'drafts',
+  'draft_base',
+];
+/** Replicas write these by themselves. */
+export const RECORDS = ['tenant_usage', 'fleet_usage', 'audit_events'];
 
 export interface Scene {
   cluster: FaultyCluster;

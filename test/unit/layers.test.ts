@@ -77,6 +77,15 @@ it('lists every module of src', () => {
   expect(imports.filter(({ file }) => layerOf(file) === -1)).toStrictEqual([]);
 });
 
+it('docs/design.md has every folder of src in its table, in this order', () => {
+  const design = readFileSync(join(src, '../docs/design.md'), 'utf8');
+  const rows = [...design.matchAll(/^\| (`src\/[^|]+) \|/gm)].map(([, names = '']) => names);
+  const documented = rows.flatMap((names) =>
+    [...names.matchAll(/`src\/([a-z-]+)`/g)].map(([, name]) => name),
+  );
+  expect(documented).toStrictEqual(LAYERS.filter((layer) => !layer.endsWith('.ts')));
+});
+
 it('allows imports in one direction only', () => {
   expect(imports.filter((each) => isLocal(each) && layerOf(each.from) > layerOf(each.file))).toStrictEqual(
     [],
