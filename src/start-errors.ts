@@ -27,7 +27,7 @@ const DATABASE_FAULTS: Partial<Record<string, string>> = {
   ENOTFOUND: NOT_RESOLVED,
   EAI_AGAIN: NOT_RESOLVED,
   '28P01': 'it refuses the user or the password; check both in DATABASE_URL',
-  28000: "it does not let this user in from here; check DATABASE_URL and the server's pg_hba.conf",
+  28000: "it rejects this user from this address; check DATABASE_URL and the server's pg_hba.conf",
   '3D000': 'there is no such database on the server; create it, or check DATABASE_URL',
   42501: 'the user may not create tables; make it the owner of the database',
   '08P01': 'a pooler there refuses the connection; its log says why',

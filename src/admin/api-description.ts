@@ -12,11 +12,14 @@ export const ADMIN_API: ApiDescription = {
   tags: [
     { name: 'session', description: 'Who you are.' },
     { name: 'tenants', description: 'Tenants, their settings and what they use.' },
-    { name: 'mounts', description: 'Memories that tenants show as directories of theirs.' },
+    { name: 'mounts', description: 'Memories of other tenants, shown as directories.' },
     { name: 'keys', description: 'Credentials of tenants, services and administrators.' },
     { name: 'memory', description: 'The files of a tenant, now and in the past.' },
     { name: 'history', description: 'Versions of files, restore and revert.' },
-    { name: 'drafts', description: 'Copies of a memory to work on, compared with it and merged into it.' },
+    {
+      name: 'drafts',
+      description: 'Copies of a memory to work on, to compare with it, and to merge into it.',
+    },
     { name: 'audit', description: 'Administrative changes.' },
     { name: 'operations', description: 'Health checks.' },
   ],

@@ -30,7 +30,7 @@ export const review = z
   .max(100)
   .meta({
     description:
-      'The `review` of the comparison that was reviewed. When what it shows has changed since, nothing is done and the response is a 412 that names what changed.',
+      'The `review` of the comparison that was reviewed. If what it shows has changed since, nothing is merged and the response is a 412 that names what changed.',
     examples: [EXAMPLE_REVIEW],
   });
 
@@ -43,9 +43,9 @@ export const draftSchema = z
     key_id: z
       .string()
       .nullable()
-      .meta({ description: 'The propose-only key whose writes go into it; null for any other draft.' }),
+      .meta({ description: 'The propose-only key whose writes go into this draft; null if there is none.' }),
     state: z.enum(['open', 'merged', 'replaced', 'rejected', 'expired']),
-    base_at: time.meta({ description: 'It began as the memory at this time.' }),
+    base_at: time.meta({ description: 'It started from the memory at this time.' }),
     created_at: time,
     closed_at: time.nullable(),
     closed_by: actor.nullable(),
@@ -60,11 +60,11 @@ export const draftSchema = z
       .meta({ description: 'Files that the draft has added, changed, moved or deleted, in all.' }),
     last_change_at: time.nullable(),
     last_used_at: time.nullable().meta({
-      description: 'When it was made, last read or last written. Reads count to the day.',
+      description: 'When it was created, last read or last written. Reads count to the day.',
     }),
     expires_at: time.nullable().meta({
       description:
-        'It is closed within an hour after this time, unless it is used before. Null when it is closed or never expires.',
+        'It is closed within an hour after this time, unless it is used before. Null if it is closed or never expires.',
     }),
   })
   .meta({ id: 'Draft' });
@@ -78,20 +78,20 @@ const side = z
 
 export const draftChangeSchema = z
   .object({
-    memory_id: id.meta({ description: 'Names the file in this comparison, and in `resolutions`.' }),
-    path: path.meta({ description: 'In the draft if the file is there, else in the original.' }),
+    memory_id: id.meta({ description: 'Identifies the file in this comparison, and in `resolutions`.' }),
+    path: path.meta({ description: 'Its path in the draft if it exists there, otherwise in the original.' }),
     changed_in: z.enum(['draft', 'original', 'both']),
     in_draft: changeKind.nullable().meta({ description: 'What the draft did since the base.' }),
     in_original: changeKind.nullable().meta({ description: 'What the original did since the base.' }),
     content_changed: z.boolean().meta({
-      description: 'Whether the draft changed the content. A file that moved may also have changed.',
+      description: 'Whether the draft changed the content, which it may do to a moved file as well.',
     }),
     conflict: z
       .enum(['content', 'path', 'deleted_in_draft', 'deleted_in_original', 'occupied'])
       .nullable()
       .meta({
         description:
-          'Why the merge needs a resolution: both sides changed the same lines; both moved the file, to different paths; one deleted what the other changed; or something else is in its place.',
+          'Why the merge needs a resolution: both sides changed the same lines; both moved the file, to different paths; one deleted what the other changed; or something else occupies its path.',
       }),
     in_the_way: z
       .object({
@@ -102,7 +102,7 @@ export const draftChangeSchema = z
       .nullable()
       .meta({
         description:
-          'What the original has where the draft has the file, or in the way of it. If you settle the file by `draft`, these files go, or become what the draft has; no others do.',
+          'What occupies the path of the file in the original, or blocks it. If you settle the file with `draft`, these files become what they are in the draft, or are deleted; no others are touched.',
       }),
     base: side,
     draft: side,
@@ -113,9 +113,9 @@ export const draftChangeSchema = z
 export const mergedSchema = z
   .object({
     draft: draftSchema,
-    merged_at: time.nullable().meta({ description: 'Null when the memory was as the draft already.' }),
+    merged_at: time.nullable().meta({ description: 'Null if the memory already matched the draft.' }),
     files: z.array(z.object({ memory_id: id, change: changeKind, path, from: path.nullable() })).meta({
-      description: 'What became of the files of the memory. `from`: the previous path of one that moved.',
+      description: 'What happened to the files of the memory. `from`: the previous path of a moved file.',
     }),
     directories_made: z.array(path),
     directories_removed: z.array(path),

@@ -84,7 +84,7 @@ export const source = z
   .string()
   .optional()
   .meta({
-    description: 'Where what is written with the key comes from, as its operator says.',
+    description: 'Where the writes of the key come from, as its operator said.',
     examples: ['web'],
   });
 

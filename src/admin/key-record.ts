@@ -27,7 +27,7 @@ const fields = {
     .meta({ description: 'For a service key: whether it may also manage memory stores.' }),
   label: z.string(),
   source: z.string().meta({
-    description: 'Where what is written with the key comes from; every version names it. Empty: not said.',
+    description: 'Where the writes of the key come from; recorded in every version. Empty: not specified.',
   }),
   created_at: time,
   expires_at: time.nullable(),

@@ -19,15 +19,15 @@ const versionFields = {
   request_id: z.string().nullable(),
   tool_use_id: z.string().nullable(),
   via_tenant: z.string().nullable().meta({
-    description: 'The tenant that mounts this memory, where the change came through its mount.',
+    description: 'The tenant that mounts this memory, if the change came through its mount.',
   }),
   source: z.string().nullable().meta({
-    description: 'The source of the key that wrote it, as its operator says; it stays with a merge.',
+    description: 'The source of the key that made the change, as its operator said; it survives a merge.',
   }),
   draft: z.string().nullable().meta({ description: 'The draft that it was merged from.' }),
   approved_by: actor
     .nullable()
-    .meta({ description: 'Who merged it from a draft, where `actor` had proposed it.' }),
+    .meta({ description: 'Who merged it from a draft that `actor` had proposed.' }),
   redacted_at: time.nullable(),
   redacted_by: actor.nullable(),
   previous_version: id

@@ -151,7 +151,7 @@ export function registerImportCommand(program: Command, open: Open, io: Io): voi
     .option('--strip <n>', 'remove this many leading segments from each path in an archive', count)
     .option(
       '--from-store <id>',
-      'instead of a source: a hosted memory store with its versions, read with the key in ANTHROPIC_API_KEY. Run it again after an interruption: what is the same is skipped, and what differs is left alone',
+      'instead of a source: a hosted memory store with its versions, read with the key in ANTHROPIC_API_KEY. After an interruption, run it again: what is identical is skipped, and what differs is left unchanged',
     )
     .option('--no-history', 'with --from-store: only the memories, not their versions')
     .addOption(storeUrlOption())

@@ -31,7 +31,10 @@ export function registerAuditCommand(program: Command, open: Open, io: Io): void
     .description('List administrative changes, newest first. Events are kept for AUDIT_DAYS.')
     .option('--tenant <tenant>', 'only changes of this tenant', tenantId)
     .option('--key <id>', 'only changes of this key')
-    .option('--by <actor>', "only by this key's ID, token's subject or operator's name")
+    .option(
+      '--by <actor>',
+      'only by this actor: the ID of a key, the subject of a token or the name of an operator',
+    )
     .option('--action <name>', 'only this operation, such as updateTenant')
     .option('--outcome <outcome>', '`ok`, `failed`, or the code of an error')
     .option('--since <time>', 'only since this time', timeArgument)

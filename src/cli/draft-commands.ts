@@ -20,7 +20,7 @@ import { audited, type Open, operatorOrigin, withDatabase } from './session.ts';
 export function registerDraftCommands(program: Command, open: Open, io: Io = process): void {
   const drafts = program
     .command('drafts')
-    .description('Propose changes of a memory in a draft, review them, and merge them.');
+    .description('Propose changes to a memory in a draft, review them, and merge them.');
   registerCreateCommand(drafts, open, io);
   registerListCommand(drafts, open, io);
   registerShowCommand(drafts, open, io);
@@ -33,11 +33,11 @@ function registerCreateCommand(drafts: Command, open: Open, io: Io): void {
   drafts
     .command('create')
     .description(
-      'Make a draft, a copy of the memory to work on, and print its ID. The ID is that of a tenant: keys and all commands for memories work with it.',
+      'Create a draft, a copy of the memory to work on, and print its ID. Use the ID like that of a tenant, for keys and in all commands for memories.',
     )
     .argument('<tenant>', 'tenant ID', tenantId)
     .requiredOption('--title <text>', 'what it is for')
-    .option('--at <time>', 'begin with the memory at this time (default: now)', timeArgument)
+    .option('--at <time>', 'start from the memory at this time (default: now)', timeArgument)
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -69,7 +69,7 @@ function registerListCommand(drafts: Command, open: Open, io: Io): void {
     .description('List drafts, the newest first: of a tenant, or of all.')
     .argument('[tenant]', 'tenant ID (default: all tenants)', tenantId)
     .addOption(
-      new Option('--state <state>', 'only drafts in this state; closed: in any but open')
+      new Option('--state <state>', 'only drafts in this state; closed: any state but open')
         .choices(['open', 'closed', 'merged', 'replaced', 'rejected', 'expired'])
         .default('open'),
     )
@@ -108,7 +108,7 @@ function registerShowCommand(drafts: Command, open: Open, io: Io): void {
   drafts
     .command('show')
     .description(
-      'Show a draft, and the files that it changed: A added, M modified, R renamed, D deleted; beside it what happened to them in the memory. The review that it prints is what `merge` and `replace` need.',
+      'Show a draft, and the files that it changed: A added, M modified, R renamed, D deleted; next to each, what has happened to it in the memory since. Pass the review that it prints to `merge` or `replace`.',
     )
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<draft>', 'ID of the draft, from `drafts list`')
@@ -193,7 +193,7 @@ function conflictText({ conflict }: ChangeRecord): string {
 function registerCloseCommand(drafts: Command, open: Open, io: Io): void {
   drafts
     .command('close')
-    .description('Reject a draft. Nothing of it remains but the record that there was one.')
+    .description('Reject a draft. Only its record remains.')
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<draft>', 'ID of the draft')
     .addHelpText(

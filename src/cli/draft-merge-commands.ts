@@ -24,7 +24,7 @@ interface Given {
 
 const REVIEW = [
   '--review <review>',
-  'what `drafts show` printed: nothing is merged that has changed since',
+  'the review that `drafts show` printed; fails if anything has changed since',
 ] as const;
 
 /** `drafts merge` and `drafts replace`. */
@@ -32,13 +32,13 @@ export function registerDraftMergeCommands(drafts: Command, open: Open, io: Io):
   drafts
     .command('merge')
     .description(
-      'Merge a draft into its memory, and close it. What only one side changed is taken, and different lines of a file are combined. Each conflict is to be settled with --take or --text.',
+      'Merge a draft into its memory, and close it. Changes made on one side only are applied, and changes to different lines of a file are combined. Settle each conflict with --take or --text.',
     )
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<draft>', 'ID of the draft')
     .requiredOption(...REVIEW)
-    .option('--take <path=side>', 'settle a file: as the draft, or as the original has it', takeArgument)
-    .option('--text <path=file>', 'settle a file with the content of a local one', textArgument)
+    .option('--take <path=side>', 'settle a file: take the side draft or original', takeArgument)
+    .option('--text <path=file>', 'settle a file with the content of a local file', textArgument)
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -63,7 +63,7 @@ Examples:
   drafts
     .command('replace')
     .description(
-      'Make a memory exactly what its draft is, and close the draft: what has changed in the memory since is undone.',
+      'Make a memory identical to its draft, and close the draft: changes made in the memory since are undone.',
     )
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<draft>', 'ID of the draft')
@@ -143,7 +143,7 @@ async function readResolutions(
     const id = byPath.get(path);
     if (id === undefined) {
       throw new OperatorError(
-        `${path} is not a file that the draft changed. See: memory-service drafts show ${ids.tenant} ${ids.draft}`,
+        `${path} was not changed in the draft. See: memory-service drafts show ${ids.tenant} ${ids.draft}`,
       );
     }
     resolutions.set(id, resolution);

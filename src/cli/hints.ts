@@ -32,8 +32,8 @@ const HINTS: { readonly [R in ErrorReason]?: (...values: ErrorValues[R]) => stri
   paths_in_use: () => 'Choose that directory with --into.',
   not_an_archive: () => 'For example: gunzip -c archive.tar.gz | memory-service import <tenant> -',
   target_has_other_data: () =>
-    'Use an empty database, or delete there what is not needed: memory-service tenants delete',
-  columns_differ: () => 'Run memory-service migrate of this version on both.',
+    'Use an empty database, or delete what is not needed there, for example with: memory-service tenants delete',
+  columns_differ: () => 'Run memory-service migrate on both, with this version.',
   no_such_draft: (tenant) => `See: memory-service drafts list ${tenant}`,
   too_many_drafts: (tenant, limit) =>
     `Or raise the limit with: memory-service tenants set ${tenant} --max-drafts ${limit + 1}`,

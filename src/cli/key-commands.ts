@@ -72,7 +72,7 @@ export function registerKeyCommands(program: Command, open: Open, io: Io = proce
 
   keys
     .command('show')
-    .description('Show a key, and its previous secret while that still works.')
+    .description('Show a key, and until when its previous secret works.')
     .argument('<id>', 'ID of the key, from `keys list`')
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  memory-service keys show key_0123456789ab')

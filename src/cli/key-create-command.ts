@@ -71,7 +71,7 @@ export function registerKeyCreateCommand(keys: Command, open: Open, io: Io): voi
     .option('--label <text>', 'what the key is for', '')
     .option(
       '--source <text>',
-      'where what is written with it comes from, such as user, web, import or consolidation; every version names it',
+      'where its writes come from, such as user, web, import or consolidation; recorded in every version',
       sourceArgument,
       '',
     )

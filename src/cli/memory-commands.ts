@@ -56,7 +56,7 @@ function registerCat(program: Command, open: Open, io: Io): void {
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<path>', 'the file', memoryPath)
     .option('--at <time>', 'as of this time', timeArgument)
-    .option('--raw', 'print the bytes unchanged on a terminal, too')
+    .option('--raw', 'print the bytes unchanged even on a terminal')
     .addHelpText(
       'after',
       `${TIME_HELP}\n\nExamples:\n  memory-service cat acme /memories/notes.md\n  memory-service cat acme /memories/notes.md --at 90m`,

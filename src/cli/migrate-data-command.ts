@@ -20,7 +20,7 @@ export function registerMigrateDataCommand(program: Command, openPlace: OpenPlac
   program
     .command('migrate-data')
     .description(
-      'Copy all data of an embedded database into Postgres or Citus, or back: tenants with their settings, files and history, keys, audit events, usage, and the stored answers of writes. The source stays as it is.',
+      'Copy all data of an embedded database into Postgres or Citus, or back: tenants with their settings, files and history, keys, audit events, usage, and the stored results of writes. The source stays as it is.',
     )
     .option('--from <place>', 'a folder (DATA_DIR) or a URL (postgres://…); default: DATA_DIR')
     .option(
@@ -31,8 +31,8 @@ export function registerMigrateDataCommand(program: Command, openPlace: OpenPlac
     .addHelpText(
       'after',
       `
-The target is brought up to date first. It has nothing of the source yet, or a part from an interrupted run: run the command again, and it goes on with the first
-tenant that is missing. Each tenant is copied in one transaction, which commits once the target has the same rows by their number and hash.
+The target is migrated first. It may already contain part of the source, from an interrupted run: run the command again to continue with the first missing
+tenant. Each tenant is copied in one transaction, which commits only if the rows of both databases match in number and hash.
 
 Examples:
   DATABASE_URL=postgres://user:password@localhost/memory memory-service migrate-data --from ./data
@@ -70,7 +70,7 @@ function migrate(source: Database, target: Database, io: Io): Promise<Migrated> 
       progress.end(),
     );
     if (migrated === undefined) {
-      throw new OperatorError('Another process is moving data into the target. Wait until it has ended.');
+      throw new OperatorError('Another process is copying data into the target. Wait until it finishes.');
     }
     const { tenants, alreadyThere, rows, bytes } = migrated;
     note({ details: { tenants, already_there: alreadyThere, rows, bytes } });

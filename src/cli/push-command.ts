@@ -27,16 +27,16 @@ export function registerPushCommand(program: Command, open: Open, io: Io): void 
   program
     .command('push')
     .description(
-      "Write a tenant's files to a hosted memory store: creates what is missing there, updates what is older there, and deletes nothing. What was changed in the store is left alone and listed. Run it again after an interruption: what is the same is skipped.",
+      "Write a tenant's files to a hosted memory store: creates missing memories, updates outdated ones, and deletes nothing. Memories that were changed in the store are left unchanged and listed. After an interruption, run it again: what is identical is skipped.",
     )
     .argument('<tenant>', 'tenant ID', tenantId)
     .option('--to-store <id>', 'the store, written with the key in ANTHROPIC_API_KEY')
     .option(
       '--create-store [name]',
-      "instead: a new store, by default with the tenant's name. Run again, it goes on with the store that it created",
+      'instead: create a store, named after the tenant by default. A repeated run continues with the store that it created',
     )
     .addOption(storeUrlOption())
-    .option('--overwrite', 'also replace what was changed in the store')
+    .option('--overwrite', 'also replace memories that were changed in the store')
     .option('--dry-run', 'list what would be written, without writing it')
     .addHelpText(
       'after',
@@ -44,7 +44,7 @@ export function registerPushCommand(program: Command, open: Open, io: Io): void 
     )
     .action((tenant: string, options: PushOptions) => {
       if ((options.toStore === undefined) === (options.createStore === undefined))
-        throw new OperatorError('Name a store with --to-store, or add --create-store, one of them.');
+        throw new OperatorError('Push requires --to-store or --create-store, not both.');
       return withTenant(open, tenant, async (session) => {
         const client = hostedClient(options.storeUrl, io);
         const work = async () => {
@@ -74,7 +74,7 @@ async function createdStore(
   };
   const earlier = await findCreatedStore(client, store);
   if (earlier !== undefined) {
-    printLine(io.stderr, `Going on with ${earlier}, which an earlier push created.`);
+    printLine(io.stderr, `Continuing with ${earlier}, which an earlier push created.`);
     return earlier;
   }
   if (dryRun) {

@@ -47,11 +47,11 @@ Other versions of the file with the same content, such as those before a rename,
 stored results of the tenant: a retried request learns that its result was redacted. Backups keep the text
 until you delete them.
 
-Versions with another content stay, even if they hold the same secret. --dry-run lists the other versions of
-the file, and those of other files that have a line or the path of it. Redact each that holds the secret.
+Versions with different content stay, even if they contain the same secret. --dry-run lists the other versions
+of the file, and the versions of other files that share a line or a path with it. Redact each that has the secret.
 
-A path removes the names of the directories that were there and below it, once their files' versions are
-redacted: for a directory that was empty when it was renamed or deleted.
+With a path, it removes the names of the deleted directories there and below, once the versions of their
+files are redacted: for a directory that was empty when it was renamed or deleted.
 
 Examples:
   memory-service redact acme 01a20877-6010 --dry-run

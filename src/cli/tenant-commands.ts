@@ -61,7 +61,7 @@ function registerDelete(tenants: Command, open: Open, io: Io): void {
     .command('delete')
     .description('Delete a tenant with its files, history, keys, and settings.')
     .argument('<tenant>', 'tenant ID', tenantId)
-    .option('--force', 'delete it although other tenants mount it')
+    .option('--force', 'delete it even if other tenants mount it')
     .option('--yes', 'do not ask for confirmation')
     .addHelpText('after', '\nExample:\n  memory-service tenants delete acme --yes')
     .action((tenant: string, { yes, force }: { yes?: boolean; force?: boolean }) =>

@@ -117,7 +117,7 @@ export function registerRevertCommand(program: Command, open: Open, io: Io = pro
     .argument('<tenant>', 'tenant ID', tenantId)
     .option(
       '--by <actor>',
-      'the ID or label of a key, the subject of a token, the name of a job, the ID of a draft, `operator`, or `anonymous`; who approved a change counts as who made it',
+      'the ID or label of a key, the subject of a token, the name of a job, the ID of a draft, `operator`, or `anonymous`; whoever approved a change counts as its author, too',
     )
     .addOption(
       sourceOption('instead of --by: undo what was written with keys of this source: web, import, …'),

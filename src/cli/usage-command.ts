@@ -27,7 +27,9 @@ export function registerUsageCommand(program: Command, open: Open, io: Io = proc
     .description('Show the usage and limits of a tenant, or the total usage of all tenants.')
     .argument('[tenant]', 'tenant ID', tenantId)
     .addOption(
-      new Option('--days <days>', 'list the last days instead, by UTC: 30, 30d, 4w').argParser(numberOfDays),
+      new Option('--days <days>', 'show each of the last days (UTC) instead: 30, 30d, 4w').argParser(
+        numberOfDays,
+      ),
     )
     .option('--json', 'print JSON; with --days one object per line')
     .addHelpText(

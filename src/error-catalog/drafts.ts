@@ -1,3 +1,4 @@
+import { amount } from '../util/amount.ts';
 import { reasonFor } from './definition.ts';
 
 const notFound = reasonFor('not_found');
@@ -15,7 +16,8 @@ function some(paths: readonly string[]): string {
 export const DRAFT_ERRORS = {
   no_such_draft: notFound((tenant: string, id: string) => `Tenant ${tenant} has no draft ${id}.`),
   no_such_draft_file: notFound(
-    (id: string, file: string) => `${file} has not changed, in the draft ${id} or since.`,
+    (id: string, file: string) =>
+      `File ${file} has changed neither in the draft ${id} nor in the memory since.`,
   ),
   draft_closed: refused((id: string, state: string) => `The draft ${id} is closed: it was ${state}.`),
   is_draft: refused(
@@ -24,7 +26,7 @@ export const DRAFT_ERRORS = {
   draft_of_draft: refused((id: string) => `${id} is a draft itself, and a draft has no drafts.`),
   too_many_drafts: overQuota(
     (tenant: string, limit: number) =>
-      `Tenant ${tenant} has ${limit} open drafts, which is its limit. Merge or close one first.`,
+      `Tenant ${tenant} already has ${amount(limit, 'open draft')}, its maximum. Merge or close one first.`,
   ),
   drafts_too_large: overQuota(
     (tenant: string, used: number, limit: number, needed: number) =>
@@ -32,33 +34,33 @@ export const DRAFT_ERRORS = {
   ),
   draft_not_reviewed: precondition((paths: readonly string[]) =>
     paths.length === 0
-      ? 'The draft or the memory has changed since it was reviewed. Nothing was done. Review it again.'
-      : `Changed since the review: ${some(paths)}. Nothing was done. Review it again.`,
+      ? 'The draft or the memory has changed since the review. Nothing was changed. Review it again.'
+      : `Changed since the review: ${some(paths)}. Nothing was changed. Review it again.`,
   ),
   draft_conflicts: refused(
     (paths: readonly string[]) =>
-      `${paths.length === 1 ? '1 conflict is' : `${paths.length} conflicts are`} not settled: ${some(paths)}. Nothing was done.`,
+      `${paths.length === 1 ? '1 conflict is' : `${paths.length} conflicts are`} not settled: ${some(paths)}. Nothing was changed.`,
   ),
   draft_in_the_way: refused((path: string, other: string, elsewhere: string | null) =>
     elsewhere === null
-      ? `${path} cannot be as in the draft: ${other} is in its way, and is settled otherwise. Nothing was done. Settle both by \`draft\`, or ${path} by \`original\`.`
-      : `${path} cannot be as in the draft: ${other} is in its way, and cannot go to ${elsewhere}, where the draft has it, because that is taken, too. Nothing was done. Settle ${path} by \`original\`, or make room for it first.`,
+      ? `Cannot take ${path} from the draft: ${other} is in the way and is settled differently. Nothing was changed. Settle both with \`draft\`, or ${path} with \`original\`.`
+      : `Cannot take ${path} from the draft: ${other} is in the way and cannot move to ${elsewhere}, its path in the draft, which is occupied as well. Nothing was changed. Settle ${path} with \`original\`, or make room for it first.`,
   ),
   draft_text_in_the_way: refused(
     (path: string, other: string) =>
-      `A text for ${path} does not make room for it: ${other} is in its way. Nothing was done. Settle ${path} by \`draft\` or \`original\`.`,
+      `Cannot write the text to ${path}: ${other} is in the way. Nothing was changed. Settle ${path} with \`draft\` or \`original\`.`,
   ),
   draft_file_unknown: refused(
-    (file: string) => `${file} is not a file that the draft changed, so there is nothing to settle.`,
+    (file: string) => `The draft did not change file ${file}, so there is nothing to settle.`,
   ),
   draft_text_for_deletion: refused(
-    (path: string) => `${path} is in neither memory any more. Settle it by \`draft\` or \`original\`.`,
+    (path: string) => `${path} no longer exists in either memory. Settle it with \`draft\` or \`original\`.`,
   ),
   own_draft: {
-    description: 'The admin key changed files in the draft itself. Another one has to merge it.',
+    description: 'The admin key changed files in the draft, so another one must merge it.',
     problem: () => ({
       status: 403,
-      message: 'This admin key changed files in the draft itself. Somebody else has to merge it.',
+      message: 'This admin key changed files in the draft, so another one must merge it.',
     }),
   },
 };

@@ -28,13 +28,15 @@ export const OPERATION_ERRORS = {
   no_such_tenant: notFound((tenant: string) => `Tenant ${tenant} does not exist.`),
   tenant_is_mounted: refused((tenant: string, by: readonly string[], more: boolean) => {
     const which = `${by.join(', ')}${more ? ' and others' : ''}`;
-    return `Tenant ${tenant} is mounted by ${which}. Without it, agents would find these mounts unavailable.`;
+    return `Tenant ${tenant} is mounted by ${which}. Without it, these mounts would be unavailable.`;
   }),
   mounts_itself: refused((tenant: string) => `Tenant ${tenant} cannot mount itself.`),
-  too_many_mounts: refused((tenant: string, max: number) => `Tenant ${tenant} has ${max} mounts already.`),
+  too_many_mounts: refused(
+    (tenant: string, max: number) => `Tenant ${tenant} already has ${max} mounts, the maximum.`,
+  ),
   mount_name_taken: refused(
     (tenant: string, path: string) =>
-      `Tenant ${tenant} has ${path} already. Rename or delete it, or choose another name for the mount.`,
+      `Tenant ${tenant} already has ${path}. Rename or delete it, or choose another name for the mount.`,
   ),
   no_such_mount: notFound((tenant: string, name: string) => `Tenant ${tenant} has no mount ${name}.`),
   unknown_key: notFound((id: string) => `Key ${id} does not exist.`),
@@ -62,15 +64,14 @@ export const OPERATION_ERRORS = {
   // Moving a whole database
 
   target_has_other_data: refused(
-    (what: string) =>
-      `The target has ${what} already, with other data than the source. Nothing of it was changed.`,
+    (what: string) => `The target already has ${what}, with different data. Nothing was changed.`,
   ),
   columns_differ: refused(
     (table: string) => `The table ${table} does not have the same columns in both databases.`,
   ),
   copy_differs: refused(
     (table: string, copied: number, rows: number) =>
-      `The copy is not what the source has: ${table} has ${copied} of ${rows} rows, or other values. It was not committed.`,
+      `The copy does not match the source: ${table} has ${copied} of ${rows} rows, or different values. It was not committed.`,
   ),
   rows_without_tenant: refused(
     (table: string, rows: number) =>

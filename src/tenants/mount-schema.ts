@@ -26,11 +26,11 @@ export const mountFields = {
   access: z
     .enum(['read_only', 'read_write'])
     .default('read_only')
-    .meta({ description: 'Holds for every key of the tenant, whatever it may do elsewhere.' }),
+    .meta({ description: 'Applies to every key of the tenant, whatever it may do elsewhere.' }),
   instructions: storableText(MAX_INSTRUCTIONS)
     .default('')
     .meta({
-      description: 'What the directory is for, in words for the model: part of `GET /instructions`.',
+      description: 'What the model should know about the directory: part of `GET /instructions`.',
       examples: ['What the team has learned about the build.'],
     }),
 };

@@ -87,13 +87,13 @@ describeService('drafts', (service) => {
     expect(refused).toMatchObject({
       code: 1,
       stderr:
-        'memory-service: 1 conflict is not settled: /memories/plan (in its way: /memories/plan/x=y.md). Nothing was done. Settle each with --take <path>=draft, --take <path>=original or --text <path>=<file>.\n',
+        'memory-service: 1 conflict is not settled: /memories/plan (in its way: /memories/plan/x=y.md). Nothing was changed. Settle each with --take <path>=draft, --take <path>=original or --text <path>=<file>.\n',
     });
     const settled = [...given, '--take', '/memories/plan=draft', '--text'];
     const unread = await run('merge', tenant, draft, ...settled, `${a}=${file}.not`);
     expect(unread).toMatchObject({ code: 1, stderr: `memory-service: Cannot read ${file}.not: ENOENT.\n` });
     const unknown = await run('merge', tenant, draft, ...settled, `/memories/b.md=${file}`);
-    expect(unknown.stderr).toContain('/memories/b.md is not a file that the draft changed.');
+    expect(unknown.stderr).toContain('/memories/b.md was not changed in the draft.');
     expect(await cat(tenant)).toBe('three\n');
 
     const merged = await run('merge', tenant, draft, ...settled, `${a}=${file}`);

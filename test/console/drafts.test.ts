@@ -109,7 +109,7 @@ describeConsole('drafts in the console', (fixture) => {
     await page.getByRole('heading', { name: 'instructions.md' }).waitFor();
     expect(page.url()).toBe(address);
     await page.goto(address.replace(/file=.*/, 'file=0b9ee7d4-2f6e-4e5f-8f5e-0c8f6a1d9b52'));
-    await page.getByText('This file has not changed, in the draft or since').waitFor();
+    await page.getByText('This file has changed neither in the draft nor since').waitFor();
   });
 
   it('are merged once the conflict is settled, as one change that is undone in one step', async () => {
@@ -166,7 +166,7 @@ describeConsole('drafts in the console', (fixture) => {
     ]);
     expect(await button(page, 'Own text').count()).toBe(0);
     await button(page, 'Draft').click();
-    await page.getByText('What is in its way goes, or becomes what the draft has.').waitFor();
+    await page.getByText('What is in the way is deleted, or becomes what it is in the draft.').waitFor();
     await merge(page).click();
     await page.locator('.badge', { hasText: 'merged' }).waitFor();
     expect(await contentOf(tenant, '/memories/todo')).toBe('todo\n');
@@ -228,7 +228,7 @@ describeConsole('drafts in the console', (fixture) => {
       'customers/lee.md changed on both sides',
     ]);
     expect(await alert.textContent()).toContain(
-      `Changed since the review: ${TAXES}, ${LEE}. Nothing was done.`,
+      `Changed since the review: ${TAXES}, ${LEE}. Nothing was changed.`,
     );
     expect(await contentOf(tenant, LEE)).toContain('950 EUR');
     await row(page, /lee.*changed since/).waitFor();
@@ -276,7 +276,7 @@ describeConsole('drafts in the console', (fixture) => {
     expect(await stateOf(id)).toStrictEqual({ state: 'open' });
     await button(page, 'Reject…').click();
     await dialog.getByRole('button', { name: 'Reject' }).click();
-    await page.getByText('Nothing of it is in the memory.').waitFor();
+    await page.getByText('None of it is in the memory.').waitFor();
     expect(await stateOf(id)).toStrictEqual({ state: 'rejected' });
     expect(await contentOf(tenant, LEE)).toContain('950 EUR');
     await expect.poll(() => page.locator('.waiting').count()).toBe(0);
@@ -312,7 +312,7 @@ describeConsole('drafts in the console', (fixture) => {
     await button(author, 'Original').click();
     await merge(author).click();
     await author
-      .getByText('This admin key changed files in the draft itself. Somebody else has to merge it.')
+      .getByText('This admin key changed files in the draft, so another one must merge it.')
       .waitFor();
     expect(await stateOf(own.id)).toStrictEqual({ state: 'open' });
   });
@@ -426,7 +426,7 @@ describeConsole('drafts in the console', (fixture) => {
       await page.keyboard.press('Escape');
       await button(page, 'Reject…').click();
       await page.getByRole('dialog').getByRole('button', { name: 'Reject' }).click();
-      await page.getByText('Nothing of it is in the memory.').waitFor();
+      await page.getByText('None of it is in the memory.').waitFor();
       await check();
     },
   );

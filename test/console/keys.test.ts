@@ -178,7 +178,7 @@ describeConsole('keys in the console', (fixture) => {
     await row(page, 'own').getByRole('button', { name: 'Rotate…' }).click();
     await dialog(page).getByLabel('The current secret still works').selectOption('Not at all');
     await dialog(page).getByRole('button', { name: 'Rotate' }).click();
-    await page.getByText('this tab goes on with the new secret').waitFor();
+    await page.getByText('this tab continues with the new secret').waitFor();
     await page.getByRole('button', { name: 'Copy the key' }).click();
     await page.getByRole('button', { name: 'Done' }).click();
     await expect.poll(() => statusOf(key)).toBe(401);

@@ -121,11 +121,11 @@ describeService('drafts by the admin API', (service) => {
       admin().call('POST', `${path}/merge`, { body: { review, resolutions } });
     expect(problem(await merge([]))).toStrictEqual([
       ...[409, 'refused'],
-      '1 conflict is not settled: /memories/plan (in its way: /memories/plan/000). Nothing was done.',
+      '1 conflict is not settled: /memories/plan (in its way: /memories/plan/000). Nothing was changed.',
     ]);
     expect(problem(await merge([{ memory_id: change?.memory_id, text: 'mine\n' }]))).toStrictEqual([
       ...[409, 'refused'],
-      'A text for /memories/plan does not make room for it: /memories/plan/000 is in its way. Nothing was done. Settle /memories/plan by `draft` or `original`.',
+      'Cannot write the text to /memories/plan: /memories/plan/000 is in the way. Nothing was changed. Settle /memories/plan with `draft` or `original`.',
     ]);
     const merged = await merge([{ memory_id: change?.memory_id, take: 'draft' }]);
     expect(merged.body).toMatchObject({
@@ -170,7 +170,7 @@ describeService('drafts by the admin API', (service) => {
     const merge = (resolutions: object[]) =>
       admin().call('POST', `${path}/merge`, { body: { review, resolutions } });
     expect(problem(await merge([]))).toStrictEqual([
-      ...[409, 'refused', `1 conflict is not settled: ${b}. Nothing was done.`],
+      ...[409, 'refused', `1 conflict is not settled: ${b}. Nothing was changed.`],
     ]);
     const merged = await merge([{ memory_id: second?.memory_id, take: 'draft' }]);
     expect(merged.body).toMatchObject({
@@ -203,7 +203,7 @@ describeService('drafts by the admin API', (service) => {
     const refused = [
       412,
       'precondition_failed',
-      `Changed since the review: ${a}. Nothing was done. Review it again.`,
+      `Changed since the review: ${a}. Nothing was changed. Review it again.`,
     ];
     expect(problem(await merge(seen))).toStrictEqual(refused);
     expect(problem(await replace(seen))).toStrictEqual(refused);
@@ -223,7 +223,7 @@ describeService('drafts by the admin API', (service) => {
       ...[
         412,
         'precondition_failed',
-        `Changed since the review: ${a}, ${b}. Nothing was done. Review it again.`,
+        `Changed since the review: ${a}, ${b}. Nothing was changed. Review it again.`,
       ],
     ]);
     expect(problem(await merge('1-1-f'))).toStrictEqual([

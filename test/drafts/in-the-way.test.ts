@@ -97,12 +97,12 @@ describeService('what is in the way of a merge', (service) => {
     await refused(
       started,
       {},
-      '1 conflict is not settled: /memories/plan (in its way: /memories/plan/a.md). Nothing was done.',
+      '1 conflict is not settled: /memories/plan (in its way: /memories/plan/a.md). Nothing was changed.',
     );
     await refused(
       started,
       { [plan]: { text: 'mine\n' } },
-      'A text for /memories/plan does not make room for it: /memories/plan/a.md is in its way. Nothing was done. Settle /memories/plan by `draft` or `original`.',
+      'Cannot write the text to /memories/plan: /memories/plan/a.md is in the way. Nothing was changed. Settle /memories/plan with `draft` or `original`.',
     );
     expect(await mergeAndRevert(started, { [plan]: 'draft' })).toStrictEqual({
       changes: [
@@ -131,7 +131,7 @@ describeService('what is in the way of a merge', (service) => {
     await refused(
       started,
       { [`${plan}/a.md`]: 'original' },
-      '1 conflict is not settled: /memories/plan/x/y/z.md (in its way: /memories/plan). Nothing was done.',
+      '1 conflict is not settled: /memories/plan/x/y/z.md (in its way: /memories/plan). Nothing was changed.',
     );
     // Who settles one of them has made room for all.
     expect(await mergeAndRevert(started, { [`${plan}/x/y/z.md`]: 'draft' })).toStrictEqual({
@@ -163,7 +163,7 @@ describeService('what is in the way of a merge', (service) => {
     await refused(
       started,
       {},
-      '1 conflict is not settled: /memories/plan (in its way: /memories/plan). Nothing was done.',
+      '1 conflict is not settled: /memories/plan (in its way: /memories/plan). Nothing was changed.',
     );
     expect((await mergeAndRevert(started, { [plan]: 'draft' })).changes).toStrictEqual([
       'added /memories/plan',
@@ -234,7 +234,7 @@ describeService('what is in the way of a merge', (service) => {
     await refused(
       again,
       { [plan]: 'draft', [y]: 'original' },
-      '/memories/plan cannot be as in the draft: /memories/plan/deep/y is in its way, and is settled otherwise. Nothing was done. Settle both by `draft`, or /memories/plan by `original`.',
+      'Cannot take /memories/plan from the draft: /memories/plan/deep/y is in the way and is settled differently. Nothing was changed. Settle both with `draft`, or /memories/plan with `original`.',
     );
     await drafting.merge(again.draft, { [plan]: 'draft', [y]: 'draft' });
     expect(await files(again.tenant)).toStrictEqual({
@@ -283,7 +283,7 @@ describeService('what is in the way of a merge', (service) => {
     await refused(
       chain,
       { [plan]: 'draft' },
-      '/memories/plan cannot be as in the draft: /memories/plan is in its way, and cannot go to /memories/x, where the draft has it, because that is taken, too. Nothing was done. Settle /memories/plan by `original`, or make room for it first.',
+      'Cannot take /memories/plan from the draft: /memories/plan is in the way and cannot move to /memories/x, its path in the draft, which is occupied as well. Nothing was changed. Settle /memories/plan with `original`, or make room for it first.',
     );
     await run(service(), chain.tenant, cmd.rename(x, y));
     await drafting.merge(chain.draft, { [plan]: 'draft' });
@@ -308,12 +308,12 @@ describeService('what is in the way of a merge', (service) => {
     await refused(
       through,
       { [x]: 'draft' },
-      '1 conflict is not settled: /memories/z (in its way: /memories/z). Nothing was done.',
+      '1 conflict is not settled: /memories/z (in its way: /memories/z). Nothing was changed.',
     );
     await refused(
       through,
       { [x]: 'draft', [z]: 'original' },
-      '/memories/x cannot be as in the draft: /memories/x is in its way, and is settled otherwise. Nothing was done. Settle both by `draft`, or /memories/x by `original`.',
+      'Cannot take /memories/x from the draft: /memories/x is in the way and is settled differently. Nothing was changed. Settle both with `draft`, or /memories/x with `original`.',
     );
     expect((await mergeAndRevert(through, { [x]: 'draft', [z]: 'draft' })).changes).toStrictEqual([
       ...['deleted /memories/z', 'moved /memories/x -> /memories/z', 'moved /memories/y -> /memories/x'],
@@ -347,12 +347,12 @@ describeService('what is in the way of a merge', (service) => {
     const { review } = await drafting.compare(draft);
     await run(service(), tenant, cmd.create(`${plan}/b.md`, 'nobody saw this\n'));
     await expect(drafting.merge(draft, { [plan]: 'draft' }, { review })).rejects.toThrow(
-      'Changed since the review: /memories/plan/b.md. Nothing was done. Review it again.',
+      'Changed since the review: /memories/plan/b.md. Nothing was changed. Review it again.',
     );
     const again = await drafting.compare(draft);
     await run(service(), tenant, cmd.replace(`${plan}/a.md`, 'a', 'changed'));
     await expect(drafting.merge(draft, { [plan]: 'draft' }, { review: again.review })).rejects.toThrow(
-      'Changed since the review: /memories/plan/a.md. Nothing was done. Review it again.',
+      'Changed since the review: /memories/plan/a.md. Nothing was changed. Review it again.',
     );
     await drafting.merge(draft, { [plan]: 'draft' });
     expect(await files(tenant)).toStrictEqual({ '/memories/kept': 'kept\n', [plan]: 'the plan\n' });

@@ -58,7 +58,7 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
     await tenants.set(tenant, { maxDrafts: 1, maxDraftBytes: 150 });
     const draft = await drafting.create(tenant);
     await expect(drafting.create(tenant)).rejects.toThrow(
-      `Tenant ${tenant} has 1 open drafts, which is its limit. Merge or close one first.`,
+      `Tenant ${tenant} already has 1 open draft, its maximum. Merge or close one first.`,
     );
     await tenants.set(tenant, { maxDrafts: 2 });
     await expect(drafting.create(tenant)).rejects.toThrow(

@@ -197,11 +197,7 @@ describeService(
       const path = `/tenants/${tenant}/drafts/${body.id}`;
       const { review } = (await admin().call('GET', `${path}/changes`)).body;
       expect(problem(await admin().call('POST', `${path}/merge`, { body: { review } }))).toStrictEqual([
-        ...[
-          403,
-          'own_draft',
-          'This admin key changed files in the draft itself. Somebody else has to merge it.',
-        ],
+        ...[403, 'own_draft', 'This admin key changed files in the draft, so another one must merge it.'],
       ]);
       const { key } = await makeKey(service(), { isAdmin: true, label: 'reviewer' });
       expect((await admin().call('POST', `${path}/merge`, { key, body: { review } })).status).toBe(200);

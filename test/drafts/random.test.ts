@@ -186,7 +186,7 @@ describeService('merging random changes', (service) => {
       (id) => isChangedInDraft(sides, id) && !resolutions.has(id),
     );
     if (model.conflicts.size + model.occupied.size > 0) {
-      expect(answer, seed).toMatch(open.length > 0 ? /not settled: / : /is in its way/);
+      expect(answer, seed).toMatch(open.length > 0 ? /not settled: / : /is in the way/);
       expect(after, seed).toStrictEqual(before);
       return { isMerged: false, pushed: 0 };
     }

@@ -102,7 +102,7 @@ describeService(
       expect(again).toStrictEqual({
         code: 0,
         stdout: '',
-        stderr: `Going on with ${id}, which an earlier push created.\nCreated 1 and updated 0 memories; 1 are the same.\n`,
+        stderr: `Continuing with ${id}, which an earlier push created.\nCreated 1 and updated 0 memories; 1 are the same.\n`,
       });
       expect(await contents(id)).toStrictEqual({ '/a': '/a', '/b': '/b' });
 
@@ -118,7 +118,7 @@ describeService(
         const refused = await push(...args);
         expect([refused.code, refused.stderr]).toStrictEqual([
           1,
-          'memory-service: Name a store with --to-store, or add --create-store, one of them.\n',
+          'memory-service: Push requires --to-store or --create-store, not both.\n',
         ]);
       }
       const missing = await push('--to-store', 'memstore_none');

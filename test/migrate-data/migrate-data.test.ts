@@ -210,7 +210,7 @@ describe('migrate-data', () => {
       code: 1,
       stdout: '',
       stderr:
-        'memory-service: The target has tenant zeta already, with other data than the source. Nothing of it was changed. Use an empty database, or delete there what is not needed: memory-service tenants delete\n',
+        'memory-service: The target already has tenant zeta, with different data. Nothing was changed. Use an empty database, or delete what is not needed there, for example with: memory-service tenants delete\n',
     });
     expect(await contentsOf(url)).toStrictEqual(before);
     // Data of others is in nobody's way.
@@ -231,10 +231,10 @@ describe('migrate-data', () => {
         "UPDATE versions SET operation = 'modified' WHERE tenant_id = 'acme' AND operation = 'created'",
       ),
     );
-    expect(await stderr()).toContain('The target has tenant acme already, with other data than the source.');
+    expect(await stderr()).toContain('The target already has tenant acme, with different data.');
     await on(url, (database) => run(database, "UPDATE api_keys SET label = 'other' WHERE label = 'worker'"));
     expect(await stderr()).toContain(
-      'The target has an API key with the same secret already, with other data',
+      'The target already has an API key with the same secret, with different data',
     );
   });
 
@@ -266,7 +266,7 @@ describe('migrate-data', () => {
     await on(folder, (source) =>
       on(url, async (target) => {
         await expect(migrateData(source, losing(target), () => {})).rejects.toThrow(
-          /^The copy is not what the source has: public\.versions has \d+ of \d+ rows, or other values\. It was not committed\.$/,
+          /^The copy does not match the source: public\.versions has \d+ of \d+ rows, or different values\. It was not committed\.$/,
         );
       }),
     );

@@ -102,11 +102,11 @@ describeService('the admin API of mounts', (service) => {
     expect(problem(await put(own, 'taken', { tenant: team }))).toStrictEqual([
       409,
       'refused',
-      `Tenant ${own} has /memories/taken already. Rename or delete it, or choose another name for the mount.`,
+      `Tenant ${own} already has /memories/taken. Rename or delete it, or choose another name for the mount.`,
     ]);
     for (let i = 0; i < 16; i++) expect((await put(own, `m${i}`, { tenant: team })).status).toBe(200);
     expect(problem(await put(own, 'm16', { tenant: team }))).toStrictEqual([
-      ...[409, 'refused', `Tenant ${own} has 16 mounts already.`],
+      ...[409, 'refused', `Tenant ${own} already has 16 mounts, the maximum.`],
     ]);
     expect((await put(own, 'm15', { tenant: team, access: 'read_write' })).status).toBe(200);
     const [row] = await service().query('SELECT jsonb_array_length(mounts) AS n FROM tenants WHERE id = $1', [
@@ -135,7 +135,7 @@ describeService('the admin API of mounts', (service) => {
     expect(problem(await admin().call('DELETE', `/tenants/${team}`))).toStrictEqual([
       409,
       'refused',
-      `Tenant ${team} is mounted by ${own}. Without it, agents would find these mounts unavailable.`,
+      `Tenant ${team} is mounted by ${own}. Without it, these mounts would be unavailable.`,
     ]);
     const renamed = freshTenant('renamed');
     expect((await admin().call('POST', `/tenants/${team}/rename`, { body: { to: renamed } })).status).toBe(
@@ -211,7 +211,7 @@ describeService('the commands for mounts', (service) => {
       "error: --name cannot be '.x'.",
     );
     expect((await run('tenants', 'delete', team, '--yes')).stderr).toBe(
-      `memory-service: Tenant ${team} is mounted by ${own}. Without it, agents would find these mounts unavailable. Unmount it there first, or add --force.\n`,
+      `memory-service: Tenant ${team} is mounted by ${own}. Without it, these mounts would be unavailable. Unmount it there first, or add --force.\n`,
     );
     expect((await run('tenants', 'delete', team, '--yes', '--force')).code).toBe(0);
   });

@@ -35,7 +35,7 @@ export interface components {
             id: string;
             label: string;
             /**
-             * @description Where what is written with the key comes from, as its operator says.
+             * @description Where the writes of the key come from, as its operator said.
              * @example web
              */
             source?: string;
@@ -45,7 +45,7 @@ export interface components {
             id: string;
             label: string;
             /**
-             * @description Where what is written with the key comes from, as its operator says.
+             * @description Where the writes of the key come from, as its operator said.
              * @example web
              */
             source?: string;
@@ -71,7 +71,7 @@ export interface components {
         };
         AdjacentChanges: {
             at: components["schemas"]["Time"];
-            /** @description When the memory was as it was one change before; null when it never was. */
+            /** @description A time at which the memory was as it was one change before; null if there was none. */
             previous: components["schemas"]["Time"] | null;
             /** @description The time of the first change after `at`; null when there is none. */
             next: components["schemas"]["Time"] | null;
@@ -177,11 +177,11 @@ export interface components {
             title: string;
             /** @description Who made it. */
             author: components["schemas"]["Actor"];
-            /** @description The propose-only key whose writes go into it; null for any other draft. */
+            /** @description The propose-only key whose writes go into this draft; null if there is none. */
             key_id: string | null;
             /** @enum {string} */
             state: "open" | "merged" | "replaced" | "rejected" | "expired";
-            /** @description It began as the memory at this time. */
+            /** @description It started from the memory at this time. */
             base_at: components["schemas"]["Time"];
             created_at: components["schemas"]["Time"];
             closed_at: components["schemas"]["Time"] | null;
@@ -194,18 +194,18 @@ export interface components {
             /** @description Files that the draft has added, changed, moved or deleted, in all. */
             changed_files: number | null;
             last_change_at: components["schemas"]["Time"] | null;
-            /** @description When it was made, last read or last written. Reads count to the day. */
+            /** @description When it was created, last read or last written. Reads count to the day. */
             last_used_at: components["schemas"]["Time"] | null;
-            /** @description It is closed within an hour after this time, unless it is used before. Null when it is closed or never expires. */
+            /** @description It is closed within an hour after this time, unless it is used before. Null if it is closed or never expires. */
             expires_at: components["schemas"]["Time"] | null;
         };
         DraftChange: {
             /**
              * Format: uuid
-             * @description Names the file in this comparison, and in `resolutions`.
+             * @description Identifies the file in this comparison, and in `resolutions`.
              */
             memory_id: string;
-            /** @description In the draft if the file is there, else in the original. */
+            /** @description Its path in the draft if it exists there, otherwise in the original. */
             path: string;
             /** @enum {string} */
             changed_in: "draft" | "original" | "both";
@@ -213,11 +213,11 @@ export interface components {
             in_draft: ("added" | "changed" | "moved" | "deleted") | null;
             /** @description What the original did since the base. */
             in_original: ("added" | "changed" | "moved" | "deleted") | null;
-            /** @description Whether the draft changed the content. A file that moved may also have changed. */
+            /** @description Whether the draft changed the content, which it may do to a moved file as well. */
             content_changed: boolean;
-            /** @description Why the merge needs a resolution: both sides changed the same lines; both moved the file, to different paths; one deleted what the other changed; or something else is in its place. */
+            /** @description Why the merge needs a resolution: both sides changed the same lines; both moved the file, to different paths; one deleted what the other changed; or something else occupies its path. */
             conflict: ("content" | "path" | "deleted_in_draft" | "deleted_in_original" | "occupied") | null;
-            /** @description What the original has where the draft has the file, or in the way of it. If you settle the file by `draft`, these files go, or become what the draft has; no others do. */
+            /** @description What occupies the path of the file in the original, or blocks it. If you settle the file with `draft`, these files become what they are in the draft, or are deleted; no others are touched. */
             in_the_way: {
                 /** @description A file, or a directory with all that is in it. */
                 path: string;
@@ -247,7 +247,7 @@ export interface components {
                 size_bytes: number;
             } | null;
         };
-        /** @description How a file is settled: as the draft has it, with what is `in_the_way` of it going or becoming what the draft has, unless that is settled otherwise; as the original has it; or with a text. */
+        /** @description How a file is settled: with the draft's version, which also settles what is `in_the_way` unless that is settled separately; with the original's version; or with a text. */
         DraftResolutionInput: {
             /** Format: uuid */
             memory_id: string;
@@ -392,7 +392,7 @@ export interface components {
             /** @description For a service key: whether it may also manage memory stores. */
             manages_stores: boolean;
             label: string;
-            /** @description Where what is written with the key comes from; every version names it. Empty: not said. */
+            /** @description Where the writes of the key come from; recorded in every version. Empty: not specified. */
             source: string;
             created_at: components["schemas"]["Time"];
             expires_at: components["schemas"]["Time"] | null;
@@ -419,7 +419,7 @@ export interface components {
             /** @description For a service key: whether it may also manage memory stores. */
             manages_stores: boolean;
             label: string;
-            /** @description Where what is written with the key comes from; every version names it. Empty: not said. */
+            /** @description Where the writes of the key come from; recorded in every version. Empty: not specified. */
             source: string;
             created_at: components["schemas"]["Time"];
             expires_at: components["schemas"]["Time"] | null;
@@ -435,9 +435,9 @@ export interface components {
         };
         MergedDraft: {
             draft: components["schemas"]["Draft"];
-            /** @description Null when the memory was as the draft already. */
+            /** @description Null if the memory already matched the draft. */
             merged_at: components["schemas"]["Time"] | null;
-            /** @description What became of the files of the memory. `from`: the previous path of one that moved. */
+            /** @description What happened to the files of the memory. `from`: the previous path of a moved file. */
             files: {
                 /** Format: uuid */
                 memory_id: string;
@@ -467,7 +467,7 @@ export interface components {
                 access: "read_only" | "read_write";
                 instructions: string;
                 /**
-                 * @description `suspended` and `missing`: the mounted tenant is. `name_taken`: the tenant has a file or directory of the name, which the mount hides.
+                 * @description `suspended`, `missing`: so is the mounted tenant. `name_taken`: the tenant has a file or directory with this name, which the mount hides.
                  * @enum {string}
                  */
                 status: "ok" | "suspended" | "missing" | "name_taken";
@@ -660,7 +660,7 @@ export interface components {
             /** @description When the memory last changed, a file was last read (accurate to the day), or a key of the tenant was last used, whichever is latest. */
             last_activity_at: components["schemas"]["Time"] | null;
         };
-        /** @description The sizes are those of the last time on the day that they were recorded. */
+        /** @description The sizes are the last ones that were recorded on the day. */
         UsageDay: {
             /**
              * @description By UTC.
@@ -701,13 +701,13 @@ export interface components {
             actor: components["schemas"]["Actor"];
             request_id: string | null;
             tool_use_id: string | null;
-            /** @description The tenant that mounts this memory, where the change came through its mount. */
+            /** @description The tenant that mounts this memory, if the change came through its mount. */
             via_tenant: string | null;
-            /** @description The source of the key that wrote it, as its operator says; it stays with a merge. */
+            /** @description The source of the key that made the change, as its operator said; it survives a merge. */
             source: string | null;
             /** @description The draft that it was merged from. */
             draft: string | null;
-            /** @description Who merged it from a draft, where `actor` had proposed it. */
+            /** @description Who merged it from a draft that `actor` had proposed. */
             approved_by: components["schemas"]["Actor"] | null;
             redacted_at: components["schemas"]["Time"] | null;
             redacted_by: components["schemas"]["Actor"] | null;
@@ -733,13 +733,13 @@ export interface components {
             actor: components["schemas"]["Actor"];
             request_id: string | null;
             tool_use_id: string | null;
-            /** @description The tenant that mounts this memory, where the change came through its mount. */
+            /** @description The tenant that mounts this memory, if the change came through its mount. */
             via_tenant: string | null;
-            /** @description The source of the key that wrote it, as its operator says; it stays with a merge. */
+            /** @description The source of the key that made the change, as its operator said; it survives a merge. */
             source: string | null;
             /** @description The draft that it was merged from. */
             draft: string | null;
-            /** @description Who merged it from a draft, where `actor` had proposed it. */
+            /** @description Who merged it from a draft that `actor` had proposed. */
             approved_by: components["schemas"]["Actor"] | null;
             redacted_at: components["schemas"]["Time"] | null;
             redacted_by: components["schemas"]["Actor"] | null;

@@ -231,7 +231,7 @@ function NewTenantDialog({ onClose }: { onClose: () => void }) {
       <label>
         ID
         <input required autofocus value={id} onInput={(event) => setId(event.currentTarget.value)} />
-        <span class="hint">What requests and keys name it by.</span>
+        <span class="hint">Requests and keys name the tenant by it.</span>
       </label>
     </FormDialog>
   );

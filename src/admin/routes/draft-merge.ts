@@ -22,7 +22,7 @@ const resolution = z
   .meta({
     id: 'DraftResolution',
     description:
-      'How a file is settled: as the draft has it, with what is `in_the_way` of it going or becoming what the draft has, unless that is settled otherwise; as the original has it; or with a text.',
+      "How a file is settled: with the draft's version, which also settles what is `in_the_way` unless that is settled separately; with the original's version; or with a text.",
   });
 
 const refusals = [
@@ -71,13 +71,13 @@ export const draftMergeRoutes = adminRoutes((app, { config, database }) => {
         operationId: 'mergeDraft',
         summary: 'Merge a draft that was reviewed, and close it',
         description:
-          'All or nothing, as one change of the history, in which each version names who proposed it, the draft, and you. A key cannot merge what it has written into the draft itself.',
+          'All or nothing, as a single change in the history, in which each version names who proposed it, the draft, and you. A key cannot merge a draft in which it changed files.',
         tags: ['drafts'],
         params: draftParams,
         body: z.strictObject({
           review,
           resolutions: z.array(resolution).max(1000).default([]).meta({
-            description: 'For each conflict, and for any other file that is not to be merged as it is.',
+            description: 'One for each conflict, and for any other file that should not be merged as it is.',
           }),
         }),
         response: {
@@ -116,9 +116,9 @@ export const draftMergeRoutes = adminRoutes((app, { config, database }) => {
     {
       schema: {
         operationId: 'replaceByDraft',
-        summary: 'Make the memory exactly what a draft is, and close the draft',
+        summary: 'Make the memory identical to a draft, and close the draft',
         description:
-          'What has changed in the original since the base is undone, too. If anything at all has changed on either side since the review, nothing is done.',
+          'Changes made in the original since the base are undone, too. If anything at all has changed on either side since the review, nothing changes.',
         tags: ['drafts'],
         params: draftParams,
         body: z.strictObject({ review }),

@@ -48,9 +48,9 @@ export const draftReviewRoutes = adminRoutes((app, { config, database }) => {
     {
       schema: {
         operationId: 'compareDraft',
-        summary: 'The files that changed in the draft, in the original, or in both, a page at a time',
+        summary: 'List the files that changed in the draft, in the original, or in both, a page at a time',
         description:
-          'By identity: a file that was moved is the same file. Each page is of the moment at which it is read; `review` stands for what it shows.',
+          'Files are compared by identity: a moved file is the same file. Each page shows the moment at which it is read; `review` identifies what it shows.',
         tags: ['drafts'],
         params: draftParams,
         querystring: z.strictObject({
@@ -119,7 +119,7 @@ export const draftReviewRoutes = adminRoutes((app, { config, database }) => {
     {
       schema: {
         operationId: 'diffDraft',
-        summary: 'What both sides changed in one file, and how that goes together',
+        summary: 'Show what both sides changed in a file, and how the changes combine',
         tags: ['drafts'],
         params: draftParams,
         querystring: z.strictObject({
@@ -138,7 +138,7 @@ export const draftReviewRoutes = adminRoutes((app, { config, database }) => {
                 .meta({ description: 'Null where there is no file, or its content is no longer kept.' }),
               regions: z.array(regionSchema).nullable().meta({
                 description:
-                  'When both sides changed the content: the file in parts, merged or in conflict. A text that settles it is these parts, with something in the place of each conflict. Null otherwise.',
+                  'If both sides changed the content: the file in parts, merged or in conflict. To settle it with a text, join these parts, with a replacement for each conflict. Null otherwise.',
               }),
             }),
           ),

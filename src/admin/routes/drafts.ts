@@ -25,7 +25,7 @@ const position = z.strictObject({ time: storedTime, id: z.string() });
 const listSchema = z.object({
   drafts: z.array(draftSchema).meta({ description: 'The newest first.' }),
   total: counted.meta({ description: 'Drafts in this state, on all pages.' }),
-  tenants: counted.meta({ description: 'Tenants that have them.' }),
+  tenants: counted.meta({ description: 'Tenants that have such drafts.' }),
   next,
 });
 
@@ -35,7 +35,7 @@ const newDraft = z.strictObject({
     .meta({ description: 'What it is for.', examples: ['Tidy up the notes on travel'] }),
   at: givenTime
     .optional()
-    .meta({ description: 'The draft begins with the memory at this time. Default: now.' }),
+    .meta({ description: 'The draft starts from the memory at this time. Default: now.' }),
 });
 
 const tooMany = [
@@ -53,7 +53,7 @@ export const fleetDraftRoutes = adminRoutes((app, { config, database }) => {
       schema: {
         operationId: 'listAllDrafts',
         summary: 'List the drafts of all tenants, a page at a time',
-        description: 'With a key for certain tenants, those of its tenants.',
+        description: 'With a key for certain tenants: only the drafts of its tenants.',
         tags: ['drafts'],
         querystring: listQuery,
         response: { 200: json('A page.', listSchema), ...errorResponses('reads') },
@@ -104,9 +104,9 @@ export const draftRoutes = adminRoutes((app, { config, database }) => {
     {
       schema: {
         operationId: 'createDraft',
-        summary: 'Make a draft: a copy of the memory to work on',
+        summary: 'Create a draft: a copy of the memory to work on',
         description:
-          'The draft is a memory of its own, with this id as its tenant: `/execute`, search, the Memory Stores API and this API work on it. Nobody waits while the memory is copied.',
+          'The draft is a memory of its own, with this id as its tenant: `/execute`, search, the Memory Stores API and this API work on it. Copying the memory blocks nobody.',
         tags: ['drafts'],
         params: tenantParams,
         body: newDraft,
@@ -134,7 +134,7 @@ export const draftRoutes = adminRoutes((app, { config, database }) => {
     {
       schema: {
         operationId: 'getDraft',
-        summary: 'One draft, open or closed',
+        summary: 'Get a draft, open or closed',
         tags: ['drafts'],
         params: draftParams,
         response: {
@@ -152,7 +152,7 @@ export const draftRoutes = adminRoutes((app, { config, database }) => {
     {
       schema: {
         operationId: 'closeDraft',
-        summary: 'Reject a draft: nothing of it remains but its record',
+        summary: 'Reject a draft: only its record remains',
         tags: ['drafts'],
         params: draftParams,
         response: {

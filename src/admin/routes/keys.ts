@@ -31,7 +31,7 @@ const newKey = z
     label: text(255).default('').meta({ description: 'What it is for.' }),
     source: text(64).default('').meta({
       description:
-        'Where what is written with the key comes from, such as user, web, import or consolidation. The service stamps it on every version.',
+        'Where the writes of the key come from, such as user, web, import or consolidation. The service stamps it on every version.',
     }),
     expires_at: expiresAt.default(null),
   })

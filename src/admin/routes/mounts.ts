@@ -21,7 +21,7 @@ const mountsSchema = z
       mountRecord.extend({
         status: z.enum(['ok', 'suspended', 'missing', 'name_taken']).meta({
           description:
-            '`suspended` and `missing`: the mounted tenant is. `name_taken`: the tenant has a file or directory of the name, which the mount hides.',
+            '`suspended`, `missing`: so is the mounted tenant. `name_taken`: the tenant has a file or directory with this name, which the mount hides.',
         }),
       }),
     ),

@@ -19,9 +19,9 @@ export const searchRoutes = adminRoutes((app, { database, search }) => {
     {
       schema: {
         operationId: 'searchFiles',
-        summary: 'Search the paths and contents of the files, of now or of a time',
+        summary: 'Search the paths and contents of files, now or at a past time',
         description:
-          'As the tool `memory_search` does (docs/contract.md, section 6): by words, the best files come first.',
+          'Works like the tool `memory_search` (docs/contract.md, section 6): for words, the best files come first.',
         tags: ['memory'],
         params: tenantParams,
         querystring: z.strictObject({

@@ -177,7 +177,7 @@ export const tenantRoutes = adminRoutes((app, { config, database }) => {
         querystring: z.strictObject({
           force: flag
             .default(false)
-            .meta({ description: 'Delete it although other tenants mount it. Their mounts stay.' }),
+            .meta({ description: 'Delete it even if other tenants mount it. Their mounts stay.' }),
         }),
         response: {
           200: json('Number of deleted rows.', erasedSchema),

@@ -29,9 +29,9 @@ const activitySchema = z
 const adjacentSchema = z
   .object({
     at: time,
-    previous: time
-      .nullable()
-      .meta({ description: 'When the memory was as it was one change before; null when it never was.' }),
+    previous: time.nullable().meta({
+      description: 'A time at which the memory was as it was one change before; null if there was none.',
+    }),
     next: time
       .nullable()
       .meta({ description: 'The time of the first change after `at`; null when there is none.' }),
@@ -82,7 +82,7 @@ export const timelineRoutes = adminRoutes((app, { database, scans }) => {
         operationId: 'findAdjacentChanges',
         summary: 'The moments one change before and one change after a moment',
         description:
-          'To step through the history: with `previous` or `next` as `at`, the memory differs by one change. No moment is before the history is complete.',
+          'For stepping through the history: at `previous` or `next`, the memory differs by one change. No moment is earlier than the beginning of the complete history.',
         tags: ['history'],
         params: tenantParams,
         querystring: z.strictObject({

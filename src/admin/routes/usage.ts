@@ -23,7 +23,7 @@ const daySchema = z
   })
   .meta({
     id: 'UsageDay',
-    description: 'The sizes are those of the last time on the day that they were recorded.',
+    description: 'The sizes are the last ones that were recorded on the day.',
   });
 const usageSchema = z
   .object({
@@ -77,7 +77,7 @@ export const usageRoutes = adminRoutes((app, { config, database }) => {
         operationId: 'listUsageDays',
         summary: 'List what a tenant used on each day, oldest first',
         description:
-          'A day without requests and without a change of the sizes is left out: the sizes are those of the day before. Requests are counted once a minute.',
+          'Days with neither requests nor a change of sizes are omitted: their sizes are those of the day before. Requests are recorded once a minute.',
         tags: ['tenants'],
         params: tenantParams,
         querystring: z.strictObject(daysFields),

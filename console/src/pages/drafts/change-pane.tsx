@@ -79,7 +79,7 @@ export function ChangePane({ tenant, draft, change, settlement, onOvertaken }: P
 const NAMED = 20;
 const SHOWN_AT_ONCE = 5;
 
-/** What goes, or becomes what the draft has, when the file is settled by the draft. */
+/** What is deleted, or becomes what it is in the draft, when the file is settled with the draft. */
 function InTheWay({ path, files, file_count }: NonNullable<DraftChange['in_the_way']>) {
   const named = files.slice(0, NAMED);
   return (

@@ -67,7 +67,7 @@ function ClosedDraft({ draft }: { draft: Draft }) {
           </dd>
         </dl>
         {merged_at === null ? (
-          <p class="muted small">Nothing of it is in the memory. Only this record remains.</p>
+          <p class="muted small">None of it is in the memory. Only this record remains.</p>
         ) : (
           <div class="buttons">
             <a class="button" href={hrefOf(['tenants', tenant, 'history'], { by: id })}>

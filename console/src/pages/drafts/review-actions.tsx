@@ -132,7 +132,7 @@ function ReplaceDialog(props: DialogProps & Pick<Props, 'onStart' | 'onRefused'>
       onSubmit={replace}
     >
       <p>
-        The memory becomes exactly what the draft is, and the draft is closed. How you settled files does not
+        The memory becomes identical to the draft, and the draft is closed. How you settled files does not
         matter.
       </p>
       {lost > 0 && (
@@ -140,7 +140,7 @@ function ReplaceDialog(props: DialogProps & Pick<Props, 'onStart' | 'onRefused'>
           What changed in the memory since the draft began is undone: {count(lost, 'file')}.
         </p>
       )}
-      <p>If anything at all changes before that, nothing is done. You can undo it.</p>
+      <p>If anything at all changes before that, nothing happens. You can undo it.</p>
     </FormDialog>
   );
 }

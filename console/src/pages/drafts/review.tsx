@@ -68,7 +68,7 @@ export function Review({ draft }: { draft: Draft }) {
             {selected === null ? (
               <Empty title="Select a file to see what changed" />
             ) : change === undefined ? (
-              <Empty title="This file has not changed, in the draft or since">
+              <Empty title="This file has changed neither in the draft nor since">
                 <div class="buttons">
                   <button type="button" onClick={() => pushQuery({ file: null })}>
                     See all changed files

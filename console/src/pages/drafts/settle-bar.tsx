@@ -69,17 +69,17 @@ function hintOf(choice: Shown, { draft, original, in_the_way, changed_in }: Draf
   switch (choice) {
     case 'merge':
       return changed_in === 'both'
-        ? 'The merge takes what both sides changed.'
-        : 'The merge takes what the draft changed.';
+        ? 'The merge combines the changes of both sides.'
+        : 'The merge applies the changes of the draft.';
     case 'draft':
-      if (draft === null) return 'The file goes, as in the draft.';
+      if (draft === null) return 'The file is deleted, as in the draft.';
       return in_the_way === null
-        ? 'The file becomes what the draft has.'
-        : 'The file comes as in the draft. What is in its way goes, or becomes what the draft has.';
+        ? 'The file becomes what it is in the draft.'
+        : 'The file becomes what it is in the draft. What is in the way is deleted, or becomes what it is in the draft.';
     case 'original':
       return original === null
-        ? 'The file does not come: the original has none.'
-        : 'The file stays as the original has it.';
+        ? 'The file is left out, as in the original.'
+        : 'The file stays as it is in the original.';
     case 'text':
       return 'The file gets the text below.';
   }

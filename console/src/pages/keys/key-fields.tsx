@@ -48,7 +48,7 @@ export function KeyFields({ form, isForTenant, onChange }: Props) {
           value={form.source}
           onInput={(event) => onChange({ source: event.currentTarget.value })}
         />
-        <span class="hint">Where what is written with the key comes from. Every version names it.</span>
+        <span class="hint">Where the writes of the key come from. Recorded in every version.</span>
       </label>
       <ExpiryFields expiry={form} onChange={onChange} />
     </>

@@ -42,7 +42,7 @@ export function RotateDialog({ apiKey, onClose, onRotated }: Props) {
   if (secret !== null) {
     return (
       <SecretDialog title="The new secret of the key" secret={secret} onClose={onClose}>
-        {isOwn && <p>You are signed in with this key: this tab goes on with the new secret.</p>}
+        {isOwn && <p>You are signed in with this key: this tab continues with the new secret.</p>}
       </SecretDialog>
     );
   }
@@ -57,7 +57,7 @@ export function RotateDialog({ apiKey, onClose, onRotated }: Props) {
         <select value={overlap} onChange={(event) => setOverlap(event.currentTarget.value)}>
           <Options texts={OVERLAPS} />
         </select>
-        <span class="hint">Time to give the new secret to what uses the key.</span>
+        <span class="hint">Time to distribute the new secret to the key's users.</span>
       </label>
       {data?.previous && (
         <p class="notice warning">
