@@ -145,7 +145,8 @@ function printTurns(turns: readonly Turn[]): void {
         middle(own, 'micros').toFixed(0),
         middle(other, 'micros').toFixed(0),
       ],
-      ...[middle(own, 'bytes').toFixed(0), failures],
+      middle(own, 'bytes').toFixed(0),
+      failures,
     ];
     console.log(`| ${cells.join(' | ')} |`);
     // Results with failures are not valid.

@@ -68,8 +68,18 @@ export type NewKeyParams = {
   creationRequest: string | null;
 };
 const NEW_KEY: (keyof NewKeyParams & string)[] = [
-  ...(['hash', 'id', 'tenant', 'isAdmin', 'access', 'label', 'expiresAt', 'managesStores'] as const),
-  ...(['onlyTenants', 'creationKey', 'creationRequest', 'source'] as const),
+  'hash',
+  'id',
+  'tenant',
+  'isAdmin',
+  'access',
+  'label',
+  'expiresAt',
+  'managesStores',
+  'onlyTenants',
+  'creationKey',
+  'creationRequest',
+  'source',
 ];
 const CREATE_KEY = `
 INSERT INTO api_keys (hash, id, tenant_id, is_admin, access, label, expires_at, manages_stores, only_tenants, creation_key, creation_request, source)

@@ -30,18 +30,30 @@ export const REFERENCE_TABLES = [
 
 /** The functions that the service's statements call. A call runs on the node that has the tenant, which is the first argument. */
 export const DELEGATED_FUNCTIONS = [
-  ...['memory_create', 'memory_write', 'memory_delete', 'memory_rename', 'memory_record_failure'],
-  ...['memory_store_create', 'memory_store_update', 'memory_store_delete'],
-  ...[
-    'memory_expire',
-    'memory_erase_entries',
-    'memory_erase_history',
-    'memory_prune_old',
-    'memory_prune_excess',
-  ],
-  ...['memory_begin_change', 'memory_reserve', 'memory_redact', 'memory_redact_directories'],
-  ...['memory_restore', 'memory_restore_excess', 'memory_merge_clear', 'memory_merge_write'],
-  ...['memory_contents', 'memory_past_contents', 'memory_replace_content'],
+  'memory_create',
+  'memory_write',
+  'memory_delete',
+  'memory_rename',
+  'memory_record_failure',
+  'memory_store_create',
+  'memory_store_update',
+  'memory_store_delete',
+  'memory_expire',
+  'memory_erase_entries',
+  'memory_erase_history',
+  'memory_prune_old',
+  'memory_prune_excess',
+  'memory_begin_change',
+  'memory_reserve',
+  'memory_redact',
+  'memory_redact_directories',
+  'memory_restore',
+  'memory_restore_excess',
+  'memory_merge_clear',
+  'memory_merge_write',
+  'memory_contents',
+  'memory_past_contents',
+  'memory_replace_content',
 ];
 
 /** Whether the database has the extension. */

@@ -85,9 +85,15 @@ function registerListCommand(drafts: Command, open: Open, io: Io): void {
           io.stdout,
           ['ID', 'TENANT', 'STATE', 'CHANGED FILES', 'CREATED', 'LAST USED', 'EXPIRES', 'BY', 'TITLE'],
           records.map((draft) => [
-            ...[draft.id, draft.tenant, draft.state, draft.changed_files, time(draft.created_at)],
-            ...[time(draft.last_used_at), time(draft.expires_at)],
-            ...[actorText(draft.author), draft.title],
+            draft.id,
+            draft.tenant,
+            draft.state,
+            draft.changed_files,
+            time(draft.created_at),
+            time(draft.last_used_at),
+            time(draft.expires_at),
+            actorText(draft.author),
+            draft.title,
           ]),
         );
       }),

@@ -84,7 +84,10 @@ function registerMounts(tenants: Command, open: Open, io: Io): void {
           io.stdout,
           ['DIRECTORY', 'TENANT', 'ACCESS', 'STATUS', 'INSTRUCTIONS'],
           mounts.map(({ name, status, instructions, ...mount }) => [
-            ...[`/memories/${name}`, mount.tenant, mount.access, status],
+            `/memories/${name}`,
+            mount.tenant,
+            mount.access,
+            status,
             instructions.split('\n', 1)[0] || '-',
           ]),
         );

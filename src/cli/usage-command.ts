@@ -69,8 +69,13 @@ async function showDays(
     io.stdout,
     ['DAY', 'FILES', 'SIZE', 'HISTORY', 'READS', 'WRITES', 'REFUSED'],
     days.map((each) => [
-      ...[each.day, each.files, size(each.bytes), size(each.historyBytes)],
-      ...[each.reads, each.writes, each.refused],
+      each.day,
+      each.files,
+      size(each.bytes),
+      size(each.historyBytes),
+      each.reads,
+      each.writes,
+      each.refused,
     ]),
   );
 }
@@ -80,10 +85,17 @@ async function showFleetDays(database: Database, wanted: Days, json: boolean, io
   if (json) return print(io.stdout, days.map(line));
   printTable(
     io.stdout,
-    [...['DAY', 'TENANTS', 'ACTIVE', 'FILES', 'SIZE', 'HISTORY'], ...['READS', 'WRITES', 'REFUSED']],
+    ['DAY', 'TENANTS', 'ACTIVE', 'FILES', 'SIZE', 'HISTORY', 'READS', 'WRITES', 'REFUSED'],
     days.map((each) => [
-      ...[each.day, each.tenants, each.active, each.files, size(each.bytes), size(each.historyBytes)],
-      ...[each.reads, each.writes, each.refused],
+      each.day,
+      each.tenants,
+      each.active,
+      each.files,
+      size(each.bytes),
+      size(each.historyBytes),
+      each.reads,
+      each.writes,
+      each.refused,
     ]),
   );
 }

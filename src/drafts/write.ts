@@ -28,8 +28,18 @@ const clearQuery = defineQuery<
 >(
   'merge_clear',
   [
-    ...(['tenant', 'at', 'keepsHistory', 'change', 'edited', 'moved', 'leaving'] as const),
-    ...(['deleted', 'deletedBy', 'removed', 'made', 'origins'] as const),
+    'tenant',
+    'at',
+    'keepsHistory',
+    'change',
+    'edited',
+    'moved',
+    'leaving',
+    'deleted',
+    'deletedBy',
+    'removed',
+    'made',
+    'origins',
   ],
   `
 SELECT memory_merge_clear(
@@ -54,10 +64,7 @@ const writeQuery = defineQuery<
   { done: string }
 >(
   'merge_write',
-  [
-    ...(['tenant', 'at', 'change', 'memoryIds', 'paths', 'contents', 'originOf', 'origins'] as const),
-    'maxHistoryBytes',
-  ],
+  ['tenant', 'at', 'change', 'memoryIds', 'paths', 'contents', 'originOf', 'origins', 'maxHistoryBytes'],
   `
 SELECT memory_merge_write(
   $1, $2::text::timestamptz, $3::text::uuid, $4::text[]::uuid[], $5::text[], $6::text[], $7::integer[], $8::text[]::jsonb[], $9::bigint

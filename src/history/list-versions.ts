@@ -45,8 +45,17 @@ const HAS_LEFT = (condition: string) => `(v.operation IN ('renamed', 'modified')
 
 type Params = { tenant: string } & VersionFilter & { beforeId: string | null; limit: number };
 const PARAMETERS = [
-  ...(['tenant', 'path', 'memoryId', 'since', 'until', 'by', 'operation', 'beforeId', 'limit'] as const),
-  ...(['pathContains', 'byContains'] as const),
+  'tenant',
+  'path',
+  'memoryId',
+  'since',
+  'until',
+  'by',
+  'operation',
+  'beforeId',
+  'limit',
+  'pathContains',
+  'byContains',
 ] as const;
 
 /**

@@ -25,9 +25,17 @@ export interface McpResponse {
 
 /** What this server knows, for the log: callers could write anything. */
 const METHODS = new Set([
-  ...['initialize', 'ping', 'tools/list', 'tools/call', 'prompts/list', 'prompts/get'],
-  ...['resources/list', 'resources/templates/list', 'resources/read'],
-  ...['notifications/initialized', 'notifications/cancelled'],
+  'initialize',
+  'ping',
+  'tools/list',
+  'tools/call',
+  'prompts/list',
+  'prompts/get',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'notifications/initialized',
+  'notifications/cancelled',
 ]);
 
 /** Answers the messages of one HTTP request: one, or a batch. Nothing is kept. */

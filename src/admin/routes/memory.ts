@@ -142,7 +142,10 @@ export const memoryRoutes = adminRoutes((app, { config, database }) => {
         response: {
           200: json('Deleted.', changedSchema),
           ...errorResponses('changes', [
-            ...[noSuchTenant, nothingThere, isDirectory, changedSince],
+            noSuchTenant,
+            nothingThere,
+            isDirectory,
+            changedSince,
             new ServiceError('precondition_required'),
           ]),
         },

@@ -37,7 +37,8 @@ export const redactRoutes = adminRoutes((app, { database }) => {
         response: {
           200: json('What was redacted.', redactedSchema),
           ...errorResponses('changes', [
-            ...[noSuchTenant, noSuchVersion],
+            noSuchTenant,
+            noSuchVersion,
             new ServiceError('version_is_live', LIVE, LIVE),
           ]),
         },

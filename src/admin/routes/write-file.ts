@@ -48,7 +48,9 @@ export const writeFileRoutes = adminRoutes((app, { config, database }) => {
           200: { ...json('The file was replaced.', changedSchema), headers: etagHeader },
           201: { ...json('The file was created.', changedSchema), headers: etagHeader },
           ...errorResponses('takes text', [
-            ...[noSuchTenant, changedSince, new ServiceError('precondition_required')],
+            noSuchTenant,
+            changedSince,
+            new ServiceError('precondition_required'),
             new ServiceError('file_too_large', '/memories/notes.md', 1048576),
             overQuota('change'),
             archived,
