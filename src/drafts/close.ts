@@ -33,7 +33,7 @@ export function deleteMemory(database: Database, draft: string): Promise<void> {
 }
 
 /**
- * Closes a draft without merging it: nothing of it remains but its record.
+ * Closes a draft without merging it: only its record remains.
  *
  * @throws ServiceError when there is no such draft, or it is closed
  */

@@ -20,7 +20,7 @@ export interface Comparison {
   texts: MergedTexts;
   /** What a merge does without a reviewer. */
   plan: MergePlan;
-  /** Stands for what a reviewer sees: a merge is of that, or is refused. */
+  /** Identifies what a reviewer sees: a merge applies exactly that, or is refused. */
   review: string;
 }
 

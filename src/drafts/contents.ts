@@ -43,7 +43,7 @@ export interface DraftIds {
   draft: string;
 }
 
-/** Finds which files have the same content. A version that no history has any more is the same as itself only. */
+/** Finds which files have the same content. A version that no history has anymore equals only itself. */
 export async function compareContents(
   query: QueryExecutor,
   { tenant, draft }: DraftIds,
@@ -87,7 +87,7 @@ async function* each<T>(items: Iterable<T>): AsyncGenerator<T> {
   yield* items;
 }
 
-/** Merges the lines of the files that both sides changed. Null where they conflict, or the base is not known any more. */
+/** Merges the lines of the files that both sides changed. Null where they conflict, or where the base has been pruned. */
 export async function mergeTexts(
   query: QueryExecutor,
   threads: MergeThreads,
@@ -111,7 +111,7 @@ export async function mergeTexts(
   return merged;
 }
 
-/** Contents by side; null where there is no file, or its content is not known any more. */
+/** Contents by side; null where there is no file, or its content has been pruned. */
 export type SideTexts = { [Side in keyof ThreeTexts]: string | null };
 
 /** Reads the contents of files by their ids. */

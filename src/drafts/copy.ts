@@ -7,7 +7,7 @@ import { setTenantQuery, type TenantRow } from '../tenants/queries.ts';
 import { batches } from '../util/batches.ts';
 import { readPages } from '../util/pages.ts';
 
-/* Makes the memory of a draft: what a tenant has in the caller's snapshot, or had at a time. */
+/* Creates the memory of a draft: what a tenant has in the caller's snapshot, or had at a past time. */
 
 const createDraftTenantQuery = defineQuery<{ id: string; tenant: string; at: string }>(
   'create_draft_tenant',
@@ -15,7 +15,7 @@ const createDraftTenantQuery = defineQuery<{ id: string; tenant: string; at: str
   'INSERT INTO tenants (id, draft_of, last_change_at) VALUES ($1, $2, $3::text::timestamptz)',
 );
 
-/** When a memory was last changed, or else made. */
+/** When a memory was last changed, or created if it never was. */
 const lastMomentQuery = defineQuery<{ tenant: string }, { at: string }>(
   'last_moment',
   ['tenant'],
@@ -43,11 +43,11 @@ WHERE id = $1
 );
 
 /**
- * Makes the tenant that a draft's memory is in. Its files keep their ids and versions.
+ * Creates the tenant that holds a draft's memory. Its files keep their ids and versions.
  *
  * @param at a past time; null: now
- * @param maxBytes what the draft may take; null: as the tenant
- * @returns the moment that was copied
+ * @param maxBytes how large the draft may get; null: the tenant's limit
+ * @returns the time of the copied state
  * @throws ServiceError for a time before the history is complete
  */
 export async function copyToDraft(
@@ -111,7 +111,7 @@ const contentsAtQuery = defineQuery<
   'SELECT item, content FROM memory_contents($1, $2::text[]::uuid[], $3::text[]::uuid[])',
 );
 
-/** Puts directories and files where nothing is yet, each after the directory that it is in. */
+/** Inserts directories and files into an empty memory, each after its directory. */
 const insertEntriesQuery = defineQuery<{
   tenant: string;
   paths: string[];

@@ -21,9 +21,9 @@ export interface NewDraft {
 }
 
 /**
- * Makes a draft of a tenant's memory. Writers of the tenant do not wait while it is copied, only for the moment in which it is counted.
+ * Creates a draft of a tenant's memory. The tenant's writers do not wait while it is copied, only briefly while it is counted.
  *
- * @returns with `keyId`, the draft that another request of the key has made meanwhile
+ * @returns with `keyId`, the draft that another request of the key has created in the meantime
  * @throws ServiceError when there is no such tenant, it is archived or a draft itself, it has too many drafts or they would take too
  *   much, and for a time before the history is complete
  */
@@ -83,8 +83,8 @@ async function register(
 /**
  * Checks that a tenant may have one more draft.
  *
- * @param bytes what the draft takes
- * @returns what the draft may grow to; null: as the tenant
+ * @param bytes the size of the draft
+ * @returns how large the draft may get; null: the tenant's limit
  * @throws ServiceError when it may not
  */
 async function checkQuota(

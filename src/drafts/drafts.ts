@@ -4,7 +4,7 @@ import type { Database } from '../postgres/database.ts';
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { time } from '../postgres/time-column.ts';
 
-/* What is known of drafts, open and closed. The memory of an open one is that of a tenant with its id. */
+/* The records of drafts, open and closed. The memory of an open one is that of a tenant with its id. */
 
 export type DraftState = 'open' | 'merged' | 'replaced' | 'rejected' | 'expired';
 
@@ -81,7 +81,7 @@ WHERE tenant_id = $1 AND id = $2 AND state = 'open'
 `,
 );
 
-/** What the memories of drafts take, by their ids. */
+/** The sizes of the memories of drafts, by their ids. */
 const draftSizesQuery = defineQuery<{ ids: string[] }, DraftSize & { id: string }>(
   'draft_sizes',
   ['ids'],
@@ -112,7 +112,7 @@ export async function findOpenDraft(query: QueryExecutor, tenant: string, id: st
   return draft;
 }
 
-/** How many open drafts a tenant has, and how much their files take. */
+/** How many open drafts a tenant has, and the total size of their files. */
 export async function openDrafts(
   query: QueryExecutor,
   tenant: string,
@@ -199,7 +199,7 @@ WHERE b.tenant_id = $1 AND b.memory_id IS NOT NULL
 );
 
 /**
- * How many files an open draft has added, changed, moved and deleted, together.
+ * How many files an open draft has added, changed, moved and deleted, in total.
  *
  * @param files how many it has
  */

@@ -7,9 +7,9 @@ import { Tenants } from '../tenants/tenants.ts';
 import { closeDraft } from './close.ts';
 import { draftDaysOf, expiryAfter, lastUseOf } from './use.ts';
 
-/* The hourly job on drafts: closes those that nobody uses, and deletes what an interrupted closing or making has left. */
+/* The hourly job on drafts: closes unused ones, and deletes what an interrupted creation or closing has left behind. */
 
-/** Long enough for a copy that is being made. */
+/** Long enough for a copy in progress. */
 const UNFINISHED_MS = 60 * 60 * 1000;
 
 interface DraftMemory {

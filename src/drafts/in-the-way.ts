@@ -1,7 +1,7 @@
 import { ancestorsOf, type MemoryPath } from '../memory/path.ts';
 import type { ThreeWay } from './three-way.ts';
 
-/** What keeps a file from being where the draft has it. */
+/** What blocks the path that a file has in the draft. */
 export interface InTheWay {
   /** A file of the original at that path or above it, or the directory at that path. */
   path: MemoryPath;
@@ -11,18 +11,18 @@ export interface InTheWay {
   directories: MemoryPath[];
 }
 
-/** What a merge leaves where it is in the original. */
+/** What a merge leaves in place in the original. */
 export interface Remaining {
   files: Iterable<ThreeWay>;
   /** All directories of the original. */
   directories: Iterable<MemoryPath>;
-  /** Those that go once nothing is left in them. */
+  /** Those that are removed once they are empty. */
   unwanted: ReadonlySet<MemoryPath>;
 }
 
 /**
- * Finds what is in the way of files where the draft has them. The lists are not longer than the memory, together: each file has at most one
- * above, and no two files of a draft have the same below.
+ * Finds what blocks the paths that files have in the draft. Together, the lists are no longer than the memory: each file has at most one
+ * file above it, and no two files of a draft have the same files below.
  */
 export function findInTheWay(files: Iterable<ThreeWay>, remaining: Remaining): Map<string, InTheWay> {
   const obstacles = new Obstacles(remaining);

@@ -6,7 +6,7 @@ import { findTenantQuery, type TenantRow } from '../tenants/queries.ts';
 import { quotaExceeded } from '../tenants/tenants.ts';
 import type { PlannedChange } from './plan.ts';
 
-/* What a merge may make of a memory. */
+/* The limits that a merge obeys. */
 
 const countDirectoriesQuery = defineQuery<{ tenant: string }, { count: number }>(
   'count_directories',
@@ -26,7 +26,7 @@ export async function readUse(query: QueryExecutor, tenant: string): Promise<Mem
   return { row, directories: counted?.count ?? 0 };
 }
 
-/** @throws ServiceError when a memory has grown beyond a quota: what does not grow always fits. */
+/** @throws ServiceError when a memory has grown and exceeds a quota; a merge that does not grow it always fits. */
 export function checkQuotas(before: MemoryUse, after: MemoryUse, config: Config): void {
   const { maxFiles, maxBytes } = effectiveSettings(after.row, config);
   const uses = [
@@ -40,7 +40,7 @@ export function checkQuotas(before: MemoryUse, after: MemoryUse, config: Config)
   }
 }
 
-/** @throws ServiceError when a file would get a content that is too large for the memory. */
+/** @throws ServiceError when a file would exceed the memory's maximum file size. */
 export function checkFileSizes(changes: readonly PlannedChange[], row: TenantRow, config: Config): void {
   const { maxFileBytes } = effectiveSettings(row, config);
   if (maxFileBytes === 0) return;

@@ -48,7 +48,7 @@ export function mergedText(regions: readonly Region[]): string | null {
   return texts.join('');
 }
 
-/** The time to merge lines grows with the product of how often they repeat. Up to so many, it is a few milliseconds at worst. */
+/** The time to merge lines grows with the product of how often they repeat. Up to this limit, it is a few milliseconds at worst. */
 const FEW_LINES = 200;
 const FEW_CHARACTERS = 32 * 1024;
 /** Far more than texts of the default limits take, unless most of their lines are the same. */

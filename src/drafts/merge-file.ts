@@ -6,12 +6,12 @@ import { changeOf, type SameContent, type ThreeWay } from './three-way.ts';
 /** How a reviewer settles a file: as the draft has it, as the original has it, or with a text. */
 export type Resolution = 'draft' | 'original' | { text: string };
 
-/** What becomes of a file in the original: null, it goes. `keep`: its own content. */
+/** What happens to a file in the original; null deletes it. `keep`: it keeps its own content. */
 export type Outcome = { path: MemoryPath; content: 'keep' | 'draft' | { text: string } } | null;
 
 /**
- * Why both sides cannot be had: both changed the same lines, both moved it to other paths, or one deleted what the other changed. (What is
- * in the way of a file is found later.)
+ * Why the two sides cannot be combined: both changed the same lines, both moved the file, to different paths, or one deleted what the other
+ * changed. (What is in the way of a file is found later.)
  */
 export type FileConflict = 'content' | 'path' | 'deleted_in_draft' | 'deleted_in_original';
 
@@ -23,7 +23,7 @@ export interface MergedFile {
   conflict: FileConflict | null;
 }
 
-/** Whether both sides changed the content, in different ways: only their lines can tell whether that goes together. */
+/** Whether both sides changed the content in different ways, so that only the lines tell whether the changes can be combined. */
 export function needsLines({ base, draft, original }: ThreeWay, same: SameContent): boolean {
   if (base === null || draft === null || original === null) return false;
   return !same(draft, original) && !same(base, draft) && !same(base, original);
@@ -58,7 +58,7 @@ function mergedPath({ base, draft, original }: ThreeWay): MemoryPath | undefined
   return original.path === base?.path ? draft.path : undefined;
 }
 
-/** The file as the reviewer settles it. With a text, it moves to where the sides want it, and in doubt to where the draft has it. */
+/** The file as the reviewer settled it. With a text, it moves to the path that the sides agree on, or else to that of the draft. */
 export function settleFile(file: ThreeWay, resolution: Resolution, same: SameContent): Outcome {
   if (resolution === 'original') return stay(file);
   if (resolution === 'draft') return asDraft(file, same);

@@ -38,8 +38,8 @@ export interface Merged extends Pick<MergePlan, 'changes' | 'made' | 'removed'> 
 }
 
 /**
- * Merges a draft into the memory that it came from, as it was reviewed, and closes it. All or nothing, as one change of the history. What takes
- * long is done before writers have to wait.
+ * Merges a draft into its original, as it was reviewed, and closes it. All or nothing, as a single change in the history. The slow part is done
+ * before writers have to wait.
  *
  * @param resolutions by the ids of the comparison's files
  * @throws ServiceError when the draft is closed, or either memory is not as it was reviewed; when a conflict is not settled, the approver
@@ -76,7 +76,7 @@ export async function mergeDraft(
 }
 
 /**
- * Makes a memory exactly what its draft is, as it was reviewed, and closes the draft.
+ * Makes a memory identical to its draft, as it was reviewed, and closes the draft.
  *
  * @throws ServiceError as `mergeDraft`, and when anything at all has changed in either memory since the review
  */
@@ -134,7 +134,7 @@ async function finish(
     await closeLocked(query, ids, { state, by: approver, mergedAt });
     return { plan, mergedAt };
   });
-  // The draft is merged. What of its memory is left if this fails, the hourly job deletes.
+  // The draft is merged. If this fails, the hourly job deletes the rest of its memory.
   await deleteMemory(database, id).catch(() => {});
   const { changes, made, removed } = plan;
   return { draft: await findDraft(database.query, tenant, id), mergedAt, changes, made, removed };

@@ -43,8 +43,9 @@ export interface MergeInput {
 }
 
 /**
- * Plans a merge. A file that is settled by `draft` becomes what the draft has, and so does what the plan without resolutions shows in its way,
- * unless that is settled otherwise. Nothing else that the draft did not change is touched: what would have to be is a conflict.
+ * Plans a merge. A file that is settled with `draft` becomes what it is in the draft, and so do the files that the plan without resolutions
+ * shows in its way, unless they are settled differently. Nothing else that the draft did not change is touched: if it would have to be, that
+ * is a conflict.
  */
 export function planMerge({ resolutions, ...input }: MergeInput): MergePlan {
   const { files, same } = input;
@@ -106,7 +107,7 @@ export function filesInTheWay({ inTheWay }: MergePlan): ThreeWay[] {
   return [...inTheWay.values()].flatMap(({ files }) => files);
 }
 
-/** Plans to make the original exactly what the draft is. */
+/** Plans to make the original identical to the draft. */
 export function planReplacement(input: Pick<MergeInput, 'sides' | 'files' | 'same'>): MergePlan {
   const { sides, same } = input;
   const unwanted = difference(sides.original, sides.draft);

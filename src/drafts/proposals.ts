@@ -4,7 +4,7 @@ import type { Database } from '../postgres/database.ts';
 import { createDraft } from './create.ts';
 import { findKeyDraftQuery } from './drafts.ts';
 
-/** The drafts of propose-only keys: each has at most one that is open. Nothing is cached, because any replica may make or close it. */
+/** The drafts of propose-only keys: each key has at most one open draft. Nothing is cached, because any replica may create or close it. */
 export class Proposals {
   readonly #database: Database;
   readonly #config: Config;
@@ -22,7 +22,7 @@ export class Proposals {
   }
 
   /**
-   * The open draft of a key, which is made when there is none.
+   * The open draft of a key, which is created if there is none.
    *
    * @throws ServiceError when the tenant may not have one more draft
    */

@@ -40,7 +40,7 @@ export async function checkReview(
   );
 }
 
-/** How many of the latest changes of each side are looked at. */
+/** How many of the latest changes of each side are examined. */
 const LATEST = 200;
 
 /** The paths of what has changed in either memory since a review, as far as the latest versions tell. */
@@ -64,7 +64,7 @@ export async function changedSince(
 }
 
 /**
- * Checks how a reviewer settles files, by the limits and the policy on secrets of the tenant.
+ * Checks how a reviewer settles files against the tenant's limits and its policy on secrets.
  *
  * @returns the same, with secrets masked where the tenant wants that
  * @throws ServiceError when a file is not one that the draft changed, or a text is refused

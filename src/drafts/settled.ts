@@ -21,7 +21,7 @@ export function requireSettled(
     });
     throw new ServiceError('draft_conflicts', named.sort());
   }
-  // What stays in the way of what was settled: a file that was not settled itself is only there when it has no place, either.
+  // What still blocks a settled file. A file that was not settled itself is here only if it has no free path either.
   const inOrder = left.toSorted((a, b) => (pathOf(a) < pathOf(b) ? -1 : 1));
   // Not one that only waits for another one of them.
   const waits = (file: ThreeWay) => left.some((each) => each === obstacleTo(file, plan)?.file);

@@ -11,8 +11,8 @@ export interface ThreeWay {
 }
 
 /**
- * Finds each file on the three sides, by its identity. Two files are also taken for one when the one went and the other came in its place, at its
- * path: who deletes a file and creates it again has changed it. So are two that both sides added at one path.
+ * Finds each file on the three sides, by its identity. Two files also count as one if one was deleted and the other created at its path,
+ * since deleting a file and creating it again changes it. So do two files that both sides added at the same path.
  */
 export function pairFiles({ base, draft, original }: Pick<Sides, 'base' | 'draft' | 'original'>): ThreeWay[] {
   const files: ThreeWay[] = [];
@@ -55,7 +55,7 @@ function named(sides: Omit<ThreeWay, 'id'>): ThreeWay {
   return { id: (sides.original ?? sides.draft ?? sides.base)?.memoryId ?? '', ...sides };
 }
 
-/** What became of a file on one side. `moved` may also have changed its content. */
+/** What happened to a file on one side. A `moved` file may also have a changed content. */
 export type ChangeKind = 'added' | 'changed' | 'moved' | 'deleted';
 
 export type SameContent = (a: SideFile, b: SideFile) => boolean;

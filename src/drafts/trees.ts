@@ -3,7 +3,7 @@ import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { time } from '../postgres/time-column.ts';
 import { readPages } from '../util/pages.ts';
 
-/* What the three sides of a draft have: the base that it began with, the draft, and the original. */
+/* The three sides of a draft: the base that it started from, the draft, and the original. */
 
 /** A file on one of the sides. */
 export interface SideFile {

@@ -7,7 +7,7 @@ import type { DraftIds } from './contents.ts';
 import { draftContents } from './contents.ts';
 import type { MergePlan, PlannedChange } from './plan.ts';
 
-/* Makes a planned merge: migrations/functions/memory_merge.sql. */
+/* Applies a planned merge: migrations/functions/memory_merge.sql. */
 
 const clearQuery = defineQuery<
   {
@@ -130,7 +130,7 @@ export interface MergeWrite extends DraftIds {
 }
 
 /**
- * Makes a plan's changes, all at one time, in a transaction that has locked the tenant and the draft.
+ * Applies the changes of a plan, all with the same time, in a transaction that has locked the tenant and the draft.
  *
  * @returns that time
  */

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { printable } from '../archive/source/entry.ts';
 import { errorSchema } from './schemas.ts';
 
-/** A request that may succeed later is sent so often: less often while no request has had a response yet. */
+/** How often a request that may succeed later is sent: less often until the service has responded once. */
 const ATTEMPTS = 8;
 const FIRST_ATTEMPTS = 4;
 const FIRST_PAUSE_MS = 250;

@@ -3,7 +3,7 @@ import { type HostedClient, HostedStoreError } from './client.ts';
 import { storeSchema } from './schemas.ts';
 import { listStores } from './store.ts';
 
-/** A pair of the metadata of a store that a push created: for which tenant. So a push that is run again finds it. */
+/** The metadata pair that names the tenant for which a push created a store, so that a repeated push finds it. */
 const MARKER = 'memory_service_tenant';
 const ATTEMPTS = 3;
 

@@ -13,7 +13,7 @@ import type { HostedMemory, HostedVersion } from './schemas.ts';
 import type { HostedStore } from './store.ts';
 import { timeIn, VersionLines } from './version-lines.ts';
 
-/** The hosted API keeps versions at least so long. */
+/** The hosted API keeps versions at least this long. */
 const RETENTION_MICROSECONDS = 30 * 24 * 3600 * 1_000_000;
 
 export interface Read {

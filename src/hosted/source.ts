@@ -13,7 +13,10 @@ export interface Destination {
   masked: (content: string) => Promise<string>;
 }
 
-/** A store to import: with its versions or, without, what is not at its destination yet. Its counts are right once the entries were read. */
+/**
+ * A store to import: with its versions, or only the memories that are missing at the destination. The counts are right once the entries
+ * have been read.
+ */
 export class HostedSource {
   /** How many memories are at the destination already. */
   unchanged = 0;

@@ -7,7 +7,7 @@ export interface KeptText {
   content: string;
 }
 
-/** How many bytes of newer contents are held to be compared with. Without them, a content is kept as a whole. */
+/** How many bytes of newer contents are kept for comparison. Without them, a content is stored whole. */
 const HELD_BYTES = 64 * 1024 * 1024;
 /** No content takes more splices than this to make. */
 const LONGEST_CHAIN = 255;

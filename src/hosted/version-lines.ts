@@ -10,7 +10,7 @@ import { memoryUuid, versionUuid } from './history-ids.ts';
 import type { HostedActor, HostedMemory, HostedVersion } from './schemas.ts';
 import { Splices } from './splices.ts';
 
-/** What is known of a memory from the versions that came so far, its newest ones; times in microseconds since 1970. */
+/** What the versions read so far, the newest ones, say about a memory; times in microseconds since 1970. */
 interface Lineage {
   /** When the oldest of them began. */
   begins: number;

@@ -23,7 +23,7 @@ export interface McpResponse {
   isNewSession: boolean;
 }
 
-/** What this server knows, for the log: callers could write anything. */
+/** The methods that may appear in the log: callers could send anything. */
 const METHODS = new Set([
   'initialize',
   'ping',
@@ -38,7 +38,7 @@ const METHODS = new Set([
   'notifications/cancelled',
 ]);
 
-/** Answers the messages of one HTTP request: one, or a batch. Nothing is kept. */
+/** Answers the messages of one HTTP request: a single one, or a batch. Keeps no state. */
 export async function answerMessages(
   name: ServerName,
   memory: ServedMemory,

@@ -1,6 +1,6 @@
 /** Each holds a name that callers choose. */
 const MAX_SESSIONS = 1000;
-/** After this many ids in a row that never arrived, another replica serves some requests, and waiting for them is no use. */
+/** After this many ids in a row that never arrived, another replica serves some of the requests, so waiting for them is pointless. */
 const MAX_GAPS = 3;
 
 /**
@@ -114,7 +114,7 @@ export class Turn {
   }
 }
 
-/** The sessions that this server has seen last. Forgetting one costs nothing but the order of its next requests. */
+/** The most recently seen sessions. Forgetting one only loses the order of its next requests. */
 export class Sessions {
   readonly #sessions = new Map<string, Session>();
   readonly #gapTimeoutMs: number;

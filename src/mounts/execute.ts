@@ -167,7 +167,7 @@ function rootsOf(
 const seenFrom = (store: MemoryStore, path: ReturnType<typeof mountPath>) =>
   new MountedStore(store, path, async () => {});
 
-/** What a call on one memory runs with: the policy is that of the memory, the access and the length of results are those of the caller. */
+/** The context of a call on one memory: the policy is that of the memory; the access and the length of results are those of the caller. */
 function contextOf(
   store: MemoryStore,
   { limits, redact, createExisting }: TenantPolicy,

@@ -24,7 +24,7 @@ export interface MountedFiles {
 }
 
 /**
- * All files of the caller in the order of their paths: the own ones, without what mounts hide, and those of mounts.
+ * All files that the caller sees, in the order of their paths: its own, except those that mounts hide, and those of mounts.
  *
  * @param mounts all of them
  * @param available those that can be read

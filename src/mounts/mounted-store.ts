@@ -21,7 +21,7 @@ export function outerPath<Path extends string>(path: Path, seenAt: MemoryPath): 
   return (seenAt + path.slice(ROOT.length)) as Path;
 }
 
-/** Another memory as it is seen at a directory of the caller's: all paths, also those in outcomes, are the caller's. */
+/** Another memory as seen in a directory of the caller's: all paths, including those in outcomes, are the caller's. */
 export class MountedStore implements MemoryStore {
   readonly #store: MemoryStore;
   readonly #seenAt: MemoryPath;

@@ -9,7 +9,7 @@ export interface MountedRoot {
   listing: Listing | { note: string };
 }
 
-/** The caller's memory where a view of the root shows mounts, too: each as a directory with what is directly in it. */
+/** The caller's memory for a view of the root, which also shows each mount as a directory with its direct entries. */
 export function withMountedRoots(
   own: MemoryStore,
   readRoots: (maxEntries: number) => Promise<MountedRoot[]>,
@@ -35,8 +35,8 @@ export function withMountedRoots(
 }
 
 /**
- * Merges listings of the same order, depth first, into the first `maxEntries` entries of the whole. An own entry of the name of a mount is
- * not seen.
+ * Merges listings, all in the same depth-first order, into the first `maxEntries` entries of the whole. An own entry with the name of a mount is
+ * hidden.
  *
  * @param roots in the order of their paths
  */

@@ -21,7 +21,7 @@ export type Route =
 
 export const OWN: Route = { kind: 'own' };
 
-/** Says on which memory a call runs. One whose input is not valid runs on the caller's own, which says what is wrong. */
+/** Chooses the memory for a call. A call with invalid input runs on the caller's own memory, which says what is wrong. */
 export function routeOf(
   command: MemoryCommand | undefined,
   input: Record<string, unknown>,
