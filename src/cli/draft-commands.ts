@@ -152,7 +152,7 @@ function registerShowCommand(drafts: Command, open: Open, io: Io): void {
 
 function printDraft({ stdout }: Io, draft: Draft, expiresAt: string | null): void {
   printLine(stdout, `${draft.id}  ${shown(stdout, draft.title)}`);
-  const made = `made ${time(draft.createdAt)} by ${shown(stdout, actorText(draft.author))}, from ${time(draft.baseAt)}`;
+  const made = `created ${time(draft.createdAt)} by ${shown(stdout, actorText(draft.author))}, from ${time(draft.baseAt)}`;
   const end =
     draft.closedBy === null
       ? ''

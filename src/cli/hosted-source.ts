@@ -123,7 +123,7 @@ async function destinationOf(session: TenantSession, into: MemoryPath | undefine
 function refuseDiffering(paths: readonly string[], tenant: string): void {
   if (paths.length === 0) return;
   throw new OperatorError(
-    `These differ in ${tenant}, or something is in their way, and were left alone:${listed(paths)}`,
+    `These differ in ${tenant}, or are blocked by other files, and were left unchanged:${listed(paths)}`,
   );
 }
 

@@ -124,17 +124,16 @@ async function push(
   } finally {
     progress.end();
   }
-  const [create, update, replace] = dryRun
-    ? ['Would create', 'update', 'overwrite']
-    : ['Created', 'updated', 'overwrote'];
-  const changed = overwrite ? ` and ${replace} ${done.changed}` : '';
-  printLine(
-    io.stderr,
-    `${create} ${done.create} and ${update} ${done.update}${changed} memories; ${done.unchanged} are the same.`,
-  );
+  const counts = [
+    `${done.create} ${dryRun ? 'to create' : 'created'}`,
+    `${done.update} ${dryRun ? 'to update' : 'updated'}`,
+    `${done.unchanged} unchanged`,
+  ];
+  if (overwrite) counts.push(`${done.changed} ${dryRun ? 'to overwrite' : 'overwritten'}`);
+  printLine(io.stderr, `Memories: ${counts.join(', ')}.`);
   if (leftAlone.length === 0) return;
   throw new OperatorError(
-    `These were changed in the store, or something is in their way, and were left alone. To replace what was changed, add --overwrite:${listed(leftAlone)}`,
+    `These were changed in the store, or are blocked by other memories, and were left unchanged. To replace changed ones, add --overwrite:${listed(leftAlone)}`,
   );
 }
 

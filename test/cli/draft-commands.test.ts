@@ -142,7 +142,7 @@ describeService('drafts', (service) => {
   it('close rejects a draft', async () => {
     const { tenant, draft } = await start();
     expect((await run('close', tenant, draft)).stderr).toBe(`Closed ${draft}.\n`);
-    expect((await run('show', tenant, draft)).stdout).toContain('rejected: made ');
+    expect((await run('show', tenant, draft)).stdout).toContain('rejected: created ');
     expect((await run('list', tenant)).stdout).not.toContain(draft);
     expect((await run('list', tenant, '--state', 'closed')).stdout).toContain(draft);
   });

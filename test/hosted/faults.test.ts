@@ -225,7 +225,7 @@ describeService('a hosted store that fails now and then', (service) => {
     };
     const first = await run('push', tenant, '--create-store', 'New');
     expect(first.stderr).toBe(
-      'Created the store memstore_fake1.\nCreated 3 and updated 0 memories; 0 are the same.\n',
+      'Created the store memstore_fake1.\nMemories: 3 created, 0 updated, 0 unchanged.\n',
     );
     expect([...hosted.stores.keys()]).toStrictEqual(['memstore_fake1']);
     const { memories = [] } = hosted.stores.get('memstore_fake1') ?? {};
@@ -246,7 +246,7 @@ describeService('a hosted store that fails now and then', (service) => {
     ]);
     hosted.fault = (request, number) => (request.startsWith('POST') && number % 2 === 0 ? 'lose' : undefined);
     const second = await run('push', tenant, '--to-store', 'memstore_fake1');
-    expect(second.stderr).toBe('Created 0 and updated 1 memories; 2 are the same.\n');
+    expect(second.stderr).toBe('Memories: 0 created, 1 updated, 2 unchanged.\n');
     expect(memories.map(({ content }) => content)).toStrictEqual(['a', 'B', 'c']);
   });
 
@@ -264,7 +264,7 @@ describeService('a hosted store that fails now and then', (service) => {
     const refused = await run('push', tenant, '--to-store', 'memstore_x');
     expect([refused.code, refused.stderr]).toStrictEqual([
       1,
-      expect.stringContaining('were left alone. To replace what was changed, add --overwrite:\n  /a\n'),
+      expect.stringContaining('were left unchanged. To replace changed ones, add --overwrite:\n  /a\n'),
     ]);
     expect(memories[0]?.content).toBe('theirs');
   });

@@ -106,7 +106,7 @@ describeService(
       const third = await run('import', to, '--from-store', from);
       expect(third.code).toBe(1);
       expect(third.stderr).toContain('Imported 1 file (3 bytes)');
-      expect(third.stderr).toContain('were left alone:\n  /a\n  /way/below\n');
+      expect(third.stderr).toContain('were left unchanged:\n  /a\n  /way/below\n');
       const contents = (await memories(to)).map((each) => 'content' in each && each.content);
       expect(contents).toStrictEqual(['mine', 'new', '', '', 'by an agent', 'b']);
     });

@@ -122,7 +122,7 @@ describe('a command that is killed', { tags: 'long' }, () => {
     expect([await again.exit, again.output()]).toStrictEqual([
       0,
       expect.stringContaining(
-        'Continuing with memstore_fake1, which an earlier push created.\nCreated 13 and updated 0 memories; 7 are the same.',
+        'Continuing with memstore_fake1, which an earlier push created.\nMemories: 13 created, 0 updated, 7 unchanged.',
       ),
     ]);
     expect([...hosted.stores.keys()]).toStrictEqual(['memstore_fake1']);

@@ -53,15 +53,13 @@ describeService(
       expect(tried).toStrictEqual({
         code: 0,
         stdout: 'update /edited\ncreate /new\n',
-        stderr: 'Would create 1 and update 1 memories; 1 are the same.\n',
+        stderr: 'Memories: 1 to create, 1 to update, 1 unchanged.\n',
       });
       expect(await contents(to)).toStrictEqual({ '/same': '/same', '/edited': 'old', '/more': 'x' });
       expect((await push('--to-store', to)).code).toBe(0);
       const pushed = { '/edited': 'new', '/more': 'x', '/new': '/new', '/same': '/same' };
       expect(await contents(to)).toStrictEqual(pushed);
-      expect((await push('--to-store', to)).stderr).toBe(
-        'Created 0 and updated 0 memories; 3 are the same.\n',
-      );
+      expect((await push('--to-store', to)).stderr).toBe('Memories: 0 created, 0 updated, 3 unchanged.\n');
 
       // Changed there since, and in the way.
       const [there] = await all(stores.memories.list(to));
@@ -70,18 +68,16 @@ describeService(
       const refused = await push('--to-store', to);
       expect(refused.code).toBe(1);
       expect(refused.stderr).toContain(
-        'were left alone. To replace what was changed, add --overwrite:\n  /edited\n  /more/below\n',
+        'were left unchanged. To replace changed ones, add --overwrite:\n  /edited\n  /more/below\n',
       );
       expect(await contents(to)).toStrictEqual({ ...pushed, '/edited': 'theirs' });
       expect((await push('--to-store', to, '--overwrite', '--dry-run')).stdout).toBe(
         'overwrite /edited\ncreate /more/below\n',
       );
       const overwritten = await push('--to-store', to, '--overwrite');
+      expect(overwritten.stderr).toContain('Memories: 0 created, 0 updated, 2 unchanged, 1 overwritten.');
       expect(overwritten.stderr).toContain(
-        'Created 0 and updated 0 and overwrote 1 memories; 2 are the same.',
-      );
-      expect(overwritten.stderr).toContain(
-        'were left alone. To replace what was changed, add --overwrite:\n  /more/below\n',
+        'were left unchanged. To replace changed ones, add --overwrite:\n  /more/below\n',
       );
       expect(await contents(to)).toStrictEqual(pushed);
     });
@@ -102,7 +98,7 @@ describeService(
       expect(again).toStrictEqual({
         code: 0,
         stdout: '',
-        stderr: `Continuing with ${id}, which an earlier push created.\nCreated 1 and updated 0 memories; 1 are the same.\n`,
+        stderr: `Continuing with ${id}, which an earlier push created.\nMemories: 1 created, 0 updated, 1 unchanged.\n`,
       });
       expect(await contents(id)).toStrictEqual({ '/a': '/a', '/b': '/b' });
 

@@ -41,7 +41,7 @@ const schema = {
                 }),
               ),
             })
-            .meta({ id: 'Instructions', description: 'What an agent should know of its memory.' }),
+            .meta({ id: 'Instructions', description: 'What an agent should know about its memory.' }),
         },
         'text/plain': { schema: z.string() },
       },
@@ -50,7 +50,7 @@ const schema = {
   },
 };
 
-/** `GET /instructions`: what an agent should know of its memory. */
+/** `GET /instructions`: what an agent should know about its memory. */
 export async function instructionsRoute(
   app: FastifyInstance,
   options: Pick<MemoryServices, 'policies'> & { timeoutMs: number },

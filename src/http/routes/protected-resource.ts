@@ -39,7 +39,7 @@ export async function protectedResourceRoutes(
       {
         schema: {
           operationId,
-          summary: path === '' ? 'Learn where tokens come from' : 'Learn where tokens for MCP come from',
+          summary: path === '' ? 'Get the issuer of tokens' : 'Get the issuer of tokens for MCP',
           tags: ['operations'],
           security: [],
           response: {
