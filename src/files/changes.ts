@@ -28,7 +28,7 @@ export interface FileSession {
   origin: Origin;
 }
 
-/** What is at a path has to be so, or nothing is changed. By default it may be anything. */
+/** A precondition on what is at a path; otherwise nothing is changed. By default there is none. */
 export type Expected = { sha256: readonly string[] } | 'anything';
 
 /** A file as it was written: its content may differ from what was sent, as secrets are masked. */
@@ -134,7 +134,7 @@ export function deleteAt(
 }
 
 /**
- * Moves a file, or a directory with everything below it, to a path at which nothing is yet.
+ * Moves a file, or a directory with everything below it, to a free path.
  *
  * @returns the message
  * @throws ServiceError when there is nothing, or it cannot be moved there.
@@ -209,7 +209,7 @@ async function changing<T>(
       language: 'en',
     });
   } catch (error) {
-    // To an agent, a tenant that does not exist is a matter of permission. Here it is what the request names.
+    // To an agent, a missing tenant is a matter of permission. Here it is a missing resource.
     throw hasReason(error, 'unknown_tenant') ? new ServiceError('no_such_tenant', tenant.id) : error;
   } finally {
     await memory.close();

@@ -57,10 +57,10 @@ export interface Sizes {
 }
 
 /**
- * Counts what is below a directory, now or at a time, a part at a time: add the parts up.
+ * Counts what is below a directory, now or at a past time, a part at a time. The caller adds up the parts.
  *
  * @param after `next` of the part before; null for the first one
- * @param rows how many files and directories, and versions of them, a part looks at
+ * @param rows how many files and directories, and versions of them, a part examines
  * @throws ServiceError when there is no such directory
  * @throws ServiceError for a time before the history is complete
  */

@@ -32,8 +32,8 @@ export interface Position {
 }
 
 /**
- * Lists a page of what is in a directory, or was at a time: what is found at up to `limit` paths. So a page may have fewer entries, even
- * none, where much was deleted since or before.
+ * Lists a page of what is in a directory, or was at a past time, examining up to `limit` paths. A page may have fewer entries, even
+ * none, where many were deleted.
  *
  * @param position `next` of the page before; null for the first page
  * @throws ServiceError when there is no such directory
@@ -65,7 +65,7 @@ export async function listDirectory(
     entries.push(...rows.filter((row) => isEntry(row, place.path, 'file')));
     if (rows.length === left) next = { section, from: pathAfter(place.path, rows.at(-1)?.path ?? from) };
   }
-  // Afterwards: what was pruned while the page was read may be missing in it.
+  // Checked afterwards, because versions that were pruned while the page was read may be missing in it.
   if (place.at !== undefined) await checkComplete(database.query, place.tenant, place.at);
   return { entries, next };
 }

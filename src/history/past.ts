@@ -178,7 +178,7 @@ export async function treePageAt(
   page: { after: string; limit: number },
 ): Promise<TreeRow[]> {
   const { rows } = await history.query(listTreeAtQuery, { tenant, path, at, ...page });
-  // Afterwards: what was pruned while the page was read may be missing in it.
+  // Checked afterwards, because versions that were pruned while the page was read may be missing in it.
   await checkComplete(history.query, tenant, at);
   return rows;
 }

@@ -62,7 +62,7 @@ export function readSearchInput(input: unknown, where: Where = 'both'): ReadInpu
   return { ok: true, request: { query, path: found.path, maxResults: most } };
 }
 
-/** Returns the query, or what is wrong with its text. */
+/** Returns the query, or why its text is invalid. */
 function queryOf(text: string, mode: (typeof modes)[number], where: Where): Query | string {
   if (mode === 'words') {
     const words = wordsOf(text);

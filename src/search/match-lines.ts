@@ -55,7 +55,7 @@ const DEPENDS_ON_EDGES = /\\[Az]|\(\?[a-zA-Z]*-/;
 /** Lines are matched one by one, as grep does. */
 function regex(expression: string): Pattern {
   const line = RE2JS.compile(expression);
-  // An expression that matches a line also matches the file, which is found out faster.
+  // An expression that matches a line also matches the whole file, and that check is faster.
   const file = DEPENDS_ON_EDGES.test(expression) ? undefined : RE2JS.compile(expression, RE2JS.MULTILINE);
   return {
     isIn: (path) => line.test(path),
@@ -70,7 +70,7 @@ function regex(expression: string): Pattern {
   };
 }
 
-/** Returns what is wrong with an expression in RE2 syntax, in the words of RE2; undefined when nothing is. */
+/** Returns the error of an expression in RE2 syntax, in the words of RE2; undefined if it is valid. */
 export function problemOf(expression: string): string | undefined {
   try {
     RE2JS.compile(expression);

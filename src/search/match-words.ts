@@ -5,7 +5,7 @@ import { fold } from './fold.ts';
 import type { FoundFile, FoundLine, SearchedFile, Where } from './query.ts';
 import { similarity, type Word } from './words.ts';
 
-/** What is known of a file that has words of a query. The arrays have an element for each word. */
+/** The statistics of a file that contains words of a query. The arrays have an element for each word. */
 export interface WordsFile extends FoundFile {
   /** How often each word is in the content, weighted: in a heading it counts more, and another form of the word less. */
   inContent: number[];
@@ -51,7 +51,7 @@ export class WordMatcher {
     this.#words = words;
     this.#where = where;
     for (const [i, { text, isUnspaced }] of words.entries()) if (isUnspaced) this.#unspaced.set(text, i);
-    // Letters, digits and marks: nothing has to be escaped.
+    // Letters, digits and marks: nothing needs escaping.
     this.#scan = new RegExp([...new Set(words.map(({ scan }) => scan))].join('|'), 'g');
   }
 

@@ -12,7 +12,7 @@ export const DEFAULT_RESULTS = 20;
 /** Where a match may be. */
 export type Where = 'path' | 'content' | 'both';
 
-/** A query as the threads get it: it has been checked. */
+/** A checked query, as the threads receive it. */
 export type Query = { where: Where } & (
   | { mode: 'words'; words: readonly Word[] }
   | { mode: 'literal' | 'regex'; text: string }

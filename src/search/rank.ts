@@ -12,7 +12,7 @@ const TOGETHER = 0.3;
 const RECENT = 0.1;
 const RECENT_SECONDS = 30 * 86_400;
 
-/** What is known of all files that were searched. */
+/** The statistics of all files that were searched. */
 export interface Corpus {
   files: number;
   bytes: number;
@@ -47,7 +47,7 @@ function scoreOf(file: WordsFile, corpus: Corpus, importance: readonly number[],
   for (const [word, weight] of importance.entries()) {
     const [inContent = 0, inPath = 0, best = 0] = [file.inContent[word], file.inPath[word], file.best[word]];
     const count = inContent / length + inPath;
-    // Many words that are only similar do not make up for the word itself.
+    // Many merely similar words do not make up for the word itself.
     score += (weight * best * count * (1 + SATURATION)) / (count + SATURATION);
     all += weight;
     here += weight * best;

@@ -7,7 +7,7 @@ import type { Query, SearchedFile } from './query.ts';
 export interface Task {
   query: Query;
   page: SearchedFile[];
-  /** How many lines are still to be shown. Of those beyond, only the number is told. */
+  /** How many more lines to show. Further ones are only counted. */
   maxLines: number;
 }
 
@@ -24,7 +24,7 @@ export interface Scanned {
   furtherFiles: number;
 }
 
-/** As many as there are searches at once: the pages of one share its matcher, and with it what it found out about the words of a memory. */
+/** As many as concurrent searches: the pages of a search share its matcher, and so its cache of the memory's words. */
 const MATCHERS = 4;
 const matchers = new LRUCache<string, WordMatcher | LineMatcher>({ max: MATCHERS });
 

@@ -9,13 +9,13 @@ import type { WordsFile } from './match-words.ts';
 import { type Corpus, type RankedFile, rank } from './rank.ts';
 import type { Scanned, Task } from './scan.ts';
 
-/** Searches that run at once, each with a page or two in memory; one of a tenant. */
+/** How many searches run at once, each with a page or two in memory; at most one per tenant. */
 const AT_ONCE = 4;
 const MAX_WAITING = 1000;
 const DEADLINE_MS = 10_000;
 /** Far more than pages take. Only files of many megabytes come near it. */
 const MAX_HEAP_MIB = 512;
-/** Of the files with words, only so many of the best are kept, however many there are. */
+/** How many of the best files are kept in a search for words. */
 const MAX_KEPT = 1000;
 
 /** What a search found. */

@@ -53,7 +53,7 @@ export interface Search {
   gone?: AbortSignal | undefined;
 }
 
-/** The best files are shown with so many lines, the others with one. */
+/** How many lines the best files are shown with; the others have one. */
 const DETAILED_FILES = 3;
 const DETAILED_LINES = 3;
 
@@ -90,7 +90,7 @@ function describe(found: Found, { path, query, maxResults }: SearchRequest, maxC
 
 type Matching = Extract<Found, { searched: number }>;
 
-/** All matches that are known, in the order in which they are shown. */
+/** All known matches, in display order. */
 function matchesOf(found: Matching): Match[] {
   if (found.kind === 'lines') return found.files.flatMap((file) => matchesIn(file, file.lines.length, null));
   return found.files.flatMap((file, i) =>

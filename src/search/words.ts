@@ -1,13 +1,13 @@
 import { fold } from './fold.ts';
 import { STOP_WORDS } from './stop-words.ts';
 
-/** More words of a query than these do not count. */
+/** Words of a query beyond these are ignored. */
 const MAX_WORDS = 32;
-/** Longer words are cut: what follows does not tell them apart. */
+/** Longer words are cut, since the rest hardly distinguishes them. */
 const MAX_WORD_LENGTH = 32;
 
 const NO_WORD = /[^\p{L}\p{N}\p{M}]+/u;
-/** Scripts that are written without spaces, or whose words carry particles. Two characters stand for a word there. */
+/** Scripts without spaces, or with particles attached to words. There, two characters count as a word. */
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー]+/gu;
 const ONLY_HIRAGANA = /^\p{Script=Hiragana}+$/u;
@@ -23,7 +23,7 @@ export interface Word {
   isUnspaced: boolean;
 }
 
-/** The words of a query, each once. Those that say nothing are left out, unless there are no others. */
+/** The distinct words of a query. Stop words are left out, unless there are no others. */
 export function wordsOf(query: string): Word[] {
   const parts = [...new Set(fold(query).split(NO_WORD).flatMap(partsOf))].filter((part) => part !== '');
   const telling = parts.filter((part) => !STOP_WORDS.has(part) && !/^\p{Script=Latin}$/u.test(part));
@@ -82,7 +82,7 @@ function areForms(one: string, other: string): boolean {
   return common >= Math.max(commonLength(one), commonLength(other)) && longest - common <= 3;
 }
 
-/** Returns what a folded word has in common with its other forms, as far as simple English endings go. */
+/** Returns the stem of a folded word, by simple rules for English endings. */
 export function stem(word: string): string {
   const base = withoutEnding(word);
   // The vowel that endings replace: `migrate`, `migrating`; `policy`, `policies`.

@@ -116,7 +116,7 @@ function writeFile(
   return db.write(writeFileFunction, params, result, { size: change.content.length, transaction });
 }
 
-/** The shortest range of `before` that a change replaces, and what by; in UTF-16 units, without halves of a character. */
+/** The shortest range of `before` that a change replaces, and its replacement; in UTF-16 units, without splitting a character. */
 function difference(before: string, { content, start: first, end: afterLast }: Change) {
   let [start, end] = [first, afterLast];
   let endBefore = before.length - (content.length - end);

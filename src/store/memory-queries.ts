@@ -35,7 +35,7 @@ export type MemoryPageParams = {
   after: string;
   withContent: boolean;
   limit: number;
-  /** The page ends after the file that takes its contents beyond so many bytes. */
+  /** The page ends after the file that takes its contents beyond this many bytes. */
   bytes: number;
 };
 

@@ -140,7 +140,7 @@ class TenantMemory implements MemoryStore {
   }
 }
 
-/** How long and deep paths may be in a memory that is seen at a directory. */
+/** The maximum length and depth of paths in a memory that is seen at a directory. */
 function pathLimits(seenAt: MemoryPath): { maxPathBytes: number; maxDepth: number } {
   const prefix = seenAt.slice(ROOT.length);
   return {

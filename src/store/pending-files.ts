@@ -27,7 +27,7 @@ export class PendingFiles {
   }
 
   /**
-   * Makes this the newest content of a file until the write has succeeded or failed.
+   * Registers the newest content of a file until its write has succeeded or failed.
    *
    * @param written resolves with true when it is written
    */

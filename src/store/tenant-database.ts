@@ -89,7 +89,7 @@ export class TenantDatabase {
     return outcome as Exclude<Own, CommonOutcome>;
   }
 
-  /** Under an idempotency key, a write applies once however often it is sent. */
+  /** With an idempotency key, a write applies once, however often it is sent. */
   get #isRepeatable(): boolean {
     return this.context.request !== undefined;
   }

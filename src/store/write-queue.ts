@@ -7,7 +7,7 @@ import { type CallFunction, type CommonOutcome, callAll, type WriteFunction } fr
 
 /** In characters. A larger call does not share a statement with other tenants, which would wait for it. */
 const MAX_SHARED_CHARACTERS = 32 * 1024;
-/** A tenant with as many calls waiting fills a statement of its own, so that no other tenant waits for all of them. */
+/** A tenant with this many waiting calls gets a statement of its own, so that no other tenant waits for all of them. */
 const MIN_OWN_CALLS = 4;
 /** In characters, of all calls in a statement. */
 const MAX_BATCH_CHARACTERS = 1024 * 1024;
@@ -121,7 +121,7 @@ export class WriteQueue {
     for (const [lane, writes] of batches) void this.#send(lane, writes);
   }
 
-  /** Takes the tenants that have many calls of a function waiting out of the lane that tenants share. */
+  /** Moves tenants with many waiting calls of a function out of the shared lane. */
   #separateBusyTenants(): void {
     const shared = new Map<string, QueuedWrite[]>();
     for (const write of this.#waiting) {

@@ -10,7 +10,7 @@ export const positions = {
   versions: z.tuple([z.literal('versions'), z.guid()]),
 };
 
-/** A position as a text that means nothing to the caller. */
+/** A position as an opaque text. */
 export function writeCursor(position: readonly string[]): string {
   return Buffer.from(JSON.stringify(position)).toString('base64url');
 }

@@ -79,7 +79,7 @@ const TYPES: Partial<Record<number, ErrorType>> = {
   500: 'api_error',
 };
 
-/** The errors of the service that mean something else here, or have words of another API. */
+/** The errors of the service that mean something else here, or whose words belong to another API. */
 function ownError({ reason, status, message }: ServiceError): StoreError {
   switch (reason) {
     case 'no_such_tenant':
@@ -131,7 +131,7 @@ export function sendStoreError(
   if (fault !== undefined && fault.status >= 500 && fault.cause !== undefined) logFault(fault, request);
   if (shown.status === 401) reply.header('WWW-Authenticate', 'Bearer');
   if (fault?.retryAfter !== undefined) reply.header('Retry-After', String(fault.retryAfter));
-  // The SDKs repeat a request that conflicts, which would conflict again.
+  // The SDKs repeat a conflicting request, which would conflict again.
   if (shown.status === 409) reply.header('X-Should-Retry', 'false');
   return reply
     .headers({ ...commonHeaders(request.id), 'Request-Id': request.id })

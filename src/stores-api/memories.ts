@@ -20,7 +20,7 @@ import {
 } from './schemas.ts';
 import { applySecretPolicy, overQuota, tooLarge } from './write-policy.ts';
 
-/** A page ends with the file that takes its contents beyond so many bytes: what is sent, or only hashed by the database. */
+/** A page ends with the file that takes its contents beyond this many bytes, whether they are sent or only hashed by the database. */
 const PAGE_BYTES = { full: 4 * 1024 * 1024, basic: 64 * 1024 * 1024 };
 
 const conflict = pathConflict({ path: filePathOf('/notes.md') ?? ROOT, memoryId: '' });

@@ -7,7 +7,7 @@ export const PATH_RULE =
   `1 to 20 names of at most 255 bytes, a "/" before each, ${MAX_MEMORY_PATH_BYTES} bytes in all. No name is "." or "..", ` +
   'also not percent-encoded. The path is in Unicode Normalization Form C, without backslashes, control and format characters, and U+2028 and U+2029.';
 
-/** The path of the file that a memory is, or undefined where the memory's path breaks the rule: no path is corrected here. */
+/** The path of a memory's file, or undefined if the memory's path is invalid: paths are not corrected here. */
 export function filePathOf(path: string): MemoryPath | undefined {
   const whole = ROOT + path;
   const parsed = path.startsWith('/') ? parsePath(whole) : undefined;
@@ -19,7 +19,7 @@ export function isFilePath(path: string): boolean {
   return filePathOf(path) !== undefined;
 }
 
-/** The directory that a prefix such as `/notes/` names, or undefined for one that breaks the rule. */
+/** The directory that a prefix such as `/notes/` names, or undefined if it is invalid. */
 export function directoryOf(prefix: string): MemoryPath | undefined {
   if (prefix === '/') return ROOT;
   return prefix.endsWith('/') ? filePathOf(prefix.slice(0, -1)) : undefined;

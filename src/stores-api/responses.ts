@@ -88,7 +88,7 @@ const actorSchema = z
       'A key; the subject of a JSON Web Token; the name of an operator; or, of an imported version, a session of the hosted API.',
   });
 
-/** Who made a change; null for whom this API has no type. */
+/** Who made a change; null if this API has no type for the actor. */
 function actorRecord(actor: Actor | null): z.output<typeof actorSchema> | null {
   switch (actor?.type) {
     case 'api_key':

@@ -22,10 +22,10 @@ import { defineOperation, type StoresOptions } from './operation.ts';
 import { pageOf, versionRecord, versionSchema } from './responses.ts';
 import { MAX_FULL_PAGE, memoryView, nothing, storeParams, versionList, versionParams } from './schemas.ts';
 
-/** A page with contents ends with the version that takes them beyond so many bytes. */
+/** A page with contents ends with the version that takes them beyond this many bytes. */
 const FULL_PAGE_BYTES = 4 * 1024 * 1024;
 
-/** What a list of versions is narrowed to; null: not by that. Times in ISO 8601, both included. */
+/** The filter of a list of versions; null: any. Times in ISO 8601, both inclusive. */
 type VersionFilter = {
   memory: string | null;
   operation: 'created' | 'modified' | 'deleted' | null;
@@ -154,7 +154,7 @@ async function listVersions(
   limit: number,
 ): Promise<Version[]> {
   const memory = query.memory_id === undefined ? null : uuidOf('mem', query.memory_id);
-  // What is no id of a memory has no versions.
+  // A text that is not the id of a memory has no versions.
   if (memory === undefined) return [];
   const { rows } = await database.query(listStoreVersionsQuery, {
     tenant,
@@ -171,7 +171,7 @@ async function listVersions(
   return rows.map(versionOf);
 }
 
-/** The first versions whose contents have so many bytes together; at least one, whatever its size. */
+/** The first versions whose contents together have up to this many bytes, and at least one. */
 function fitting(versions: Version[], bytes: number): Version[] {
   let before = 0;
   return versions.filter(({ contentSizeBytes }) => {

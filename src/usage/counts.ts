@@ -14,8 +14,8 @@ interface Counted extends Uses {
 }
 
 /**
- * Counts in memory how often tenants are used, and adds that to the rows of their days once a minute: requests cost no write. What was counted
- * since is lost when the process is killed.
+ * Counts in memory how often tenants are used, and adds the counts to the rows of their days once a minute, so that requests cost no
+ * write. Counts since the last flush are lost when the process is killed.
  */
 export class UsageCounts {
   readonly #database: Database;
@@ -60,7 +60,7 @@ export class UsageCounts {
       try {
         await this.#database.query(recordUsageQuery, { ...counted });
       } catch {
-        // Such as when the database is away: the next flush tries again.
+        // The database may be unavailable: the next flush tries again.
         if (!this.#isClosed) this.#add(counted);
       }
     }

@@ -20,7 +20,7 @@ export function dayOf(time: Date): string {
   return time.toISOString().slice(0, 10);
 }
 
-/** Adds uses to a day of a tenant, with its sizes now; nothing when the tenant does not exist. */
+/** Adds uses to a day of a tenant, with its current sizes; does nothing if the tenant does not exist. */
 export const recordUsageQuery = defineQuery<{ tenant: string; day: string } & Uses>(
   'record_usage',
   ['tenant', 'day', 'reads', 'writes', 'refused'],

@@ -57,7 +57,7 @@ const pruneFleetQuery = defineQuery<{ before: string }>(
  * Records today's sizes of all tenants together and of each whose sizes changed without a request, as by expiration, and deletes the days of
  * more than `USAGE_DAYS` ago.
  *
- * @returns false when another process is at it
+ * @returns false when another process is doing it
  */
 export async function recordSizes(database: Database, config: Config, at?: Date): Promise<boolean> {
   const now = at ?? (await databaseTime(database));
