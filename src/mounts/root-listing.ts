@@ -52,7 +52,9 @@ export function mergeRoots(own: Listing, roots: readonly MountedRoot[], maxEntri
       root = roots[next]
     ) {
       const listing = 'note' in root.listing ? EMPTY : root.listing;
-      entries.push({ path: root.path, kind: 'dir', bytes: 0 }, ...listing.entries);
+      entries.push({ path: root.path, kind: 'dir', bytes: 0 });
+      // A listing may have more entries than a call takes arguments.
+      for (const entry of listing.entries) entries.push(entry);
       next++;
     }
   };
