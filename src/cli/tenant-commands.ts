@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { ServiceError } from '../errors.ts';
 import type { Database } from '../postgres/database.ts';
-import { copyTenant, renameTenant } from '../tenants/copy.ts';
+import { type Copied, copyTenant, type Renamed, renameTenant } from '../tenants/copy.ts';
 import { refuseMounted } from '../tenants/mounts.ts';
 import { Tenants } from '../tenants/tenants.ts';
 import { amount } from '../util/amount.ts';
@@ -85,13 +85,16 @@ function registerDelete(tenants: Command, open: Open, io: Io): void {
     );
 }
 
+/** How many of the tenants that mount a renamed one are named. */
+const NAMED = 5;
+
 /** `tenants copy` and `tenants rename`. */
 function registerTenantCopyCommands(tenants: Command, open: Open, io: Io): void {
   const forms = [
     {
       name: 'copy',
       description: 'Copy a tenant: its files and settings as of one moment, without keys and history.',
-      work: (database: Database, from: string, to: string) =>
+      work: (database: Database, from: string, to: string): Promise<Copied & Partial<Renamed>> =>
         copyTenant(database, from, to, operatorOrigin()),
       done: 'Copied',
       also: '',
@@ -122,11 +125,17 @@ function registerTenantCopyCommands(tenants: Command, open: Open, io: Io): void 
             () => work(database, from, to),
           );
           if (json) return printJson(io.stdout, { from, to, ...copied });
-          const { files, bytes, keys } = copied;
+          const { files, bytes, keys, mountedBy = [] } = copied;
           const moved = name === 'rename' ? `, ${amount(keys, 'key')}` : '';
           printLine(
             io.stdout,
             `${done} tenant ${from} to ${to}: ${amount(files, 'file')} (${byteAmount(bytes)})${moved}.${also}`,
+          );
+          if (mountedBy.length === 0) return;
+          const others = mountedBy.length > NAMED ? ' and others' : '';
+          printLine(
+            io.stdout,
+            `It is mounted by ${mountedBy.slice(0, NAMED).join(', ')}${others}, whose mounts show it as before.`,
           );
         }),
       );

@@ -152,6 +152,11 @@ export interface Copied {
   keys: number;
 }
 
+export interface Renamed extends Copied {
+  /** The tenants that mount it, under its new id from now on. */
+  mountedBy: string[];
+}
+
 /**
  * Creates the tenant `to` with the files and settings of `from`, suspended if `from` is. The history starts with the files, created by
  * `origin`. Writes to `from` wait meanwhile. Throws `DatabaseError`.
@@ -174,7 +179,7 @@ export function copyTenant(database: Database, from: string, to: string, origin:
  *
  * @throws ServiceError when `from` does not exist or is a draft, or `to` exists.
  */
-export function renameTenant(database: Database, from: string, to: string): Promise<Copied> {
+export function renameTenant(database: Database, from: string, to: string): Promise<Renamed> {
   return database.transaction(async (query) => {
     const draftOf = (await query(findTenantQuery, { tenant: from })).rows[0]?.draftOf ?? null;
     if (draftOf !== null) throw new ServiceError('is_draft', draftOf, from);
@@ -189,9 +194,10 @@ export function renameTenant(database: Database, from: string, to: string): Prom
     await query(moveDraftsQuery, { tenant: from, to });
     const keys = (await query(moveKeysQuery, { tenant: from, to })).count;
     await query(changeScopesQuery, { tenant: from, to });
-    await moveMounts(query, from, to);
     await eraseLocked(query, from);
-    return { ...copied, keys };
+    // Last: writes to the tenants that mount it wait from here on.
+    const mountedBy = await moveMounts(query, from, to);
+    return { ...copied, keys, mountedBy };
   });
 }
 

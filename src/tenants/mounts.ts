@@ -33,8 +33,8 @@ ORDER BY t.id, m.mount ->> 'name' COLLATE "C" LIMIT $3::bigint
 `,
 );
 
-/** Makes all mounts of a tenant show another one. */
-const moveMountsQuery = defineQuery<{ tenant: string; to: string }>(
+/** Makes all mounts of a tenant show another one. Returns the tenants that have them. */
+const moveMountsQuery = defineQuery<{ tenant: string; to: string }, { id: string }>(
   'move_mounts',
   ['tenant', 'to'],
   `
@@ -42,7 +42,7 @@ UPDATE tenants SET mounts = (
   SELECT jsonb_agg(
     CASE WHEN m.mount ->> 'tenant' = $1::text THEN jsonb_set(m.mount, '{tenant}', to_jsonb($2::text)) ELSE m.mount END ORDER BY m.i
   ) FROM jsonb_array_elements(mounts) WITH ORDINALITY AS m (mount, i)
-) WHERE ${MOUNTS_IT}
+) WHERE ${MOUNTS_IT} RETURNING id
 `,
 );
 
@@ -143,9 +143,14 @@ export async function copyMounts(
   );
 }
 
-/** Makes the mounts of a tenant that is renamed show it under its new id. */
-export async function moveMounts(query: QueryExecutor, tenant: string, to: string): Promise<void> {
-  await query(moveMountsQuery, { tenant, to });
+/**
+ * Makes the mounts of a tenant that is renamed show it under its new id.
+ *
+ * @returns the tenants that have these mounts
+ */
+export async function moveMounts(query: QueryExecutor, tenant: string, to: string): Promise<string[]> {
+  const { rows } = await query(moveMountsQuery, { tenant, to });
+  return rows.map(({ id }) => id).sort();
 }
 
 function changeMounts<T>(

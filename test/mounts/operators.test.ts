@@ -138,9 +138,8 @@ describeService('the admin API of mounts', (service) => {
       `Tenant ${team} is mounted by ${own}. Without it, these mounts would be unavailable.`,
     ]);
     const renamed = freshTenant('renamed');
-    expect((await admin().call('POST', `/tenants/${team}/rename`, { body: { to: renamed } })).status).toBe(
-      200,
-    );
+    const answer = await admin().call('POST', `/tenants/${team}/rename`, { body: { to: renamed } });
+    expect([answer.status, answer.body]).toMatchObject([200, { id: renamed, mounted_by: [own] }]);
     const mount = { name: 'team', tenant: renamed, access: 'read_write', instructions: '' };
     expect((await admin().call('GET', `/tenants/${own}`)).body.mounts).toStrictEqual([mount]);
     const copy = freshTenant('copy');
@@ -214,6 +213,16 @@ describeService('the commands for mounts', (service) => {
       `memory-service: Tenant ${team} is mounted by ${own}. Without it, these mounts would be unavailable. Unmount it there first, or add --force.\n`,
     );
     expect((await run('tenants', 'delete', team, '--yes', '--force')).code).toBe(0);
+  });
+
+  it('say who mounts a tenant that is renamed', async () => {
+    const { own, team } = await tenantWithMounts(service(), { team: {} });
+    const [second, third] = [freshTenant('second'), freshTenant('third')];
+    expect((await run('tenants', 'rename', team, second)).stdout).toBe(
+      `Renamed tenant ${team} to ${second}: 0 files (0 bytes), 0 keys. Keys work for the new tenant within AUTH_CACHE_SECONDS.\nIt is mounted by ${own}, whose mounts show it as before.\n`,
+    );
+    const { stdout } = await run('tenants', 'rename', second, third, '--json');
+    expect(JSON.parse(stdout).mounted_by).toStrictEqual([own]);
   });
 
   it('show in the log through which memory a change came', async () => {

@@ -529,6 +529,38 @@ export interface components {
             /** @description Identifies the request in the log. */
             request_id: string;
         };
+        RenamedTenant: {
+            /** @example acme */
+            id: string;
+            /** @description A display name, not unique. By default, the id. */
+            name: string;
+            /** @description What the memory contains, for people and agents. */
+            description: string;
+            metadata: {
+                [key: string]: string;
+            };
+            /** @enum {string} */
+            status: "active" | "suspended";
+            created_at: components["schemas"]["Time"];
+            suspended_at: components["schemas"]["Time"] | null;
+            /** @description Since when files can only be read and deleted. */
+            archived_at: components["schemas"]["Time"] | null;
+            /** @description When a file last changed; null if never. */
+            last_change_at: components["schemas"]["Time"] | null;
+            files: number;
+            bytes: number;
+            history_versions: number;
+            history_bytes: number;
+            /** @description The time since which the history is complete. */
+            history_since: components["schemas"]["Time"];
+            /** @description Of the file or byte limit, whichever is closer to being reached; null without limits. */
+            used_percent: number | null;
+            mounts: components["schemas"]["Mount"][];
+            settings: components["schemas"]["OwnSettings"];
+            effective: components["schemas"]["EffectiveSettings"];
+            /** @description The tenants that mount it: the first 1000, sorted. */
+            mounted_by: string[];
+        };
         Restored: {
             dry_run: boolean;
             /** @description In path order. */
@@ -783,6 +815,7 @@ export type Mounts = components['schemas']['Mounts'];
 export type Moved = components['schemas']['Moved'];
 export type OwnSettings = components['schemas']['OwnSettings'];
 export type Problem = components['schemas']['Problem'];
+export type RenamedTenant = components['schemas']['RenamedTenant'];
 export type Restored = components['schemas']['Restored'];
 export type Reverted = components['schemas']['Reverted'];
 export type SearchMatch = components['schemas']['SearchMatch'];

@@ -5,18 +5,26 @@ import { findListedTenant } from '../../tenants/listing.ts';
 import { noteAudit } from '../audit.ts';
 import { originOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
-import { newTenantId, tenantParams } from '../fields.ts';
+import { newTenantId, tenantId, tenantParams } from '../fields.ts';
 import { errorResponses, json, noSuchTenant } from '../responses.ts';
 import { tenantRecord, tenantSchema } from '../tenant-record.ts';
+
+/** How many of the tenants that mount a renamed one an answer has. */
+const MAX_LISTED = 1000;
+
+const renamedSchema = tenantSchema
+  .extend({
+    mounted_by: z
+      .array(tenantId)
+      .meta({ description: `The tenants that mount it: the first ${MAX_LISTED}, sorted.` }),
+  })
+  .meta({ id: 'RenamedTenant' });
 
 const body = z.strictObject({ to: newTenantId.meta({ description: 'The id of the new tenant.' }) });
 
 /** Copying and renaming a tenant. */
 export const tenantCopyRoutes = adminRoutes((app, { config, database }) => {
-  const response = (description: string) => ({
-    200: json(description, tenantSchema),
-    ...errorResponses('takes JSON', [noSuchTenant, new ServiceError('tenant_exists', 'globex')]),
-  });
+  const errors = errorResponses('takes JSON', [noSuchTenant, new ServiceError('tenant_exists', 'globex')]);
 
   app.post(
     '/tenants/:tenant/copy',
@@ -29,7 +37,7 @@ export const tenantCopyRoutes = adminRoutes((app, { config, database }) => {
         tags: ['tenants'],
         params: tenantParams,
         body,
-        response: response('The new tenant.'),
+        response: { 200: json('The new tenant.', tenantSchema), ...errors },
       },
     },
     async (request) => {
@@ -53,15 +61,16 @@ export const tenantCopyRoutes = adminRoutes((app, { config, database }) => {
         tags: ['tenants'],
         params: tenantParams,
         body,
-        response: response('The tenant with its new id.'),
+        response: { 200: json('The tenant with its new id.', renamedSchema), ...errors },
       },
     },
     async (request) => {
       const { tenant } = request.params;
       const { to } = request.body;
       noteAudit(request, { details: { to } });
-      await renameTenant(database, tenant, to);
-      return tenantRecord(await findListedTenant(database, to), config);
+      const { mountedBy } = await renameTenant(database, tenant, to);
+      const renamed = tenantRecord(await findListedTenant(database, to), config);
+      return { ...renamed, mounted_by: mountedBy.slice(0, MAX_LISTED) };
     },
   );
 });
