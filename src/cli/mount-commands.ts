@@ -12,6 +12,10 @@ const EFFECT = 'It takes effect within AUTH_CACHE_SECONDS.';
 /** How many mounts by others are printed. */
 const MAX_LISTED = 1000;
 
+interface MountCommandOptions extends Pick<Mount, 'access' | 'instructions'> {
+  name?: string;
+}
+
 /** `tenants mount|unmount|mounts`. */
 export function registerMountCommands(tenants: Command, open: Open, io: Io): void {
   registerMount(tenants, open, io);
@@ -36,18 +40,19 @@ function registerMount(tenants: Command, open: Open, io: Io): void {
       'after',
       "\nExample:\n  memory-service tenants mount builder team --access read_write --instructions 'What all builders have learned.'",
     )
-    .action((tenant: string, mounted: string, options: { name?: string } & Omit<Mount, 'name' | 'tenant'>) =>
-      withDatabase(open, async ({ database }) => {
-        const { access, instructions } = options;
-        const name = options.name ?? mountName(mounted);
+    .action((tenant: string, mounted: string, options: MountCommandOptions, command: Command) => {
+      const { name = mounted, access, instructions } = options;
+      if (!isMountName(name))
+        command.error(`error: the ID ${mounted} cannot be the directory's name; choose one with --name`);
+      return withDatabase(open, async ({ database }) => {
         const mount = { name, tenant: mounted, access, instructions };
         const details = { name, new: { tenant: mounted, access } };
         await audited({ database, io }, 'setMount', { tenant, details }, () =>
           setMount(database, tenant, mount),
         );
         printLine(io.stdout, `Mounted tenant ${mounted} as /memories/${name} of tenant ${tenant}. ${EFFECT}`);
-      }),
-    );
+      });
+    });
 }
 
 function registerUnmount(tenants: Command, open: Open, io: Io): void {

@@ -209,6 +209,9 @@ describeService('the commands for mounts', (service) => {
     expect((await run('tenants', 'mount', own, team, '--name', '.x')).stderr).toContain(
       "error: --name cannot be '.x'.",
     );
+    expect((await run('tenants', 'mount', own, '.x')).stderr).toContain(
+      "error: the ID .x cannot be the directory's name; choose one with --name\n",
+    );
     expect((await run('tenants', 'delete', team, '--yes')).stderr).toBe(
       `memory-service: Tenant ${team} is mounted by ${own}. Without it, these mounts would be unavailable. Unmount it there first, or add --force.\n`,
     );
