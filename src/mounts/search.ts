@@ -1,6 +1,6 @@
 import { mountUnavailable, mountUnavailableNote } from '../memory/messages.ts';
 import { mountAt, mountPath } from '../memory/mount.ts';
-import { parsePath, ROOT } from '../memory/path.ts';
+import { type MemoryPath, parsePath, ROOT } from '../memory/path.ts';
 import { failure } from '../memory/result.ts';
 import type { Database } from '../postgres/database.ts';
 import { filesNow } from '../search/files.ts';
@@ -68,8 +68,9 @@ async function searchAll(
 }
 
 /** Where an input searches; undefined for one that is not valid. */
-function pathOf(input: unknown) {
+function pathOf(input: unknown): MemoryPath | undefined {
   const { path } = (typeof input === 'object' && input !== null ? input : {}) as { path?: unknown };
-  const parsed = path === undefined || path === null ? parsePath(ROOT) : parsePath(String(path));
-  return parsed.ok ? parsed.path : undefined;
+  if (path === undefined || path === null) return ROOT;
+  const parsed = typeof path === 'string' ? parsePath(path) : undefined;
+  return parsed?.ok ? parsed.path : undefined;
 }

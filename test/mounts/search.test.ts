@@ -77,6 +77,14 @@ describeService('a search with mounts', (service) => {
     );
   });
 
+  it('says what is wrong with its input, as without mounts', async () => {
+    const { own } = await tenantWithMounts(service(), { team: {} });
+    for (const path of [5, ['/memories/team'], { toString: 1 }])
+      expect(await search(own, { query: 'x', path })).toBe(
+        '! Error: Invalid input for memory_search: `path` must be a string',
+      );
+  });
+
   it('reads all pages of each memory', async () => {
     const { own, m } = await tenantWithMounts(service(), { m: {} });
     const calls = (prefix: string) =>
