@@ -143,9 +143,14 @@ export const renameAcrossMemories = (from: string, to: string) =>
 export const renameOutOfReadOnly = (from: string, to: string) =>
   `Error: Cannot rename ${from} to ${to}: they are in different memories. To have a copy, create ${to} with the same content.`;
 /** Why the directory of a mount shows nothing. */
-export type Unavailable = 'suspended' | 'missing';
+export type Unavailable = 'suspended' | 'missing' | 'unreachable';
+const whyUnavailable: Record<Unavailable, string> = {
+  suspended: 'is suspended',
+  missing: 'does not exist',
+  unreachable: 'cannot be reached at the moment',
+};
 const unavailable = (path: string, why: Unavailable) =>
-  `${path} is not available: the memory mounted there ${why === 'suspended' ? 'is suspended' : 'does not exist'}.`;
+  `${path} is not available: the memory mounted there ${whyUnavailable[why]}.`;
 export const mountUnavailable = (path: string, why: Unavailable) =>
   `Error: ${unavailable(path, why)} You can still use the rest of /memories.`;
 export const mountUnavailableNote = (path: string, why: Unavailable) => `[${unavailable(path, why)}]`;

@@ -22,7 +22,7 @@ import {
   type StoreOptions,
 } from '../memory/store.ts';
 import type { TenantPolicy, TenantPolicyCache } from '../tenants/policy-cache.ts';
-import { mountedPolicy } from './mounted-policy.ts';
+import { mountedPolicy, unlessUnreachable } from './mounted-policy.ts';
 import { MountedStore } from './mounted-store.ts';
 import { type MountedRoot, withMountedRoots } from './root-listing.ts';
 import { OWN, readOnlyMount, routeOf } from './route.ts';
@@ -155,10 +155,16 @@ function rootsOf(
   return Promise.all(
     mounts.map(async (mount) => {
       const path = mountPath(mount);
-      const policy = await mountedPolicy(mount, policies, call.ip);
-      if (typeof policy === 'string') return { path, listing: { note: mountUnavailableNote(path, policy) } };
-      const store = memory.forTenant(mount.tenant, { autoCreate: false, origin: originOf(call) });
-      return { path, listing: await seenFrom(store, path).rootEntries(maxEntries) };
+      const listing = await unlessUnreachable(async () => {
+        const policy = await mountedPolicy(mount, policies, call.ip);
+        if (typeof policy === 'string') return policy;
+        const store = memory.forTenant(mount.tenant, { autoCreate: false, origin: originOf(call) });
+        return seenFrom(store, path).rootEntries(maxEntries);
+      });
+      return {
+        path,
+        listing: typeof listing === 'string' ? { note: mountUnavailableNote(path, listing) } : listing,
+      };
     }),
   );
 }

@@ -2,7 +2,7 @@ import type { Unavailable } from '../memory/messages.ts';
 import { type Mount, mountPath } from '../memory/mount.ts';
 import { MEMORY_PROTOCOL } from '../memory/protocol.ts';
 import type { MemoryCall, MemoryServices } from './execute.ts';
-import { mountedPolicy } from './mounted-policy.ts';
+import { mountedPolicy, unlessUnreachable } from './mounted-policy.ts';
 
 const READ_ONLY_PROTOCOL =
   'Your memory is read-only: view it before doing anything else, and do not try to change it.';
@@ -30,7 +30,7 @@ export async function instructionsFor(
   const protocol = withProtocol ? [isReader ? READ_ONLY_PROTOCOL : MEMORY_PROTOCOL] : [];
   const seen = await Promise.all(
     mounts.map(async (mount) => {
-      const policy = await mountedPolicy(mount, policies, ip);
+      const policy = await unlessUnreachable(() => mountedPolicy(mount, policies, ip));
       const access = isReader ? 'read_only' : mount.access;
       return { ...mount, access, unavailable: typeof policy === 'string' ? policy : undefined };
     }),

@@ -22,3 +22,13 @@ export async function mountedPolicy(
     throw error;
   }
 }
+
+/** Reads something of a mount that is shown among others. They are shown also where the database cannot reach this one. */
+export async function unlessUnreachable<T>(read: () => Promise<T>): Promise<T | 'unreachable'> {
+  try {
+    return await read();
+  } catch (error) {
+    if (hasReason(error, 'database_unavailable')) return 'unreachable';
+    throw error;
+  }
+}

@@ -1,14 +1,15 @@
+import { hasReason } from '../errors.ts';
 import { mountUnavailable, mountUnavailableNote } from '../memory/messages.ts';
-import { mountAt, mountPath } from '../memory/mount.ts';
+import { type Mount, mountAt, mountPath } from '../memory/mount.ts';
 import { type MemoryPath, parsePath, ROOT } from '../memory/path.ts';
 import { failure } from '../memory/result.ts';
 import type { Database } from '../postgres/database.ts';
-import { filesNow } from '../search/files.ts';
+import { type FileSource, filesNow } from '../search/files.ts';
 import type { MemorySearch } from '../search/search.ts';
 import { runSearch, type Search, type SearchResult } from '../search/tool.ts';
 import type { MemoryCall, MemoryServices } from './execute.ts';
 import { filesWithMounts, type MountedFiles, mountedFiles } from './files.ts';
-import { mountedPolicy } from './mounted-policy.ts';
+import { mountedPolicy, unlessUnreachable } from './mounted-policy.ts';
 
 export interface SearchServices extends Pick<MemoryServices, 'policies'> {
   search: MemorySearch;
@@ -44,19 +45,43 @@ export async function searchCall(
 }
 
 /** Searches everything. Mounts that are not available are left out, and the result says so. */
-async function searchAll(
+async function searchAll(own: Search, call: SearchCall, services: SearchServices): Promise<SearchResult> {
+  const unreachable = new Set<Mount>();
+  for (;;) {
+    const known = unreachable.size;
+    try {
+      return await searchWithout(unreachable, own, call, services);
+    } catch (error) {
+      // Otherwise it searches again, without what cannot be reached.
+      if (unreachable.size === known) throw error;
+    }
+  }
+}
+
+/** @param unreachable what is left out. Gets those that the database cannot reach, before the error is thrown. */
+async function searchWithout(
+  unreachable: Set<Mount>,
   own: Search,
   { policy: { mounts }, ip }: SearchCall,
   { search, database, policies }: SearchServices,
 ): Promise<SearchResult> {
   const available: MountedFiles[] = [];
   const notes: string[] = [];
-  const mountedPolicies = await Promise.all(mounts.map((mount) => mountedPolicy(mount, policies, ip)));
+  const mountedPolicies = await Promise.all(
+    mounts.map((mount) =>
+      unreachable.has(mount)
+        ? ('unreachable' as const)
+        : unlessUnreachable(() => mountedPolicy(mount, policies, ip)),
+    ),
+  );
   for (const [i, mount] of mounts.entries()) {
     const directory = mountPath(mount);
     const policy = mountedPolicies[i];
     if (typeof policy === 'string') notes.push(mountUnavailableNote(directory, policy));
-    else available.push({ directory, files: mountedFiles(filesNow(database, mount.tenant), directory) });
+    else {
+      const files = mountedFiles(filesNow(database, mount.tenant), directory);
+      available.push({ directory, files: watched(files, () => unreachable.add(mount)) });
+    }
   }
   const length = notes.reduce((sum, note) => sum + note.length + 1, 0);
   const result = await runSearch(search, {
@@ -65,6 +90,21 @@ async function searchAll(
     maxChars: own.maxChars === 0 ? 0 : Math.max(1, own.maxChars - length),
   });
   return result.isError ? result : { ...result, content: [result.content, ...notes].join('\n') };
+}
+
+/** The same files; calls `onUnreachable` before it throws that the database cannot reach them. */
+function watched(files: FileSource, onUnreachable: () => void): FileSource {
+  return {
+    page: async (path, after) => {
+      try {
+        return await files.page(path, after);
+      } catch (error) {
+        if (hasReason(error, 'database_unavailable')) onUnreachable();
+        throw error;
+      }
+    },
+    has: files.has,
+  };
 }
 
 /** Where an input searches; undefined for one that is not valid. */

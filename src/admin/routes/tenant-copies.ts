@@ -9,7 +9,7 @@ import { newTenantId, tenantId, tenantParams } from '../fields.ts';
 import { errorResponses, json, noSuchTenant } from '../responses.ts';
 import { tenantRecord, tenantSchema } from '../tenant-record.ts';
 
-/** How many of the tenants that mount a renamed one an answer has. */
+/** How many of the tenants that mount a renamed one a response lists. */
 const MAX_LISTED = 1000;
 
 const renamedSchema = tenantSchema

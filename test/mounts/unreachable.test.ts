@@ -1,0 +1,80 @@
+/**
+ * A mounted memory that the database cannot reach, as when a node of a Citus cluster is down.
+ *
+ * @module-tag long-on-pglite
+ */
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { buildApp } from '../../src/app.ts';
+import { loadConfig } from '../../src/config.ts';
+import { DatabaseError } from '../../src/postgres/errors.ts';
+import { tenantWithMounts } from '../support/mounts.ts';
+import { describeService } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+describeService('a mounted memory that cannot be reached', (service) => {
+  const tenants = { own: '', near: '', far: '' };
+  let app: FastifyInstance;
+
+  /** Whether the statements that fail are only those on files, as where the policies are cached. */
+  let isCached = false;
+
+  beforeAll(async () => {
+    const { database } = service();
+    const query: typeof database.query = (statement, params) => {
+      const isDown = (params as { tenant?: unknown }).tenant === tenants.far;
+      if (!isDown || (isCached && statement.name.startsWith('find_tenant')))
+        return database.query(statement, params);
+      return Promise.reject(new DatabaseError({ code: 'ECONNREFUSED' }));
+    };
+    Object.assign(tenants, await tenantWithMounts(service(), { far: {}, near: {} }));
+    for (const tenant of [tenants.own, tenants.near, tenants.far])
+      await service().execute(cmd.create('/memories/f', 'needle'), { tenant });
+    const config = loadConfig({ AUTH: 'none', LOG_LEVEL: 'silent' });
+    app = await buildApp({ config, database: { ...database, query } });
+  });
+
+  afterAll(() => app.close());
+
+  const send = async (url: string, payload?: object) => {
+    const method = payload === undefined ? 'GET' : 'POST';
+    const headers = { 'x-tenant-id': tenants.own };
+    const response = await app.inject({ method, url, headers, ...(payload && { payload }) });
+    const { content, code } = response.json();
+    return [response.statusCode, content ?? code];
+  };
+
+  const NOTE = '[/memories/far is not available: the memory mounted there cannot be reached at the moment.]';
+
+  it.for([false, true])('is missing in what shows all of them, and nothing else is', async (cached) => {
+    isCached = cached;
+    expect(await send('/execute', cmd.view('/memories'))).toStrictEqual([
+      200,
+      `Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:
+4.0K\t/memories
+6B\t/memories/f
+4.0K\t/memories/far/
+4.0K\t/memories/near/
+6B\t/memories/near/f
+${NOTE}`,
+    ]);
+    expect(await send('/search', { query: 'needle', mode: 'literal' })).toStrictEqual([
+      200,
+      `Found 2 matches in 2 files in /memories:\n/memories/f:1: needle\n/memories/near/f:1: needle\n${NOTE}`,
+    ]);
+    const [status, content] = await send('/instructions?protocol=false');
+    expect([status, content.includes('- /memories/far (not available at the moment)')]).toStrictEqual([
+      ...[200, !cached],
+    ]);
+  });
+
+  it('has no results of its own, so that callers send their calls again', async () => {
+    const unavailable = [503, 'database_unavailable'];
+    expect(await send('/execute', cmd.view('/memories/far'))).toStrictEqual(unavailable);
+    expect(await send('/execute', cmd.replace('/memories/far/f', 'needle', 'x'))).toStrictEqual(unavailable);
+    expect(await send('/search', { query: 'needle', path: '/memories/far' })).toStrictEqual(unavailable);
+    expect(await send('/execute', cmd.view('/memories/near/f'))).toStrictEqual([
+      ...[200, "Here's the content of /memories/near/f with line numbers:\n     1\tneedle"],
+    ]);
+  });
+});
