@@ -5,11 +5,15 @@ import {
   ListToolsRequestSchema,
   McpError,
 } from '@modelcontextprotocol/sdk/types.js';
+import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
 import { MEMORY_PROTOCOL, TIDINESS } from '../memory/protocol.ts';
 import { SerialQueue } from '../util/serial-queue.ts';
 import { callTool, type ExecuteTool } from './call.ts';
 import { listFiles, readFile } from './resources.ts';
 import { TOOLS } from './tools.ts';
+
+/** Shared: otherwise each server, so each request, makes one of its own, which takes longer than most calls. */
+const jsonSchemaValidator = new AjvJsonSchemaValidator();
 
 /** What a server says of itself. */
 export interface ServerName {
@@ -37,7 +41,7 @@ export function createMemoryServer(
   const { execute } = memory;
   const server = new McpServer(
     { name, title: 'Memory', version },
-    { capabilities: { tools: {} }, instructions },
+    { capabilities: { tools: {} }, instructions, jsonSchemaValidator },
   );
   registerTools(server, execute);
   server.registerPrompt(
