@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import anyio
 import pytest
 
-from fake_service import Answer, FakeService, problem
+from fake_service import Answer, FakeService, Hang, problem
 from memory_service_client import AsyncMemoryClient, Identity, MemoryClient, MemoryServiceError
 from real_service import make_key, run_command, running_service
 
@@ -141,4 +142,31 @@ def test_nobody_listens(check: Check) -> None:
 
 def test_no_tls(check: Check, fake: FakeService) -> None:
     url = fake.url.replace("http://", "https://")
-    assert message_of(check, url).startswith(f"The memory service at {url} cannot be reached: TLS failed (")
+    message = message_of(check, url)
+    assert message.startswith(f"The memory service at {url} cannot be reached: TLS failed (")
+    assert message.endswith("). It does not speak TLS: if it has none, start url with http://.")
+
+
+def test_tls_on_the_other_side_only(check: Check) -> None:
+    def answer_with_an_alert(server: socket.socket) -> None:
+        connection, _ = server.accept()
+        with connection:
+            connection.recv(65536)
+            connection.sendall(b"\x15\x03\x01\x00\x02\x02\x46")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=answer_with_an_alert, args=[server], daemon=True).start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        message = message_of(check, url)
+    assert message.startswith(f"The memory service at {url} cannot be reached: the connection failed (")
+    assert message.endswith("). It did not answer in HTTP: if it has TLS, start url with https://.")
+
+
+@pytest.mark.parametrize("limits", [(0.2, 600), (600, 0.2)], ids=["timeout", "attempt_timeout"])
+def test_takes_no_longer_than_a_call(check: Check, fake: FakeService, limits: tuple[float, float]) -> None:
+    timeout, attempt_timeout = limits
+    fake.script = [Hang()]
+    assert (
+        message_of(check, fake.url, timeout=timeout, attempt_timeout=attempt_timeout)
+        == f"The memory service at {fake.url} sent no response in time."
+    )

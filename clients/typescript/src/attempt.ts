@@ -64,20 +64,23 @@ function timeoutFault({ origin }: URL, timeoutMs: number): Fault {
   return { code: 'timeout', message, retryable: true };
 }
 
-function networkFault({ origin }: URL, cause: unknown): Fault {
+function networkFault({ origin, protocol }: URL, cause: unknown): Fault {
   // Only the code: whose `fetch` it is, and so what its message holds, is not known here.
   const code = codeOf(cause) ?? (cause instanceof Error ? codeOf(cause.cause) : undefined);
   const why = code === undefined ? '' : `: ${code}`;
-  const message = `The memory service at ${origin} cannot be reached${why}. ${adviceOnCode(code)}`;
+  const message = `The memory service at ${origin} cannot be reached${why}. ${adviceOnCode(code, protocol)}`;
   return { code: 'network_error', message, retryable: true };
 }
 
 /** The codes are those of Node, which Bun shares in part. */
-function adviceOnCode(code = ''): string {
+function adviceOnCode(code = '', protocol: string): string {
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG')
     return 'It does not speak TLS: if it has none, start `url` with http://.';
   if (/CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)/.test(code))
     return 'Its TLS certificate is not trusted: check the host name in `url`, or make its authority known (NODE_EXTRA_CA_CERTS).';
+  // A TLS server closes the connection on a request without TLS, or answers with an alert.
+  if (/^(UND_ERR_SOCKET|HPE_INVALID_\w+)$/.test(code) && protocol === 'http:')
+    return 'It did not answer in HTTP: if it has TLS, start `url` with https://.';
   return 'Check `url` and that the service runs.';
 }
 

@@ -98,7 +98,8 @@ export class MemoryClient {
 
   /**
    * Asks the service who this client is to it. Call it when a program starts: what is wrong with `url`, `apiKey` or `tenant` is an
-   * error here, and not one that only a model reads later. It tries once, and takes `attemptTimeoutMs` at most.
+   * error here, and not one that only a model reads later. It tries once, and takes `attemptTimeoutMs` at most, or
+   * `timeoutMs` if that is shorter.
    *
    * @throws MemoryServiceError which names the option to change, and the URL
    */
@@ -113,7 +114,7 @@ export class MemoryClient {
       headers,
       body: undefined,
       read: readIdentity,
-      timeoutMs: this.#limits.attemptTimeoutMs,
+      timeoutMs: Math.min(this.#limits.attemptTimeoutMs, this.#limits.timeoutMs),
       signal,
     });
     if ('fault' in outcome) throw new MemoryServiceError(outcome.fault, { tries: 1 });

@@ -1,5 +1,5 @@
 /** What `check` sends and says where no service can be started for it; test/http/whoami.test.ts has the rest. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { type MemoryClient, MemoryServiceError } from '../src/index.ts';
 import { busy, network, ok, scripted, useScriptedTime } from './scripted-fetch.ts';
 
@@ -62,6 +62,33 @@ describe('check', () => {
     const { client } = scripted([failing(code)], { url: 'https://memory.test' });
     expect(await messageOf(client)).toBe(
       `The memory service at https://memory.test cannot be reached: ${code}. Its TLS certificate is not trusted: check the host name in \`url\`, or make its authority known (NODE_EXTRA_CA_CERTS).`,
+    );
+  });
+
+  it.each([
+    ['http', 'UND_ERR_SOCKET', 'It did not answer in HTTP: if it has TLS, start `url` with https://.'],
+    ['http', 'HPE_INVALID_CONSTANT', 'It did not answer in HTTP: if it has TLS, start `url` with https://.'],
+    ['https', 'UND_ERR_SOCKET', 'Check `url` and that the service runs.'],
+    [
+      'https',
+      'ERR_SSL_WRONG_VERSION_NUMBER',
+      'It does not speak TLS: if it has none, start `url` with http://.',
+    ],
+  ])('says when TLS may be on one side only: %s, %s', async (scheme, code, words) => {
+    const url = `${scheme}://memory.test`;
+    const { client } = scripted([failing(code)], { url });
+    expect(await messageOf(client)).toBe(`The memory service at ${url} cannot be reached: ${code}. ${words}`);
+  });
+
+  it.each([
+    [{ timeoutMs: 3000 }, 3000],
+    [{ attemptTimeoutMs: 2000 }, 2000],
+  ])('takes no longer than a call with %j', async (options, ms) => {
+    const { client } = scripted(['hang'], options);
+    const message = messageOf(client);
+    await vi.runAllTimersAsync();
+    expect(await message).toBe(
+      `The memory service at http://memory.test:8080 sent no response within ${ms} ms.`,
     );
   });
 

@@ -247,8 +247,7 @@ def transport_fault(error: httpx2.RequestError, service: Endpoint, request_id: s
         return timeout_fault(service, request_id)
     if isinstance(error, (httpx2.NetworkError, httpx2.RemoteProtocolError, httpx2.ProxyError)):
         return Fault(
-            f"The memory service at {service.origin} cannot be reached: {_reason(error)}. "
-            "Check url and that the service runs.",
+            f"The memory service at {service.origin} cannot be reached: {_reason(error)}. {_advice(error, service)}",
             code="network_error",
             retryable=True,
             request_id=request_id,
@@ -273,6 +272,15 @@ def _reason(error: httpx2.RequestError) -> str:
             case ConnectionRefusedError():
                 return "the connection was refused"
     return f"the connection failed ({type(error).__name__})"
+
+
+def _advice(error: httpx2.RequestError, service: Endpoint) -> str:
+    if any(isinstance(cause, ssl.SSLError) and cause.reason == "WRONG_VERSION_NUMBER" for cause in _causes(error)):
+        return "It does not speak TLS: if it has none, start url with http://."
+    # A TLS server closes the connection on a request without TLS, or answers with an alert.
+    if isinstance(error, httpx2.RemoteProtocolError) and service.origin.startswith("http:"):
+        return "It did not answer in HTTP: if it has TLS, start url with https://."
+    return "Check url and that the service runs."
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -40,6 +40,11 @@ class Limits:
         if self.max_retries < 0:
             raise ValueError("max_retries must be at least 0")
 
+    @property
+    def single(self) -> float:
+        """How long a call may take that is tried once."""
+        return min(self.attempt_timeout, self.timeout)
+
 
 class Outage:
     """What a client remembers of calls without a result, so that an outage is reported once and waited for once."""

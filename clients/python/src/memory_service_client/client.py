@@ -159,13 +159,14 @@ class MemoryClient(_BaseClient[httpx2.Client]):
         """Asks the service who this client is to it.
 
         Call it when a program starts: what is wrong with `url`, `api_key` or `tenant` is an error here, and not one
-        that only a model reads later. It tries once, and takes `attempt_timeout` at most.
+        that only a model reads later. It tries once, and takes `attempt_timeout` at most,
+        or `timeout` if that is shorter.
 
         Raises:
             MemoryServiceError: It names the option to change, and the URL.
         """
         call = prepare_check(self._service)
-        return self._identity_or_raise(call, self._try(call, self._limits.attempt_timeout))
+        return self._identity_or_raise(call, self._try(call, self._limits.single))
 
     def _try(self, call: Call, time_limit: float) -> Result | Fault:
         request_id, request = self._request(call, time_limit)
@@ -228,7 +229,7 @@ class AsyncMemoryClient(_BaseClient[httpx2.AsyncClient]):
     async def check(self) -> Identity:
         """Asks the service who this client is to it, as `MemoryClient.check` does."""
         call = prepare_check(self._service)
-        return self._identity_or_raise(call, await self._try(call, self._limits.attempt_timeout))
+        return self._identity_or_raise(call, await self._try(call, self._limits.single))
 
     async def _try(self, call: Call, time_limit: float) -> Result | Fault:
         request_id, request = self._request(call, time_limit)
