@@ -110,6 +110,12 @@ export async function openPlace(
   options: { notify: (line: string) => void; migrate: boolean },
 ): Promise<Database> {
   const isServer = /^postgres(ql)?:\/\//.test(place);
+  const scheme = /^[a-z][a-z\d+.-]*:\/\//i.exec(place)?.[0];
+  if (!isServer && scheme !== undefined) {
+    throw new OperatorError(
+      `There is no database behind ${scheme} that this command knows: name a folder, or a URL like postgres://user:password@host:5432/database.`,
+    );
+  }
   const config = configured(() =>
     loadConfig({ ...PATIENT, ...env, DATABASE_URL: isServer ? place : '', DATA_DIR: isServer ? '' : place }),
   );

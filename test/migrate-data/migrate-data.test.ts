@@ -286,6 +286,13 @@ describe('migrate-data', () => {
     expect(await stderr('--from', folder, '--to', `${folder}/../${basename(folder)}/`)).toBe(
       'memory-service: The source and the target are the same database.\n',
     );
+    for (const place of ['mysql://user:secret@localhost/memory', 'POSTGRES://user:secret@localhost/memory']) {
+      const words =
+        'that this command knows: name a folder, or a URL like postgres://user:password@host:5432/database.';
+      const message = `memory-service: There is no database behind ${place.split('user')[0]} ${words}\n`;
+      expect(await stderr('--from', folder, '--to', place)).toBe(message);
+      expect(await stderr('--from', place, '--to', none)).toBe(message);
+    }
     const unmigrated = await newDatabase({ migrated: false });
     expect(await stderr('--from', unmigrated, '--to', none)).toContain(
       'is not set up for this version. Run memory-service migrate, or start the service.',
