@@ -19,9 +19,8 @@ const GUIDES: Record<string, string[]> = {
   Operators: [
     'docs/production.md',
     'docs/configuration.md',
-    'docs/settings.md',
     'docs/operations.md',
-    'charts/memory-service/README.md',
+    'docs/kubernetes.md',
     'examples/kubernetes/README.md',
     'docs/observability.md',
     'examples/monitoring/README.md',
@@ -41,15 +40,18 @@ const SHORT_TITLES: Record<string, string> = {
   'clients/typescript/README.md': 'TypeScript client',
   'clients/python/README.md': 'Python client',
   'clients/mcp/README.md': 'MCP server',
-  'charts/memory-service/README.md': 'Helm chart',
+  'docs/kubernetes.md': 'Kubernetes, with Helm',
+  'examples/kubernetes/README.md': 'Kubernetes, without Helm',
   'SECURITY.md': 'Report a vulnerability',
 };
 
 function item(file: string) {
+  const page = PAGES.get(file);
+  if (page === undefined) throw new Error(`The sidebar names ${file}, which is no page.`);
   const heading = /^# (.*)$/m.exec(readFileSync(join(REPOSITORY, file), 'utf8'))?.[1];
   return {
     text: SHORT_TITLES[file] ?? heading?.replaceAll('`', '') ?? file,
-    link: `/${PAGES.get(file)?.replace(/\.md$/, '')}`,
+    link: `/${page.replace(/\.md$/, '')}`,
   };
 }
 
@@ -57,7 +59,7 @@ export function sidebar() {
   const listed = new Set(Object.values(GUIDES).flat());
   const groups = Object.entries(GUIDES).map(([reader, files]) => ({
     text: reader,
-    items: files.filter((file) => PAGES.has(file)).map(item),
+    items: files.map(item),
   }));
   const rest = [...PAGES.keys()].filter((file) => !listed.has(file) && file !== 'site/index.md');
   const decisions = rest.filter((file) => file.startsWith('docs/decisions/'));
