@@ -27,7 +27,6 @@ const FULL_PAGE_BYTES = 4 * 1024 * 1024;
 
 /** The filter of a list of versions; null: any. Times in ISO 8601, both inclusive. */
 type VersionFilter = {
-  memory: string | null;
   operation: 'created' | 'modified' | 'deleted' | null;
   apiKey: string | null;
   serviceAccount: string | null;
@@ -36,39 +35,48 @@ type VersionFilter = {
   until: string | null;
 };
 
+type VersionPageParams = { tenant: string } & VersionFilter & { before: string | null; limit: number };
+
 /** A page of versions, the newest first: those before `before`. Ids begin with the time. A rename counts as a modification. */
-const listStoreVersionsQuery = defineQuery<
-  { tenant: string } & VersionFilter & { before: string | null; limit: number },
-  VersionRow
->(
-  'list_store_versions',
-  [
-    'tenant',
-    'memory',
-    'operation',
-    'apiKey',
-    'serviceAccount',
-    'since',
-    'until',
-    'before',
-    'limit',
-    'session',
-  ],
-  `
+const versionsText = (ofMemory: '' | 'AND v.memory_id = $10::text::uuid') => `
 SELECT ${COLUMNS} FROM (
   SELECT v.* FROM memory_versions AS v
   WHERE v.tenant_id = $1
-    AND v.id >= COALESCE(memory_first_id($6::text::timestamptz), '${FIRST_ID}')
-    AND v.id < COALESCE($8::text::uuid, '${LAST_ID}') AND v.id < COALESCE(${AFTER('$7')}, '${LAST_ID}')
-    AND ($2::text IS NULL OR v.memory_id = $2::text::uuid)
-    AND ($3::text IS NULL OR CASE v.operation WHEN 'renamed' THEN 'modified' ELSE v.operation END = $3::text)
-    AND ($4::text IS NULL OR (v.origin #>> '{actor,type}' IN ('api_key', 'admin_key') AND v.origin #>> '{actor,id}' = $4::text))
-    AND ($5::text IS NULL OR (v.origin #>> '{actor,type}' = 'jwt' AND v.origin #>> '{actor,subject}' = $5::text))
-    AND ($10::text IS NULL OR (v.origin #>> '{actor,type}' = 'session' AND v.origin #>> '{actor,id}' = $10::text))
-  ORDER BY v.id DESC LIMIT $9::integer
+    AND v.id >= COALESCE(memory_first_id($5::text::timestamptz), '${FIRST_ID}')
+    AND v.id < COALESCE($7::text::uuid, '${LAST_ID}') AND v.id < COALESCE(${AFTER('$6')}, '${LAST_ID}')
+    AND ($2::text IS NULL OR CASE v.operation WHEN 'renamed' THEN 'modified' ELSE v.operation END = $2::text)
+    AND ($3::text IS NULL OR (v.origin #>> '{actor,type}' IN ('api_key', 'admin_key') AND v.origin #>> '{actor,id}' = $3::text))
+    AND ($4::text IS NULL OR (v.origin #>> '{actor,type}' = 'jwt' AND v.origin #>> '{actor,subject}' = $4::text))
+    AND ($9::text IS NULL OR (v.origin #>> '{actor,type}' = 'session' AND v.origin #>> '{actor,id}' = $9::text))
+    ${ofMemory}
+  ORDER BY v.id DESC LIMIT $8::integer
 ) AS v
 ORDER BY v.id DESC
-`,
+`;
+
+const PARAMETERS = [
+  'tenant',
+  'operation',
+  'apiKey',
+  'serviceAccount',
+  'since',
+  'until',
+  'before',
+  'limit',
+  'session',
+] as const;
+
+const listStoreVersionsQuery = defineQuery<VersionPageParams, VersionRow>(
+  'list_store_versions',
+  PARAMETERS,
+  versionsText(''),
+);
+
+/** Those of one memory: a statement of its own, whose plan uses the index for that. */
+const listMemoryVersionsQuery = defineQuery<VersionPageParams & { memory: string }, VersionRow>(
+  'list_memory_versions',
+  [...PARAMETERS, 'memory'],
+  versionsText('AND v.memory_id = $10::text::uuid'),
 );
 
 /** Versions: those of the history. */
@@ -156,9 +164,8 @@ async function listVersions(
   const memory = query.memory_id === undefined ? null : uuidOf('mem', query.memory_id);
   // A text that is not the id of a memory has no versions.
   if (memory === undefined) return [];
-  const { rows } = await database.query(listStoreVersionsQuery, {
+  const page = {
     tenant,
-    memory,
     before,
     limit,
     operation: query.operation ?? null,
@@ -167,7 +174,10 @@ async function listVersions(
     session: query.session_id ?? null,
     since: query['created_at[gte]'] ?? null,
     until: query['created_at[lte]'] ?? null,
-  });
+  };
+  const { rows } = await (memory === null
+    ? database.query(listStoreVersionsQuery, page)
+    : database.query(listMemoryVersionsQuery, { ...page, memory }));
   return rows.map(versionOf);
 }
 

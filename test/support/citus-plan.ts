@@ -30,6 +30,7 @@ const VALUES: Readonly<Record<string, string>> = {
   archivedAt: TIME,
   updatedAt: TIME,
   'list_store_versions.before': ID,
+  'list_memory_versions.before': ID,
   id: ID,
   version: ID,
   change: ID,
