@@ -113,30 +113,40 @@ export interface AuditPosition {
   id: string;
 }
 
-const listQuery = defineQuery<
-  { [name in keyof AuditFilter]: AuditFilter[name] } & {
-    afterAt: string | null;
-    afterId: string | null;
-    limit: number;
-  },
-  AuditEvent
->(
-  'list_audit_events',
-  ['tenant', 'key', 'actor', 'action', 'outcome', 'since', 'until', 'afterAt', 'afterId', 'limit', 'scope'],
-  `
+const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+/**
+ * A page of the events, which begins where the previous one ended in the index that is in this order. The columns of the order have the
+ * names of columns of the result, so they are qualified.
+ */
+const listQueryOf = (name: string, ofTenant: string) =>
+  defineQuery<
+    { [name in keyof AuditFilter]: AuditFilter[name] } & {
+      afterAt: string | null;
+      afterId: string | null;
+      limit: number;
+    },
+    AuditEvent
+  >(
+    name,
+    ['tenant', 'key', 'actor', 'action', 'outcome', 'since', 'until', 'afterAt', 'afterId', 'limit', 'scope'],
+    `
 SELECT id::text, ${time('at')} AS at, actor, action, channel, address, request_id AS "requestId", dry_run AS "dryRun",
   tenant_id AS tenant, key_id AS key, details, outcome
 FROM audit_events
-WHERE ($1::text IS NULL OR tenant_id = $1) AND ($2::text IS NULL OR key_id = $2)
+WHERE ${ofTenant} AND ($2::text IS NULL OR key_id = $2)
   AND ($3::text IS NULL OR $3 IN (actor ->> 'id', actor ->> 'subject', actor ->> 'name'))
   AND ($4::text IS NULL OR action = $4)
   AND ($5::text IS NULL OR outcome = $5 OR ($5 = 'failed' AND outcome <> 'ok'))
-  AND ($6::text IS NULL OR at >= $6::text::timestamptz) AND ($7::text IS NULL OR at < $7::text::timestamptz)
+  AND at >= COALESCE($6::text::timestamptz, '-infinity') AND at < COALESCE($7::text::timestamptz, 'infinity')
   AND ($11::text[] IS NULL OR tenant_id = ANY ($11::text[]))
-  AND ($8::text IS NULL OR (at, id) < ($8::text::timestamptz, $9::text::uuid))
-ORDER BY at DESC, id DESC LIMIT $10::bigint
+  AND (at, id) < (COALESCE($8::text::timestamptz, 'infinity'), COALESCE($9::text::uuid, '${LAST_ID}'))
+ORDER BY audit_events.at DESC, audit_events.id DESC LIMIT $10::bigint
 `,
-);
+  );
+
+const listQuery = listQueryOf('list_audit_events', '($1::text IS NULL OR tenant_id = $1)');
+const listOfTenantQuery = listQueryOf('list_audit_events_of_tenant', 'tenant_id = $1');
 
 const EVENTS_A_BATCH = 1000;
 
@@ -245,10 +255,12 @@ export async function listAudit(
   filter: AuditFilter,
   { limit, after }: { limit: number; after: AuditPosition | null },
 ): Promise<{ events: AuditEvent[]; next: AuditPosition | null }> {
-  const params = { ...filter, afterAt: after?.at ?? null, afterId: after?.id ?? null, limit };
-  const { rows: events } = await database.query(listQuery, params);
-  const last = events.length < limit ? undefined : events.at(-1);
-  return { events, next: last === undefined ? null : { at: last.at, id: last.id } };
+  const statement = filter.tenant === null ? listQuery : listOfTenantQuery;
+  const params = { ...filter, afterAt: after?.at ?? null, afterId: after?.id ?? null, limit: limit + 1 };
+  const { rows } = await database.query(statement, params);
+  const last = rows[limit - 1];
+  const next = rows.length > limit && last !== undefined ? { at: last.at, id: last.id } : null;
+  return { events: rows.slice(0, limit), next };
 }
 
 /** Deletes the events of more than `days` ago, in batches. Returns how many that were. */
