@@ -8,8 +8,8 @@ import { type Deadline, Deadlines } from '../util/deadlines.ts';
 
 /** Bytes of a body or response that a client moves in each `TRANSFER_TIMEOUT_MS`, unless fewer are left. */
 const MIN_TRANSFER_BYTES = 64 * 1024;
-/** How long a client that has its response may pause before it sends more of its body. */
-const MAX_PAUSE_MS = 1000;
+/** How long what a client with its response still sends is read. */
+const MAX_DISCARD_MS = 30_000;
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -151,11 +151,12 @@ class Transfer {
   #discardRest(): void {
     const body = this.#body;
     const socket = this.#socket;
-    const end = performance.now() + this.#timeoutMs;
+    const end = performance.now() + MAX_DISCARD_MS;
     const checkLater = () => {
       const { bytesRead } = socket;
-      this.#deadline = this.#deadlines.start(Math.min(this.#timeoutMs, MAX_PAUSE_MS), () => {
-        if (socket.bytesRead === bytesRead || performance.now() >= end) socket.destroy();
+      this.#deadline = this.#deadlines.start(this.#timeoutMs, () => {
+        const isTooSlow = socket.bytesRead - bytesRead < MIN_TRANSFER_BYTES;
+        if (isTooSlow || performance.now() >= end) socket.destroy();
         else checkLater();
       });
     };

@@ -199,6 +199,28 @@ describeService(
       await admin.app.close();
     });
 
+    it('lets a client read why it was refused that sends its body for longer than it may pause', {
+      tags: 'long',
+    }, async () => {
+      const TIMEOUT_MS = 1000;
+      const admin = await listen({ TRANSFER_TIMEOUT_MS: String(TIMEOUT_MS) });
+      const socket = connect(Number(new URL(admin.url).port), '127.0.0.1');
+      const write = (text: string) =>
+        new Promise<void>((resolve, reject) => {
+          socket.write(text, (error) => (error ? reject(error) : resolve()));
+        });
+      await write(
+        'POST /v1/tenants/acme/import HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n',
+      );
+      const part = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
+      const start = performance.now();
+      while (performance.now() - start < 2 * TIMEOUT_MS) await write(part);
+      socket.end('0\r\n\r\n');
+      const response = Buffer.concat(await socket.toArray()).toString();
+      expect(response).toMatch(/^HTTP\/1\.1 401 [\s\S]+"code":"unauthorized"/);
+      await admin.app.close();
+    });
+
     it('gives back what pipelined requests hold when their connection is closed', async () => {
       const admin = await listen({ MAX_QUEUE_MS: '1' });
       const tenant = await newTenant();
