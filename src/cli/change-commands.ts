@@ -9,7 +9,7 @@ import type { MemoryPath } from '../memory/path.ts';
 import { memoryPath, tenantId } from './arguments.ts';
 import type { Io } from './io.ts';
 import { printJson, printLine } from './output.ts';
-import { type Open, operatorOrigin, type TenantSession, withTenant } from './session.ts';
+import { audited, type Open, operatorOrigin, type TenantSession, withTenant } from './session.ts';
 
 /** `put` and `rm`: one change, by the rules and limits of requests. */
 export function registerChangeCommands(program: Command, open: Open, io: Io): void {
@@ -45,10 +45,19 @@ Examples:
         const text = await readText(source, io);
         await withTenant(open, tenant, async (opened) => {
           const session = { ...opened, origin: operatorOrigin() };
-          const replaced = force ? await replaceAt(session, path, text, 'anything') : undefined;
-          const { message, action } =
-            replaced ??
-            (await createAt(session, path, text).catch((error) => explainExisting(error, session, path)));
+          const { message, action } = await audited(
+            { ...opened, io },
+            'writeFile',
+            { tenant },
+            async (note) => {
+              const replaced = force ? await replaceAt(session, path, text, 'anything') : undefined;
+              const written =
+                replaced ??
+                (await createAt(session, path, text).catch((error) => explainExisting(error, session, path)));
+              note({ details: { file: written.action } });
+              return written;
+            },
+          );
           report(message, { path, action }, json ?? false, io);
         });
       },
@@ -82,13 +91,19 @@ Examples:
   memory-service rm acme /memories/projects --recursive`,
     )
     .action(
-      (tenant: string, path: MemoryPath, { recursive, json }: { recursive?: boolean; json?: boolean }) =>
+      (
+        tenant: string,
+        path: MemoryPath,
+        { recursive = false, json }: { recursive?: boolean; json?: boolean },
+      ) =>
         withTenant(open, tenant, async (opened) => {
           const session = { ...opened, origin: operatorOrigin() };
-          const message = await deleteAt(session, path, {
-            recursive: recursive ?? false,
-            expected: 'anything',
-          });
+          const message = await audited(
+            { ...opened, io },
+            'deleteFile',
+            { tenant, details: { recursive } },
+            () => deleteAt(session, path, { recursive, expected: 'anything' }),
+          );
           report(message, { path, action: 'deleted' }, json ?? false, io);
         }),
     );

@@ -3,7 +3,7 @@ import { ServiceError } from '../errors.ts';
 import type { Database } from '../postgres/database.ts';
 import { type Copied, copyTenant, type Renamed, renameTenant } from '../tenants/copy.ts';
 import { refuseMounted } from '../tenants/mounts.ts';
-import { Tenants } from '../tenants/tenants.ts';
+import { requireTenant, Tenants } from '../tenants/tenants.ts';
 import { amount } from '../util/amount.ts';
 import { byteAmount } from '../util/size.ts';
 import { newTenantId, tenantId } from './arguments.ts';
@@ -41,15 +41,12 @@ function registerSuspend(tenants: Command, open: Open, io: Io): void {
       .addHelpText('after', `\nExample:\n  memory-service tenants ${name} acme`)
       .action((tenant: string) =>
         withDatabase(open, async ({ database }) => {
-          await audited(
-            { database, io },
-            `${name}Tenant`,
-            { tenant, details: { suspended: { new: suspended } } },
-            async () => {
-              if (!(await new Tenants(database).suspend(tenant, suspended)))
-                throw new ServiceError('no_such_tenant', tenant);
-            },
-          );
+          await audited({ database, io }, `${name}Tenant`, { tenant }, async (note) => {
+            const { suspendedAt } = await requireTenant(database, tenant);
+            if (!(await new Tenants(database).suspend(tenant, suspended)))
+              throw new ServiceError('no_such_tenant', tenant);
+            note({ details: { suspended: { old: suspendedAt !== null, new: suspended } } });
+          });
           printLine(io.stdout, `${done} tenant ${tenant}. It takes effect within AUTH_CACHE_SECONDS.`);
         }),
       );

@@ -176,20 +176,22 @@ Examples:
           : await selectTenants(database, config, options);
         if (chosen.length === 0)
           throw new OperatorError('No matching tenants. See: memory-service tenants list');
-        if (options.dryRun) {
-          for (const { id } of chosen) printLine(io.stdout, id);
-          io.stderr.write(`Would change ${amount(chosen.length, 'tenant')}.\n`);
-          return;
-        }
-        if (!isNamed && !options.yes) {
+        const { dryRun } = options;
+        if (!isNamed && !options.yes && !dryRun) {
           await confirm(io, `Change ${amount(chosen.length, 'tenant')}?`, 'Nothing was changed.');
         }
         for (const { id, ...before } of chosen) {
           const changes = changedValues(before, { ...settings, ...details });
-          await audited({ database, io }, 'updateTenant', { tenant: id, details: changes }, async () => {
+          const subject = { tenant: id, details: changes, dryRun };
+          await audited({ database, io }, 'updateTenant', subject, async () => {
+            if (dryRun) return printLine(io.stdout, id);
             if (Object.keys(details).length > 0) await stores.update(id, (now) => mergeDetails(now, details));
             if (!(await all.set(id, settings))) throw new ServiceError('no_such_tenant', id);
           });
+        }
+        if (dryRun) {
+          io.stderr.write(`Would change ${amount(chosen.length, 'tenant')}.\n`);
+          return;
         }
         const [first] = chosen;
         const what = chosen.length === 1 ? `tenant ${first?.id}` : amount(chosen.length, 'tenant');

@@ -168,16 +168,41 @@ describeService(
       expect((await run('tenants', 'create', id, '--max-files', '5')).code).toBe(0);
       expect((await run('tenants', 'set', id, '--max-files', '7')).code).toBe(0);
       expect((await run('tenants', 'create', id)).code).toBe(1);
+      expect((await run('tenants', 'set', id, '--max-files', '9', '--dry-run')).code).toBe(0);
+      expect((await run('tenants', 'suspend', id)).code).toBe(0);
       const recorded = await events(`tenant=${id}`);
       expect(recorded).toMatchObject([
+        { action: 'suspendTenant', outcome: 'ok', details: { suspended: { old: false, new: true } } },
+        { action: 'updateTenant', dry_run: true, details: { max_files: { old: 7, new: 9 } } },
         { action: 'createTenant', outcome: 'tenant_exists', channel: 'command_line', request_id: null },
         { action: 'updateTenant', outcome: 'ok', details: { max_files: { old: 5, new: 7 } } },
         { action: 'createTenant', outcome: 'ok', actor: { type: 'operator', name: expect.any(String) } },
       ]);
       const shown = await run('audit', '--tenant', id, '--outcome', 'ok', '--limit', '1');
       expect(shown.stdout).toMatch(
-        /^TIME +WHO +ACTION +TENANT +KEY +OUTCOME +DETAILS\n\S+ +operator \S+ +updateTenant +\S+ +- +ok +\{"max_files":\{"new":7,"old":5\}\}\n$/,
+        /^TIME +WHO +ACTION +TENANT +KEY +OUTCOME +DETAILS\n\S+ +operator \S+ +suspendTenant +\S+ +- +ok +\{"suspended":\{"new":true,"old":false\}\}\n$/,
       );
+    });
+
+    it('records files that commands change, without paths and contents', async () => {
+      const id = await create();
+      const run = (args: string[], stdin = '') => runOn(service(), args, { stdin });
+      const path = '/memories/secret-path.md';
+      expect((await run(['put', id, path], 'secret one')).code).toBe(0);
+      expect((await run(['put', id, path], 'secret two')).code).toBe(1);
+      expect((await run(['put', id, path, '--force'], 'secret three')).code).toBe(0);
+      expect((await run(['rm', id, path])).code).toBe(0);
+      expect((await run(['rm', id, path])).code).toBe(1);
+      const recorded = await events(`tenant=${id}`);
+      expect(recorded).toMatchObject([
+        { action: 'deleteFile', channel: 'command_line', outcome: 'not_found', details: {} },
+        { action: 'deleteFile', channel: 'command_line', outcome: 'ok', details: { recursive: false } },
+        { action: 'writeFile', channel: 'command_line', outcome: 'ok', details: { file: 'replaced' } },
+        { action: 'writeFile', channel: 'command_line', outcome: 'refused', details: {} },
+        { action: 'writeFile', channel: 'command_line', outcome: 'ok', details: { file: 'created' } },
+        { action: 'createTenant' },
+      ]);
+      expect(JSON.stringify(recorded)).not.toContain('secret');
     });
 
     it('does not fail a change whose outcome cannot be recorded: it has happened', async () => {
@@ -236,6 +261,7 @@ describeService(
         'suspendTenant',
         'createTenant',
       ]);
+      expect((await admin().call('GET', `/audit?tenant=${id}&limit=5`)).body.next).toBeNull();
     });
 
     it('can be read with a read-only key', async () => {
