@@ -129,6 +129,9 @@ export async function buildAdminApp(options: {
   await app.register(
     async (api) => {
       if (tracing) await api.register(requestTracing, { tracing });
+      api.addHook('onRoute', (route) => {
+        route.config = { ...route.config, hasNoBody: route.schema?.body === undefined };
+      });
       await api.register(adminAuthentication, { authenticator });
       await api.register(concurrencyLimit, { maxWaitMs: config.MAX_QUEUE_MS });
       await api.register(audit, { database });

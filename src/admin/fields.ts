@@ -19,7 +19,7 @@ export const tenantId = z
 
 export const newTenantId = tenantId.refine(
   (id) => !/^(-|\.\.?$)/.test(id),
-  'of a new tenant must not start with "-", and must not be . or ..',
+  'must not start with "-", and must not be . or ..',
 );
 
 export const tenantParams = z.strictObject({ tenant: tenantId });
@@ -59,7 +59,7 @@ export const access = z.enum(['read_write', 'propose', 'operate', 'read_only']).
 /** A number in a query string. */
 export const count = (min: number, max: number) =>
   z.preprocess(
-    (given) => (typeof given === 'string' && /^\d{1,9}$/.test(given) ? Number(given) : given),
+    (given) => (typeof given === 'string' && /^-?\d{1,9}$/.test(given) ? Number(given) : given),
     z.int().min(min).max(max),
   );
 

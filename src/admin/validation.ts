@@ -30,28 +30,33 @@ function describe(part: string, issue: z.core.$ZodIssue | undefined): string {
 
 const TYPES: Partial<Record<string, string>> = {
   string: 'a string',
-  number: 'a number',
+  // Every number that this API takes is whole.
+  number: 'a whole number',
   int: 'a whole number',
   boolean: 'true or false',
   object: 'an object',
+  record: 'an object',
   array: 'an array',
 };
 
 /** The messages of the schemas' own checks are predicates as well: `must be in the future.` */
 function predicate(issue: z.core.$ZodIssue): string {
+  const isMissing = issue.code === 'invalid_type' || issue.code === 'invalid_value';
+  if (isMissing && issue.input === undefined) return 'is missing.';
   switch (issue.code) {
     case 'custom':
       return issue.message;
     case 'invalid_type':
-      if (issue.input === undefined) return 'is missing.';
       return `must be ${TYPES[issue.expected] ?? 'valid'}.`;
     case 'invalid_value':
       return `must be ${oneOf(issue.values.map(String))}.`;
     case 'too_big':
-      return `must ${issue.origin === 'string' ? 'have' : 'be'} at most ${amount(issue.origin, issue.maximum)}.`;
+      return `must ${amount('at most', issue.maximum, issue.origin)}.`;
     case 'too_small':
-      if (issue.origin === 'string' && issue.minimum === 1) return 'must not be empty.';
-      return `must ${issue.origin === 'string' ? 'have' : 'be'} at least ${amount(issue.origin, issue.minimum)}.`;
+      if (issue.origin in UNITS && issue.minimum === 1) return 'must not be empty.';
+      return `must ${amount('at least', issue.minimum, issue.origin)}.`;
+    case 'invalid_key':
+      return 'has a name that is not valid.';
     case 'invalid_format':
       return FORMATS[issue.format] ?? issue.message;
     default:
@@ -66,8 +71,12 @@ const FORMATS: Partial<Record<string, string>> = {
   datetime: 'must be an ISO 8601 time with an offset, such as 2026-11-22T09:30:00Z.',
 };
 
-function amount(origin: string, limit: number | bigint): string {
-  return origin === 'string' ? `${limit} characters` : String(limit);
+/** What has an amount of what; anything else is an amount itself. */
+const UNITS: Partial<Record<string, string>> = { string: 'characters', array: 'items' };
+
+function amount(bound: string, limit: number | bigint, origin: string): string {
+  const unit = UNITS[origin];
+  return unit === undefined ? `be ${bound} ${limit}` : `have ${bound} ${limit} ${unit}`;
 }
 
 function oneOf(values: string[]): string {

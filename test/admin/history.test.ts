@@ -278,6 +278,9 @@ describeService(
         '/revert': { by: 'agent', since: moved.created_at },
       };
       for (const [path, body] of Object.entries(plans)) {
+        expect((await post(path, { ...body, plan: 'x' })).body.detail).toBe(
+          'The field plan must be the `plan` of a dry run.',
+        );
         const { plan } = (await post(path, { ...body, dry_run: true })).body;
         await execute(cmd.replace('/memories/b', 'two', 'three'));
         expect(problem(await post(path, { ...body, plan }))).toStrictEqual([

@@ -176,7 +176,12 @@ describeService(
       for (const [body, detail] of [
         [{ kind: 'service', access: 'operate' }, 'The field access can be operate only for admin keys.'],
         [{ kind: 'service', tenants: [tenant] }, 'The field tenants is only for admin keys.'],
-        [{ kind: 'admin', tenants: [] }, 'The field tenants must be at least 1.'],
+        [{}, 'The field kind is missing.'],
+        [{ kind: 'admin', tenants: [] }, 'The field tenants must not be empty.'],
+        [
+          { kind: 'admin', tenants: Array(101).fill(tenant) },
+          'The field tenants must have at most 100 items.',
+        ],
       ] as const) {
         expect(problem(await make(body))).toStrictEqual([400, 'invalid_parameter', detail]);
       }

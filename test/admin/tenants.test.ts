@@ -198,7 +198,7 @@ describeServiceOnOwnDatabase(
         'The field id must be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -',
       ]);
       expect((await invalid({ id: '-x' }))[2]).toBe(
-        'The field id of a new tenant must not start with "-", and must not be . or ..',
+        'The field id must not start with "-", and must not be . or ..',
       );
       expect(await invalid({ id: 'x', setings: {} })).toStrictEqual([
         400,
@@ -212,6 +212,9 @@ describeServiceOnOwnDatabase(
         [{}, 'The field id is missing.'],
         [{ id: 7 }, 'The field id must be a string.'],
         [[], 'The body must be an object.'],
+        [{ id: 'x', settings: { max_files: '7' } }, 'The field settings.max_files must be a whole number.'],
+        [{ id: 'x', metadata: null }, 'The field metadata must be an object.'],
+        [{ id: 'x', metadata: { '': 'x' } }, 'The field metadata. has a name that is not valid.'],
         [
           { id: 'x', settings: { ttl_days: 99_999_999 } },
           'The field settings.ttl_days must be at most 36500.',
@@ -225,7 +228,9 @@ describeServiceOnOwnDatabase(
         expect(await invalid(body)).toStrictEqual([400, 'invalid_parameter', words]);
       }
       const query = async (given: string) => problem(await call('GET', `/tenants?${given}`))[2];
-      expect(await query('limit=x')).toBe('The query parameter limit must be a number.');
+      for (const limit of ['x', '1.5'])
+        expect(await query(`limit=${limit}`)).toBe('The query parameter limit must be a whole number.');
+      expect(await query('limit=-1')).toBe('The query parameter limit must be at least 1.');
       expect(await query('foo=1')).toBe('The query has an unknown parameter: foo.');
       expect(await query(`search=${'x'.repeat(129)}`)).toBe(
         'The query parameter search must have at most 128 characters.',
@@ -258,6 +263,19 @@ describeServiceOnOwnDatabase(
         const after = Buffer.from(JSON.stringify(position)).toString('base64url');
         expect([list, (await call('GET', `/${list}?after=${after}`)).status]).toStrictEqual([list, 400]);
       }
+    });
+
+    it('takes no body where none belongs, whatever type it is said to have', async () => {
+      await call('POST', '/tenants', { body: { id: 'bodiless' } });
+      const send = async (method: 'POST' | 'DELETE', path: string) =>
+        (await call(method, path, { body: '', type: 'application/json' })).status;
+      expect(await send('POST', '/tenants/bodiless/suspend')).toBe(200);
+      expect(await send('DELETE', '/tenants/bodiless')).toBe(200);
+      expect(problem(await call('POST', '/tenants', { body: '', type: 'application/json' }))).toStrictEqual([
+        400,
+        'invalid_json',
+        'The body is empty; send a JSON object.',
+      ]);
     });
 
     it('lists tenants a page at a time, in each order, by search and status', async () => {

@@ -74,9 +74,7 @@ describeConsole('renaming and copying a tenant in the console', (fixture) => {
     expect(await problemOf('a b')).toBe(
       'The field to must be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -',
     );
-    expect(await problemOf('..')).toBe(
-      'The field to of a new tenant must not start with "-", and must not be . or ..',
-    );
+    expect(await problemOf('..')).toBe('The field to must not start with "-", and must not be . or ..');
     expect(new URL(page.url()).hash).toBe(`#/tenants/${tenant}/settings`);
     expect(await tenants().find(tenant)).toMatchObject({ files: 9 });
     // What was typed is not lost by Escape.

@@ -78,7 +78,7 @@ const dryRun = z
 
 const expectedPlan = z
   .string()
-  .regex(/^[0-9a-f]{64}$/, 'give the `plan` of a dry run')
+  .regex(/^[0-9a-f]{64}$/, 'must be the `plan` of a dry run.')
   .optional()
   .meta({
     description:
