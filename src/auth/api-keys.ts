@@ -6,6 +6,7 @@ import {
   addSecretQuery,
   createKeyOnceQuery,
   createKeyQuery,
+  currentKeyQuery,
   type FoundKeyRow,
   findCreationQuery,
   findKeyQuery,
@@ -213,6 +214,8 @@ export class Keys {
   ): Promise<{ key: string; tenant: string | null }> {
     const { key, hash: newHash } = newApiKey();
     return this.#database.transaction(async (query) => {
+      // Before the key is locked, as by who deletes or renames a tenant.
+      await keepTenants(query, await current(query, id, scope));
       const { hash, isExpired, tenant } = await lock(query, id, scope);
       if (isExpired) throw new ServiceError('key_expired', id);
       await query(addSecretQuery, { hash, newHash });
@@ -226,10 +229,12 @@ export class Keys {
    *
    * @throws ServiceError when the key does not exist or is already revoked.
    */
-  async revoke(id: string, scope: string[] | null = null): Promise<string | null> {
-    const revoked = (await this.#database.query(revokeKeyQuery, { id, scope })).rows[0];
-    if (revoked === undefined) throw new ServiceError('no_such_key', id);
-    return revoked.tenant;
+  revoke(id: string, scope: string[] | null = null): Promise<string | null> {
+    return this.#database.transaction(async (query) => {
+      const { tenant } = await lock(query, id, scope);
+      await query(revokeKeyQuery, { id });
+      return tenant;
+    });
   }
 
   async noteUse(hashes: string[]): Promise<void> {
@@ -238,7 +243,12 @@ export class Keys {
 }
 
 async function lock(query: QueryExecutor, id: string, scope: string[] | null) {
-  const row = (await query(lockKeyQuery, { id, scope })).rows[0];
+  await query(lockKeyQuery, { id });
+  return current(query, id, scope);
+}
+
+async function current(query: QueryExecutor, id: string, scope: string[] | null) {
+  const row = (await query(currentKeyQuery, { id, scope })).rows[0];
   if (row === undefined) throw new ServiceError('no_such_key', id);
   return row;
 }
@@ -249,7 +259,10 @@ async function keeps(query: QueryExecutor, tenant: string): Promise<boolean> {
 }
 
 /** @throws ServiceError when a tenant that a key is for does not exist. */
-async function keepTenants(query: QueryExecutor, { tenant, onlyTenants }: KeyPurpose): Promise<void> {
+async function keepTenants(
+  query: QueryExecutor,
+  { tenant, onlyTenants }: Pick<KeyPurpose, 'tenant' | 'onlyTenants'>,
+): Promise<void> {
   for (const each of [...(tenant === null ? [] : [tenant]), ...(onlyTenants ?? [])]) {
     if (!(await keeps(query, each))) throw new ServiceError('no_such_tenant', each);
   }

@@ -193,16 +193,26 @@ ORDER BY rotated_at DESC LIMIT 1
 `,
 );
 
-/** Locks a key that is not revoked. */
-export const lockKeyQuery = defineQuery<
+/**
+ * Locks a key with all its secrets. A rotation adds a row, which only a later statement sees: what a change needs to know of a key is read
+ * after this.
+ */
+export const lockKeyQuery = defineQuery<{ id: string }>(
+  'lock_key',
+  ['id'],
+  'SELECT id FROM api_keys WHERE id = $1 ORDER BY hash FOR UPDATE',
+);
+
+/** A key that is not revoked. */
+export const currentKeyQuery = defineQuery<
   { id: string; scope: string[] | null },
   KeyRow & { hash: string; isExpired: boolean }
 >(
-  'lock_key',
+  'current_key',
   ['id', 'scope'],
   `
 SELECT ${COLUMNS}, hash, COALESCE(expires_at <= now(), false) AS "isExpired" FROM api_keys
-WHERE id = $1 AND rotated_at IS NULL AND revoked_at IS NULL AND ${IN_SCOPE('$2')} FOR UPDATE
+WHERE id = $1 AND rotated_at IS NULL AND revoked_at IS NULL AND ${IN_SCOPE('$2')}
 `,
 );
 
@@ -235,11 +245,11 @@ UPDATE api_keys SET rotated_at = now(), expires_at = least(expires_at, now() + $
 `,
 );
 
-/** Revokes all secrets of a key. No row when the key does not exist or is already revoked. */
-export const revokeKeyQuery = defineQuery<{ id: string; scope: string[] | null }, { tenant: string | null }>(
+/** Revokes all secrets of a key. */
+export const revokeKeyQuery = defineQuery<{ id: string }>(
   'revoke_key',
-  ['id', 'scope'],
-  `UPDATE api_keys SET revoked_at = now() WHERE id = $1 AND revoked_at IS NULL AND ${IN_SCOPE('$2')} RETURNING tenant_id AS tenant`,
+  ['id'],
+  'UPDATE api_keys SET revoked_at = now() WHERE id = $1 AND revoked_at IS NULL',
 );
 
 export const noteKeyUseQuery = defineQuery<{ hashes: string[] }>(

@@ -18,7 +18,7 @@ import {
   type TenantRow,
 } from './queries.ts';
 import { copyStore } from './stores.ts';
-import { eraseLocked } from './tenants.ts';
+import { eraseData } from './tenants.ts';
 
 /*
  * Copy rows from one tenant to another inside the database, so contents do not pass through this process. Each query copies a page, so
@@ -189,12 +189,12 @@ export function renameTenant(database: Database, from: string, to: string): Prom
     });
     await query(copyStoredResultsQuery, { tenant: from, to });
     await query(copyUsageQuery, { tenant: from, to });
-    // Keys are not sharded by tenant, so they can be updated.
     await query(copyDraftsQuery, { tenant: from, to });
     await query(moveDraftsQuery, { tenant: from, to });
+    await eraseData(query, from);
+    // Keys are not sharded by tenant, so they can be updated.
     const keys = (await query(moveKeysQuery, { tenant: from, to })).count;
     await query(changeScopesQuery, { tenant: from, to });
-    await eraseLocked(query, from);
     // Last: writes to the tenants that mount it wait from here on.
     const mountedBy = await moveMounts(query, from, to);
     return { ...copied, keys, mountedBy };

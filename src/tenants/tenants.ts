@@ -155,17 +155,25 @@ export function quotaExceeded(
   return new ServiceError('quota_exceeded', tenant, what, { of, used, limit, needed });
 }
 
-/** Deletes the rest of a tenant's data and the tenant, in a transaction that has locked it. Adds to `erased` and returns it. */
-export async function eraseLocked(
+/** Deletes the rest of a tenant's data, the tenant and its keys, in a transaction that has locked it. Adds to `erased` and returns it. */
+async function eraseLocked(query: QueryExecutor, tenant: string, erased: Erased): Promise<Erased> {
+  await eraseData(query, tenant, erased);
+  erased.keys += (await query(deleteTenantKeysQuery, { tenant })).count;
+  await query(changeScopesQuery, { tenant, to: null });
+  return erased;
+}
+
+/**
+ * Deletes the rest of a tenant's data and the tenant, in a transaction that has locked it. This waits for the keys that are just being
+ * created, and lets no more of them be: what happens to the keys comes afterwards.
+ */
+export async function eraseData(
   query: QueryExecutor,
   tenant: string,
   erased: Erased = { entries: 0, versions: 0, directories: 0, storedResults: 0, keys: 0 },
-): Promise<Erased> {
+): Promise<void> {
   while (!(await eraseBatch(query, tenant, erased)));
-  erased.keys += (await query(deleteTenantKeysQuery, { tenant })).count;
-  await query(changeScopesQuery, { tenant, to: null });
   await query(deleteTenantQuery, { tenant });
-  return erased;
 }
 
 /** Returns true when nothing is left. */

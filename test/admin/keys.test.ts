@@ -113,6 +113,16 @@ describeService(
       expect((await call('POST', `/keys/${id}/rotate`, { body: { overlap_seconds: 0 } })).status).toBe(404);
     });
 
+    it('rotates a key in turn for all who ask at once', async () => {
+      const { id, key } = await create();
+      const rotate = () => call('POST', `/keys/${id}/rotate`, { body: { overlap_seconds: 3600 } });
+      const rotated = await Promise.all(Array.from({ length: 4 }, rotate));
+      expect(rotated.map(({ status }) => status)).toStrictEqual([200, 200, 200, 200]);
+      for (const secret of [key, ...rotated.map(({ body }) => String(body.key))])
+        expect(await view(secret)).toBe(200);
+      expect((await call('GET', `/keys?search=${id}`)).body.keys).toHaveLength(1);
+    });
+
     it('does not rotate a key that has expired', async () => {
       const { id } = await create();
       await service().query('UPDATE api_keys SET expires_at = now() WHERE id = $1::text', [id]);
