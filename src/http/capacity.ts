@@ -4,6 +4,7 @@ import { ServiceError } from '../errors.ts';
 import { RequestLimiter } from '../request-limiter.ts';
 import type { Slot } from '../util/concurrency-limiter.ts';
 import { Deadlines } from '../util/deadlines.ts';
+import { departureOf } from './departure.ts';
 
 /** How many requests wait for a slot, or for room for their bodies. What waits is bounded by its bytes too. */
 const MAX_WAITING = 1000;
@@ -62,24 +63,26 @@ export class InFlightRequest {
   #hasResponse = false;
   #isClosed = false;
   #isWorking = false;
-  readonly #gone = new AbortController();
+  readonly #reply: FastifyReply;
+  #gone: AbortSignal | undefined;
 
   /** @throws ServiceError 499 when the client has gone. */
   constructor(capacity: Capacity, tenant: string, reply: FastifyReply) {
     if (reply.raw.destroyed) throw new ServiceError('client_gone');
     this.#capacity = capacity;
+    this.#reply = reply;
     this.#request = capacity.requests.slot(tenant);
     this.bytes = capacity.bytes.slot(tenant);
     reply.raw.once('close', () => {
       this.#isClosed = true;
-      if (!this.#hasResponse) this.#gone.abort();
       this.#releaseIfDone();
     });
   }
 
-  /** Is aborted when the client closes the connection before the response. */
+  /** Is aborted when the client leaves. */
   get gone(): AbortSignal {
-    return this.#gone.signal;
+    this.#gone ??= departureOf(this.#reply.request, this.#reply);
+    return this.#gone;
   }
 
   /** Counts the response, which is in memory and about to be sent. */
@@ -96,6 +99,11 @@ export class InFlightRequest {
   takeSlot(): Promise<void> | undefined {
     const bodyBytes = this.bytes.units - REQUEST_BYTES;
     return this.#request.acquire(Math.min(MAX_UNITS, 1 + Math.floor(bodyBytes / UNIT_BYTES)));
+  }
+
+  /** Runs work that waits for a limit of its own, without the slot. */
+  workWithoutSlot<T>(work: () => Promise<T>): Promise<T> {
+    return this.#request.runWithout(work);
   }
 
   /**

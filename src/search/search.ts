@@ -52,7 +52,7 @@ export class MemorySearch {
    * @throws ServiceError 429 or 503 when the tenant or the service searches too much already, 499 after `gone`; DatabaseError
    */
   async find(tenant: string, files: FileSource, request: SearchRequest, gone?: AbortSignal): Promise<Found> {
-    return this.#turns.run(tenant, async () => {
+    const work = async (): Promise<Found> => {
       const deadline = AbortSignal.timeout(this.#deadlineMs);
       try {
         return await this.#find(files, request, deadline, gone);
@@ -60,7 +60,8 @@ export class MemorySearch {
         if (deadline.aborted) return { kind: 'too_much_work' };
         throw error;
       }
-    });
+    };
+    return this.#turns.run(tenant, work, gone);
   }
 
   async #find(

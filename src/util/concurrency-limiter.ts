@@ -52,13 +52,23 @@ export class ConcurrencyLimiter {
     return new Slot(this, key);
   }
 
-  /** Runs work in a slot of one unit. @throws when no slot became free in time. */
-  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+  /**
+   * Runs work in a slot of one unit.
+   *
+   * @param gone ends the wait for the slot, but not the work
+   * @throws when no slot became free in time, or `gone` was aborted before that
+   */
+  async run<T>(key: string, work: () => Promise<T>, gone?: AbortSignal): Promise<T> {
     const slot = this.slot(key);
+    const leave = () => slot.release();
+    if (gone?.aborted) leave();
+    gone?.addEventListener('abort', leave);
     try {
       await slot.acquire(1);
+      gone?.removeEventListener('abort', leave);
       return await work();
     } finally {
+      gone?.removeEventListener('abort', leave);
       slot.release();
     }
   }
@@ -221,6 +231,17 @@ export class Slot {
   /** Counts units that are already in use, even beyond the limits. */
   add(units: number): void {
     if (!this.#isReleased) this.#limiter.add(this, units);
+  }
+
+  /** Runs work that holds no units, and takes them back afterward, even beyond the limits. */
+  async runWithout<T>(work: () => Promise<T>): Promise<T> {
+    const { units } = this;
+    this.#limiter.release(this);
+    try {
+      return await work();
+    } finally {
+      this.add(units);
+    }
   }
 
   /** Gives back all units. The slot cannot be used again. */

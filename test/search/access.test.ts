@@ -1,7 +1,9 @@
 /** Who may search: whoever may view. */
-import { expect, it } from 'vitest';
+import { once } from 'node:events';
+import { expect, it, vi } from 'vitest';
 import { newApiKey } from '../../src/auth/api-key.ts';
 import { Keys } from '../../src/auth/api-keys.ts';
+import { ROOT } from '../../src/memory/path.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { describeService, freshTenant } from '../support/service.ts';
 
@@ -49,4 +51,65 @@ describeService(
     });
   },
   { AUTH: 'keys', RATE_LIMIT_PER_MINUTE: '3' },
+);
+
+describeService(
+  'searches that wait for their turn',
+  (service) => {
+    /** Holds the turn of a tenant until it is called. */
+    const holdTurn = (tenant: string) => {
+      let open = () => {};
+      const gate = new Promise<void>((resolve) => {
+        open = resolve;
+      });
+      const files = { page: () => gate.then(() => []), has: async () => true };
+      const query = { mode: 'literal', where: 'both', text: 'x' } as const;
+      const running = service().app.memorySearch.find(tenant, files, { query, path: ROOT, maxResults: 1 });
+      return async () => {
+        open();
+        expect(await running).toMatchObject({ kind: 'lines', searched: 0 });
+      };
+    };
+
+    it('leave the slots to other requests, also as blocks of an array', async () => {
+      const [tenant, other] = [freshTenant(), freshTenant()];
+      await service().execute({ command: 'create', path: '/memories/f', file_text: 'needle' }, { tenant });
+      const endTurn = holdTurn(tenant);
+      const block = { type: 'tool_use', id: 'a', name: 'memory_search', input: { query: 'needle' } };
+      const waiting = Promise.all([
+        ...Array.from({ length: 3 }, () => service().execute([block], { tenant })),
+        service().execute(block, { tenant }),
+      ]);
+      const view = await service().execute({ command: 'view', path: '/memories' }, { tenant: other });
+      expect(view.is_error).toBe(false);
+      await endTurn();
+      for (const { body } of await waiting) expect(JSON.stringify(body)).toContain('/memories/f:1: needle');
+    });
+
+    it('end when their client leaves', async () => {
+      const tenant = freshTenant();
+      const { app } = service();
+      const url = await app.listen({ port: 0, host: '127.0.0.1' });
+      const outcomes = async () =>
+        /command="memory_search",outcome="fault"\} (\d+)/.exec((await app.inject('/metrics')).body)?.[1] ??
+        '0';
+      const before = Number(await outcomes());
+      const endTurn = holdTurn(tenant);
+      const arrived = once(app.server, 'request');
+      const client = new AbortController();
+      const headers = { 'content-type': 'application/json', 'x-tenant-id': tenant };
+      const answer = fetch(`${url}/search`, {
+        method: 'POST',
+        headers,
+        body: '{"query":"x"}',
+        signal: client.signal,
+      });
+      await arrived;
+      client.abort();
+      await expect(answer).rejects.toThrow();
+      await vi.waitFor(async () => expect(Number(await outcomes())).toBe(before + 1));
+      await endTurn();
+    });
+  },
+  { MAX_IN_FLIGHT: '1', MAX_QUEUE_MS: '60000' },
 );

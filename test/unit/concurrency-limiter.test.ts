@@ -79,6 +79,44 @@ it('removes a released slot from the queue and does not let it be acquired again
   expect(slots.current).toMatchObject({ inFlight: 0, waiting: 0 });
 });
 
+it('leaves the queue when nobody waits for the work any more, but ends work that has begun', async () => {
+  const slots = limiter({ total: 1 });
+  let end = () => {};
+  const work = () =>
+    new Promise<void>((resolve) => {
+      end = resolve;
+    });
+  const gone = new AbortController();
+  const running = slots.run('a', work, gone.signal);
+  const waiting = code(slots.run('a', work, gone.signal));
+  expect(slots.current).toMatchObject({ inFlight: 1, waiting: 1 });
+  await Promise.resolve();
+  gone.abort();
+  expect(await waiting).toBe('client_gone');
+  expect(slots.current).toMatchObject({ inFlight: 1, waiting: 0 });
+  expect(await code(slots.run('a', work, gone.signal))).toBe('client_gone');
+  end();
+  await running;
+  expect(slots.current).toMatchObject({ inFlight: 0, waiting: 0 });
+});
+
+it('lets others in while a slot works without its units, and counts them again afterward', async () => {
+  const slots = limiter({ total: 1 });
+  const slot = slots.slot('a');
+  slot.acquire(1);
+  const other = slots.slot('b');
+  const waiting = code(other.acquire(1));
+  const work = async () => {
+    expect(await waiting).toBe('admitted');
+    throw new Error('the work fails');
+  };
+  await expect(slot.runWithout(work)).rejects.toThrow('the work fails');
+  expect(slots.current).toMatchObject({ inFlight: 2, slots: 2 });
+  slot.release();
+  other.release();
+  expect(slots.current).toMatchObject({ inFlight: 0, slots: 0 });
+});
+
 it('grants an oversized request when nothing else is in flight, and lets no smaller request overtake it', async () => {
   const bytes = limiter({ total: 100 });
   const small = bytes.slot('a');

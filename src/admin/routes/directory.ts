@@ -4,10 +4,10 @@ import type { ChildRow } from '../../files/directory-queries.ts';
 import { sumSizes } from '../../files/directory-sizes.ts';
 import { History } from '../../history/history.ts';
 import { redactedAt } from '../../history/past.ts';
+import { departureOf } from '../../http/departure.ts';
 import { ROOT } from '../../memory/path.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
-import { departureOf } from '../departure.ts';
 import {
   count,
   givenTime,

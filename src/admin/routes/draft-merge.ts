@@ -4,11 +4,11 @@ import { type Merged, type MergeOptions, mergeDraft, replaceByDraft } from '../.
 import type { Resolution } from '../../drafts/merge-file.ts';
 import { draftRecords, mergedFile } from '../../drafts/records.ts';
 import { ServiceError } from '../../errors.ts';
+import { departureOf } from '../../http/departure.ts';
 import { MAX_TEXT_BYTES } from '../../tenants/settings.ts';
 import { noteAudit } from '../audit.ts';
 import { administratorOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
-import { departureOf } from '../departure.ts';
 import { draftClosed, draftParams, mergedSchema, noSuchDraft, review } from '../draft-schemas.ts';
 import { text, versionId } from '../fields.ts';
 import { archived, errorResponses, json, noSuchTenant, overQuota } from '../responses.ts';

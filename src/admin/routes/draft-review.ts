@@ -7,9 +7,9 @@ import { changeRecords, draftRecords } from '../../drafts/records.ts';
 import { loadedSide } from '../../drafts/sides.ts';
 import { ServiceError } from '../../errors.ts';
 import { differenceOf, PatchThreads } from '../../history/patch.ts';
+import { departureOf } from '../../http/departure.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
-import { departureOf } from '../departure.ts';
 import {
   draftChangeSchema,
   draftClosed,

@@ -45,7 +45,10 @@ export function searchMemory(
   { input, toolUseId }: { input: unknown; toolUseId?: string | undefined },
   options: SearchOptions,
 ): Promise<SearchResult> {
-  const memoryCall = { ...contextOf(request), ip: request.ip, gone: inFlightOf(request).gone };
+  const inFlight = inFlightOf(request);
+  const memoryCall = { ...contextOf(request), ip: request.ip, gone: inFlight.gone };
   const call = { tool: SEARCH_TOOL, command: SEARCH_TOOL, access: 'read', toolUseId } as const;
-  return measured(request, options.metrics, call, () => searchCall(input, memoryCall, options));
+  // Searches take turns: those that wait would take the slots of all other requests.
+  const work = () => inFlight.workWithoutSlot(() => searchCall(input, memoryCall, options));
+  return measured(request, options.metrics, call, work);
 }
