@@ -2,15 +2,7 @@ import { z } from 'zod';
 import { firstProblem, integerField, pathField, textField, wrongType } from '../memory/commands/command.ts';
 import { fieldProblemText, pathProblemText } from '../memory/messages.ts';
 import { type MemoryPath, parsePath, ROOT } from '../memory/path.ts';
-import { problemOf } from './match-lines.ts';
-import {
-  emptyQuery,
-  invalidExpression,
-  invalidMaxResults,
-  queryTooLong,
-  queryWithoutWords,
-  unknownMode,
-} from './messages.ts';
+import { emptyQuery, invalidMaxResults, queryTooLong, queryWithoutWords, unknownMode } from './messages.ts';
 import { DEFAULT_RESULTS, MAX_QUERY_LENGTH, MAX_RESULTS, modes, type Query, type Where } from './query.ts';
 import { wordsOf } from './words.ts';
 
@@ -46,7 +38,7 @@ export interface SearchRequest {
 
 export type ReadInput = { ok: true; request: SearchRequest } | { ok: false; refusal: string };
 
-/** Checks an input as a model wrote it. A refusal is in words for the model, without `Error: `. */
+/** Checks an input as a model wrote it, but not its expression. A refusal is in words for the model, without `Error: `. */
 export function readSearchInput(input: unknown, where: Where = 'both'): ReadInput {
   const parsed = searchSchema.safeParse(input);
   if (!parsed.success) return refuse(fieldProblemText(SEARCH_TOOL, ...firstProblem(parsed.error.issues)));
@@ -58,18 +50,12 @@ export function readSearchInput(input: unknown, where: Where = 'both'): ReadInpu
   const most = maxResults ?? DEFAULT_RESULTS;
   if (most < 1 || most > MAX_RESULTS) return refuse(invalidMaxResults(most, MAX_RESULTS));
   const query = queryOf(text, mode ?? 'words', where);
-  if (typeof query === 'string') return refuse(query);
+  if (query.mode === 'words' && query.words.length === 0) return refuse(queryWithoutWords);
   return { ok: true, request: { query, path: found.path, maxResults: most } };
 }
 
-/** Returns the query, or why its text is invalid. */
-function queryOf(text: string, mode: (typeof modes)[number], where: Where): Query | string {
-  if (mode === 'words') {
-    const words = wordsOf(text);
-    return words.length === 0 ? queryWithoutWords : { mode, where, words };
-  }
-  const problem = mode === 'regex' ? problemOf(text) : undefined;
-  return problem === undefined ? { mode, where, text } : invalidExpression(problem);
+function queryOf(text: string, mode: (typeof modes)[number], where: Where): Query {
+  return mode === 'words' ? { mode, where, words: wordsOf(text) } : { mode, where, text };
 }
 
 function refuse(refusal: string): ReadInput {

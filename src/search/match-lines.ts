@@ -69,14 +69,3 @@ function regex(expression: string): Pattern {
     },
   };
 }
-
-/** Returns the error of an expression in RE2 syntax, in the words of RE2; undefined if it is valid. */
-export function problemOf(expression: string): string | undefined {
-  try {
-    RE2JS.compile(expression);
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    return error.message.replace('error parsing regexp: ', '');
-  }
-}

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { RE2JSException } from 're2js';
 import { LineMatcher, type LinesFile } from './match-lines.ts';
 import { WordMatcher, type WordsFile } from './match-words.ts';
 import type { Query, SearchedFile } from './query.ts';
@@ -24,6 +25,11 @@ export interface Scanned {
   furtherFiles: number;
 }
 
+/** Why an expression is invalid, in the words of RE2. */
+export interface InvalidExpression {
+  problem: string;
+}
+
 /** As many as concurrent searches: the pages of a search share its matcher, and so its cache of the memory's words. */
 const MATCHERS = 4;
 const matchers = new LRUCache<string, WordMatcher | LineMatcher>({ max: MATCHERS });
@@ -39,11 +45,20 @@ function matcherOf(query: Query): WordMatcher | LineMatcher {
   return matcher;
 }
 
-/** Searches the files of a page. This is what the threads run. */
-export default function scan({ query, page, maxLines }: Task): Scanned {
+/** Searches the files of a page, which may be none. This is what the threads run. */
+export default function scan(task: Task): Scanned | InvalidExpression {
+  try {
+    return scanWith(matcherOf(task.query), task);
+  } catch (error) {
+    // Compiling an expression can take a second, so it is checked here and not in the main thread.
+    if (!(error instanceof RE2JSException)) throw error;
+    return { problem: error.message.replace('error parsing regexp: ', '') };
+  }
+}
+
+function scanWith(matcher: WordMatcher | LineMatcher, { page, maxLines }: Task): Scanned {
   const scanned: Scanned = { bytes: 0, words: [], lines: [], furtherLines: 0, furtherFiles: 0 };
   for (const { bytes } of page) scanned.bytes += bytes;
-  const matcher = matcherOf(query);
   if (matcher instanceof WordMatcher) {
     scanned.words = page.flatMap((file) => matcher.match(file) ?? []);
     return scanned;

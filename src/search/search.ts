@@ -7,14 +7,14 @@ import type { SearchRequest } from './input.ts';
 import type { LinesFile } from './match-lines.ts';
 import type { WordsFile } from './match-words.ts';
 import { type Corpus, type RankedFile, rank } from './rank.ts';
-import type { Scanned, Task } from './scan.ts';
+import type { InvalidExpression, Scanned, Task } from './scan.ts';
 
 /** How many searches run at once, each with a page or two in memory; at most one per tenant. */
 const AT_ONCE = 4;
 const MAX_WAITING = 1000;
 const DEADLINE_MS = 10_000;
-/** Far more than pages take. Only files of many megabytes come near it. */
-const MAX_HEAP_MIB = 512;
+/** Of each thread: far more than pages take. Only files of many megabytes, or huge expressions, come near it. */
+const MAX_HEAP_MIB = 128;
 /** How many of the best files are kept in a search for words. */
 const MAX_KEPT = 1000;
 
@@ -23,14 +23,15 @@ export type Found =
   | { kind: 'words'; files: RankedFile[]; withAll: number; withSome: number; searched: number }
   | { kind: 'lines'; files: LinesFile[]; furtherLines: number; furtherFiles: number; searched: number }
   | { kind: 'missing' }
+  | { kind: 'invalid_expression'; problem: string }
   | { kind: 'too_much_work' };
 
 /** Searches the files of a tenant: the one engine of the tool, the admin API and the command line. */
 export class MemorySearch {
-  /** Not more: a second one would take from requests what the database does not. */
-  readonly #threads = new WorkerThreads<Task, Scanned>({
+  /** One for each search, so that none waits for the pages of another one. */
+  readonly #threads = new WorkerThreads<Task, Scanned | InvalidExpression>({
     module: new URL('scan', import.meta.url),
-    threads: 1,
+    threads: AT_ONCE,
     idleMs: 10 * 60_000,
     maxHeapMiB: MAX_HEAP_MIB,
   });
@@ -80,6 +81,7 @@ export class MemorySearch {
       searched += page.length;
       const scanned = await this.#threads.run({ query, page, maxLines: results.maxLines }, deadline);
       if (scanned === 'out_of_memory') return { kind: 'too_much_work' };
+      if ('problem' in scanned) return { kind: 'invalid_expression', ...scanned };
       results.add(scanned, page.length);
     }
     if (searched === 0 && !(await files.has(path))) return { kind: 'missing' };
@@ -91,13 +93,16 @@ export class MemorySearch {
   }
 }
 
-/** Reads each page while the one before it is searched. */
+/** Reads each page while the one before it is searched. The last page has no files, so there is always one. */
 async function* pagesAhead(files: FileSource, path: MemoryPath) {
   let next = files.page(path, '');
   for (;;) {
     const page = await next;
     const last = page.at(-1);
-    if (last === undefined) return;
+    if (last === undefined) {
+      yield page;
+      return;
+    }
     next = files.page(path, last.path);
     // It is awaited only when the search goes on.
     next.catch(() => {});

@@ -7,6 +7,7 @@ import {
   foundFiles,
   foundMatches,
   foundOnlySome,
+  invalidExpression,
   matchingLine,
   matchingPath,
   moreFiles,
@@ -63,8 +64,12 @@ export async function runSearch(
   { tenant, files, input, where, maxChars, gone }: Search,
 ): Promise<SearchResult> {
   const read = readSearchInput(input, where);
-  if (!read.ok) return failed('input', `Error: ${read.refusal}`, read.refusal);
+  if (!read.ok) return invalid(read.refusal);
   return describe(await search.find(tenant, files, read.request, gone), read.request, maxChars);
+}
+
+function invalid(refusal: string): SearchResult {
+  return failed('input', `Error: ${refusal}`, refusal);
 }
 
 function failed(about: Failed, text: string, refusal = text): SearchResult {
@@ -75,6 +80,8 @@ function describe(found: Found, { path, query, maxResults }: SearchRequest, maxC
   switch (found.kind) {
     case 'missing':
       return failed('path', viewMissing(path));
+    case 'invalid_expression':
+      return invalid(invalidExpression(found.problem));
     case 'too_much_work':
       return failed('work', `Error: ${tooMuchWork}`, tooMuchWork);
     case 'words':

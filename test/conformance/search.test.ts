@@ -243,6 +243,12 @@ describeService('memory_search', (service) => {
     [{ query: 'x' }, ok('There are no files in /memories.')],
     [{ query: 'x', mode: 'regex' }, ok('There are no files in /memories.')],
     [
+      { query: 'a)', mode: 'regex', path: '/memories/d' },
+      error(
+        'Error: Invalid `query` parameter: it is not a regular expression in RE2 syntax: unexpected ): `a)`',
+      ),
+    ],
+    [
       { query: 'x', path: '/memories/d' },
       error('The path /memories/d does not exist. Please provide a valid path.'),
     ],

@@ -90,18 +90,17 @@ it('searches one at a time for a tenant, while others go on', async () => {
   expect(order).toStrictEqual(['other', 'first', 'second']);
 });
 
+/** A state explosion: RE2 falls back to a simulation of all states for each character. */
+const endless = { query: '(\\pL{30}){30}x', mode: 'regex' };
+const letters = [Array.from({ length: 20 }, (_, i) => file(numbered(i), 'abcdefghij'.repeat(200_000)))];
+
 it('gives up a search that takes too long, off the event loop, and goes on with the next', async () => {
-  // A state explosion: RE2 falls back to a simulation of all states for each character.
-  const input = { query: '(\\pL{30}){30}x', mode: 'regex' };
-  const content = 'abcdefghij'.repeat(200_000);
-  const pages = [Array.from({ length: 20 }, (_, i) => file(numbered(i), content))];
   let turns = 0;
   let isDone = false;
-  const found = runSearch(impatient, { tenant: 't', files: source(pages), input, maxChars: 0 }).finally(
-    () => {
-      isDone = true;
-    },
-  );
+  const files = source(letters);
+  const found = runSearch(impatient, { tenant: 't', files, input: endless, maxChars: 0 }).finally(() => {
+    isDone = true;
+  });
   while (!isDone) {
     turns++;
     await nextTurn();
@@ -115,6 +114,31 @@ it('gives up a search that takes too long, off the event loop, and goes on with 
   expect(turns).toBeGreaterThan(100);
   expect(await search.find('t', source([[file('a', 'x')]]), request({ query: 'x' }))).toMatchObject({
     withAll: 1,
+  });
+});
+
+it('searches for one tenant while the expression of another one takes long', async () => {
+  const patient = new MemorySearch({ deadlineMs: 60_000 });
+  let isDone = false;
+  const long = patient.find('one', source(letters), request(endless)).finally(() => {
+    isDone = true;
+  });
+  long.catch(() => {});
+  expect(await patient.find('two', source([[file('a', 'x')]]), request({ query: 'x' }))).toMatchObject({
+    withAll: 1,
+  });
+  expect(isDone).toBe(false);
+  await patient.close();
+  await expect(long).rejects.toThrow();
+});
+
+it('compiles an expression in the thread alone, also where there is nothing to search', async () => {
+  // Repetitions are expanded: this one takes more than a second.
+  expect(readSearchInput({ query: 'x{0,1000}'.repeat(100), mode: 'regex' })).toMatchObject({ ok: true });
+  const invalid = request({ query: '(a', mode: 'regex' });
+  expect(await search.find('t', source([]), invalid)).toStrictEqual({
+    kind: 'invalid_expression',
+    problem: 'missing closing ): `(a`',
   });
 });
 
