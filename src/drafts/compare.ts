@@ -34,17 +34,19 @@ export async function compareDraft(
   threads: MergeThreads,
   { tenant, draft: id }: DraftIds,
 ): Promise<Comparison> {
-  return database.transaction(
+  const ids = { tenant, draft: id };
+  const { draft, sides, files, same } = await database.transaction(
     async (query) => {
       const draft = await findOpenDraft(query, tenant, id);
-      const { sides, files } = await readFiles(query, { tenant, draft: id });
-      const same = await compareContents(query, { tenant, draft: id }, files);
-      const texts = await mergeTexts(query, threads, { tenant, draft: id }, files.filter(isTouched), same);
-      const plan = planMerge({ sides, files, same, texts, resolutions: new Map() });
-      return { draft, sides, files, same, texts, plan, review: reviewOf(sides, files, plan) };
+      const { sides, files } = await readFiles(query, ids);
+      return { draft, sides, files, same: await compareContents(query, ids, files) };
     },
     { snapshot: true },
   );
+  // Merging lines can take long, and a version never changes, so this does not keep the snapshot.
+  const texts = await mergeTexts(database.query, threads, ids, files.filter(isTouched), same);
+  const plan = planMerge({ sides, files, same, texts, resolutions: new Map() });
+  return { draft, sides, files, same, texts, plan, review: reviewOf(sides, files, plan) };
 }
 
 /** Reads the three sides, and finds each file on them. */

@@ -1,4 +1,5 @@
 import { diff3Merge } from 'node-diff3';
+import { SerialQueue } from '../util/serial-queue.ts';
 import { WorkerThreads } from '../util/worker-threads.ts';
 
 /** The contents of a file on the three sides. */
@@ -64,10 +65,16 @@ export class MergeThreads {
     idleMs: 30_000,
     maxHeapMiB: MAX_HEAP_MIB,
   });
+  readonly #queue = new SerialQueue();
 
   /** @returns one conflict of all lines for texts that take too much time or memory */
   async merge(texts: ThreeTexts): Promise<Region[]> {
     if (isShort(texts)) return mergeLines(texts);
+    // Their time begins when the thread is free for them.
+    return this.#queue.run('', () => this.#mergeInThread(texts));
+  }
+
+  async #mergeInThread(texts: ThreeTexts): Promise<Region[]> {
     const deadline = AbortSignal.timeout(DEADLINE_MS);
     try {
       const merged = await this.#threads.run(texts, deadline);
