@@ -104,7 +104,10 @@ export const draftChangeSchema = z
         description:
           'What occupies the path of the file in the original, or blocks it. If you settle the file with `draft`, these files become what they are in the draft, or are deleted; no others are touched.',
       }),
-    base: side,
+    base: z
+      .object({ path, version: id })
+      .nullable()
+      .meta({ description: 'The file that both sides began with; null for one that is new.' }),
     draft: side,
     original: side,
   })

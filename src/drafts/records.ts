@@ -5,7 +5,8 @@ import { countChangedFiles, type Draft, draftSizes } from './drafts.ts';
 import type { InTheWay } from './in-the-way.ts';
 import type { PlannedChange } from './plan.ts';
 import { pathOf } from './review.ts';
-import { type ChangeKind, changeOf, type ThreeWay } from './three-way.ts';
+import { type ChangeKind, changeOf } from './three-way.ts';
+import type { SideFile } from './trees.ts';
 import { draftDaysOf, expiryAfter, lastUseOf } from './use.ts';
 
 /* Drafts and their changes as programs get them: the fields and names of admin-openapi.yaml. */
@@ -78,8 +79,8 @@ export function changeRecords({ files, same, plan }: Comparison) {
         inDraft !== null && (base === null || draft === null ? inDraft !== 'moved' : !same(base, draft)),
       conflict: plan.conflicts.get(file.id) ?? null,
       in_the_way: inTheWayRecord(plan.inTheWay.get(file.id)),
-      base: sideRecord(file.base),
-      draft: sideRecord(file.draft),
+      base: base && { path: base.path, version: base.versionId },
+      draft: sideRecord(draft),
       original: sideRecord(file.original),
     };
   });
@@ -102,7 +103,7 @@ function inTheWayRecord(found: InTheWay | undefined) {
   return { path: found.path, file_count: found.files.length, files };
 }
 
-function sideRecord(file: ThreeWay['base']) {
+function sideRecord(file: SideFile | null) {
   return file && { path: file.path, version: file.versionId, size_bytes: file.sizeBytes };
 }
 

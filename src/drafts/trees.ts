@@ -10,6 +10,7 @@ export interface SideFile {
   memoryId: string;
   versionId: string;
   path: MemoryPath;
+  /** 0 on the base, where it is not known. */
   sizeBytes: number;
 }
 

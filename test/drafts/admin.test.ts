@@ -16,6 +16,7 @@ interface Change {
   memory_id: string;
   path: string;
   conflict: string | null;
+  base: object | null;
 }
 
 describeService('drafts by the admin API', (service) => {
@@ -155,6 +156,12 @@ describeService('drafts by the admin API', (service) => {
     const only = await admin().call('GET', `${path}/changes?only_conflicts=true&limit=1`);
     expect(only.body).toMatchObject({ changes: [{ path: b }], next: null });
     const [first, second] = changes;
+    expect(first).toMatchObject({
+      base: { path: a, version: expect.any(String) },
+      draft: { path: a, size_bytes: 8 },
+      original: { path: a, size_bytes: 10 },
+    });
+    expect(first?.base).not.toHaveProperty('size_bytes');
     const diff = await admin().call('GET', `${path}/diff?memory_id=${first?.memory_id}`);
     expect(diff.body).toMatchObject({
       texts: { base: '1\n2\n3\n', draft: 'one\n2\n3\n', original: '1\n2\nthree\n' },
