@@ -18,7 +18,7 @@ import { filesInTheWay, type MergePlan, type PlannedChange, planMerge, planRepla
 import { changedSince, checkResolutions, checkReview } from './review.ts';
 import { requireSettled } from './settled.ts';
 import { isTouched } from './three-way.ts';
-import { readProposers, writeMerge } from './write.ts';
+import { hasProposed, readProposers, writeMerge } from './write.ts';
 
 export interface MergeOptions {
   config: Config;
@@ -111,10 +111,9 @@ async function finish(
     const proposers = await readProposers(query, id, plan.changes);
     const proposerOf = ({ file }: PlannedChange) =>
       (isTouched(file) ? proposers.get(file.id) : undefined) ?? draft.author;
-    checkApprover(
-      approver,
-      plan.changes.flatMap(({ file }) => (isTouched(file) ? (proposers.get(file.id) ?? []) : [])),
-    );
+    const proposed = plan.changes.filter(({ file }) => isTouched(file));
+    if (approver.type === 'admin_key' && (await hasProposed(query, draft, approver.id, proposed)))
+      throw new ServiceError('own_draft');
     let mergedAt: string | null = null;
     if (plan.changes.length + plan.made.length + plan.removed.length > 0) {
       const before = await readUse(query, tenant);
@@ -138,11 +137,4 @@ async function finish(
   await deleteMemory(database, id).catch(() => {});
   const { changes, made, removed } = plan;
   return { draft: await findDraft(database.query, tenant, id), mergedAt, changes, made, removed };
-}
-
-/** @throws ServiceError when an admin key would approve what it proposed */
-function checkApprover(approver: Actor, proposers: readonly Actor[]): void {
-  if (approver.type !== 'admin_key') return;
-  if (proposers.some((actor) => actor.type === 'admin_key' && actor.id === approver.id))
-    throw new ServiceError('own_draft');
 }

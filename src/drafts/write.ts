@@ -5,6 +5,7 @@ import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { beginChangeQuery } from '../tenants/queries.ts';
 import type { DraftIds } from './contents.ts';
 import { draftContents } from './contents.ts';
+import type { Draft } from './drafts.ts';
 import type { MergePlan, PlannedChange } from './plan.ts';
 
 /* Applies a planned merge: migrations/functions/memory_merge.sql. */
@@ -98,13 +99,44 @@ FROM unnest($2::text[]::uuid[]) AS f (id), LATERAL (
 `,
 );
 
+const hasProposedQuery = defineQuery<
+  { tenant: string; memoryIds: string[]; since: string; actorId: string },
+  { found: boolean }
+>(
+  'has_proposed',
+  ['tenant', 'memoryIds', 'since', 'actorId'],
+  `
+SELECT EXISTS (
+  SELECT FROM memory_versions AS v
+  WHERE v.tenant_id = $1 AND v.memory_id = ANY ($2::text[]::uuid[]) AND v.created_at > $3::text::timestamptz
+    AND v.origin #>> '{actor,id}' = $4
+) AS found
+`,
+);
+
+/** Whether an actor has changed one of some files in a draft, as far as its history tells: others may have changed them after that. */
+export async function hasProposed(
+  query: QueryExecutor,
+  draft: Pick<Draft, 'id' | 'baseAt'>,
+  actorId: string,
+  changes: readonly PlannedChange[],
+): Promise<boolean> {
+  const memoryIds = changes.flatMap((change) => idInDraft(change) ?? []);
+  const given = { tenant: draft.id, memoryIds, since: draft.baseAt, actorId };
+  return (await query(hasProposedQuery, given)).rows[0]?.found ?? false;
+}
+
+/** The id that a file has, or had, in the draft. */
+function idInDraft({ file }: PlannedChange): string | undefined {
+  return (file.draft ?? file.base)?.memoryId;
+}
+
 /** Who proposed each of some changes, by the ids of their files: whoever changed the file in the draft last. */
 export async function readProposers(
   query: QueryExecutor,
   draft: string,
   changes: readonly PlannedChange[],
 ): Promise<Map<string, Actor>> {
-  const idInDraft = ({ file }: PlannedChange) => (file.draft ?? file.base)?.memoryId;
   const memoryIds = changes.flatMap((change) => idInDraft(change) ?? []);
   const live = (await query(listProposersQuery, { tenant: draft, memoryIds })).rows;
   const actors = new Map(live.map(({ memoryId, actor }) => [memoryId, actor]));
