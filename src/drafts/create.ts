@@ -5,7 +5,7 @@ import { type Actor, storedActor } from '../memory/origin.ts';
 import type { Database } from '../postgres/database.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import { effectiveSettings } from '../tenants/effective-settings.ts';
-import { findTenantQuery, lockTenantQuery, type TenantRow } from '../tenants/queries.ts';
+import { findTenantQuery, lockTenantQuery, suspendTenantQuery, type TenantRow } from '../tenants/queries.ts';
 import { refuseArchived } from '../tenants/stores.ts';
 import { requireTenant, Tenants } from '../tenants/tenants.ts';
 import { copyToDraft } from './copy.ts';
@@ -77,6 +77,7 @@ async function register(
   if (row === undefined || own === undefined) throw new ServiceError('no_such_tenant', tenant);
   await checkQuota(query, config, row, own.bytes);
   await query(insertDraftQuery, { ...draft, author: storedActor(author) });
+  if (row.suspendedAt !== null) await query(suspendTenantQuery, { tenant: id, since: row.suspendedAt });
   return id;
 }
 

@@ -70,11 +70,21 @@ export const setTenantQuery = defineQuery<{ tenant: string } & TenantSettings>(
   `UPDATE tenants SET ${ALL_SETTINGS.map(([name, setting], i) => `${snakeCase(name)} = $${i + 2}::${'choices' in setting ? 'text' : 'bigint'}`).join(', ')} WHERE id = $1`,
 );
 
+const SUSPENDED =
+  'CASE WHEN $2::timestamptz IS NULL THEN NULL ELSE COALESCE(suspended_at, $2::timestamptz) END';
+
 /** Suspends a tenant, from the first time on, or with null resumes it. `count` is 0 when the tenant does not exist. */
 export const suspendTenantQuery = defineQuery<{ tenant: string; since: string | null }>(
   'suspend_tenant',
   ['tenant', 'since'],
-  'UPDATE tenants SET suspended_at = CASE WHEN $2::timestamptz IS NULL THEN NULL ELSE COALESCE(suspended_at, $2::timestamptz) END WHERE id = $1',
+  `UPDATE tenants SET suspended_at = ${SUSPENDED} WHERE id = $1`,
+);
+
+/** Suspends or resumes the drafts of a tenant. */
+export const suspendDraftsQuery = defineQuery<{ tenant: string; since: string | null }>(
+  'suspend_drafts',
+  ['tenant', 'since'],
+  `UPDATE tenants SET suspended_at = ${SUSPENDED} WHERE draft_of = $1`,
 );
 
 export const LOCK_TENANT = 'SELECT id FROM tenants WHERE id = $1 FOR NO KEY UPDATE';

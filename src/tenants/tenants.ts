@@ -16,6 +16,7 @@ import {
   listDraftTenantsQuery,
   lockTenantQuery,
   setTenantQuery,
+  suspendDraftsQuery,
   suspendTenantQuery,
   type TenantRow,
 } from './queries.ts';
@@ -91,10 +92,14 @@ export class Tenants {
     return this.#database.transaction((query) => set(query, tenant, changes));
   }
 
-  /** Suspends or resumes a tenant. Returns false when the tenant does not exist. */
+  /** Suspends or resumes a tenant with its drafts. Returns false when the tenant does not exist. */
   async suspend(tenant: string, suspended: boolean): Promise<boolean> {
     const since = suspended ? new Date().toISOString() : null;
-    return (await this.#database.query(suspendTenantQuery, { tenant, since })).count === 1;
+    return this.#database.transaction(async (query) => {
+      if ((await query(suspendTenantQuery, { tenant, since })).count === 0) return false;
+      await query(suspendDraftsQuery, { tenant, since });
+      return true;
+    });
   }
 
   /**
@@ -120,7 +125,8 @@ export class Tenants {
   }
 
   async #erase(tenant: string): Promise<Erased | undefined> {
-    if (!(await this.suspend(tenant, true))) return undefined;
+    const since = new Date().toISOString();
+    if ((await this.#database.query(suspendTenantQuery, { tenant, since })).count === 0) return undefined;
 
     const erased: Erased = { entries: 0, versions: 0, directories: 0, storedResults: 0, keys: 0 };
     while (!(await eraseBatch(this.#database.query, tenant, erased)));

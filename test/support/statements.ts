@@ -36,6 +36,7 @@ export const overAllTenants: ReadonlySet<string> = new Set([
   'list_draft_tenants',
   'list_draft_memories',
   'move_drafts',
+  'suspend_drafts',
   'draft_sizes',
   'list_draft_days',
   'tenants_with_ttl',
