@@ -45,7 +45,7 @@ WHERE id = $1
 /**
  * Creates the tenant that holds a draft's memory. Its files keep their ids and versions.
  *
- * @param at a past time; null: now
+ * @param at a past time; null, or a time after the last change: now
  * @param maxBytes how large the draft may get; null: the tenant's limit
  * @returns the time of the copied state
  * @throws ServiceError for a time before the history is complete
@@ -53,12 +53,13 @@ WHERE id = $1
 export async function copyToDraft(
   query: QueryExecutor,
   source: TenantRow,
-  { id, at, maxBytes }: { id: string; at: string | null; maxBytes: number | null },
+  { id, at: given, maxBytes }: { id: string; at: string | null; maxBytes: number | null },
 ): Promise<string> {
   const tenant = source.id;
-  if (at !== null) await checkComplete(query, tenant, at);
   const [moment] = (await query(lastMomentQuery, { tenant })).rows;
   if (moment === undefined) throw new Error('A tenant in a snapshot is missing.');
+  const at = given !== null && given < moment.at ? given : null;
+  if (at !== null) await checkComplete(query, tenant, at);
   const baseAt = at ?? moment.at;
   await query(createDraftTenantQuery, { id, tenant, at: baseAt });
   // Files of a draft do not expire: that would propose their deletion.

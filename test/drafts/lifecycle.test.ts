@@ -52,6 +52,36 @@ describeServiceOnOwnDatabase('the life of a draft', (service) => {
     await assertInvariants(service());
   });
 
+  it('begins with the memory as it is for a time to come', async () => {
+    const tenant = await tenantWith(cmd.create(a, '1\n'));
+    const draft = await drafting.create(tenant, { at: '2999-01-01T00:00:00.000000Z' });
+    await run(service(), draft.id, cmd.create(b, '2\n'));
+    const { draftAt, originalAt } = (await drafting.compare(draft)).sides;
+    expect(draft.baseAt).toBe(originalAt);
+    expect(Date.parse(draftAt)).toBeLessThan(Date.parse('2999-01-01T00:00:00Z'));
+    await drafting.merge(draft);
+    await assertInvariants(service());
+  });
+
+  it('is suspended with its tenant, also when it is made then', async () => {
+    const tenant = await tenantWith(cmd.create(a, '1\n'));
+    const tenants = new Tenants(service().database);
+    const before = await drafting.create(tenant);
+    await tenants.suspend(tenant, true);
+    const meanwhile = await drafting.create(tenant);
+    const readBoth = async () => {
+      const statuses = [];
+      for (const { id } of [before, meanwhile])
+        statuses.push((await service().execute(cmd.view(a), { tenant: id })).status);
+      return statuses;
+    };
+    expect(await readBoth()).toStrictEqual([403, 403]);
+    await tenants.suspend(tenant, false);
+    const row = async (id: string) => (await tenants.find(id))?.suspendedAt;
+    expect([await row(before.id), await row(meanwhile.id)]).toStrictEqual([null, null]);
+    await drafting.merge(before);
+  });
+
   it('counts against the quotas of its tenant', async () => {
     const tenant = await tenantWith(cmd.create(a, 'x'.repeat(100)));
     const tenants = new Tenants(service().database);
