@@ -87,6 +87,12 @@ Examples:
             `Other versions that still have a redacted path: ${redacted.samePath}. Redact them too if it is a secret.`,
           );
         }
+        if (redacted.drafts.length > 0) {
+          printLine(
+            io.stdout,
+            `Open drafts that still have the file: ${redacted.drafts.join(', ')}. Close them, or delete and redact it there.`,
+          );
+        }
       }),
     );
 }

@@ -5,6 +5,7 @@ import type { MemoryPath } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
 import { defineQuery } from '../postgres/query.ts';
 import { time } from '../postgres/time-column.ts';
+import { listDraftTenantsQuery } from '../tenants/queries.ts';
 import { batches } from '../util/batches.ts';
 import type { History } from './history.ts';
 import { isFullVersionId, type Version } from './version.ts';
@@ -70,6 +71,24 @@ SELECT max(key_hash) AS last, count(*)::float8 AS redacted FROM redacted
 `,
 );
 
+const findFileOfVersionQuery = defineQuery<{ tenant: string; version: string }, { memoryId: string }>(
+  'find_file_of_version',
+  ['tenant', 'version'],
+  'SELECT memory_id::text AS "memoryId" FROM versions WHERE tenant_id = $1 AND id = $2::text::uuid',
+);
+
+/** Whether a tenant has a content of a file, live or in its history. */
+const hasContentQuery = defineQuery<{ tenant: string; memoryId: string }, { found: boolean }>(
+  'has_content_of_file',
+  ['tenant', 'memoryId'],
+  `
+SELECT EXISTS (
+  SELECT FROM memory_versions AS v
+  WHERE v.tenant_id = $1 AND v.memory_id = $2::text::uuid AND v.operation <> 'deleted' AND v.redacted_at IS NULL
+) AS found
+`,
+);
+
 /** Small, so that a statement takes far less than its time limit. */
 const RESULTS_A_BATCH = 2000;
 
@@ -80,6 +99,8 @@ export interface ErasedVersion {
   samePath: number;
   /** Stored results that were erased. */
   storedResults: number;
+  /** The ids of open drafts of the tenant that have the file: they are memories of their own, and keep what they have of it. */
+  drafts: string[];
 }
 
 /**
@@ -102,7 +123,18 @@ export async function eraseVersion(
   if (row?.outcome !== 'redacted' || row.redactedAt === null)
     throw new ServiceError('no_such_version', tenant, version);
   const storedResults = await eraseResults(database, tenant, row.redactedAt);
-  return { versions: row.versions, samePath: row.samePath, storedResults };
+  const drafts = await draftsWithFile(database, tenant, version);
+  return { versions: row.versions, samePath: row.samePath, storedResults, drafts };
+}
+
+async function draftsWithFile(database: Database, tenant: string, version: string): Promise<string[]> {
+  const [file] = (await database.query(findFileOfVersionQuery, { tenant, version })).rows;
+  if (file === undefined) return [];
+  const found: string[] = [];
+  for (const { id } of (await database.query(listDraftTenantsQuery, { tenant })).rows) {
+    if ((await database.query(hasContentQuery, { tenant: id, ...file })).rows[0]?.found) found.push(id);
+  }
+  return found.sort();
 }
 
 /**

@@ -365,6 +365,7 @@ describeService(
         versions: 1,
         same_path: 1,
         stored_results: 0,
+        drafts: [],
       });
       expect((await get(`/versions/${created.id}`)).body).toMatchObject({
         path: null,

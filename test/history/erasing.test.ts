@@ -12,6 +12,7 @@ import type { Version } from '../../src/history/version.ts';
 import { requestKey } from '../../src/idempotency/idempotency.ts';
 import type { MemoryPath } from '../../src/memory/path.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
+import { Drafting } from '../support/drafts.ts';
 import { assertInvariants } from '../support/invariants.ts';
 import { describeService, freshTenant, type Service } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
@@ -48,6 +49,7 @@ async function columnsWith(service: Service, text: string): Promise<string[]> {
 }
 
 describeService('a redacted version', (service) => {
+  const drafting = new Drafting(service);
   it('leaves nothing of its content in any table', async () => {
     const tenant = freshTenant('redact');
     const secret = `${SECRET}-${randomUUID()}`;
@@ -73,11 +75,11 @@ describeService('a redacted version', (service) => {
     const [created, inserted, edited, moved, head] = await versionsOf(service(), tenant);
     const redact = (version: Version | undefined) =>
       eraseVersion(service().database, tenant, String(version?.id), origin);
-    expect(await redact(created)).toStrictEqual({ versions: 1, samePath: 2, storedResults: 3 });
-    expect(await redact(inserted)).toStrictEqual({ versions: 1, samePath: 1, storedResults: 0 });
+    expect(await redact(created)).toStrictEqual({ versions: 1, samePath: 2, storedResults: 3, drafts: [] });
+    expect(await redact(inserted)).toStrictEqual({ versions: 1, samePath: 1, storedResults: 0, drafts: [] });
     // The rename shares the content of the edit.
     expect(moved?.contentSha256).toBe(edited?.contentSha256);
-    expect(await redact(edited)).toStrictEqual({ versions: 2, samePath: 0, storedResults: 0 });
+    expect(await redact(edited)).toStrictEqual({ versions: 2, samePath: 0, storedResults: 0, drafts: [] });
     expect(await columnsWith(service(), secret)).toStrictEqual([]);
     await assertInvariants(service());
 
@@ -141,9 +143,19 @@ describeService('a redacted version', (service) => {
     const versions = await versionsOf(service(), tenant);
     const redact = (version: Version | undefined) =>
       eraseVersion(service().database, tenant, String(version?.id), origin);
-    expect(await redact(versions[chosen])).toStrictEqual({ versions: 2, samePath: 1, storedResults: 0 });
+    expect(await redact(versions[chosen])).toStrictEqual({
+      versions: 2,
+      samePath: 1,
+      storedResults: 0,
+      drafts: [],
+    });
     expect(await columnsWith(service(), secret)).toStrictEqual(['public.versions.path']);
-    expect(await redact(versions[2])).toStrictEqual({ versions: 1, samePath: 0, storedResults: 0 });
+    expect(await redact(versions[2])).toStrictEqual({
+      versions: 1,
+      samePath: 0,
+      storedResults: 0,
+      drafts: [],
+    });
     expect(await columnsWith(service(), secret)).toStrictEqual([]);
     await assertInvariants(service());
   });
@@ -329,6 +341,22 @@ describeService('a redacted version', (service) => {
     expect(await redact(String(created?.id))).toMatchObject({ versions: 2 });
     expect(await redact(String(head?.id))).toMatchObject({ versions: 0 });
     await assertInvariants(service());
+  });
+
+  it('names the open drafts that keep what they have of the file', async () => {
+    const tenant = freshTenant('redact');
+    const f = '/memories/f';
+    await run(service(), tenant, cmd.create(f, 'secret\n'), cmd.create('/memories/g', 'x'));
+    const early = await drafting.create(tenant, { at: '2001-01-01T00:00:00.000000Z' });
+    const [keeping, deleting] = [await drafting.create(tenant), await drafting.create(tenant)];
+    await run(service(), early.id, cmd.create(f, 'another file\n'));
+    await run(service(), deleting.id, cmd.delete(f));
+    await run(service(), tenant, cmd.delete(f));
+    const [created] = await versionsOf(service(), tenant);
+    const redact = (of: string) => eraseVersion(service().database, of, String(created?.id), origin);
+    expect((await redact(tenant)).drafts).toStrictEqual([keeping.id, deleting.id].sort());
+    expect(await redact(deleting.id)).toMatchObject({ versions: 1, drafts: [] });
+    expect((await redact(tenant)).drafts).toStrictEqual([keeping.id]);
   });
 
   it('takes the stored results of its tenant only, however many', async () => {

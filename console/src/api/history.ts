@@ -33,7 +33,7 @@ export const diffOfVersion = (tenant: string, id: string, signal: AbortSignal, a
   sendJson<{ changes: FileDiff[] }>(versionPath(tenant, id, '/diff'), { query: { against }, signal });
 
 export const redactVersion = (tenant: string, id: string) =>
-  sendJson<{ versions: number; same_path: number; stored_results: number }>(
+  sendJson<{ versions: number; same_path: number; stored_results: number; drafts: string[] }>(
     versionPath(tenant, id, '/redact'),
     {
       method: 'POST',

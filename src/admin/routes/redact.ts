@@ -13,6 +13,10 @@ const redactedSchema = z.object({
   versions: counted.meta({ description: 'The version itself and those with the same content.' }),
   same_path: counted.meta({ description: 'Versions that still contain a redacted path.' }),
   stored_results: counted.meta({ description: 'Stored results of idempotent requests.' }),
+  drafts: z.array(z.string()).meta({
+    description:
+      'Open drafts that still have the file, as it was or changed. Close them, or delete and redact it there.',
+  }),
 });
 
 const redactedDirectoriesSchema = z.object({
@@ -52,6 +56,7 @@ export const redactRoutes = adminRoutes((app, { database }) => {
         versions: redacted.versions,
         same_path: redacted.samePath,
         stored_results: redacted.storedResults,
+        drafts: redacted.drafts,
       };
     },
   );

@@ -15,9 +15,10 @@ export function RedactDialog(props: { tenant: string; version: Version; onClose:
   const action = useAction();
   const apply = () =>
     action.run(async () => {
-      const { versions } = await redactVersion(tenant, version.id);
+      const { versions, drafts } = await redactVersion(tenant, version.id);
       changed();
-      toast(`Redacted ${count(versions, 'version')}.`);
+      const left = drafts.length === 0 ? '' : ` ${count(drafts.length, 'open draft')} still with the file.`;
+      toast(`Redacted ${count(versions, 'version')}.${left}`);
       onClose();
     });
   return (
