@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Proposals } from '../drafts/proposals.ts';
+import { hasReason } from '../errors.ts';
 import type { Mount } from '../memory/mount.ts';
 import type { TenantPolicyCache } from '../tenants/policy-cache.ts';
 import { contextOf, type RequestContext } from './authentication.ts';
@@ -59,6 +60,34 @@ export async function contextForWrite(request: FastifyRequest): Promise<RequestC
   const draft = await request.server.redirection.proposals.findOrMake(tenant, proposesAs, actor);
   request.context = await moved(request, context, draft);
   return request.context;
+}
+
+/**
+ * Runs a write in a request's context. Where a reviewer closes the draft of a propose-only key meanwhile, the write goes into its next draft.
+ *
+ * @throws ServiceError as `work`, and when the tenant may not have one more draft
+ */
+export async function inOpenDraft<T>(
+  request: FastifyRequest,
+  work: (context: RequestContext) => Promise<T>,
+): Promise<T> {
+  const context = contextOf(request);
+  try {
+    return await work(context);
+  } catch (error) {
+    const { tenant, draftOf, proposesAs, actor } = context.principal;
+    if (draftOf === undefined || proposesAs === undefined || !isOfClosed(error)) throw error;
+    const draft = await request.server.redirection.proposals.findOrMake(draftOf, proposesAs, actor);
+    if (draft === tenant) throw error;
+    const principal = { ...context.principal, tenant: draftOf };
+    request.context = await moved(request, { ...context, principal }, draft);
+    return work(request.context);
+  }
+}
+
+/** Whether a memory refuses writes, as a draft does once it is closed, and is gone soon after. */
+function isOfClosed(error: unknown): boolean {
+  return hasReason(error, 'tenant_archived') || hasReason(error, 'unknown_tenant');
 }
 
 async function moved(

@@ -50,6 +50,8 @@ export interface MemoryServices {
 /**
  * Executes one input of the memory tool, valid or not, on the memory that its path is in: the caller's own, or one that it mounts. A call
  * runs on one memory, with that memory's policy.
+ *
+ * @throws ServiceError when the caller's own memory is archived and the call writes to it
  */
 export async function executeCall(
   input: Record<string, unknown>,
@@ -61,7 +63,7 @@ export async function executeCall(
   const route = mounts.length === 0 ? OWN : routeOf(command, input, mounts);
   switch (route.kind) {
     case 'own':
-      return executeCommand(input, ownContext(input, command, call, services)).catch(refusedByArchive);
+      return executeCommand(input, ownContext(input, command, call, services));
     case 'root': {
       const own = ownContext(input, command, call, services);
       const readRoots = (maxEntries: number) => rootsOf(mounts, maxEntries, call, services);
@@ -192,10 +194,4 @@ function contextOf(
 
 function originOf({ principal, requestId, toolUseId }: MemoryCall): Origin {
   return { actor: principal.actor, requestId, toolUseId };
-}
-
-/** To the model, an archived memory is one that it cannot write. */
-function refusedByArchive(error: unknown): Executed {
-  if (hasReason(error, 'tenant_archived')) return refusal(readOnly);
-  throw error;
 }

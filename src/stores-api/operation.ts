@@ -6,7 +6,7 @@ import { auditIntent, logUnrecorded } from '../http/audit.ts';
 import { contextOf, type RequestContext } from '../http/authentication.ts';
 import { inFlightOf } from '../http/capacity.ts';
 import { agentErrors } from '../http/problem-responses.ts';
-import { contextForWrite } from '../http/proposals.ts';
+import { contextForWrite, inOpenDraft } from '../http/proposals.ts';
 import { countUse } from '../http/usage.ts';
 import type { Origin } from '../memory/origin.ts';
 import type { SecretScanner } from '../memory/secrets.ts';
@@ -120,16 +120,18 @@ export function defineOperation<Params, Query, Body>(
         body: body === null ? (undefined as Body) : parsed(body, request.body),
       };
       const work = async () => {
-        const context = access === 'write' ? await contextForWrite(request) : contextOf(request);
-        const { tenant, draftOf = tenant, actor } = context.principal;
-        const origin = { actor, requestId: request.id };
-        return operation.run({
-          ...context,
-          ...input,
-          store: draftOf,
-          tenant,
-          origin,
-          memories: memory.memoriesOf(tenant, { autoCreate: false, origin }),
+        if (access === 'write') await contextForWrite(request);
+        return inOpenDraft(request, (context) => {
+          const { tenant, draftOf = tenant, actor } = context.principal;
+          const origin = { actor, requestId: request.id };
+          return operation.run({
+            ...context,
+            ...input,
+            store: draftOf,
+            tenant,
+            origin,
+            memories: memory.memoriesOf(tenant, { autoCreate: false, origin }),
+          });
         });
       };
       const result = await inFlight.workWithin(timeoutMs, () =>

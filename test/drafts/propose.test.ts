@@ -3,8 +3,11 @@
  *
  * @module-tag long-on-pglite
  */
-import { expect, it } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import { expect, it, vi } from 'vitest';
 import type { KeyPurpose } from '../../src/auth/api-keys.ts';
+import { closeDraft, closeLocked } from '../../src/drafts/close.ts';
+import { Proposals } from '../../src/drafts/proposals.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { makeKey, problem, useAdmin } from '../support/admin.ts';
 import { assertInvariants } from '../support/invariants.ts';
@@ -171,7 +174,35 @@ describeService(
       expect((await get('/v1/memory_stores')).data).toMatchObject([{ id: tenant }]);
       const others = await service().app.inject({ method: 'GET', url, headers: owner.headers });
       expect(others.json().data).toStrictEqual([]);
+      expect(await get('/whoami')).toMatchObject({ tenant: { id: tenant }, rights: { access: 'propose' } });
     });
+
+    it.each(['closed', 'deleted'] as const)(
+      'writes in the next draft when its own is %s meanwhile',
+      async (how) => {
+        const tenant = await newTenant();
+        const { send, post } = await client({ tenant, access: 'propose' });
+        await send(cmd.create(notes, 'x'));
+        const [{ id: draft } = { id: '' }] = await openDrafts(tenant);
+        const ids = { tenant, draft };
+        const closing = { state: 'rejected', by: { type: 'operator', name: 'ada' } } as const;
+        if (how === 'deleted') await closeDraft(service().database, ids, closing);
+        else await service().database.transaction((query) => closeLocked(query, ids, closing));
+        // As the request found it before it was closed.
+        const find = vi.spyOn(Proposals.prototype, 'find').mockResolvedValueOnce(draft);
+        expect((await send(cmd.create(evil, 'y'))).body).toStrictEqual({
+          content: `File created successfully at: ${evil}`,
+          is_error: false,
+        });
+        const [next] = await openDrafts(tenant);
+        expect(next).toMatchObject({ changed_files: 1 });
+        find.mockResolvedValueOnce(draft);
+        const url = `/v1/memory_stores/${tenant}/memories`;
+        expect((await post(url, { path: '/b.md', content: 'z' })).statusCode).toBe(200);
+        expect(await openDrafts(tenant)).toMatchObject([{ id: next?.id, changed_files: 2 }]);
+        find.mockRestore();
+      },
+    );
 
     it('does not make a closed draft again', async () => {
       const tenant = await newTenant();
@@ -194,9 +225,16 @@ describeService(
         type: 'text/plain',
         headers: { 'if-none-match': '*' },
       });
+      // That somebody else changes it after that is not another author.
+      const { send } = await client({});
+      await send(cmd.replace(notes, 'x', 'xx'), String(body.id));
       const path = `/tenants/${tenant}/drafts/${body.id}`;
       const { review } = (await admin().call('GET', `${path}/changes`)).body;
-      expect(problem(await admin().call('POST', `${path}/merge`, { body: { review } }))).toStrictEqual([
+      const refused = await admin().call('POST', `${path}/merge`, { body: { review } });
+      expect(problem(await admin().call('POST', `${path}/replace`, { body: { review } }))).toStrictEqual(
+        problem(refused),
+      );
+      expect(problem(refused)).toStrictEqual([
         ...[403, 'own_draft', 'This admin key changed files in the draft, so another one must merge it.'],
       ]);
       const { key } = await makeKey(service(), { isAdmin: true, label: 'reviewer' });
@@ -244,15 +282,16 @@ describeService(
           await call('GET', `/tenants/${tenant}/drafts`),
           await call('GET', `/tenants/${tenant}/drafts/${draft}`),
           await call('GET', `/tenants/${tenant}/drafts/${draft}/changes`),
+          await call('GET', `/tenants/${tenant}/drafts/${draft}/diff?memory_id=${randomUUID()}`),
           await call('POST', `/tenants/${tenant}/drafts`, { title: 't' }),
           await call('POST', `/tenants/${tenant}/drafts/${draft}/merge`, { review }),
           await call('POST', `/tenants/${tenant}/drafts/${draft}/replace`, { review }),
           await call('POST', `/tenants/${tenant}/drafts/${gone}/close`),
         ].join(' ');
       }
-      // /execute: read and write the tenant, then the draft by its id. The admin API: list all, list, show, compare, create, merge, replace, close.
-      // 412 and 404 are beyond the permissions: the review is an old one, and there is no such draft.
-      const none = '403 403 403 403 403 403 403 403';
+      // /execute: read and write the tenant, then the draft by its id. The admin API: list all, list, show, compare, diff, create, merge, replace, close.
+      // 412 and 404 are beyond the permissions: the review is an old one, and there is no such draft or file.
+      const none = '403 403 403 403 403 403 403 403 403';
       expect(table).toStrictEqual({
         'tenant read_write': `ok ok 403 403 | ${none}`,
         'tenant propose': `ok ok 403 403 | ${none}`,
@@ -260,13 +299,13 @@ describeService(
         'of the draft': `403 403 ok ok | ${none}`,
         'service read_write': `ok ok ok ok | ${none}`,
         'service read_only': `ok refused ok refused | ${none}`,
-        'admin read_write': '403 403 403 403 | 200 200 200 200 200 412 412 404',
-        'admin operate': '403 403 403 403 | 200 200 200 200 200 412 412 404',
-        'admin read_only': '403 403 403 403 | 200 200 200 200 403 403 403 403',
-        'admin of the tenant': '403 403 403 403 | 200 200 200 200 200 412 412 404',
-        'admin of another': '403 403 403 403 | 200 403 403 403 403 403 403 403',
+        'admin read_write': '403 403 403 403 | 200 200 200 200 404 200 412 412 404',
+        'admin operate': '403 403 403 403 | 200 200 200 200 404 200 412 412 404',
+        'admin read_only': '403 403 403 403 | 200 200 200 200 404 403 403 403 403',
+        'admin of the tenant': '403 403 403 403 | 200 200 200 200 404 200 412 412 404',
+        'admin of another': '403 403 403 403 | 200 403 403 403 403 403 403 403 403',
       });
     });
   },
-  { AUTH: 'keys' },
+  { AUTH: 'keys', AUTH_CACHE_SECONDS: '30' },
 );

@@ -225,12 +225,11 @@ export interface components {
                 /** @description The first 100 of them. */
                 files: string[];
             } | null;
-            /** @description The file on this side; null where it is not there. */
+            /** @description The file that both sides began with; null for one that is new. */
             base: {
                 path: string;
                 /** Format: uuid */
                 version: string;
-                size_bytes: number;
             } | null;
             /** @description The file on this side; null where it is not there. */
             draft: {

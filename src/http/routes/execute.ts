@@ -6,7 +6,7 @@ import { refusal } from '../../memory/result.ts';
 import { executeCall, type MemoryServices } from '../../mounts/execute.ts';
 import { contextOf } from '../authentication.ts';
 import { inFlightOf } from '../capacity.ts';
-import { contextForWrite } from '../proposals.ts';
+import { contextForWrite, inOpenDraft } from '../proposals.ts';
 import { executeSchema, IDEMPOTENCY_KEY } from './execute-schema.ts';
 import { type SearchOptions, searchMemory } from './search.ts';
 import { readToolCalls, type ToolCall } from './tool-call.ts';
@@ -94,7 +94,7 @@ async function execute(request: FastifyRequest, call: ToolCall, options: Execute
   // Read in any case: an invalid header is refused also where the block's id counts instead.
   const header = readIdempotencyKey(request);
   if (call.tool === 'memory' && findCommand(call.input.command)?.access === 'write') {
-    const refused = await contextForWrite(request).then(() => null, cannotPropose);
+    const refused = await contextForWrite(request).then(() => null, refusedWrite);
     if (refused !== null) return refused;
   }
   return call.tool === 'memory'
@@ -110,15 +110,17 @@ function executeMemory(
 ): Promise<Executed> {
   const found = findCommand(input.command);
   const call = { tool, command: found?.name ?? 'unknown', access: found?.access, toolUseId };
-  const { principal, policy } = contextOf(request);
   const { ip, id: requestId } = request;
   const language = languageOf(request);
-  const memoryCall = { principal, policy, ip, language, requestId, toolUseId, idempotencyKey };
-  return measured(request, options.metrics, call, () => executeCall(input, memoryCall, options));
+  return measured(request, options.metrics, call, () =>
+    inOpenDraft(request, ({ principal, policy }) =>
+      executeCall(input, { principal, policy, ip, language, requestId, toolUseId, idempotencyKey }, options),
+    ).catch(refusedWrite),
+  );
 }
 
-/** To the model, a draft that cannot be made is a memory that it cannot change. */
-function cannotPropose(error: unknown): Executed {
+/** To the model, an archived memory, or a draft that cannot be made, is a memory that it cannot change. */
+function refusedWrite(error: unknown): Executed {
   if (!(error instanceof ServiceError)) throw error;
   if (error.code === 'over_quota') return refusal(tooManyDrafts);
   if (error.code === 'tenant_archived') return refusal(readOnly);

@@ -46,7 +46,7 @@ export async function whoamiRoute(
     return {
       credential: credentialOf(caller),
       tenant: {
-        id: principal.tenant,
+        id: principal.draftOf ?? principal.tenant,
         exists: tenant !== undefined,
         archived: (tenant?.archivedAt ?? null) !== null,
       },
