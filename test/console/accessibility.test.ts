@@ -2,6 +2,7 @@
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
+import { createAgent } from '../support/console.ts';
 import { describeConsole } from '../support/console-suite.ts';
 
 /** The rules of axe that a page breaks, with the elements. */
@@ -37,6 +38,7 @@ const VIEWS: View[] = [
       await page.getByRole('heading', { name: 'Audit' }).waitFor();
     },
   ],
+  ['a page that does not exist', '#/nowhere', (page) => page.getByText('Page not found').waitFor()],
   ['keys', '#/keys', (page) => page.getByRole('rowheader').first().waitFor()],
   [
     'the dialog for a new key',
@@ -224,6 +226,22 @@ describeConsole('the console is accessible', (fixture) => {
     const page = await fixture().open(await fixture().newContext());
     await page.emulateMedia({ colorScheme });
     await page.getByLabel('Admin key').waitFor();
+    expect(await violationsOf(page)).toStrictEqual([]);
+  });
+
+  it.each(SCHEMES)('in %s colors: a link among words in Markdown', async (colorScheme) => {
+    const { service } = fixture();
+    const tenant = await fixture().poisonedTenant();
+    const agent = await createAgent(service.app, service.database, tenant, 'linking');
+    await agent({
+      command: 'create',
+      path: '/memories/l.md',
+      file_text: 'See [it](https://example.com) now.\n',
+    });
+    const page = await fixture().openSignedIn(`#/tenants/${tenant}?path=/memories/l.md`);
+    await page.emulateMedia({ colorScheme });
+    await click(page, 'Markdown');
+    await page.getByRole('link', { name: 'it', exact: true }).waitFor();
     expect(await violationsOf(page)).toStrictEqual([]);
   });
 
