@@ -75,6 +75,34 @@ describeConsole('the timeline in the console', (fixture) => {
     expect(await page.getByRole('button', { name: 'Next change' }).isDisabled()).toBe(true);
   });
 
+  it('lets go of steps under way when a person goes elsewhere', async () => {
+    const tenant = await fixture().poisonedTenant();
+    const changes = await changesOf(tenant);
+    const page = await fixture().openSignedIn(`#/tenants/${tenant}`);
+    await slider(page).press('ArrowLeft');
+    await expect.poll(() => atOf(page)).toBe(changes[1]);
+    // The service takes its time with the next steps.
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route('**/adjacent-changes*', async (route) => {
+      await released;
+      await route.continue();
+    });
+    const asked = page.waitForRequest('**/adjacent-changes*');
+    for (const _ of [1, 2]) await slider(page).press('ArrowLeft');
+    await asked;
+    await page.getByRole('button', { name: 'Back to now' }).click();
+    await expect.poll(() => atOf(page)).toBe(null);
+    release();
+    // Follows those: it begins where they left the moment.
+    await slider(page).press('ArrowLeft');
+    await expect.poll(() => atOf(page)).toBe(changes[1]);
+    await slider(page).press('ArrowRight');
+    await expect.poll(() => atOf(page)).toBe(null);
+  });
+
   it('stays at the moment when a person keeps editing', async () => {
     const tenant = await fixture().poisonedTenant();
     const changes = await changesOf(tenant);

@@ -1,4 +1,4 @@
-import { useRef } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { messageOf } from '../../api/client.ts';
 import { adjacentChanges } from '../../api/history.ts';
 import { toast } from '../../ui/messages.tsx';
@@ -8,19 +8,25 @@ export type MoveTo = (at: string | null) => Promise<boolean>;
 export type Step = (direction: 1 | -1) => void;
 
 /**
- * Moves a moment by one change, back or on. Steps that are asked for while one is under way follow it.
+ * Moves a moment by one change, back or on. Steps that are asked for while one is under way follow it. Going elsewhere, to another
+ * moment or page, cancels all of them.
  *
  * @param at null is now
  */
 export function useSteps(tenant: string, at: string | null, moveTo: MoveTo): Step {
   const latest = useRef(at);
+  const jumps = useRef(0);
+  if (latest.current !== at) jumps.current++;
   latest.current = at;
+  useEffect(() => () => void jumps.current++, []);
   const queue = useRef(Promise.resolve());
-  const take = async (direction: 1 | -1) => {
+  const take = async (direction: 1 | -1, jumpsBefore: number) => {
+    const isCanceled = () => jumps.current !== jumpsBefore;
+    if (isCanceled()) return;
     try {
       const from = latest.current;
       const to = await momentBeside(tenant, from, direction);
-      if (to === from) return;
+      if (isCanceled() || to === from) return;
       latest.current = to;
       if (!(await moveTo(to))) latest.current = from;
     } catch (error) {
@@ -28,7 +34,8 @@ export function useSteps(tenant: string, at: string | null, moveTo: MoveTo): Ste
     }
   };
   return (direction) => {
-    queue.current = queue.current.then(() => take(direction));
+    const jumpsBefore = jumps.current;
+    queue.current = queue.current.then(() => take(direction, jumpsBefore));
   };
 }
 
