@@ -11,6 +11,7 @@ export const tenantSchema = z
   .object({
     id: tenantId,
     ...detailsSchema,
+    draft_of: tenantId.nullable().meta({ description: 'The tenant that this is a draft of.' }),
     status: z.enum(['active', 'suspended']),
     created_at: time,
     suspended_at: time.nullable(),
@@ -37,6 +38,7 @@ export function tenantRecord(row: ListedTenant, config: Config) {
     name: row.name ?? row.id,
     description: row.description,
     metadata: row.metadata,
+    draft_of: row.draftOf,
     status: row.suspendedAt === null ? 'active' : 'suspended',
     created_at: row.createdAt,
     suspended_at: row.suspendedAt,

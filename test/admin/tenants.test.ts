@@ -40,6 +40,7 @@ describeServiceOnOwnDatabase(
         description: '',
         metadata: {},
         mounts: [],
+        draft_of: null,
         status: 'active',
         created_at: TIME,
         suspended_at: null,

@@ -283,13 +283,17 @@ describeConsole('drafts in the console', (fixture) => {
   });
 
   it('are only seen by who may only read, and not merged by who wrote them', async () => {
-    const { place } = await proposed();
+    const { place, tenant } = await proposed();
     const page = await fixture().openSignedIn(place, { access: 'read_only' });
     await row(page, /conflict/).click();
     await page.getByText('The draft and the original changed the same lines.').waitFor();
     expect(await button(page, /Approve|Replace|Reject|^Draft$|^Original$|Own text/).count()).toBe(0);
     await page.getByRole('link', { name: 'Open the draft' }).click();
     await page.getByRole('treeitem', { name: 'products' }).waitFor();
+    // Also from a link to the draft, there is a way back.
+    await page.locator('.summary').getByRole('link', { name: tenant }).waitFor();
+    await page.locator('.summary').getByRole('link', { name: 'Review' }).click();
+    await row(page, /conflict/).waitFor();
 
     const own = await proposed();
     const { key } = await fixture().createKey({ label: 'author' });

@@ -12,6 +12,7 @@ const NAME = `${'f'.repeat(211)}.md`;
 /** 1,024 bytes. */
 const LONG_PATH = `/memories/${['a', 'b', 'c', 'd'].map((letter) => letter.repeat(199)).join('/')}/${NAME}`;
 const TENANT_NAME = 'a tenant with a name of its own '.repeat(6).trim();
+const MOUNT_NAME = 'm'.repeat(100);
 const WIDTHS = [1440, 1280, 400, 390];
 
 /** What reaches beyond the right edge of the window. In text, because it runs in the page. */
@@ -51,7 +52,7 @@ describeConsole('long names in the console', (fixture) => {
     expect(described.status).toBe(200);
     await fixture().createKey({ label: LABEL, onlyTenants: [tenant] });
     const mounted = await longTenant();
-    const mount = await fetch(`${fixture().url}/v1/tenants/${tenant}/mounts/team`, {
+    const mount = await fetch(`${fixture().url}/v1/tenants/${tenant}/mounts/${MOUNT_NAME}`, {
       method: 'PUT',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ tenant: mounted, instructions: 'What the team knows. '.repeat(20) }),
@@ -113,7 +114,33 @@ describeConsole('long names in the console', (fixture) => {
     const row = page.locator('table.tenants tbody tr');
     await row.getByRole('link', { name }).waitFor();
     expect(await row.count()).toBe(1);
-    await row.getByText(`${created.json().id} · What the team has learned`).waitFor();
+    const { id } = created.json();
+    await row.getByText(`${id} · What the team has learned`).waitFor();
+  });
+
+  it('says of a memory store what it is, and that it is archived', async () => {
+    const { service } = fixture();
+    const { key } = await makeKey(service, { managesStores: true });
+    const send = (url: string, payload: object = {}) =>
+      service.app.inject({ method: 'POST', url, headers: { 'x-api-key': key }, payload });
+    const details = { name: 'Playbook', description: 'What the team has learned', metadata: { plan: 'pro' } };
+    const { id } = (await send('/v1/memory_stores', details)).json();
+    const page = await fixture().openSignedIn(`#/tenants/${id}`);
+    await page.getByText('Playbook · What the team has learned').waitFor();
+    expect(await page.locator('.summary .badge').textContent()).toBe('active');
+    expect((await send(`/v1/memory_stores/${id}/archive`)).statusCode).toBe(200);
+    await page.goto(`${fixture().url}/#/tenants/${id}/settings`);
+    await page.reload();
+    const facts = page
+      .locator('section.card')
+      .filter({ has: page.getByRole('heading', { name: 'Details' }) });
+    await facts.waitFor();
+    expect(await facts.textContent()).toMatch(
+      /^DetailsNamePlaybookDescriptionWhat the team has learnedArchived.*Files can only be read and deleted\.planpro$/,
+    );
+    expect(await page.locator('.summary .badge').textContent()).toBe('archived');
+    await page.goto(`${fixture().url}/#/?search=${id}`);
+    await page.getByRole('row', { name: 'Playbook' }).getByText('archived', { exact: true }).waitFor();
   });
 
   it('shows each key as a card on a narrow screen, with what its values mean', async () => {

@@ -2,7 +2,7 @@ import { changesMade, historyLosses } from '../api/changes.ts';
 import { getTenant } from '../api/tenants.ts';
 import type { Tenant } from '../api/types.ts';
 import { hrefOf, route } from '../router.ts';
-import { count, formatBytes } from '../text/format.ts';
+import { count, formatBytes, formatNumber } from '../text/format.ts';
 import { LoadError, Loading } from '../ui/messages.tsx';
 import { Name } from '../ui/name.tsx';
 import { NavLink } from '../ui/nav-link.tsx';
@@ -14,7 +14,7 @@ import { HistoryPage } from './history/history-page.tsx';
 import { WithMoments } from './history/with-moments.tsx';
 import { MemoryPage } from './memory/memory-page.tsx';
 import { SettingsPage } from './settings/settings-page.tsx';
-import { StatusBadge } from './tenants-page.tsx';
+import { About, StatusBadge } from './tenants-page.tsx';
 
 const TABS = [
   ['', 'Memory'],
@@ -38,6 +38,7 @@ export function TenantPage({ tenant }: { tenant: string }) {
           <Name text={tenant} copies="the ID of the tenant" />
         </h1>
         {data && <TenantSummary tenant={data} />}
+        {data && <About parts={[data.name === data.id ? '' : data.name, data.description]} />}
         <nav class="tabs" aria-label="Tenant">
           {TABS.map(([segment, title]) => (
             <NavLink
@@ -57,19 +58,34 @@ export function TenantPage({ tenant }: { tenant: string }) {
   );
 }
 
+/** Mounts beside the sizes of a tenant. Its settings have all. */
+const SHOWN_MOUNTS = 3;
+
 function TenantSummary({ tenant }: { tenant: Tenant }) {
+  const { id, draft_of, files, bytes, mounts } = tenant;
+  const hidden = mounts.length - SHOWN_MOUNTS;
   return (
     <p class="summary muted small">
-      <StatusBadge status={tenant.status} /> {count(tenant.files, 'file')} · {formatBytes(tenant.bytes)}
-      {tenant.mounts.length > 0 && ' · mounts '}
-      {tenant.mounts.map(({ name, tenant: mounted }, i) => (
-        <span key={name}>
-          {i > 0 && ', '}
-          <a class="name-link" href={hrefOf(['tenants', mounted])}>
-            <Name text={`/memories/${name}`} />
+      <StatusBadge tenant={tenant} />
+      <span>
+        {count(files, 'file')} · {formatBytes(bytes)}
+      </span>
+      {draft_of !== null && (
+        <>
+          · draft of
+          <a class="name-link" href={hrefOf(['tenants', draft_of])}>
+            <Name text={draft_of} />
           </a>
-        </span>
+          <a href={hrefOf(['tenants', draft_of, 'drafts', id])}>Review</a>
+        </>
+      )}
+      {mounts.length > 0 && '· mounts'}
+      {mounts.slice(0, SHOWN_MOUNTS).map(({ name, tenant: mounted }) => (
+        <a key={name} class="name-link" href={hrefOf(['tenants', mounted])}>
+          <Name text={`/memories/${name}`} />
+        </a>
       ))}
+      {hidden > 0 && <a href={hrefOf(['tenants', id, 'settings'])}>and {formatNumber(hidden)} more</a>}
     </p>
   );
 }

@@ -161,7 +161,7 @@ function TenantTable({ tenants, isFiltered, selection }: TableProps) {
                 </div>
               </th>
               <td>
-                <StatusBadge status={tenant.status} />
+                <StatusBadge tenant={tenant} />
               </td>
               <td>
                 <UsageBar
@@ -192,22 +192,29 @@ function TenantTable({ tenants, isFiltered, selection }: TableProps) {
 
 /** A link by name, with the id and the description below it where the tenant has a name of its own. */
 function TenantName({ tenant: { id, name, description } }: { tenant: Tenant }) {
-  const about = [name === id ? '' : id, description].filter(Boolean).join(' · ');
   return (
     <div class="tenant-name">
       <a class="name-link" href={hrefOf(['tenants', id])}>
         <Name text={name} />
       </a>
-      {about !== '' && (
-        <span class="muted small">
-          <Name text={about} />
-        </span>
-      )}
+      <About parts={[name === id ? '' : id, description]} />
     </div>
   );
 }
 
-export function StatusBadge({ status }: { status: Tenant['status'] }) {
+/** What people say of a tenant, on one line, if they say anything. */
+export function About({ parts }: { parts: string[] }) {
+  const text = parts.filter(Boolean).join(' · ');
+  if (text === '') return null;
+  return (
+    <span class="about muted small">
+      <Name text={text} />
+    </span>
+  );
+}
+
+export function StatusBadge({ tenant: { status, archived_at } }: { tenant: Tenant }) {
+  if (status === 'active' && archived_at !== null) return <Badge kind="neutral">archived</Badge>;
   return <Badge kind={status === 'active' ? 'good' : 'bad'}>{status}</Badge>;
 }
 

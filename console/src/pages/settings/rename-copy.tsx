@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { isDraftId } from '../../../../src/tenants/tenant-id.ts';
 import { copyTenant, renameTenant } from '../../api/tenants.ts';
 import type { Tenant } from '../../api/types.ts';
 import { goTo, hrefOf, replacePlace } from '../../router.ts';
@@ -18,7 +17,7 @@ interface Props {
 export function RenameCopy({ tenant }: Props) {
   const [open, setOpen] = useState<'rename' | 'copy' | null>(null);
   const onClose = () => setOpen(null);
-  const isDraft = isDraftId(tenant.id);
+  const isDraft = tenant.draft_of !== null;
   return (
     <>
       <h2>{isDraft ? 'Copy' : 'Rename or copy'}</h2>

@@ -1,10 +1,13 @@
+import { Fragment } from 'preact';
 import { changesMade } from '../../api/changes.ts';
 import { messageOf } from '../../api/client.ts';
 import { canManageFleet, canWrite } from '../../api/session.ts';
 import { getUsage } from '../../api/tenants.ts';
 import type { Tenant } from '../../api/types.ts';
 import { count, formatBytes, formatNumber } from '../../text/format.ts';
+import { visible } from '../../text/visible.tsx';
 import { Time } from '../../ui/inline.tsx';
+import { Name } from '../../ui/name.tsx';
 import { UsageBar } from '../../ui/usage-bar.tsx';
 import { useLoad } from '../../ui/use-load.ts';
 import { KeysSection } from '../keys/keys-section.tsx';
@@ -17,6 +20,11 @@ import { Transfer } from './transfer.tsx';
 export function SettingsPage({ tenant }: { tenant: Tenant }) {
   return (
     <div class="settings">
+      {isDescribed(tenant) && (
+        <section class="card">
+          <Details tenant={tenant} />
+        </section>
+      )}
       <section class="card">
         <Usage tenant={tenant} />
       </section>
@@ -43,6 +51,52 @@ export function SettingsPage({ tenant }: { tenant: Tenant }) {
         </section>
       )}
     </div>
+  );
+}
+
+function isDescribed({ id, name, description, metadata, archived_at }: Tenant): boolean {
+  return name !== id || description !== '' || Object.keys(metadata).length > 0 || archived_at !== null;
+}
+
+/** What people say of the tenant, as a memory store or otherwise. */
+function Details({ tenant: { name, description, metadata, archived_at } }: { tenant: Tenant }) {
+  return (
+    <>
+      <h2>Details</h2>
+      <dl class="facts">
+        <dt>Name</dt>
+        <dd>
+          <bdi>{visible(name)}</bdi>
+        </dd>
+        {description !== '' && (
+          <>
+            <dt>Description</dt>
+            <dd>
+              <bdi>{visible(description)}</bdi>
+            </dd>
+          </>
+        )}
+        {archived_at !== null && (
+          <>
+            <dt>Archived</dt>
+            <dd>
+              <Time value={archived_at} />{' '}
+              <span class="muted small">Files can only be read and deleted.</span>
+            </dd>
+          </>
+        )}
+        {Object.entries(metadata).map(([key, value]) => (
+          <Fragment key={key}>
+            <dt>
+              <Name text={key} />
+            </dt>
+            <dd>
+              <bdi>{visible(value)}</bdi>
+            </dd>
+          </Fragment>
+        ))}
+      </dl>
+    </>
   );
 }
 
