@@ -58,6 +58,18 @@ describeConsole('the overview and the audit page', (fixture) => {
     await page.getByText('No matching changes').waitFor();
     expect(await page.title()).toBe('Audit · Memory console');
   });
+
+  it('tells nothing recorded from nothing, and nothing found from nothing there', async () => {
+    const page = await fixture().openSignedIn('#/overview');
+    await page
+      .getByRole('img', { name: 'Size of all files by day: nothing recorded yet', exact: true })
+      .waitFor();
+    const onlyTenants = [await fixture().poisonedTenant()];
+    const other = await fixture().openSignedIn('#/audit', { onlyTenants });
+    await other.getByText('No changes yet').waitFor();
+    await other.getByPlaceholder('Action').fill('restore');
+    await other.getByText('No matching changes').waitFor();
+  });
 });
 
 describeConsole('several tenants at once', (fixture) => {
@@ -86,6 +98,7 @@ describeConsole('several tenants at once', (fixture) => {
     await page.getByRole('button', { name: 'Select all shown' }).click();
     await page.getByText('3 selected').waitFor();
     await page.getByRole('button', { name: 'Set limits…' }).click();
+    await dialog.getByRole('heading', { name: 'Set the limits of 3 tenants?' }).waitFor();
     await dialog.getByRole('spinbutton', { name: /^Files/ }).fill('7');
     await dialog.getByRole('button', { name: 'Set limits' }).click();
     await page.getByText('Set the limits of 3 tenants.').waitFor();

@@ -128,6 +128,11 @@ describeConsole('work in the console is protected', (fixture) => {
     await page.getByText('The address does not contain a valid time').waitFor();
     await page.getByRole('button', { name: 'Show the memory as it is now' }).click();
     await expect.poll(() => lines(page)).toContain('# Tone');
+    // In a filter: with how to write one, as the service says it.
+    await page.goto(`${fixture().url}/#/tenants/${tenant}/history?since=yesterday`);
+    await page
+      .getByText('"yesterday" is not a valid time. Use ISO 8601 (2026-11-22, 2026-11-22T09:30:00Z,')
+      .waitFor();
   });
 
   it('does not lose a new key that was not copied', async () => {

@@ -106,6 +106,8 @@ export function isAborted(error: unknown): boolean {
 
 /** What to tell a person. */
 export function messageOf(error: unknown): string {
+  // What is said of a wrong parameter has examples of how to write a time.
+  if (error instanceof ApiError && error.code === 'invalid_parameter') return error.message;
   if (error instanceof ApiError) return withLocalTimes(error.message);
   if (error instanceof TypeError) return 'The service cannot be reached. Check the connection and try again.';
   return String(error);

@@ -68,7 +68,9 @@ export function AuditPage() {
         <Choice name="since" title="Time" texts={SPANS} value={of('since')} />
       </div>
       {pages.error !== undefined && <LoadError error={pages.error} onRetry={pages.reload} />}
-      {pages.items !== undefined && <Events events={pages.items} />}
+      {pages.items !== undefined && (
+        <Events events={pages.items} isFiltered={Object.values(filter).some(Boolean)} />
+      )}
       {pages.isLoading && pages.items === undefined && <Loading what="the audit trail" />}
       {pages.more && (
         <button type="button" class="more" onClick={pages.more} disabled={pages.isLoading}>
@@ -93,8 +95,8 @@ function Choice(props: { name: string; title: string; texts: Record<string, stri
   );
 }
 
-function Events({ events }: { events: AuditEvent[] }) {
-  if (events.length === 0) return <Empty title="No matching changes" />;
+function Events({ events, isFiltered }: { events: AuditEvent[]; isFiltered: boolean }) {
+  if (events.length === 0) return <Empty title={isFiltered ? 'No matching changes' : 'No changes yet'} />;
   return (
     <ol class="audit-events">
       {events.map((event) => (

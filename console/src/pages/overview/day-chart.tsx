@@ -1,7 +1,7 @@
 export interface Day {
   /** `2026-11-23`, by UTC. */
   day: string;
-  /** One for each series. */
+  /** One for each series; none when nothing was recorded. */
   values: number[];
 }
 
@@ -24,21 +24,24 @@ export function DayChart({ title, series, days, format }: Props) {
   const highest = Math.max(1, ...totals);
   const first = days[0]?.day;
   const last = days.at(-1);
+  const isRecorded = days.some(({ values }) => values.length > 0);
+  const most = isRecorded ? `at most ${format(Math.max(0, ...totals))}` : 'nothing recorded yet';
+  const today = isRecorded ? `today ${format(totals.at(-1) ?? 0)}, ` : '';
   return (
     <figure class="day-chart">
       <figcaption>
         <span class="chart-title">{title}</span>
-        <span class="muted small">at most {format(Math.max(0, ...totals))}</span>
+        <span class="muted small">{most}</span>
       </figcaption>
       <svg
         viewBox={`0 0 ${days.length} ${HEIGHT}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`${title} by day: today ${format(totals.at(-1) ?? 0)}, at most ${format(Math.max(0, ...totals))}`}
+        aria-label={`${title} by day: ${today}${most}`}
       >
         {days.map(({ day, values }, x) => (
           <g key={day}>
-            <title>{`${day}: ${series.map(({ name }, i) => `${format(values[i] ?? 0)} ${name}`).join(', ')}`}</title>
+            <title>{`${day}: ${values.length === 0 ? 'nothing recorded' : series.map(({ name }, i) => `${format(values[i] ?? 0)} ${name}`).join(', ')}`}</title>
             <rect class="hit" x={x} y={0} width={1} height={HEIGHT} />
             {values.map((value, i) => {
               const height = (value / highest) * HEIGHT;

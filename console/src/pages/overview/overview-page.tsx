@@ -130,7 +130,7 @@ function Charts({ usage, days }: { usage: FleetUsage; days: string[] }) {
       <DayChart
         title="Size of all files"
         series={[{ name: 'in all files', color: 'series-1' }]}
-        days={values(({ bytes }) => [bytes ?? 0])}
+        days={values(({ bytes }) => (bytes === null ? [] : [bytes]))}
         format={formatBytes}
       />
     </section>

@@ -88,6 +88,8 @@ interface DialogProps {
 function BulkDialog(
   props: DialogProps & {
     verb: string;
+    /** The question, where the verb and the tenants do not make one. */
+    title?: string;
     /** What was done, in the past tense. */
     done: string;
     work: (tenant: Tenant) => Promise<unknown>;
@@ -97,7 +99,7 @@ function BulkDialog(
     children: ComponentChildren;
   },
 ) {
-  const { tenants, onClose, onDone, verb, done, work, children, ...dialog } = props;
+  const { tenants, onClose, onDone, verb, title, done, work, children, ...dialog } = props;
   const [finished, setFinished] = useState(0);
   const action = useAction();
   const what = count(tenants.length, 'tenant');
@@ -120,7 +122,7 @@ function BulkDialog(
     });
   return (
     <FormDialog
-      title={`${verb} ${what}?`}
+      title={title ?? `${verb} ${what}?`}
       verb={verb}
       doing={`${formatNumber(finished)} of ${what}`}
       {...dialog}
@@ -161,6 +163,7 @@ function LimitsDialog(props: DialogProps) {
     <BulkDialog
       {...props}
       verb="Set limits"
+      title={`Set the limits of ${count(props.tenants.length, 'tenant')}?`}
       done="Set the limits of"
       isReady={isReady}
       hasInput={isReady}
