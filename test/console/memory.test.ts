@@ -85,6 +85,18 @@ describeConsole('the memory in the console', (fixture) => {
       .toBe('- Got a refund of 900 EUR');
   });
 
+  it('says when it finds more than it shows', async () => {
+    const { service, openSignedIn, poisonedTenant } = fixture();
+    const tenant = await poisonedTenant();
+    const agent = await createAgent(service.app, service.database, tenant, 'zoologist');
+    for (let i = 0; i < 102; i++) {
+      await agent({ command: 'create', path: `/memories/z/${i}.md`, file_text: 'A zebra.\n' });
+    }
+    const page = await openSignedIn(`#/tenants/${tenant}`);
+    await page.getByPlaceholder('Search names and contents').fill('zebra');
+    await page.getByText('Also found in 2 more files.').waitFor();
+  });
+
   it('creates, edits, downloads, and deletes a file', async () => {
     const page = await fixture().openSignedIn(`#/tenants/${await fixture().poisonedTenant()}`);
     await page.getByRole('button', { name: 'New file' }).click();

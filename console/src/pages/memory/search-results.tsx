@@ -1,10 +1,11 @@
 import type { ComponentChildren } from 'preact';
 import { search } from '../../api/memory.ts';
 import type { SearchMatch } from '../../api/types.ts';
+import { count } from '../../text/format.ts';
 import { visible } from '../../text/visible.tsx';
 import { Empty, LoadError, Loading } from '../../ui/messages.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
-import { usePages } from '../../ui/use-pages.ts';
+import { useLoad } from '../../ui/use-load.ts';
 import { VirtualList } from '../../ui/virtual-list.tsx';
 import { shortPath } from './tree.ts';
 
@@ -18,31 +19,28 @@ interface Props {
 /** What the search finds, in the names and contents of now or of a time. */
 export function SearchResults({ tenant, at, query, onOpen }: Props) {
   const settled = useDebounced(query, 250);
-  const pages = usePages(
-    async (_after, signal) => {
-      const { matches } = await search(tenant, settled, at, signal);
-      return { items: matches, next: null };
-    },
+  const { data, error, reload } = useLoad(
+    (signal) => search(tenant, settled, at, signal),
     [tenant, settled, at],
   );
-  const matches = pages.items;
-  if (pages.error !== undefined) return <LoadError error={pages.error} onRetry={pages.reload} />;
-  if (matches === undefined) return <Loading what="matches" />;
+  if (error !== undefined) return <LoadError error={error} onRetry={reload} />;
+  if (data === undefined) return <Loading what="matches" />;
+  const { matches, more } = data;
   if (matches.length === 0) return <Empty title="Nothing found" />;
   return (
-    <VirtualList
-      class="results"
-      kind="list"
-      label="Matches"
-      count={matches.length}
-      rowHeight={52}
-      onEnd={pages.more}
-    >
-      {(index) => {
-        const match = matches[index];
-        return match && <Match match={match} query={settled} onOpen={onOpen} />;
-      }}
-    </VirtualList>
+    <>
+      <VirtualList class="results" kind="list" label="Matches" count={matches.length} rowHeight={52}>
+        {(index) => {
+          const match = matches[index];
+          return match && <Match match={match} query={settled} onOpen={onOpen} />;
+        }}
+      </VirtualList>
+      {more > 0 && (
+        <p class="pad small" role="status">
+          Also found in {count(more, 'more file')}. Add a word to narrow the search.
+        </p>
+      )}
+    </>
   );
 }
 
