@@ -63,7 +63,7 @@ function Details({ tenant: { name, description, metadata, archived_at } }: { ten
   return (
     <>
       <h2>Details</h2>
-      <dl class="facts">
+      <dl class="facts are-texts">
         <dt>Name</dt>
         <dd>
           <bdi>{visible(name)}</bdi>
