@@ -27,7 +27,7 @@ export function registerPushCommand(program: Command, open: Open, io: Io): void 
   program
     .command('push')
     .description(
-      "Write a tenant's files to a hosted memory store: creates missing memories, updates outdated ones, and deletes nothing. Memories that were changed in the store are left unchanged and listed. After an interruption, run it again: what is identical is skipped.",
+      "Write a tenant's files to a hosted memory store: creates missing memories, updates outdated ones, and deletes nothing. Memories that were changed in the store are left unchanged and listed, and so are files that the store refuses. After an interruption, run it again: what is identical is skipped.",
     )
     .argument('<tenant>', 'tenant ID', tenantId)
     .option('--to-store <id>', 'the store, written with the key in ANTHROPIC_API_KEY')
@@ -104,6 +104,7 @@ async function push(
   const progress = new Progress(io.stderr, 'Compared');
   const done: Record<PushAction, number> = { unchanged: 0, create: 0, update: 0, changed: 0 };
   const leftAlone: string[] = [];
+  const refused: string[] = [];
   let files = 0;
   let bytes = 0;
   try {
@@ -116,8 +117,12 @@ async function push(
         progress.end();
         printLine(io.stdout, `${WORDS[action]} ${file.path}`);
         done[action]++;
-      } else if (await store?.write(file, found)) done[action]++;
-      else leftAlone.push(file.path);
+      } else {
+        const outcome = await store?.write(file, found);
+        if (outcome?.kind === 'written') done[action]++;
+        else if (outcome?.kind === 'refused') refused.push(`${file.path}: ${outcome.reason}`);
+        else leftAlone.push(file.path);
+      }
       bytes += Buffer.byteLength(file.content);
       progress.update(++files, bytes);
     }
@@ -131,10 +136,14 @@ async function push(
   ];
   if (overwrite) counts.push(`${done.changed} ${dryRun ? 'to overwrite' : 'overwritten'}`);
   printLine(io.stderr, `Memories: ${counts.join(', ')}.`);
-  if (leftAlone.length === 0) return;
-  throw new OperatorError(
-    `These were changed in the store, or are blocked by other memories, and were left unchanged. To replace changed ones, add --overwrite:${listed(leftAlone)}`,
-  );
+  const problems: string[] = [];
+  if (leftAlone.length > 0) {
+    problems.push(
+      `These were changed in the store, or are blocked by other memories, and were left unchanged. To replace changed ones, add --overwrite:${listed(leftAlone)}`,
+    );
+  }
+  if (refused.length > 0) problems.push(`The store refused these:${listed(refused)}`);
+  if (problems.length > 0) throw new OperatorError(problems.join('\n'));
 }
 
 async function* pushedFiles(session: TenantSession): AsyncGenerator<PushedFile> {

@@ -103,14 +103,18 @@ export class HostedClient {
 
   #failure(path: string, { status, body }: Attempt): HostedStoreError {
     if (status === undefined) return new HostedStoreError(`Cannot reach ${this.url}.`);
-    const problem = errorSchema.safeParse(body);
-    const reason = problem.success ? printable(problem.data.error.message) : 'no reason given';
     return new HostedStoreError(
-      `${this.url} refused a request (${nameOf(path)}): ${status}, ${reason}`,
+      `${this.url} refused a request (${nameOf(path)}): ${status}, ${reasonOf(body)}`,
       status,
       body,
     );
   }
+}
+
+/** Why a request was refused, by the body of the response. */
+export function reasonOf(body: unknown): string {
+  const problem = errorSchema.safeParse(body);
+  return problem.success ? printable(problem.data.error.message) : 'no reason given';
 }
 
 /** The path of a request without its query, which may contain paths of memories. */

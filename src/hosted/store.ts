@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { type HostedClient, HostedStoreError } from './client.ts';
+import { type HostedClient, HostedStoreError, reasonOf } from './client.ts';
 import {
   errorSchema,
   type HostedMemory,
@@ -13,7 +13,12 @@ import {
 } from './schemas.ts';
 
 const CONFLICT = 409;
+/** The statuses of what a store cannot take, such as a content that is too large for it. */
+const REFUSALS: readonly (number | undefined)[] = [400, 413];
 const PAGE = { basic: '100', full: '20' };
+
+/** `changed`: there is another content by now, or something is in the way. `refused`: the store cannot take this memory. */
+export type WriteOutcome = { kind: 'written' | 'changed' } | { kind: 'refused'; reason: string };
 
 /** A memory store of a service with the Memory Stores API. Throws HostedStoreError. */
 export class HostedStore {
@@ -48,13 +53,11 @@ export class HostedStore {
   /**
    * Creates a memory, or replaces the content that it was found with. A request whose response was lost is sent again, and finds what the
    * first one did.
-   *
-   * @returns false when there is another content by now, or something is in the way
    */
   async write(
     { path, content, sha256 }: { path: string; content: string; sha256: string },
     found: HostedMemory | undefined,
-  ): Promise<boolean> {
+  ): Promise<WriteOutcome> {
     const memories = `${this.#path}/memories`;
     const request =
       found === undefined
@@ -68,15 +71,17 @@ export class HostedStore {
           };
     try {
       await this.#client.send(memorySchema, { method: 'POST', ...request });
-      return true;
+      return { kind: 'written' };
     } catch (error) {
       if (!(error instanceof HostedStoreError)) throw error;
+      if (REFUSALS.includes(error.status)) return { kind: 'refused', reason: reasonOf(error.body) };
       // The memory may have been deleted since it was listed.
-      if (error.status === 404 && found !== undefined) return false;
+      if (error.status === 404 && found !== undefined) return { kind: 'changed' };
       if (error.status !== CONFLICT) throw error;
       const id = found?.id ?? errorSchema.safeParse(error.body).data?.error.conflicting_memory_id;
       const there = id === undefined || id === '' ? undefined : await this.#find(id);
-      return there !== undefined && there.path === path && there.content_sha256 === sha256;
+      const isDone = there !== undefined && there.path === path && there.content_sha256 === sha256;
+      return { kind: isDone ? 'written' : 'changed' };
     }
   }
 

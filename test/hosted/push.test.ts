@@ -82,6 +82,24 @@ describeService(
       expect(await contents(to)).toStrictEqual(pushed);
     });
 
+    it('goes on after what the store refuses, and names it', async () => {
+      // Before its first request, as its policy is cached.
+      await runOn(service(), ['tenants', 'set', to, '--max-file-bytes', '10']);
+      const edited = await create(from, '/a', 'old');
+      await create(from, '/b', 'x'.repeat(11));
+      await create(from, '/c');
+      await create(to, '/a', 'old');
+      await stores.memories.update(edited.id, { memory_store_id: from, content: 'x'.repeat(12) });
+      const pushed = await push('--to-store', to);
+      const reason = 'content: it is larger than 10 bytes, the limit of this memory store.';
+      expect(pushed).toStrictEqual({
+        code: 1,
+        stdout: '',
+        stderr: `Memories: 1 created, 0 updated, 0 unchanged.\nmemory-service: The store refused these:\n  /a: ${reason}\n  /b: ${reason}\n`,
+      });
+      expect(await contents(to)).toStrictEqual({ '/a': 'old', '/c': '/c' });
+    });
+
     it('creates a store, and goes on with it when it runs again', async () => {
       await create(from, '/a');
       const tried = await push('--create-store', 'Ada', '--dry-run');
