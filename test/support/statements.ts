@@ -59,6 +59,7 @@ export const ofKeys: ReadonlySet<string> = new Set([
   'list_keys',
   'get_key',
   'previous_secret',
+  'current_key',
   'lock_key',
   'update_key',
   'add_secret',

@@ -538,6 +538,8 @@ export interface components {
             metadata: {
                 [key: string]: string;
             };
+            /** @description The tenant that this is a draft of. */
+            draft_of: string | null;
             /** @enum {string} */
             status: "active" | "suspended";
             created_at: components["schemas"]["Time"];
