@@ -1,7 +1,7 @@
 /** The programs without a client (examples/any-language), each against the real service, behind something that loses answers. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, readdir } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -140,14 +140,19 @@ describe.each(LANGUAGES)('$name', ({ name, needs, build }) => {
     built ??= mkdtemp(join(inject('scratch'), 'any-language-')).then(build);
     const [command = '', ...args] = await built;
     const { PATH = '', HOME = '/tmp' } = process.env;
+    const cwd = await mkdtemp(join(inject('scratch'), 'any-language-cwd-'));
     // A proxy of the machine would take the request.
-    const child = spawn(command, args, { env: { PATH, HOME, LANG: 'C.UTF-8', no_proxy: '*', ...env } });
+    const child = spawn(command, args, {
+      cwd,
+      env: { PATH, HOME, LANG: 'C.UTF-8', no_proxy: '*', ...env },
+    });
     child.stdin.end(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
     const [out, err, [status]] = await Promise.all([
       text(child.stdout),
       text(child.stderr),
       once(child, 'close'),
     ]);
+    expect(await readdir(cwd)).toStrictEqual([]);
     return {
       status,
       err,

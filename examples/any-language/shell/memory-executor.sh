@@ -42,7 +42,7 @@ execute() {
     wait=$(awk -v retries="$retries" -v after="${retry_after:-0}" -v seed="$$$retries" 'BEGIN {
       srand(seed + srand()); most = 0.2 * 2 ^ retries; printf "%.3f", after + rand() * (most > 5 ? 5 : most) }')
     if [ "$retries" -ge "$max_retries" ] || [ "$(awk -v w="$wait" -v now="$(date +%s)" -v end="$deadline" \
-      'BEGIN { print now + w > end }')" = 1 ]; then
+      'BEGIN { print (now + w > end) }')" = 1 ]; then
       if [ $code -eq 0 ]; then failed "answered $status: $(cat "$work/result")"
       else failed "cannot be reached (curl exit code $code)"; fi
       return 1
