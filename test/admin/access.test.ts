@@ -1,4 +1,8 @@
-/** Who may use the admin API, and who may use /execute. */
+/**
+ * Who may use the admin API, and who may use /execute.
+ *
+ * @module-tag long-on-pglite
+ */
 import { expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';

@@ -1,4 +1,8 @@
-/** Keys for control planes: one key, filters, changes, rotation, and creation that can be repeated. */
+/**
+ * Keys for control planes: one key, filters, changes, rotation, and creation that can be repeated.
+ *
+ * @module-tag long-on-pglite
+ */
 import { expect, it } from 'vitest';
 import { problem, useAdmin } from '../support/admin.ts';
 import { describeService, freshTenant } from '../support/service.ts';

@@ -1,4 +1,8 @@
-/** Archives that `import` rejects, each with an actionable message and without leaving anything behind. */
+/**
+ * Archives that `import` rejects, each with an actionable message and without leaving anything behind.
+ *
+ * @module-tag long-on-pglite
+ */
 import { gzipSync } from 'node:zlib';
 import { afterAll, expect, it } from 'vitest';
 import { Tenants } from '../../src/tenants/tenants.ts';

@@ -1,3 +1,4 @@
+/** @module-tag long-on-pglite */
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,8 @@
-/** The commands that run the deployment, as an operator runs them. */
+/**
+ * The commands that run the deployment, as an operator runs them.
+ *
+ * @module-tag long-on-pglite
+ */
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,8 @@
-/** The commands for keys and for what people say of tenants. */
+/**
+ * The commands for keys and for what people say of tenants.
+ *
+ * @module-tag long-on-pglite
+ */
 import { expect, it } from 'vitest';
 import { runOn } from '../support/program.ts';
 import { describeService, freshTenant } from '../support/service.ts';

@@ -1,4 +1,8 @@
-/** Drafts: what a merge makes of what both sides changed. */
+/**
+ * Drafts: what a merge makes of what both sides changed.
+ *
+ * @module-tag long-on-pglite
+ */
 import { expect, it } from 'vitest';
 import { revert } from '../../src/history/revert.ts';
 import { APPROVER, changesIn, Drafting } from '../support/drafts.ts';

@@ -1,4 +1,8 @@
-/** What is recorded of each change, whichever way it comes, and what the past looks like. */
+/**
+ * What is recorded of each change, whichever way it comes, and what the past looks like.
+ *
+ * @module-tag long-on-pglite
+ */
 import { expect, it } from 'vitest';
 import { writeImport } from '../../src/archive/import-transaction.ts';
 import { newApiKey } from '../../src/auth/api-key.ts';

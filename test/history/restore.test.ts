@@ -1,4 +1,8 @@
-/** `restore`: what comes back, what goes, and what stands in the way. */
+/**
+ * `restore`: what comes back, what goes, and what stands in the way.
+ *
+ * @module-tag long-on-pglite
+ */
 import { expect, it } from 'vitest';
 import { History } from '../../src/history/history.ts';
 import { findAt } from '../../src/history/past.ts';

@@ -1,3 +1,4 @@
+/** @module-tag long-on-pglite */
 import { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
 import { expireFiles } from '../../src/expiration/expiration.ts';

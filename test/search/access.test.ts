@@ -1,4 +1,8 @@
-/** Who may search: whoever may view. */
+/**
+ * Who may search: whoever may view.
+ *
+ * @module-tag long-on-pglite
+ */
 import { once } from 'node:events';
 import { expect, it, vi } from 'vitest';
 import { newApiKey } from '../../src/auth/api-key.ts';

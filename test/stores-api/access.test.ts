@@ -1,3 +1,4 @@
+/** @module-tag long-on-pglite */
 import { beforeAll, expect, it } from 'vitest';
 import { all, failing, sdk, storeKey } from '../support/memory-stores.ts';
 import { runOn } from '../support/program.ts';

@@ -1,3 +1,4 @@
+/** @module-tag long-on-pglite */
 import { beforeAll, expect, it } from 'vitest';
 import { all, sdk } from '../support/memory-stores.ts';
 import { describeService } from '../support/service.ts';

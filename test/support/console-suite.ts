@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, afterEach, beforeAll } from 'vitest';
 import type { KeyPurpose } from '../../src/auth/api-keys.ts';
 import { createPoisonedMemory } from '../console/scenario.ts';
 import { describeInBrowser } from './browser.ts';
@@ -19,24 +19,28 @@ export interface ConsoleFixture {
 }
 
 /**
- * Runs a suite on the console in a browser. After each suite, nothing must have gone wrong in any page: no script failed, and the content
- * security policy had nothing to refuse.
+ * Runs a suite on the console in a browser. After each test, its pages are closed, and nothing must have gone wrong in them: no script
+ * failed, and the content security policy had nothing to refuse.
  */
 export function describeConsole(name: string, suite: (fixture: () => ConsoleFixture) => void): void {
   describeInBrowser(name, (browser) => {
     let service: Service;
     let server: Console;
-    const contexts: BrowserContext[] = [];
-    const faults: string[] = [];
+    let contexts: BrowserContext[] = [];
+    let faults: string[] = [];
     beforeAll(async () => {
       service = await startSharedService('pglite', { AUTH: 'keys' });
       server = await startConsole(service.database);
     });
-    afterAll(async () => {
+    afterEach(async () => {
       for (const context of contexts) await context.close();
+      const found = faults;
+      [contexts, faults] = [[], []];
+      if (found.length > 0) throw new Error(`In the pages: ${found.join('\n')}`);
+    });
+    afterAll(async () => {
       await server.close();
       await service.close();
-      if (faults.length > 0) throw new Error(`In the pages: ${faults.join('\n')}`);
     });
 
     async function newContext(): Promise<BrowserContext> {

@@ -13,7 +13,7 @@ const { before, after, lines: LINES } = hardToCompare();
 const [attack, plain] = [file(before), file(after)];
 const LARGEST_READ = (4 * 1024 * 1024) / 32;
 
-it('shows texts that take too much work to compare as replaced', () => {
+it('shows texts that take too much work to compare as replaced', { tags: 'long' }, () => {
   const { patch = '', work } = compare(attack, plain);
   expect(patch.split('\n', 4)).toStrictEqual([
     'diff --git a/memories/a b/memories/a',

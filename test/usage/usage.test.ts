@@ -1,4 +1,8 @@
-/** What tenants used by day: counted in memory, written once a minute, and listed by the admin API and the command line. */
+/**
+ * What tenants used by day: counted in memory, written once a minute, and listed by the admin API and the command line.
+ *
+ * @module-tag long-on-pglite
+ */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
 import { renameTenant } from '../../src/tenants/copy.ts';
