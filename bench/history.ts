@@ -138,13 +138,13 @@ function printTurns(turns: readonly Turn[]): void {
     const ratio = median(own.map(({ rate }, i) => rate / (other[i]?.rate ?? Number.NaN)));
     const failures = [...own, ...other].reduce((sum, turn) => sum + turn.failures, 0);
     const cells = [
-      ...[describeWorkload[of], middle(own, 'rate').toFixed(0), middle(other, 'rate').toFixed(0)],
-      ...[
-        ratio.toFixed(2),
-        `≥ ${TARGETS[of]}`,
-        middle(own, 'micros').toFixed(0),
-        middle(other, 'micros').toFixed(0),
-      ],
+      describeWorkload[of],
+      middle(own, 'rate').toFixed(0),
+      middle(other, 'rate').toFixed(0),
+      ratio.toFixed(2),
+      `≥ ${TARGETS[of]}`,
+      middle(own, 'micros').toFixed(0),
+      middle(other, 'micros').toFixed(0),
       middle(own, 'bytes').toFixed(0),
       failures,
     ];

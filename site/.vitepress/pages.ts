@@ -34,7 +34,11 @@ const markdownIn = (folder: string, depth: number): string[] =>
   });
 
 const files = [
-  ...['site/index.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'bench/RESULTS.md'],
+  'site/index.md',
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  'bench/RESULTS.md',
   ...markdownIn('docs', 1).sort(),
   ...['charts', 'clients', 'examples'].flatMap(readmesIn),
 ];

@@ -147,7 +147,8 @@ describeService(
       await put('/memories/a', 'one', NEW);
       await new Tenants(service().database).set(id, { maxBytes: 5 });
       const full = (needed: number) => [
-        ...[409, 'over_quota'],
+        409,
+        'over_quota',
         `Tenant ${id} uses 3 of 5 bytes, and the change needs ${needed} more.`,
       ];
       expect(problem(await put('/memories/b', 'four', NEW))).toStrictEqual(full(4));
@@ -240,8 +241,11 @@ describeService(
         at,
         next: null,
         entries: [
-          ...[entry('a', null), entry('a-b', null)],
-          ...[entry('a0', 4, true), entry('m', 4, true), entry('z', 4, true)],
+          entry('a', null),
+          entry('a-b', null),
+          entry('a0', 4, true),
+          entry('m', 4, true),
+          entry('z', 4, true),
         ],
       });
       const below = (await get(`/directory?at=${at}&path=/memories/a`)).body;
@@ -345,10 +349,14 @@ describeService(
       expect((await get('/file?path=/memories/a/b')).text).toBe('one');
 
       expect(problem(await move('/memories/a', '/memories/c'))).toStrictEqual([
-        ...[409, 'refused', '/memories/c already exists. Nothing was overwritten.'],
+        409,
+        'refused',
+        '/memories/c already exists. Nothing was overwritten.',
       ]);
       expect(problem(await move('/memories/none', '/memories/x'))).toStrictEqual([
-        ...[404, 'not_found', '/memories/none does not exist.'],
+        404,
+        'not_found',
+        '/memories/none does not exist.',
       ]);
       expect((await move('/memories/a', '/memories/a/x')).body.detail).toBe(
         'Cannot move /memories/a to /memories/a/x, which is inside it.',
@@ -358,7 +366,9 @@ describeService(
       );
       const tooDeep = `/memories${'/x'.repeat(20)}`;
       expect(problem(await move('/memories/a', tooDeep))).toStrictEqual([
-        ...[409, 'refused', `The path would be too long or too deep: ${tooDeep}/b`],
+        409,
+        'refused',
+        `The path would be too long or too deep: ${tooDeep}/b`,
       ]);
       expect((await move('/memories/a', '/memories/c/x')).body.detail).toBe(
         '/memories/c is a file, so nothing can be below it.',
@@ -408,8 +418,17 @@ describeService(
         '/memories/none does not exist.',
       ]);
       for (const query of [
-        ...['', 'query=', `query=${'x'.repeat(1001)}`, 'query=%00', 'query=a&in=all', 'query=a&mode=x'],
-        ...['query=a&limit=0', 'query=a&limit=101', 'query=a&path=/etc', 'query=%3F', 'query=a&at=yesterday'],
+        '',
+        'query=',
+        `query=${'x'.repeat(1001)}`,
+        'query=%00',
+        'query=a&in=all',
+        'query=a&mode=x',
+        'query=a&limit=0',
+        'query=a&limit=101',
+        'query=a&path=/etc',
+        'query=%3F',
+        'query=a&at=yesterday',
       ]) {
         expect([query, (await get(`/search?${query}`)).status]).toStrictEqual([query, 400]);
       }

@@ -74,7 +74,10 @@ describeService(
         return (entries as { path: string }[]).map(({ path }) => path);
       };
       expect(await importedFrom('?path=/memories/d')).toStrictEqual([
-        ...['/memories/d', '/memories/d/a', '/memories/d/e', '/memories/d/e/b'],
+        '/memories/d',
+        '/memories/d/a',
+        '/memories/d/e',
+        '/memories/d/e/b',
       ]);
       expect(await importedFrom('?path=/memories/f')).toStrictEqual(['/memories/f']);
       expect((await download(from, '?path=/memories/none')).statusCode).toBe(404);

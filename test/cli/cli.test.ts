@@ -426,7 +426,11 @@ describeServiceOnOwnDatabase(
       const before = await rowsOf(service(), 'r-1');
       const history = await historyOf('r-1');
       expect(history.map(({ operation }) => operation).sort()).toStrictEqual([
-        ...['created', 'created', 'created', 'deleted', 'modified'],
+        'created',
+        'created',
+        'created',
+        'deleted',
+        'modified',
       ]);
       expect((await run('tenants', 'rename', 'r-1', 'r-2')).stdout).toBe(
         'Renamed tenant r-1 to r-2: 2 files (2 bytes), 1 key. Keys work for the new tenant within AUTH_CACHE_SECONDS.\n',

@@ -144,12 +144,10 @@ new file mode 100644
     const tenant = await story(service());
     const first = await json(service(), 'log', tenant, b);
     expect(first.map(({ operation, path }) => [operation, path])).toStrictEqual([
-      ...[
-        ['deleted', b],
-        ['renamed', b],
-        ['modified', a],
-        ['created', a],
-      ],
+      ['deleted', b],
+      ['renamed', b],
+      ['modified', a],
+      ['created', a],
     ]);
     expect(new Set(first.map(({ memory_id }) => memory_id)).size).toBe(1);
     const both = await json(service(), 'log', tenant, a);
@@ -161,7 +159,11 @@ new file mode 100644
     expect(await json(service(), 'log', tenant, '--by-contains', 'key')).toStrictEqual([]);
     // With the version that moved a file out of it.
     expect((await json(service(), 'log', tenant, '/memories/d')).map(({ path }) => path)).toStrictEqual([
-      ...[a, b, a, '/memories/d/x', a],
+      a,
+      b,
+      a,
+      '/memories/d/x',
+      a,
     ]);
   });
 
@@ -271,15 +273,18 @@ new file mode 100644
         '(no diff: the version before was redacted)',
         '',
         'T..........................  V...................................  created          1 B  anonymous             /memories/d/x',
-        ...[
-          'diff --git a/memories/d/x b/memories/d/x',
-          'new file mode 100644',
-          '--- /dev/null',
-          '+++ b/memories/d/x',
-        ],
-        ...['@@ -0,0 +1,1 @@', '+x', '\\ No newline at end of file', ''],
+        'diff --git a/memories/d/x b/memories/d/x',
+        'new file mode 100644',
+        '--- /dev/null',
+        '+++ b/memories/d/x',
+        '@@ -0,0 +1,1 @@',
+        '+x',
+        '\\ No newline at end of file',
+        '',
         'T..........................  V...................................  created            -  anonymous             (redacted T.......................... by operator ada)',
-        ...['(no diff: this version was redacted)', '', ''],
+        '(no diff: this version was redacted)',
+        '',
+        '',
       ].slice(-2 - 9),
     );
     expect(await json(service(), 'diff', tenant, String(edited?.id))).toMatchObject([
@@ -305,7 +310,8 @@ redacted   T.......................... by operator ada
     expect(listed.stderr).toBe('Omitted because redacted since: 1 file.\n');
 
     await service().query('DELETE FROM versions WHERE tenant_id = $1::text AND id = $2::text::uuid', [
-      ...[tenant, created?.id],
+      tenant,
+      created?.id,
     ]);
     expect(await out(service(), ['diff', tenant, String(edited?.id)])).toBe(
       `(${a}: no diff: the version before is no longer kept)\n`,
@@ -470,7 +476,10 @@ rename to memories/b.md
       );
     }
     expect(execFileSync('ls', ['memories'], { cwd: before }).toString().split('\n').sort()).toStrictEqual([
-      ...['', 'e', 'new', '日本'],
+      '',
+      'e',
+      'new',
+      '日本',
     ]);
   });
 

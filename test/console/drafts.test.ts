@@ -162,7 +162,8 @@ describeConsole('drafts in the console', (fixture) => {
     await page.getByText('Something else is in its place in the original: /memories/todo.').waitFor();
     const inTheWay = page.getByRole('list', { name: 'In the way of the draft' });
     expect(await inTheWay.getByRole('listitem').allTextContents()).toStrictEqual([
-      ...['todo/deep/tuesday.md', 'todo/monday.md'],
+      'todo/deep/tuesday.md',
+      'todo/monday.md',
     ]);
     expect(await button(page, 'Own text').count()).toBe(0);
     await button(page, 'Draft').click();
@@ -183,8 +184,16 @@ describeConsole('drafts in the console', (fixture) => {
     const text = page.getByRole('textbox', { name: /^Own text/ });
     expect(await text.inputValue()).toBe(
       [
-        ...['# Lee', '', '- Prefers email, in the morning', '- Premium plan since 2025', '<<<<<<< draft'],
-        ...['- Refund: 900 EUR, paid', '=======', '- Got a refund of 950 EUR', '>>>>>>> original', ''],
+        '# Lee',
+        '',
+        '- Prefers email, in the morning',
+        '- Premium plan since 2025',
+        '<<<<<<< draft',
+        '- Refund: 900 EUR, paid',
+        '=======',
+        '- Got a refund of 950 EUR',
+        '>>>>>>> original',
+        '',
       ].join('\n'),
     );
     await row(page, /lee.*has marks left/).waitFor();

@@ -37,7 +37,7 @@ describeConsole('the history in the console', (fixture) => {
     await page.getByLabel('Actor').fill('CRAWL');
     await expect
       .poll(() => paths(page))
-      .toStrictEqual([...['instructions.md', 'refunds.md', 'products/changelog.md']]);
+      .toStrictEqual(['instructions.md', 'refunds.md', 'products/changelog.md']);
     await page.getByLabel('Operation').selectOption('created');
     await expect.poll(() => paths(page)).toStrictEqual(['instructions.md', 'products/changelog.md']);
     await page.getByLabel('Path').fill('ducts/');

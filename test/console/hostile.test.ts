@@ -85,7 +85,11 @@ describeConsole('hostile memories in the console', (fixture) => {
     const page = await fixture().openSignedIn(`#/tenants/${await hostileTenant()}?path=/memories/hidden.md`);
     await page.getByText('characters that are normally invisible').waitFor();
     expect(await page.locator('.lines .hidden-character').allTextContents()).toStrictEqual([
-      ...['U+202E', 'U+E0049', 'U+E0067', 'U+E006E', 'U+001B'],
+      'U+202E',
+      'U+E0049',
+      'U+E0067',
+      'U+E006E',
+      'U+001B',
     ]);
   });
 

@@ -19,18 +19,16 @@ const FOLDER = process.argv[2] ?? 'docs/images';
 const ONLY = process.argv[3] ?? '';
 /** Those that the documents show. */
 const SHOWN = new Set([
-  ...[
-    'tenants-light',
-    'past-light',
-    'restore-light',
-    'compare-light',
-    'versions-light',
-    'history-dark',
-    'past-narrow',
-    'drafts-light',
-    'review-light',
-    'review-narrow',
-  ],
+  'tenants-light',
+  'past-light',
+  'restore-light',
+  'compare-light',
+  'versions-light',
+  'history-dark',
+  'past-narrow',
+  'drafts-light',
+  'review-light',
+  'review-narrow',
 ]);
 const WIDE = { width: 1280, height: 800 };
 const NARROW = { width: 400, height: 760 };

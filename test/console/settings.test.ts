@@ -36,10 +36,15 @@ describeConsole('the settings of a tenant in the console', (fixture) => {
     expect(await field('Days of history').getAttribute('placeholder')).toBe('30 days');
     expect(await field('Days until unused files').getAttribute('placeholder')).toBe('never');
     expect(await field('Secrets').locator('option').allTextContents()).toStrictEqual([
-      ...['Default', 'Store them', 'Mask them', 'Reject the write'],
+      'Default',
+      'Store them',
+      'Mask them',
+      'Reject the write',
     ]);
     expect(await field('Creating').locator('option').allTextContents()).toStrictEqual([
-      ...['Default (error)', 'Refuse', 'Overwrite the file'],
+      'Default (error)',
+      'Refuse',
+      'Overwrite the file',
     ]);
 
     await field('Creating').selectOption('Overwrite the file');

@@ -27,7 +27,7 @@ describeConsole('the timeline in the console', (fixture) => {
     const since = String((await changesOf(tenant))[count]);
     await fixture().service.query(
       'DELETE FROM versions WHERE tenant_id = $1 AND superseded_at <= $2::timestamptz',
-      [...[tenant, since]],
+      [tenant, since],
     );
     await fixture().service.query('UPDATE tenants SET history_since = $2::timestamptz WHERE id = $1', [
       tenant,

@@ -74,7 +74,9 @@ describeService('drafts by the admin API', (service) => {
       drafts: [{ id: draft.id }],
     });
     expect(problem(await admin().call('POST', `${path}/${draft.id}/close`))).toStrictEqual([
-      ...[409, 'refused', `The draft ${draft.id} is closed: it was rejected.`],
+      409,
+      'refused',
+      `The draft ${draft.id} is closed: it was rejected.`,
     ]);
     expect((await admin().call('GET', `/tenants/${draft.id}`)).status).toBe(404);
   });
@@ -121,11 +123,13 @@ describeService('drafts by the admin API', (service) => {
     const merge = (resolutions: object[]) =>
       admin().call('POST', `${path}/merge`, { body: { review, resolutions } });
     expect(problem(await merge([]))).toStrictEqual([
-      ...[409, 'refused'],
+      409,
+      'refused',
       '1 conflict is not settled: /memories/plan (in its way: /memories/plan/000). Nothing was changed.',
     ]);
     expect(problem(await merge([{ memory_id: change?.memory_id, text: 'mine\n' }]))).toStrictEqual([
-      ...[409, 'refused'],
+      409,
+      'refused',
       'Cannot write the text to /memories/plan: /memories/plan/000 is in the way. Nothing was changed. Settle /memories/plan with `draft` or `original`.',
     ]);
     const merged = await merge([{ memory_id: change?.memory_id, take: 'draft' }]);
@@ -177,7 +181,9 @@ describeService('drafts by the admin API', (service) => {
     const merge = (resolutions: object[]) =>
       admin().call('POST', `${path}/merge`, { body: { review, resolutions } });
     expect(problem(await merge([]))).toStrictEqual([
-      ...[409, 'refused', `1 conflict is not settled: ${b}. Nothing was changed.`],
+      409,
+      'refused',
+      `1 conflict is not settled: ${b}. Nothing was changed.`,
     ]);
     const merged = await merge([{ memory_id: second?.memory_id, take: 'draft' }]);
     expect(merged.body).toMatchObject({
@@ -227,14 +233,14 @@ describeService('drafts by the admin API', (service) => {
       cmd.replace(a, '1', 'two'),
     );
     expect(problem(await replace(third))).toStrictEqual([
-      ...[
-        412,
-        'precondition_failed',
-        `Changed since the review: ${a}, ${b}. Nothing was changed. Review it again.`,
-      ],
+      412,
+      'precondition_failed',
+      `Changed since the review: ${a}, ${b}. Nothing was changed. Review it again.`,
     ]);
     expect(problem(await merge('1-1-f'))).toStrictEqual([
-      ...[400, 'invalid_parameter', 'The `review` is not valid: use the one of a comparison.'],
+      400,
+      'invalid_parameter',
+      'The `review` is not valid: use the one of a comparison.',
     ]);
     const replaced = await replace(await review());
     expect(replaced.body).toMatchObject({ draft: { state: 'replaced' }, files: [{ path: a }, { path: b }] });

@@ -84,7 +84,8 @@ describeService('what is in the way of a merge', (service) => {
     const started = await start({
       draft: [cmd.create(plan, 'the plan\n')],
       original: [
-        ...[cmd.create(`${plan}/a.md`, 'a\n'), cmd.create(`${plan}/b.md`, 'b\n')],
+        cmd.create(`${plan}/a.md`, 'a\n'),
+        cmd.create(`${plan}/b.md`, 'b\n'),
         cmd.create(`${plan}/x/y/z.md`, 'z\n'),
       ],
     });
@@ -139,7 +140,9 @@ describeService('what is in the way of a merge', (service) => {
         'added /memories/plan/a.md',
         'added /memories/plan/x/y/z.md',
         'deleted /memories/plan',
-        ...['+ /memories/plan', '+ /memories/plan/x', '+ /memories/plan/x/y'],
+        '+ /memories/plan',
+        '+ /memories/plan/x',
+        '+ /memories/plan/x/y',
       ],
       after: {
         '/memories/kept': 'kept\n',
@@ -167,7 +170,8 @@ describeService('what is in the way of a merge', (service) => {
     );
     expect((await mergeAndRevert(started, { [plan]: 'draft' })).changes).toStrictEqual([
       'added /memories/plan',
-      ...['- /memories/plan', '- /memories/plan/x'],
+      '- /memories/plan',
+      '- /memories/plan/x',
     ]);
   });
 
@@ -178,8 +182,10 @@ describeService('what is in the way of a merge', (service) => {
       original: [cmd.create(plan, 'the plan\n')],
     });
     expect((await mergeAndRevert(down, { [`${plan}/deep/x`]: 'draft' })).changes).toStrictEqual([
-      ...['deleted /memories/plan', 'moved /memories/x -> /memories/plan/deep/x'],
-      ...['+ /memories/plan', '+ /memories/plan/deep'],
+      'deleted /memories/plan',
+      'moved /memories/x -> /memories/plan/deep/x',
+      '+ /memories/plan',
+      '+ /memories/plan/deep',
     ]);
     const up = await start({
       base: [cmd.create(x, 'x\n')],
@@ -187,7 +193,9 @@ describeService('what is in the way of a merge', (service) => {
       original: [cmd.create(`${plan}/a.md`, 'a\n')],
     });
     expect((await mergeAndRevert(up, { [plan]: 'draft' })).changes).toStrictEqual([
-      ...['deleted /memories/plan/a.md', 'moved /memories/x -> /memories/plan', '- /memories/plan'],
+      'deleted /memories/plan/a.md',
+      'moved /memories/x -> /memories/plan',
+      '- /memories/plan',
     ]);
   });
 
@@ -196,12 +204,16 @@ describeService('what is in the way of a merge', (service) => {
       base: [cmd.create(x, 'x\n'), cmd.create(y, 'y\n'), cmd.create(`${plan}/old`, 'old\n')],
       draft: [
         // One comes from the directory, one went elsewhere, one is as it was, and one has another text.
-        ...[cmd.rename(`${plan}/old`, '/memories/old'), cmd.delete(plan), cmd.rename('/memories/old', plan)],
+        cmd.rename(`${plan}/old`, '/memories/old'),
+        cmd.delete(plan),
+        cmd.rename('/memories/old', plan),
         cmd.replace(y, 'y', 'y of the draft'),
       ],
       original: [
-        ...[cmd.rename(x, `${plan}/x`), cmd.replace(`${plan}/x`, 'x', 'x of the original')],
-        ...[cmd.rename(y, `${plan}/deep/y`), cmd.create(`${plan}/new`, 'new\n')],
+        cmd.rename(x, `${plan}/x`),
+        cmd.replace(`${plan}/x`, 'x', 'x of the original'),
+        cmd.rename(y, `${plan}/deep/y`),
+        cmd.create(`${plan}/new`, 'new\n'),
       ],
     });
     expect(changesIn(await drafting.compare(started.draft))).toStrictEqual([
@@ -216,7 +228,8 @@ describeService('what is in the way of a merge', (service) => {
         'moved /memories/plan/deep/y -> /memories/y',
         'moved /memories/plan/old -> /memories/plan',
         'moved /memories/plan/x -> /memories/x',
-        ...['- /memories/plan', '- /memories/plan/deep'],
+        '- /memories/plan',
+        '- /memories/plan/deep',
       ],
       after: {
         '/memories/kept': 'kept\n',
@@ -249,8 +262,10 @@ describeService('what is in the way of a merge', (service) => {
       base: [cmd.create(x, 'x\n'), cmd.create(y, '1\n2\n3\n')],
       draft: [cmd.rename(x, z), cmd.replace(z, 'x', 'draft'), cmd.replace(y, '3', 'three')],
       original: [
-        ...[cmd.replace(x, 'x', 'original'), cmd.create(z, 'new\n')],
-        ...[cmd.rename(y, '/memories/w'), cmd.create(y, 'new, too\n')],
+        cmd.replace(x, 'x', 'original'),
+        cmd.create(z, 'new\n'),
+        cmd.rename(y, '/memories/w'),
+        cmd.create(y, 'new, too\n'),
       ],
     });
     expect(changesIn(await drafting.compare(started.draft))).toStrictEqual([
@@ -261,8 +276,10 @@ describeService('what is in the way of a merge', (service) => {
     ]);
     expect(await mergeAndRevert(started, { [z]: 'draft', [y]: 'draft' })).toStrictEqual({
       changes: [
-        ...['deleted /memories/y', 'deleted /memories/z'],
-        ...['moved /memories/w -> /memories/y', 'moved /memories/x -> /memories/z'],
+        'deleted /memories/y',
+        'deleted /memories/z',
+        'moved /memories/w -> /memories/y',
+        'moved /memories/x -> /memories/z',
       ],
       after: { '/memories/kept': 'kept\n', [z]: 'draft\n', [y]: '1\n2\nthree\n' },
     });
@@ -316,7 +333,9 @@ describeService('what is in the way of a merge', (service) => {
       'Cannot take /memories/x from the draft: /memories/x is in the way and is settled differently. Nothing was changed. Settle both with `draft`, or /memories/x with `original`.',
     );
     expect((await mergeAndRevert(through, { [x]: 'draft', [z]: 'draft' })).changes).toStrictEqual([
-      ...['deleted /memories/z', 'moved /memories/x -> /memories/z', 'moved /memories/y -> /memories/x'],
+      'deleted /memories/z',
+      'moved /memories/x -> /memories/z',
+      'moved /memories/y -> /memories/x',
     ]);
   });
 

@@ -28,19 +28,19 @@ describeService('merging a draft', (service) => {
 
   it('takes what only one side changed', async () => {
     const tenant = await tenantWith(
-      ...[
-        cmd.create(a, '1\n'),
-        cmd.create(b, '2\n'),
-        cmd.create(c, '3\n'),
-        cmd.create('/memories/d/e', '4\n'),
-      ],
+      cmd.create(a, '1\n'),
+      cmd.create(b, '2\n'),
+      cmd.create(c, '3\n'),
+      cmd.create('/memories/d/e', '4\n'),
     );
     const draft = await drafting.create(tenant);
     await run(service(), tenant, cmd.replace(c, '3', 'three'), cmd.create('/memories/new', 'new\n'));
     await run(
       service(),
       draft.id,
-      ...[cmd.replace(a, '1', 'one'), cmd.delete(b), cmd.rename('/memories/d', '/memories/f')],
+      cmd.replace(a, '1', 'one'),
+      cmd.delete(b),
+      cmd.rename('/memories/d', '/memories/f'),
       cmd.create('/memories/g/h', 'more\n'),
     );
     expect(changesIn(await drafting.compare(draft))).toStrictEqual([
@@ -68,8 +68,13 @@ describeService('merging a draft', (service) => {
     const at = merged.mergedAt ?? '';
     const undone = await revert(service().database, tenant, { by: draft.id, since: at, until: at }, OPERATOR);
     expect(lines(undone)).toStrictEqual([
-      ...['M /memories/a', 'A /memories/b', 'R /memories/f/e -> /memories/d/e', 'D /memories/g/h'],
-      ...['+ /memories/d', '- /memories/f', '- /memories/g'],
+      'M /memories/a',
+      'A /memories/b',
+      'R /memories/f/e -> /memories/d/e',
+      'D /memories/g/h',
+      '+ /memories/d',
+      '- /memories/f',
+      '- /memories/g',
     ]);
     await assertInvariants(service());
   });

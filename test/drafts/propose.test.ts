@@ -235,7 +235,9 @@ describeService(
         problem(refused),
       );
       expect(problem(refused)).toStrictEqual([
-        ...[403, 'own_draft', 'This admin key changed files in the draft, so another one must merge it.'],
+        403,
+        'own_draft',
+        'This admin key changed files in the draft, so another one must merge it.',
       ]);
       const { key } = await makeKey(service(), { isAdmin: true, label: 'reviewer' });
       expect((await admin().call('POST', `${path}/merge`, { key, body: { review } })).status).toBe(200);

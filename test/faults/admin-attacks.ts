@@ -87,14 +87,18 @@ function browsing(): () => AdminRequest {
   const past = `at=${new Date(Date.now() - 30 * 3_600_000).toISOString()}`;
   const file = `${directory}/file-099500.md`;
   const paths = [
-    ...['', '/activity?buckets=120', '/directory/sizes'],
+    '',
+    '/activity?buckets=120',
+    '/directory/sizes',
     ...['', past].flatMap((at) => [
       `/directory?${at}`,
       `/directory?${at}&from_directory=${directory}`,
       `/directory?${at}&path=${directory}`,
       `/file?${at}&path=${file}`,
     ]),
-    ...[`/directory/sizes?${past}`, '/adjacent-changes', `/versions?path=${file}`],
+    `/directory/sizes?${past}`,
+    '/adjacent-changes',
+    `/versions?path=${file}`,
   ];
   let turn = 0;
   return () => ({ path: `/tenants/${VAST}${paths[turn++ % paths.length]}` });

@@ -69,7 +69,8 @@ describeService('a redacted version', (service) => {
       cmd.replace('/memories/moved.md', secret, ''),
     );
     expect(await columnsWith(service(), secret)).toStrictEqual([
-      ...['public.idempotency_keys.content', 'public.versions.content'],
+      'public.idempotency_keys.content',
+      'public.versions.content',
     ]);
 
     const [created, inserted, edited, moved, head] = await versionsOf(service(), tenant);
@@ -117,7 +118,8 @@ describeService('a redacted version', (service) => {
       cmd.delete('/memories/kept'),
     );
     expect(await columnsWith(service(), secret)).toStrictEqual([
-      ...['public.past_directories.path', 'public.versions.path'],
+      'public.past_directories.path',
+      'public.versions.path',
     ]);
     for (const { id, path } of await versionsOf(service(), tenant)) {
       if (path?.includes(secret)) await eraseVersion(service().database, tenant, id, origin);
@@ -310,7 +312,8 @@ describeService('a redacted version', (service) => {
       false,
     );
     expect(await columnsWith(service(), secret)).toStrictEqual([
-      ...['public.idempotency_keys.content', 'public.past_directories.path'],
+      'public.idempotency_keys.content',
+      'public.past_directories.path',
     ]);
     expect(await eraseDirectories(service().database, tenant, top as MemoryPath)).toStrictEqual({
       directories: 2,

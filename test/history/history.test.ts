@@ -87,7 +87,9 @@ describeService('a change is recorded', (service) => {
     const tenant = freshTenant();
     await run(
       ...([service(), tenant, cmd.create(f, 'one\n'), cmd.replace(f, 'one', 'three')] as const),
-      ...[cmd.insert(f, 0, 'zero\n'), cmd.rename(f, '/memories/g.md'), cmd.delete('/memories/g.md')],
+      cmd.insert(f, 0, 'zero\n'),
+      cmd.rename(f, '/memories/g.md'),
+      cmd.delete('/memories/g.md'),
     );
     expect(await log(service(), tenant)).toStrictEqual([
       `created ${f} 4`,
@@ -109,7 +111,11 @@ describeService('a change is recorded', (service) => {
     expect(all[2]?.contentSha256).toBe(all[3]?.contentSha256);
     const contents = await Promise.all(all.map(({ id }) => historyOf(service()).existing(tenant, id)));
     expect(contents.map((each) => each?.content)).toStrictEqual([
-      ...['one\n', 'three\n', 'zero\nthree\n', 'zero\nthree\n', null],
+      'one\n',
+      'three\n',
+      'zero\nthree\n',
+      'zero\nthree\n',
+      null,
     ]);
     expect(all[0]?.contentSha256).toBe('2c8b08da5ce60398e1f19af0e5dccc744df274b826abe585eaba68c525434806');
     await assertInvariants(service());
@@ -126,9 +132,12 @@ describeService('a change is recorded', (service) => {
     await run(service(), tenant, cmd.delete('/memories/x'));
     const versions = await versionsOf(service(), tenant);
     expect(versions.map(({ operation, path }) => `${operation} ${path}`).sort()).toStrictEqual([
-      ...['created /memories/d/a', 'created /memories/d/e/b'],
-      ...['deleted /memories/x/y/a', 'deleted /memories/x/y/e/b'],
-      ...['renamed /memories/x/y/a', 'renamed /memories/x/y/e/b'],
+      'created /memories/d/a',
+      'created /memories/d/e/b',
+      'deleted /memories/x/y/a',
+      'deleted /memories/x/y/e/b',
+      'renamed /memories/x/y/a',
+      'renamed /memories/x/y/e/b',
     ]);
     expect(new Set(versions.map(({ createdAt }) => createdAt)).size).toBe(4);
     expect([...new Set(versions.map(({ memoryId }) => memoryId))].sort()).toStrictEqual(ids);
@@ -153,8 +162,12 @@ describeService('a change is recorded', (service) => {
     const tenant = freshTenant();
     await run(service(), tenant, cmd.create(f, 'text'), cmd.replace(f, 'text', 'text'), cmd.insert(f, 0, ''));
     const failing = [
-      ...[cmd.create(f, 'other'), cmd.replace(f, 'none', 'x'), cmd.insert(f, 9, 'x')],
-      ...[cmd.delete('/memories/none'), cmd.rename('/memories/none', '/memories/x'), cmd.rename(f, f)],
+      cmd.create(f, 'other'),
+      cmd.replace(f, 'none', 'x'),
+      cmd.insert(f, 9, 'x'),
+      cmd.delete('/memories/none'),
+      cmd.rename('/memories/none', '/memories/x'),
+      cmd.rename(f, f),
     ];
     for (const step of failing) expect((await service().execute(step, { tenant })).is_error).toBe(true);
     // An empty text before the first line may add a line break.
@@ -288,27 +301,21 @@ describeService('the past', (service) => {
   it('is what it was, at every time', async () => {
     const tenant = freshTenant();
     const steps = [
-      ...[
-        cmd.create('/memories/a/f', '1'),
-        cmd.create('/memories/a/b/g', '2'),
-        cmd.replace('/memories/a/f', '1', '11'),
-      ],
-      ...[cmd.rename('/memories/a/b', '/memories/c'), cmd.delete('/memories/c/g'), cmd.delete('/memories/c')],
-      ...[
-        cmd.rename('/memories/a/f', '/memories/a/h'),
-        cmd.create('/memories/a/f', 'new'),
-        cmd.insert('/memories/a/h', 1, 'x'),
-      ],
-      ...[
-        cmd.rename('/memories/a', '/memories/z'),
-        cmd.create('/memories/a/f', ''),
-        cmd.delete('/memories/z'),
-      ],
-      ...[
-        cmd.create('/memories/c/g/k', 'deep'),
-        cmd.rename('/memories/c/g', '/memories/q/r/s'),
-        cmd.delete('/memories/c'),
-      ],
+      cmd.create('/memories/a/f', '1'),
+      cmd.create('/memories/a/b/g', '2'),
+      cmd.replace('/memories/a/f', '1', '11'),
+      cmd.rename('/memories/a/b', '/memories/c'),
+      cmd.delete('/memories/c/g'),
+      cmd.delete('/memories/c'),
+      cmd.rename('/memories/a/f', '/memories/a/h'),
+      cmd.create('/memories/a/f', 'new'),
+      cmd.insert('/memories/a/h', 1, 'x'),
+      cmd.rename('/memories/a', '/memories/z'),
+      cmd.create('/memories/a/f', ''),
+      cmd.delete('/memories/z'),
+      cmd.create('/memories/c/g/k', 'deep'),
+      cmd.rename('/memories/c/g', '/memories/q/r/s'),
+      cmd.delete('/memories/c'),
     ];
     const then: [string, ReadonlyMap<string, string | null>][] = [];
     for (const step of steps) {

@@ -29,15 +29,20 @@ describeService('restore', (service) => {
   it('brings back content, path, id and directories of each past moment, from any other one', async () => {
     const tenant = freshTenant();
     const steps = [
-      ...[cmd.create('/memories/d/f', '1'), cmd.create('/memories/d/e/g', '22'), cmd.create(a, 'a')],
-      ...[cmd.replace('/memories/d/f', '1', '111'), cmd.rename('/memories/d/e', '/memories/h/i')],
-      ...[cmd.delete('/memories/h/i/g'), cmd.delete('/memories/d'), cmd.create('/memories/d', 'a file')],
-      ...[cmd.rename('/memories/d', '/memories/h/i/g'), cmd.rename(a, b), cmd.create(a, 'another')],
-      ...[
-        cmd.create('/memories/x/y/z/deep', ''),
-        cmd.delete('/memories/x/y/z/deep'),
-        cmd.delete('/memories/h'),
-      ],
+      cmd.create('/memories/d/f', '1'),
+      cmd.create('/memories/d/e/g', '22'),
+      cmd.create(a, 'a'),
+      cmd.replace('/memories/d/f', '1', '111'),
+      cmd.rename('/memories/d/e', '/memories/h/i'),
+      cmd.delete('/memories/h/i/g'),
+      cmd.delete('/memories/d'),
+      cmd.create('/memories/d', 'a file'),
+      cmd.rename('/memories/d', '/memories/h/i/g'),
+      cmd.rename(a, b),
+      cmd.create(a, 'another'),
+      cmd.create('/memories/x/y/z/deep', ''),
+      cmd.delete('/memories/x/y/z/deep'),
+      cmd.delete('/memories/h'),
     ];
     const moments: Moment[] = [];
     for (const step of steps) {
@@ -64,7 +69,9 @@ describeService('restore', (service) => {
     expect(await restore(service(), tenant, before.at)).toStrictEqual([`M ${a}`, `A ${b}`, 'D /memories/c']);
     const recorded = (await versionsOf(service(), tenant)).slice(0, 3);
     expect(recorded.map(({ operation, path }) => `${operation} ${path}`).sort()).toStrictEqual([
-      ...[`created ${b}`, 'deleted /memories/c', `modified ${a}`],
+      `created ${b}`,
+      'deleted /memories/c',
+      `modified ${a}`,
     ]);
     expect(new Set(recorded.map(({ createdAt }) => createdAt)).size).toBe(1);
     for (const { actor } of recorded) expect(actor).toStrictEqual(OPERATOR.origin.actor);
@@ -107,9 +114,14 @@ describeService('restore', (service) => {
     await run(service(), tenant, cmd.insert(`${a}/c`, 0, 'edited\n'));
     expect(await restore(service(), tenant, before.at)).toStrictEqual([
       'R /memories/e -> /memories/a',
-      ...['R /memories/a/f/2 -> /memories/d/c/1', 'R /memories/a/f/1 -> /memories/d/c/2'],
-      ...['RM /memories/a/c -> /memories/d/f', 'R /memories/d -> /memories/e'],
-      ...['+ /memories/d', '+ /memories/d/c', '- /memories/a', '- /memories/a/f'],
+      'R /memories/a/f/2 -> /memories/d/c/1',
+      'R /memories/a/f/1 -> /memories/d/c/2',
+      'RM /memories/a/c -> /memories/d/f',
+      'R /memories/d -> /memories/e',
+      '+ /memories/d',
+      '+ /memories/d/c',
+      '- /memories/a',
+      '- /memories/a/f',
     ]);
     expect(await moment(service(), tenant)).toMatchObject({ tree: before.tree, ids: before.ids });
     await assertInvariants(service());
@@ -134,8 +146,11 @@ describeService('restore', (service) => {
       cmd.create('/memories/d/new', '6'),
     );
     expect(await restore(service(), tenant, before.at, '/memories/d')).toStrictEqual([
-      ...['R /memories/left -> /memories/d/leaves', 'D /memories/d/new'],
-      ...['R /memories/d/n/comes -> /memories/o/comes', '+ /memories/o', '- /memories/d/n'],
+      'R /memories/left -> /memories/d/leaves',
+      'D /memories/d/new',
+      'R /memories/d/n/comes -> /memories/o/comes',
+      '+ /memories/o',
+      '- /memories/d/n',
     ]);
     const tree = new Map(before.tree).set('/memories/other', '5');
     expect(await readTree(service(), tenant)).toEqual(tree);
@@ -150,13 +165,18 @@ describeService('restore', (service) => {
     await run(service(), tenant, cmd.delete('/memories/x/y/e/f'));
     const between = await moment(service(), tenant);
     expect(await restore(service(), tenant, before.at, '/memories/x')).toStrictEqual([
-      ...['D /memories/x/y/f', '- /memories/x', '- /memories/x/y', '- /memories/x/y/e'],
+      'D /memories/x/y/f',
+      '- /memories/x',
+      '- /memories/x/y',
+      '- /memories/x/y/e',
     ]);
     await expect(restore(service(), tenant, before.at, '/memories/x')).rejects.toThrow(
       '/memories/x does not exist, now or at that time.',
     );
     expect(await restore(service(), tenant, between.at, '/memories/x/y/e')).toStrictEqual([
-      ...['+ /memories/x', '+ /memories/x/y', '+ /memories/x/y/e'],
+      '+ /memories/x',
+      '+ /memories/x/y',
+      '+ /memories/x/y/e',
     ]);
     expect(await restore(service(), tenant, between.at, '/memories/x/y/f')).toStrictEqual([
       'A /memories/x/y/f',
@@ -315,7 +335,8 @@ describeService('restore', (service) => {
     const to = (path: string, options = OPERATOR) =>
       restoreVersion(service().database, tenant, { version, path: path as MemoryPath }, options);
     expect(lines(await to('/memories/d/copy', { ...OPERATOR, dryRun: true }))).toStrictEqual([
-      ...['A /memories/d/copy', '+ /memories/d'],
+      'A /memories/d/copy',
+      '+ /memories/d',
     ]);
     expect(await moment(service(), tenant)).toEqual(now);
     expect(lines(await to('/memories/d/copy'))).toStrictEqual(['A /memories/d/copy', '+ /memories/d']);

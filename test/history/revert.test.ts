@@ -65,9 +65,14 @@ describeService(
         cmd.delete('/memories/evil name/x'),
       );
       expect(await undo(service(), tenant, before.at)).toStrictEqual([
-        ...[`A ${a}`, `D ${a}`],
-        ...['A /memories/d/e/g', 'RM /memories/moved/f -> /memories/d/f'],
-        ...['+ /memories/d', '+ /memories/d/e', '- /memories/evil name', '- /memories/moved'],
+        `A ${a}`,
+        `D ${a}`,
+        'A /memories/d/e/g',
+        'RM /memories/moved/f -> /memories/d/f',
+        '+ /memories/d',
+        '+ /memories/d/e',
+        '- /memories/evil name',
+        '- /memories/moved',
       ]);
       const now = await moment(service(), tenant);
       expect(now.tree).toEqual(new Map(before.tree).set('/memories/mine', 'mine'));
@@ -81,7 +86,8 @@ describeService(
       const { tenant, mallory } = await tenantWithKeys(service());
       await mallory(cmd.create('/memories/d/a', 'a'));
       expect(await undo(service(), tenant, '2020-01-01T00:00:00Z')).toStrictEqual([
-        ...['D /memories/d/a', '- /memories/d'],
+        'D /memories/d/a',
+        '- /memories/d',
       ]);
       await assertInvariants(service());
     });
@@ -101,8 +107,11 @@ describeService(
         OPERATOR,
       );
       expect(lines(done)).toStrictEqual([
-        ...['R /memories/moved/f -> /memories/d/f', 'D /memories/new/f'],
-        ...['+ /memories/d', '- /memories/moved', '- /memories/new'],
+        'R /memories/moved/f -> /memories/d/f',
+        'D /memories/new/f',
+        '+ /memories/d',
+        '- /memories/moved',
+        '- /memories/new',
       ]);
       expect(done.conflicts).toMatchObject([{ reason: 'changed', path: a, changedBy: { label: 'mallory' } }]);
       const later = [['/memories/later', null] as const, ['/memories/later/f', 'x'] as const];
@@ -147,7 +156,10 @@ describeService(
         { path: b, reason: 'mixed', changedBy: { type: 'api_key', label: 'alice' } },
       ]);
       expect(await undo(service(), tenant, before.at)).toStrictEqual([
-        ...[`M ${b}`, 'A /memories/d', `changed ${a}`, `mixed ${b}`],
+        `M ${b}`,
+        'A /memories/d',
+        `changed ${a}`,
+        `mixed ${b}`,
       ]);
       const tree = await readTree(service(), tenant);
       expect([tree.get(a), tree.get(b), tree.get('/memories/d')]).toStrictEqual([
@@ -189,7 +201,8 @@ describeService(
         `changed ${a}`,
         `occupied ${b} by ${a}`,
         'occupied /memories/c by /memories/c',
-        ...['occupied /memories/k by /memories/k', 'occupied /memories/k/f by /memories/k'],
+        'occupied /memories/k by /memories/k',
+        'occupied /memories/k/f by /memories/k',
       ]);
       await assertInvariants(service());
     });
@@ -202,8 +215,11 @@ describeService(
       await alice(cmd.create('/memories/p/q', 'below'), cmd.create('/memories/q', 'second'));
       await mallory(cmd.delete('/memories/p'), cmd.delete('/memories/q'));
       expect(await undo(service(), tenant, before.at)).toStrictEqual([
-        ...['A /memories/p/q', 'A /memories/q', '+ /memories/p'],
-        ...['occupied /memories/p by /memories/p', 'occupied /memories/q by /memories/q'],
+        'A /memories/p/q',
+        'A /memories/q',
+        '+ /memories/p',
+        'occupied /memories/p by /memories/p',
+        'occupied /memories/q by /memories/q',
       ]);
       expect((await readTree(service(), tenant)).get('/memories/q')).toBe('second');
       await assertInvariants(service());
@@ -222,14 +238,14 @@ describeService(
         cmd.delete('/memories/gone'),
       );
       expect(await undo(service(), tenant, before.at)).toStrictEqual([
-        ...[
-          'D /memories/empty/sub/x',
-          'A /memories/gone/f',
-          'A /memories/kept/f',
-          'D /memories/kept/x',
-          'D /memories/used/x',
-        ],
-        ...['+ /memories/gone', '- /memories/empty', '- /memories/empty/sub'],
+        'D /memories/empty/sub/x',
+        'A /memories/gone/f',
+        'A /memories/kept/f',
+        'D /memories/kept/x',
+        'D /memories/used/x',
+        '+ /memories/gone',
+        '- /memories/empty',
+        '- /memories/empty/sub',
       ]);
       expect(await readTree(service(), tenant)).toEqual(
         new Map(before.tree).set('/memories/used', null).set('/memories/used/mine', 'mine'),
@@ -348,7 +364,8 @@ describeService(
         expect([until.exitCode, JSON.parse(until.stdout.toString()).files]).toStrictEqual([0, []]);
         const nobody = await runCli(service(), ['revert', tenant, '--by', 'nobody', '--since', '1h']);
         expect([nobody.exitCode, nobody.stdout.toString(), nobody.error]).toStrictEqual([
-          ...[1, ''],
+          1,
+          '',
           `"nobody" has made no changes in ${tenant}. See who has: memory-service log ${tenant}`,
         ]);
         const idle = await runCli(service(), ['revert', tenant, '--by', 'mallory', '--since', '2999-01-01']);

@@ -107,13 +107,11 @@ describeService(
           '/memories',
           [
             '4.0K\t/memories',
-            ...[
-              '0B\t/memories/f1',
-              '0B\t/memories/f2',
-              '0B\t/memories/f3',
-              '0B\t/memories/f4',
-              '0B\t/memories/f5',
-            ],
+            '0B\t/memories/f1',
+            '0B\t/memories/f2',
+            '0B\t/memories/f3',
+            '0B\t/memories/f4',
+            '0B\t/memories/f5',
             '[Truncated: showing 5 of 16 entries. View a subdirectory to see the rest.]',
           ].join('\n'),
         ),
@@ -125,7 +123,10 @@ describeService(
           '/memories',
           [
             '4.0K\t/memories',
-            ...['4.0K\t/memories/m/', '0B\t/memories/m/f1', '0B\t/memories/m/f2', '0B\t/memories/m/f3'],
+            '4.0K\t/memories/m/',
+            '0B\t/memories/m/f1',
+            '0B\t/memories/m/f2',
+            '0B\t/memories/m/f3',
             '[Truncated: showing 4 of 11 entries. View a subdirectory to see the rest.]',
           ].join('\n'),
         ),
@@ -194,16 +195,16 @@ describeService('below a mount, a command', (service) => {
     expect(
       await on(
         own,
-        ...[
-          cmd.create('/memories/team', ''),
-          cmd.delete('/memories/team'),
-          cmd.delete('/memories/handbook/'),
-        ],
+        cmd.create('/memories/team', ''),
+        cmd.delete('/memories/team'),
+        cmd.delete('/memories/handbook/'),
         cmd.rename('/memories/team', '/memories/other'),
         cmd.rename('/memories/f', '/memories/team'),
         cmd.rename('/memories/team', '/memories'),
-        ...[cmd.delete('/memories'), cmd.rename('/memories', '/memories/team/x')],
-        ...[cmd.replace('/memories/team', 'a', 'b'), cmd.insert('/memories/team', 0, 'x')],
+        cmd.delete('/memories'),
+        cmd.rename('/memories', '/memories/team/x'),
+        cmd.replace('/memories/team', 'a', 'b'),
+        cmd.insert('/memories/team', 0, 'x'),
       ),
     ).toStrictEqual([
       '! Error: File /memories/team already exists',
@@ -268,7 +269,12 @@ describeService('below a mount, a command', (service) => {
       ),
     ).toStrictEqual([
       "Here's the content of /memories/handbook/f with line numbers:\n     1\trules",
-      ...[refused, refused, refused, refused, refused, refused],
+      refused,
+      refused,
+      refused,
+      refused,
+      refused,
+      refused,
       'File created successfully at: /memories/mine',
     ]);
     expect(await on(handbook, cmd.view('/memories'))).toStrictEqual([
@@ -346,20 +352,21 @@ describeService('a mount whose memory is not available', (service, kind) => {
     await tenants.suspend(ids.team, true);
     await tenants.delete(ids.gone);
     const inputs = [
-      ...[cmd.view('/memories'), cmd.view('/memories/team/f'), cmd.create('/memories/gone/f', '')],
-      ...[cmd.view('/memories/well'), cmd.create('/memories/f', '')],
+      cmd.view('/memories'),
+      cmd.view('/memories/team/f'),
+      cmd.create('/memories/gone/f', ''),
+      cmd.view('/memories/well'),
+      cmd.create('/memories/f', ''),
     ];
     expect(await elsewhere(ids.own, ...inputs)).toStrictEqual([
       listing(
         '/memories',
         [
           '4.0K\t/memories',
-          ...[
-            '4.0K\t/memories/gone/',
-            '4.0K\t/memories/team/',
-            '4.0K\t/memories/well/',
-            '0B\t/memories/well/f',
-          ],
+          '4.0K\t/memories/gone/',
+          '4.0K\t/memories/team/',
+          '4.0K\t/memories/well/',
+          '0B\t/memories/well/f',
           '[/memories/gone is not available: the memory mounted there does not exist.]',
           '[/memories/team is not available: the memory mounted there is suspended.]',
         ].join('\n'),
@@ -394,11 +401,14 @@ describeService('a mount whose memory is not available', (service, kind) => {
     expect(
       await on(
         own,
-        ...[cmd.create('/memories/team/g', ''), cmd.replace('/memories/team/f', 'x', 'y')],
-        ...[cmd.view('/memories/team/f'), cmd.delete('/memories/team/f')],
+        cmd.create('/memories/team/g', ''),
+        cmd.replace('/memories/team/f', 'x', 'y'),
+        cmd.view('/memories/team/f'),
+        cmd.delete('/memories/team/f'),
       ),
     ).toStrictEqual([
-      ...[refused, refused],
+      refused,
+      refused,
       "Here's the content of /memories/team/f with line numbers:\n     1\tx",
       'Successfully deleted /memories/team/f',
     ]);

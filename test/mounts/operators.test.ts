@@ -50,7 +50,9 @@ describeService('the admin API of mounts', (service) => {
     });
     expect((await admin().call('DELETE', `/tenants/${own}/mounts/team`)).body).toStrictEqual(changed);
     expect(problem(await admin().call('DELETE', `/tenants/${own}/mounts/team`))).toStrictEqual([
-      ...[404, 'not_found', `Tenant ${own} has no mount team.`],
+      404,
+      'not_found',
+      `Tenant ${own} has no mount team.`,
     ]);
     const events = await admin().call('GET', `/audit?tenant=${own}`);
     expect(
@@ -78,24 +80,30 @@ describeService('the admin API of mounts', (service) => {
     const [own, team] = [await tenant(), await tenant('team')];
     const invalid = 'invalid_parameter';
     expect(problem(await put(own, 'me', { tenant: own }))).toStrictEqual([
-      ...[409, 'refused', `Tenant ${own} cannot mount itself.`],
+      409,
+      'refused',
+      `Tenant ${own} cannot mount itself.`,
     ]);
     expect(problem(await put(own, 'x', { tenant: 'nobody' }))).toStrictEqual([
-      ...[404, 'not_found', 'Tenant nobody does not exist.'],
+      404,
+      'not_found',
+      'Tenant nobody does not exist.',
     ]);
     expect(problem(await put('nobody', 'x', { tenant: team }))).toStrictEqual([
-      ...[404, 'not_found', 'Tenant nobody does not exist.'],
+      404,
+      'not_found',
+      'Tenant nobody does not exist.',
     ]);
     for (const name of ['.x', 'a/b', 'node_modules', 'a\\b', 'x'.repeat(256), 'e\u0301', 'a\u200b']) {
       const { status, body } = await put(own, name, { tenant: team });
       expect([name, status, body.code]).toStrictEqual([name, 400, invalid]);
     }
     for (const body of [
-      ...[{}, { tenant: team, access: 'write' }, { tenant: team, more: 1 }],
-      ...[
-        { tenant: team, instructions: 'x'.repeat(4097) },
-        { tenant: team, instructions: 'a\0' },
-      ],
+      {},
+      { tenant: team, access: 'write' },
+      { tenant: team, more: 1 },
+      { tenant: team, instructions: 'x'.repeat(4097) },
+      { tenant: team, instructions: 'a\0' },
     ])
       expect((await put(own, 'x', body)).body.code).toBe(invalid);
     await service().execute(cmd.create('/memories/taken/f', ''), { tenant: own });
@@ -106,7 +114,9 @@ describeService('the admin API of mounts', (service) => {
     ]);
     for (let i = 0; i < 16; i++) expect((await put(own, `m${i}`, { tenant: team })).status).toBe(200);
     expect(problem(await put(own, 'm16', { tenant: team }))).toStrictEqual([
-      ...[409, 'refused', `Tenant ${own} already has 16 mounts, the maximum.`],
+      409,
+      'refused',
+      `Tenant ${own} already has 16 mounts, the maximum.`,
     ]);
     expect((await put(own, 'm15', { tenant: team, access: 'read_write' })).status).toBe(200);
     const [row] = await service().query('SELECT jsonb_array_length(mounts) AS n FROM tenants WHERE id = $1', [

@@ -28,13 +28,13 @@ describeService('the memory that is written', (service) => {
     expect(
       await contents(
         own,
-        ...[cmd.create('/memories/small/f', '12345'), cmd.create('/memories/small/f', '1234')],
-        ...[cmd.create('/memories/small/f', '4321'), cmd.create('/memories/small/g', '')],
-        ...[
-          cmd.create('/memories/f', '12345'),
-          cmd.create('/memories/f', '1'),
-          cmd.create('/memories/g', ''),
-        ],
+        cmd.create('/memories/small/f', '12345'),
+        cmd.create('/memories/small/f', '1234'),
+        cmd.create('/memories/small/f', '4321'),
+        cmd.create('/memories/small/g', ''),
+        cmd.create('/memories/f', '12345'),
+        cmd.create('/memories/f', '1'),
+        cmd.create('/memories/g', ''),
       ),
     ).toStrictEqual([
       'Error: File /memories/small/f exceeds the maximum memory file size of 4 bytes',
@@ -126,8 +126,11 @@ describeService('a write under an idempotency key', (service, kind) => {
     expect(await send('k2', cmd.create('/memories/team/g', ''))).toStrictEqual(reused);
     const view = await service().execute(cmd.view('/memories'), { tenant: own });
     expect(view.content.split('\n').slice(1)).toStrictEqual([
-      ...['4.0K\t/memories', '0B\t/memories/mine', '4.0K\t/memories/other/'],
-      ...['4.0K\t/memories/team/', '0B\t/memories/team/f'],
+      '4.0K\t/memories',
+      '0B\t/memories/mine',
+      '4.0K\t/memories/other/',
+      '4.0K\t/memories/team/',
+      '0B\t/memories/team/f',
     ]);
   });
 
@@ -142,13 +145,16 @@ describeService('a write under an idempotency key', (service, kind) => {
     });
     const path = (name: string) => `File created successfully at: ${name}`;
     expect(await keyed(service, own)('k', cmd.create('/memories/team/a', ''))).toStrictEqual([
-      ...[path('/memories/team/a'), false],
+      path('/memories/team/a'),
+      false,
     ]);
     expect(await keyed(service, second)('k', cmd.create('/memories/team/b', ''))).toStrictEqual([
-      ...[path('/memories/team/b'), false],
+      path('/memories/team/b'),
+      false,
     ]);
     expect(await keyed(service, team)('k', cmd.create('/memories/c', ''))).toStrictEqual([
-      ...[path('/memories/c'), false],
+      path('/memories/c'),
+      false,
     ]);
   });
 
@@ -220,8 +226,10 @@ describeService(
       const { own } = await tenantWithMounts(service(), { team: {}, handbook: { access: 'read_only' } });
       const { headers } = await keyOf(own, 'read_only', '');
       const inputs = [
-        ...[cmd.create('/memories/team/f', ''), cmd.create('/memories/handbook/f', '')],
-        ...[cmd.delete('/memories/team'), cmd.rename('/memories/f', '/memories/team/f')],
+        cmd.create('/memories/team/f', ''),
+        cmd.create('/memories/handbook/f', ''),
+        cmd.delete('/memories/team'),
+        cmd.rename('/memories/f', '/memories/team/f'),
       ];
       for (const input of inputs) {
         const { content } = await service().execute(input, { headers });
@@ -237,7 +245,7 @@ describeService(
       await service().execute(cmd.create('/memories/team/f', 'x'), { headers });
       const [version] = await service().query(
         'SELECT origin FROM entries WHERE tenant_id = $1 AND path = $2',
-        [...[team, '/memories/f']],
+        [team, '/memories/f'],
       );
       expect(version?.origin).toMatchObject({
         actor: { type: 'api_key', id, label: 'builder' },

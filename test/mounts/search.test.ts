@@ -189,7 +189,8 @@ Read them first.
       headers: { 'x-tenant-id': own },
     });
     expect([wrong.statusCode, wrong.json().detail]).toStrictEqual([
-      ...[400, 'The query parameter protocol must be true or false.'],
+      400,
+      'The query parameter protocol must be true or false.',
     ]);
     const text = await get({ 'x-tenant-id': own, accept: 'text/plain' });
     expect([text.headers['content-type'], text.body]).toStrictEqual(['text/plain; charset=utf-8', content]);

@@ -64,7 +64,8 @@ ${NOTE}`,
     ]);
     const [status, content] = await send('/instructions?protocol=false');
     expect([status, content.includes('- /memories/far (not available at the moment)')]).toStrictEqual([
-      ...[200, !cached],
+      200,
+      !cached,
     ]);
   });
 
@@ -74,7 +75,8 @@ ${NOTE}`,
     expect(await send('/execute', cmd.replace('/memories/far/f', 'needle', 'x'))).toStrictEqual(unavailable);
     expect(await send('/search', { query: 'needle', path: '/memories/far' })).toStrictEqual(unavailable);
     expect(await send('/execute', cmd.view('/memories/near/f'))).toStrictEqual([
-      ...[200, "Here's the content of /memories/near/f with line numbers:\n     1\tneedle"],
+      200,
+      "Here's the content of /memories/near/f with line numbers:\n     1\tneedle",
     ]);
   });
 });

@@ -106,8 +106,19 @@ it.for(Object.entries(PROXIES))(
     execFileSync(
       'openssl',
       [
-        ...['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '1', '-subj', `/CN=${HOST}`],
-        ...['-keyout', `${folder}/certificate.key`, '-out', `${folder}/certificate.crt`],
+        'req',
+        '-x509',
+        '-newkey',
+        'rsa:2048',
+        '-nodes',
+        '-days',
+        '1',
+        '-subj',
+        `/CN=${HOST}`,
+        '-keyout',
+        `${folder}/certificate.key`,
+        '-out',
+        `${folder}/certificate.crt`,
       ],
       { stdio: 'ignore' },
     );

@@ -140,7 +140,12 @@ it('only what starts the process and the command line throw errors for the termi
       .map(({ file }) => file.split('/', 1)[0]),
   );
   expect([...throwers].sort()).toStrictEqual([
-    ...['citus', 'cli', 'embedded', 'open-database.ts', 'postgres', 'server.ts'],
+    'citus',
+    'cli',
+    'embedded',
+    'open-database.ts',
+    'postgres',
+    'server.ts',
   ]);
 });
 

@@ -65,7 +65,11 @@ it('names a response by its only error or its status, and then by what makes the
   const more = { responses: { 403: problem(['host', ''], ['key', ''], ['read_only_key', '']) } };
   const operations = [more, more, few, few, one, one, same, same].map((each) => structuredClone(each));
   expect(Object.keys(share(...operations).responses ?? {})).toStrictEqual([
-    ...['Invalid', 'Busy', 'ExpectationFailed', 'Forbidden', 'ForbiddenOrReadOnlyKey'],
+    'Invalid',
+    'Busy',
+    'ExpectationFailed',
+    'Forbidden',
+    'ForbiddenOrReadOnlyKey',
   ]);
 });
 
@@ -78,7 +82,8 @@ it('names the errors of another API apart', () => {
   const errors = { responses: { 503: error('StoreError') } };
   const operations = [problems, problems, errors, errors].map((each) => structuredClone(each));
   expect(Object.keys(share(...operations).responses ?? {})).toStrictEqual([
-    ...['ServiceUnavailable', 'StoreServiceUnavailable'],
+    'ServiceUnavailable',
+    'StoreServiceUnavailable',
   ]);
 });
 

@@ -53,11 +53,19 @@ it.each([
 
 it('reads well, and says the exact number', () => {
   expect([0, 1, 999, 1024, 1434, 102_400, 1_048_576, 123_456_789].map(formatBytes)).toStrictEqual([
-    ...['0 B', '1 B', '999 B', '1 KB', '1.4 KB', '100 KB', '1 MB', '118 MB'],
+    '0 B',
+    '1 B',
+    '999 B',
+    '1 KB',
+    '1.4 KB',
+    '100 KB',
+    '1 MB',
+    '118 MB',
   ]);
   expect([0, 1, 12, 2048].map(byteAmount)).toStrictEqual(['0 bytes', '1 byte', '12 bytes', '2 KB']);
   expect([104_857_600, 123_456_789].map((n) => formatQuantity(n, 'bytes'))).toStrictEqual([
-    ...['100 MB', '118 MB (123456789)'],
+    '100 MB',
+    '118 MB (123456789)',
   ]);
   expect([1, 30].map((n) => formatQuantity(n, 'days'))).toStrictEqual(['1 day', '30 days']);
   expect(formatQuantity(500, 'files')).toBe('500');
@@ -65,7 +73,11 @@ it('reads well, and says the exact number', () => {
 
 it('is typed so that it means the same number', () => {
   expect([0, 12, 2000, 1_048_576, 104_857_600].map((n) => typedQuantity(n, 'bytes'))).toStrictEqual([
-    ...['0', '12', '2000', '1MB', '100MB'],
+    '0',
+    '12',
+    '2000',
+    '1MB',
+    '100MB',
   ]);
   expect(typedQuantity(30, 'days')).toBe('30');
 });
