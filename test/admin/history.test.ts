@@ -199,7 +199,7 @@ describeService(
       expect(second.next).toBeNull();
     });
 
-    it('ends a page of differences after one that took much work', async () => {
+    it('ends a page of differences after one that took much work', { tags: 'long' }, async () => {
       const { execute, get, c } = await history();
       const { before, after } = hardToCompare();
       await execute(cmd.create('/memories/hard', before));

@@ -234,7 +234,7 @@ describe('key guessing', () => {
     await service.close();
   });
 
-  it('does not lock out a valid key whose cache entry has expired', async () => {
+  it('does not lock out a valid key whose cache entry has expired', { tags: 'long' }, async () => {
     const service = await startService('postgres', {
       AUTH: 'keys',
       AUTH_FAILURES_PER_MINUTE: '5',

@@ -132,7 +132,7 @@ describe('the requests of one session', () => {
     expect((await viewed).body).toMatchObject(result(VIEWED));
   });
 
-  it('do not wait for ever for an id that never comes', async () => {
+  it('do not wait for ever for an id that never comes', { tags: 'long' }, async () => {
     const url = await serve();
     const headers = await initialize(url, await fixture.tenantKey());
     for (const id of [2, 4]) {

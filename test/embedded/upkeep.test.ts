@@ -31,7 +31,7 @@ async function unsavedBytes(): Promise<number> {
   return Number(log?.bytes);
 }
 
-it('saves the log while requests write', async () => {
+it('saves the log while requests write', { tags: 'long' }, async () => {
   for (let n = 0; n < 80; n++) await service.database.query(writeQuery, { id: n % 4 });
   expect(await unsavedBytes()).toBeLessThan(64 * MEBIBYTE);
 });

@@ -69,7 +69,9 @@ describeService('a hosted store that fails now and then', (service) => {
       .split('\n')
       .map((line) => JSON.parse(line));
 
-  it('import goes on after refusals and broken connections, with ids that are not of this service', async () => {
+  it('import goes on after refusals and broken connections, with ids that are not of this service', {
+    tags: 'long',
+  }, async () => {
     const tenant = await make('import-faults');
     const a = versionsOf('a', '/a', ['1', '12', '123']);
     const b = versionsOf('b', '/d/b', ['x', null], 3);

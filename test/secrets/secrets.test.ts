@@ -1,3 +1,4 @@
+/** @module-tag long-on-pglite */
 import { expect, it } from 'vitest';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { assertInvariants } from '../support/invariants.ts';
