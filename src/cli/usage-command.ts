@@ -5,8 +5,8 @@ import type { Database } from '../postgres/database.ts';
 import { percentOf } from '../tenants/effective-settings.ts';
 import { requireTenant, Tenants } from '../tenants/tenants.ts';
 import { tenantUsage, type Used } from '../tenants/usage.ts';
-import { type Days, dayOf, usageDays } from '../usage/days.ts';
-import { fleetDays, fleetTotals } from '../usage/fleet.ts';
+import { type Days, dayOf, type UsageDay, usageDays } from '../usage/days.ts';
+import { type FleetDay, fleetDays, fleetTotals } from '../usage/fleet.ts';
 import { DAY_MS } from '../util/duration.ts';
 import { formatBytes } from '../util/size.ts';
 import { renamed, snakeCase } from '../util/snake-case.ts';
@@ -55,6 +55,13 @@ async function lastDays(database: Database, days: number): Promise<Days> {
   return { from: dayOf(first), until: null };
 }
 
+/** The columns of what a tenant, or all tenants together, had and did on a day. */
+const MEASURES = ['FILES', 'SIZE', 'HISTORY', 'READS', 'WRITES', 'REFUSED'];
+
+function measuresOf({ files, bytes, historyBytes, reads, writes, refused }: UsageDay | FleetDay) {
+  return [files, size(bytes), size(historyBytes), reads, writes, refused];
+}
+
 async function showDays(
   database: Database,
   tenant: string,
@@ -67,16 +74,8 @@ async function showDays(
   if (json) return print(io.stdout, days.map(line));
   printTable(
     io.stdout,
-    ['DAY', 'FILES', 'SIZE', 'HISTORY', 'READS', 'WRITES', 'REFUSED'],
-    days.map((each) => [
-      each.day,
-      each.files,
-      size(each.bytes),
-      size(each.historyBytes),
-      each.reads,
-      each.writes,
-      each.refused,
-    ]),
+    ['DAY', ...MEASURES],
+    days.map((each) => [each.day, ...measuresOf(each)]),
   );
 }
 
@@ -85,18 +84,8 @@ async function showFleetDays(database: Database, wanted: Days, json: boolean, io
   if (json) return print(io.stdout, days.map(line));
   printTable(
     io.stdout,
-    ['DAY', 'TENANTS', 'ACTIVE', 'FILES', 'SIZE', 'HISTORY', 'READS', 'WRITES', 'REFUSED'],
-    days.map((each) => [
-      each.day,
-      each.tenants,
-      each.active,
-      each.files,
-      size(each.bytes),
-      size(each.historyBytes),
-      each.reads,
-      each.writes,
-      each.refused,
-    ]),
+    ['DAY', 'TENANTS', 'ACTIVE', ...MEASURES],
+    days.map((each) => [each.day, each.tenants, each.active, ...measuresOf(each)]),
   );
 }
 
