@@ -93,20 +93,17 @@ export class MemorySearch {
   }
 }
 
-/** Reads each page while the one before it is searched. The last page has no files, so there is always one. */
+/** Reads each page while the one before it is searched. A memory without files has one empty page, so that an expression is always checked. */
 async function* pagesAhead(files: FileSource, path: MemoryPath) {
-  let next = files.page(path, '');
+  let page = await files.page(path, '');
   for (;;) {
-    const page = await next;
     const last = page.at(-1);
-    if (last === undefined) {
-      yield page;
-      return;
-    }
-    next = files.page(path, last.path);
+    const next = last && files.page(path, last.path);
     // It is awaited only when the search goes on.
-    next.catch(() => {});
+    next?.catch(() => {});
     yield page;
+    page = (await next) ?? [];
+    if (page.length === 0) return;
   }
 }
 
