@@ -1,5 +1,6 @@
 import fp from 'fastify-plugin';
 import { TurnQueue } from '../util/turn-queue.ts';
+import { parseBlocks } from './block-limits.ts';
 import { exceededJsonLimit, tooComplex } from './json-limits.ts';
 import { utf8Problem } from './utf8-body.ts';
 
@@ -7,6 +8,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Whether the route takes no body: an empty one is then none. */
     hasNoBody?: boolean;
+    /** Whether the body may be `tool_use` blocks: the limits of JSON then fail the block that exceeds them, and not the request. */
+    takesBlocks?: boolean;
   }
 }
 
@@ -32,8 +35,10 @@ export const jsonBody = fp(
       const parse = () => {
         const text = body.toString('utf8');
         const excess = exceededJsonLimit(text);
-        if (excess !== undefined) return done(tooComplex(excess));
-        parseJson(request, text, done);
+        if (excess === undefined) return parseJson(request, text, done);
+        const blocks = request.routeOptions.config.takesBlocks ? parseBlocks(text) : undefined;
+        if (blocks === undefined) return done(tooComplex(excess));
+        done(null, blocks);
       };
       if (body.length <= LARGE_BODY_BYTES) return parse();
       largeBodies.add(parse);

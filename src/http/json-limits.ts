@@ -40,7 +40,7 @@ export function exceededJsonLimit(json: string): 'levels' | 'values' | undefined
 }
 
 /** Returns the offset of the quote that ends the string whose text starts at `from`. */
-function endOfString(json: string, from: number): number {
+export function endOfString(json: string, from: number): number {
   for (let start = from; ; ) {
     const quote = json.indexOf('"', start);
     if (quote === -1) return json.length;

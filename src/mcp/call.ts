@@ -44,7 +44,7 @@ export function callMemory(execute: ExecuteTool, input: object): Promise<ToolRes
 
 function callId(meta: Record<string, unknown> | undefined): string {
   const id = meta?.[TOOL_USE_ID];
-  const isUsable = typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH;
+  const isUsable = typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH && id.isWellFormed();
   return isUsable ? id : newId();
 }
 

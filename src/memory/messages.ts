@@ -239,6 +239,14 @@ export const destinationInsideSource = (from: string, to: string) =>
 
 export const unknownCommand = (command: string, known: readonly string[]) =>
   `Error: Unknown command: ${quoted(command)}. The commands are ${known.join(', ')}`;
+export const unknownTool = (name: string, known: readonly string[]) =>
+  `Error: Unknown tool: ${quoted(name)}. The tools are ${known.join(', ')}`;
+export const tooComplexBlock = (excess: 'levels' | 'values') =>
+  `Error: This call was not run: with its tool_use block, the request ${
+    excess === 'levels'
+      ? 'nests arrays and objects deeper than 32 levels'
+      : 'has more than 4096 fields and array items'
+  }.`;
 /** Says what is wrong with a field, for people as well: the model reads `invalidField`. */
 export const fieldProblemText = (command: string, field: string, problem: string) =>
   `Invalid input for ${command}: \`${field}\` ${problem}`;
@@ -246,6 +254,7 @@ export const invalidField = (command: string, field: string, problem: string) =>
   `Error: ${fieldProblemText(command, field, problem)}`;
 export const isMissing = 'is missing';
 export const mustBeAString = 'must be a string';
+export const mustBeAnObject = 'must be an object';
 export const containsNul = 'contains a NUL character (U+0000), which cannot be stored';
 export const containsLoneSurrogate = (surrogate: string) =>
   `contains a lone surrogate (${codePoint(surrogate)}), which is not valid Unicode`;

@@ -88,7 +88,7 @@ it('tells the problems of the service with status, code and request id, and the 
     errorOf(fixture.client({ apiKey: await fixture.tenantKey(), tenant: 'other' }).execute(view)),
     errorOf(new MemoryClient({ url: fixture.url }).execute(view)),
     errorOf(fixture.client({ url: `${fixture.url}/team` }).execute(view)),
-    errorOf(fixture.client().execute({ type: 'tool_use', id: 'toolu_1', name: 'bash', input: {} })),
+    errorOf(fixture.client().execute({ type: 'tool_use', id: '', name: 'memory', input: {} })),
   ]);
   expect(problems.map((error) => [error?.status, error?.code, error?.retryable])).toStrictEqual([
     [401, 'unauthorized', false],
@@ -107,7 +107,7 @@ it('tells the problems of the service with status, code and request id, and the 
       'The memory service responded with 403 tenant_mismatch: The key is not valid for this `tenant`. Omit `tenant`, or use a key of that tenant.',
       'The memory service responded with 401 unauthorized: The service needs a key. Set `apiKey`.',
       `The memory service responded with 404 route_not_found: ${fixture.url}/team/execute does not exist. Check \`url\`.`,
-      'The memory service responded with 400 not_a_memory_input: The body is not a memory tool input: the tool_use block is for another tool: its `name` is neither "memory" nor "memory_search". Send {"command": "view", "path": "/memories"} or a whole tool_use block.',
+      'The memory service responded with 400 not_a_memory_input: The body is not a memory tool input: the tool_use block has no `id`. Send {"command": "view", "path": "/memories"} or a whole tool_use block.',
     ].map((message, i) => `${message} (request ${problems[i]?.requestId})`),
   );
 });

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { describeService, freshTenant } from '../support/service.ts';
 import { cmd, error, ok, script } from '../support/table.ts';
 
@@ -258,16 +258,6 @@ describeService('request and response', (service) => {
       ),
     ],
     [
-      'a block for another tool',
-      { type: 'tool_use', id: 't', name: 'bash', input: {} },
-      {},
-      problem(
-        400,
-        'not_a_memory_input',
-        'The body is not a memory tool input: the tool_use block is for another tool: its `name` is neither "memory" nor "memory_search". Send {"command": "view", "path": "/memories"} or a whole tool_use block.',
-      ),
-    ],
-    [
       'an unsupported media type',
       'command=view',
       { 'content-type': 'application/x-www-form-urlencoded' },
@@ -327,13 +317,85 @@ describeService('request and response', (service) => {
     expect(answer.json()).toMatchObject({ status: 404, code: 'route_not_found', title: 'Not Found' });
   });
 
-  it('answers a block with invalid input with a tool_result', async () => {
-    const answer = await service().execute({ type: 'tool_use', id: 'toolu_1', name: 'memory', input: {} });
-    expect(answer.body).toStrictEqual({
-      type: 'tool_result',
-      tool_use_id: 'toolu_1',
-      content: 'Error: Invalid input for memory: `command` is missing',
-      is_error: true,
+  const deep = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
+  const view = { command: 'view', path: '/memories' };
+  const invalidBlocks: [title: string, block: object, content: string][] = [
+    ['no command', { input: {} }, 'Error: Invalid input for memory: `command` is missing'],
+    ['no input', {}, 'Error: Invalid input for memory: `input` is missing'],
+    ['null as input', { input: null }, 'Error: Invalid input for memory: `input` must be an object'],
+    ['a string as input', { input: 'view' }, 'Error: Invalid input for memory: `input` must be an object'],
+    ['a number as input', { input: 7 }, 'Error: Invalid input for memory: `input` must be an object'],
+    ['an array as input', { input: [view] }, 'Error: Invalid input for memory: `input` must be an object'],
+    [
+      'a string as input of memory_search',
+      { name: 'memory_search', input: 'tea' },
+      'Error: Invalid input for memory_search: `input` must be an object',
+    ],
+    [
+      'the name of another tool',
+      { name: 'bash', input: view },
+      'Error: Unknown tool: bash. The tools are memory, memory_search',
+    ],
+    ['no name', { name: undefined, input: view }, 'Error: Invalid input for tool_use: `name` is missing'],
+    ['null as name', { name: null, input: view }, 'Error: Invalid input for tool_use: `name` is missing'],
+    ['a name that is no string', { name: 7 }, 'Error: Invalid input for tool_use: `name` must be a string'],
+    [
+      'a lone surrogate in its id',
+      { id: 'toolu_\ud83d', input: view },
+      'Error: Invalid input for memory: `id` contains a lone surrogate (U+D83D), which is not valid Unicode',
+    ],
+    [
+      'a lone surrogate in a text',
+      { input: { command: 'create', path: '/memories/never', file_text: '\ud83d' } },
+      'Error: Invalid input for create: `file_text` contains a lone surrogate (U+D83D), which is not valid Unicode',
+    ],
+    [
+      'arrays that nest too deeply',
+      { input: { ...view, view_range: deep(40) } },
+      'Error: This call was not run: with its tool_use block, the request nests arrays and objects deeper than 32 levels.',
+    ],
+    [
+      'too many fields',
+      { input: { ...view, extra: Array(5000).fill(0) } },
+      'Error: This call was not run: with its tool_use block, the request has more than 4096 fields and array items.',
+    ],
+  ];
+  describe.each(invalidBlocks)('a block with %s', (_title, fields, content) => {
+    const block = { type: 'tool_use', id: 'toolu_2', name: 'memory', ...fields };
+    const result = { type: 'tool_result', tool_use_id: block.id, content, is_error: true };
+
+    it('gets a result that says what is wrong', async () => {
+      const answer = await service().execute(block, { tenant: freshTenant() });
+      expect([answer.status, answer.body]).toStrictEqual([200, result]);
+    });
+
+    it('does not stop the other blocks of its array', async () => {
+      const tenant = freshTenant();
+      const others = [1, 3].map((n) => ({
+        type: 'tool_use',
+        id: `toolu_${n}`,
+        name: 'memory',
+        input: cmd.create(`/memories/${n}`, 'x'),
+      }));
+      const answer = await service().execute([others[0], block, others[1]], { tenant });
+      expect([answer.status, answer.body]).toStrictEqual([
+        200,
+        [
+          {
+            type: 'tool_result',
+            tool_use_id: 'toolu_1',
+            content: 'File created successfully at: /memories/1',
+            is_error: false,
+          },
+          result,
+          {
+            type: 'tool_result',
+            tool_use_id: 'toolu_3',
+            content: 'File created successfully at: /memories/3',
+            is_error: false,
+          },
+        ],
+      ]);
     });
   });
 

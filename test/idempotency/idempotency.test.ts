@@ -318,14 +318,14 @@ describeService('several tool calls in one request', (service) => {
     [
       'a block without id',
       [block(cmd.create('/memories/never')), block(cmd.view('/memories'), '')],
-      'the tool_use block has no `id`',
+      'item 1 of the array: the tool_use block has no `id`',
     ],
     [
       'an id that is too long',
       [block(cmd.create('/memories/never')), block(cmd.view('/memories'), 'x'.repeat(256))],
-      "the tool_use block's `id` is longer than 255 characters",
+      "item 1 of the array: the tool_use block's `id` is longer than 255 characters",
     ],
-  ])('are all rejected if one is malformed: %s', async (_title, blocks, why) => {
+  ])('are all rejected if one has no id for a result: %s', async (_title, blocks, why) => {
     const tenant = freshTenant();
     const { status, body } = await service().execute(blocks, { tenant });
     expect([status, body.code, body.detail]).toStrictEqual([

@@ -116,14 +116,6 @@ const anyTypes = fc
 
 const good = wellFormed.map((input) => JSON.stringify(input));
 
-const block = fc
-  .tuple(
-    fc.oneof(token, fc.constant('"toolu_1"')),
-    fc.oneof(token, fc.constant('"memory"')),
-    fc.oneof(value, good, anyTypes),
-  )
-  .map(([id, tool, input]) => `{"type":"tool_use","id":${id},"name":${tool},"input":${input}}`);
-
 const deep = fc
   .tuple(
     fc.constantFrom(['[', ']'], ['{"path":', '}'], ['{"__proto__":', '}']),
@@ -131,12 +123,21 @@ const deep = fc
   )
   .map(([[open, close], n]) => `${open?.repeat(n)}1${close?.repeat(n)}`);
 
+const block = fc
+  .tuple(
+    fc.oneof(token, fc.constant('"toolu_1"')),
+    fc.oneof(token, fc.constant('"memory"')),
+    fc.oneof(value, good, anyTypes, deep),
+  )
+  .map(([id, tool, input]) => `{"type":"tool_use","id":${id},"name":${tool},"input":${input}}`);
+
 const jsonText = fc.oneof(
   { weight: 2, arbitrary: value },
   { weight: 3, arbitrary: object },
   { weight: 8, arbitrary: anyTypes },
   { weight: 4, arbitrary: good },
   { weight: 4, arbitrary: block },
+  { weight: 4, arbitrary: fc.array(block, { maxLength: 4 }).map((blocks) => `[${blocks.join(',')}]`) },
   { weight: 1, arbitrary: deep },
   { weight: 1, arbitrary: deep.map((text) => `{"command":"view","path":"/memories","view_range":${text}}`) },
 );

@@ -2,14 +2,14 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ServiceError } from '../../errors.ts';
 import { type Executed, findCommand } from '../../memory/commands/index.ts';
 import { type Language, languages, readOnly, tooManyDrafts } from '../../memory/messages.ts';
-import { refusal } from '../../memory/result.ts';
+import { failure, refusal } from '../../memory/result.ts';
 import { executeCall, type MemoryServices } from '../../mounts/execute.ts';
 import { contextOf } from '../authentication.ts';
 import { inFlightOf } from '../capacity.ts';
 import { contextForWrite, inOpenDraft } from '../proposals.ts';
 import { executeSchema, IDEMPOTENCY_KEY } from './execute-schema.ts';
 import { type SearchOptions, searchMemory } from './search.ts';
-import { readToolCalls, type ToolCall } from './tool-call.ts';
+import { type InvalidCall, readToolCalls, type ToolCall, type ValidCall } from './tool-call.ts';
 import { measured, sendJson, sendText, wantsText } from './tool-run.ts';
 
 export interface ExecuteOptions extends SearchOptions, MemoryServices {
@@ -34,7 +34,7 @@ const RESULTS_FULL =
 
 /** `POST /execute`: runs memory commands for the request's tenant. */
 export async function executeRoute(app: FastifyInstance, options: ExecuteOptions): Promise<void> {
-  app.post('/execute', { schema: executeSchema }, async (request, reply) => {
+  app.post('/execute', { schema: executeSchema, config: { takesBlocks: true } }, async (request, reply) => {
     const inFlight = inFlightOf(request);
     await inFlight.takeSlot();
     const { body, single } = await inFlight.workWithin(options.timeoutMs, () => respond(request, options));
@@ -93,6 +93,7 @@ function notRun({ logEntry }: FastifyRequest, why: string): Executed {
 async function execute(request: FastifyRequest, call: ToolCall, options: ExecuteOptions): Promise<Executed> {
   // Read in any case: an invalid header is refused also where the block's id counts instead.
   const header = readIdempotencyKey(request);
+  if ('invalid' in call) return refuseInvalid(request, call, options);
   if (call.tool === 'memory' && findCommand(call.input.command)?.access === 'write') {
     const refused = await contextForWrite(request).then(() => null, refusedWrite);
     if (refused !== null) return refused;
@@ -102,9 +103,18 @@ async function execute(request: FastifyRequest, call: ToolCall, options: Execute
     : searchMemory(request, call, options);
 }
 
+function refuseInvalid(
+  request: FastifyRequest,
+  { invalid, toolUseId }: InvalidCall,
+  { metrics }: ExecuteOptions,
+): Promise<Executed> {
+  const call = { tool: 'memory', command: 'unknown', access: undefined, toolUseId };
+  return measured(request, metrics, call, async () => failure(invalid));
+}
+
 function executeMemory(
   request: FastifyRequest,
-  { tool, input, toolUseId }: ToolCall,
+  { tool, input, toolUseId }: ValidCall,
   idempotencyKey: string | undefined,
   options: ExecuteOptions,
 ): Promise<Executed> {

@@ -1,15 +1,34 @@
 import { ServiceError } from '../../errors.ts';
+import { textProblem } from '../../memory/commands/command.ts';
+import {
+  invalidField,
+  isMissing,
+  mustBeAnObject,
+  mustBeAString,
+  tooComplexBlock,
+  unknownTool,
+} from '../../memory/messages.ts';
 import { SEARCH_TOOL } from '../../search/input.ts';
+import { TooComplexInput } from '../block-limits.ts';
 
 /** The tools of the service, by the names that `tool_use` blocks have. */
 export const tools = ['memory', SEARCH_TOOL] as const;
 
 /** An input of a tool, and the id of the `tool_use` block when it came in one. */
-export interface ToolCall {
+export interface ValidCall {
   tool: (typeof tools)[number];
   input: Record<string, unknown>;
   toolUseId?: string;
 }
+
+/** A `tool_use` block that has an id but no input for a tool. */
+export interface InvalidCall {
+  /** The result, in words for the model. */
+  invalid: string;
+  toolUseId: string;
+}
+
+export type ToolCall = ValidCall | InvalidCall;
 
 /** How many `tool_use` blocks one request may hold. */
 export const MAX_CALLS = 32;
@@ -21,7 +40,7 @@ export const MAX_ID_LENGTH = 255;
  * Parses a body: a bare input, a whole `tool_use` block, or an array of such blocks.
  *
  * @returns one call, or an array of calls for an array
- * @throws ServiceError 400 for anything else, which is a mistake of the caller and not of the model
+ * @throws ServiceError 400 for anything else, and for a block without an id that a result could name
  */
 export function readToolCalls(body: unknown): ToolCall | ToolCall[] {
   if (!Array.isArray(body)) return readToolCall(body);
@@ -33,7 +52,7 @@ export function readToolCalls(body: unknown): ToolCall | ToolCall[] {
   return body.map((block: unknown, i) => {
     if (!isObject(block) || block.type !== 'tool_use')
       throw notAMemoryInput(`item ${i} of the array is not a tool_use block`);
-    return readToolUse(block);
+    return readToolUse(block, `item ${i} of the array: `);
   });
 }
 
@@ -44,19 +63,26 @@ function readToolCall(body: unknown): ToolCall {
   return { tool: 'memory', input: body };
 }
 
-function readToolUse({ id, name, input }: Record<string, unknown>): ToolCall {
-  if (typeof id !== 'string' || id === '') throw notAMemoryInput('the tool_use block has no `id`');
+function readToolUse({ id, name, input }: Record<string, unknown>, at = ''): ToolCall {
+  if (typeof id !== 'string' || id === '') throw notAMemoryInput(`${at}the tool_use block has no \`id\``);
   if (id.length > MAX_ID_LENGTH) {
-    throw notAMemoryInput(`the tool_use block's \`id\` is longer than ${MAX_ID_LENGTH} characters`);
+    throw notAMemoryInput(`${at}the tool_use block's \`id\` is longer than ${MAX_ID_LENGTH} characters`);
   }
   const tool = tools.find((each) => each === name);
-  if (tool === undefined) {
-    throw notAMemoryInput(
-      'the tool_use block is for another tool: its `name` is neither "memory" nor "memory_search"',
-    );
-  }
-  if (!isObject(input)) throw notAMemoryInput("the tool_use block's `input` is not an object");
+  if (tool === undefined) return { invalid: describeUnknownTool(name), toolUseId: id };
+  const invalid = (problem: string) => ({ invalid: invalidField(tool, 'input', problem), toolUseId: id });
+  const idProblem = textProblem(id);
+  if (idProblem !== undefined) return { invalid: invalidField(tool, 'id', idProblem), toolUseId: id };
+  if (input === undefined) return invalid(isMissing);
+  if (input instanceof TooComplexInput) return { invalid: tooComplexBlock(input.excess), toolUseId: id };
+  if (!isObject(input)) return invalid(mustBeAnObject);
   return { tool, input, toolUseId: id };
+}
+
+function describeUnknownTool(name: unknown): string {
+  if (name === undefined || name === null) return invalidField('tool_use', 'name', isMissing);
+  if (typeof name !== 'string') return invalidField('tool_use', 'name', mustBeAString);
+  return unknownTool(name, tools);
 }
 
 export function notAMemoryInput(why: string): ServiceError {

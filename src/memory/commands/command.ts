@@ -89,7 +89,8 @@ export function wrongType(message: string) {
 
 const LONE_SURROGATE = /\p{Cs}/u;
 
-function textProblem(text: string): string | undefined {
+/** Says why a text cannot be stored. */
+export function textProblem(text: string): string | undefined {
   if (text.includes('\0')) return containsNul;
   if (text.isWellFormed()) return undefined;
   return containsLoneSurrogate(LONE_SURROGATE.exec(text)?.[0] ?? '');
