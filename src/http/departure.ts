@@ -9,6 +9,8 @@ export function departureOf({ raw: { socket } }: FastifyRequest, { raw }: Fastif
   const departure = new AbortController();
   const abort = () => departure.abort(new ServiceError('client_gone'));
   if (raw.destroyed || socket.readableEnded) abort();
+  // A response that is closed emits no `close` to remove the listener on the connection, which may carry more requests.
+  if (raw.closed) return departure.signal;
   socket.once('end', abort);
   raw.once('close', () => {
     socket.off('end', abort);

@@ -53,7 +53,7 @@ class Transfer {
   #idleSince = 0;
   #isPaused = false;
   #isTooSlow = false;
-  #closesAfterwards = false;
+  #isOver = false;
 
   constructor(
     body: IncomingMessage,
@@ -67,8 +67,10 @@ class Transfer {
     this.#timeoutMs = timeoutMs;
     this.#deadline = this.#startPeriod();
     reply.raw.once('close', () => {
+      this.#isOver = true;
       deadlines.clear(this.#deadline);
       if (isIncomplete(body) && !this.#socket.destroyed) this.#discardRest();
+      else closeIfDue(this.#socket, body);
     });
   }
 
@@ -79,6 +81,8 @@ class Transfer {
   }
 
   resume(): void {
+    // A deadline that starts now would never be cleared.
+    if (this.#isOver) return;
     this.#isPaused = false;
     this.#deadlines.clear(this.#deadline);
     this.#deadline = this.#startPeriod();
@@ -92,12 +96,7 @@ class Transfer {
   keepOpenForBody(): void {
     const body = this.#body;
     if (!isIncomplete(body) || this.#isTooSlow) return;
-    const socket = this.#socket;
-    const destroySoon = socket.destroySoon.bind(socket);
-    socket.destroySoon = () => {
-      if (isIncomplete(body)) this.#closesAfterwards = true;
-      else destroySoon();
-    };
+    delayClose(this.#socket, body);
   }
 
   #startPeriod(): Deadline {
@@ -164,12 +163,46 @@ class Transfer {
     // Also when the connection is closed.
     finished(body, () => {
       this.#deadlines.clear(this.#deadline);
-      if (this.#closesAfterwards) socket.destroySoon();
+      closeIfDue(socket, body);
     });
     // A reader that has given up may still listen, and with such a listener nothing flows.
     body.removeAllListeners('readable').on('data', () => {});
     body.resume();
   }
+}
+
+interface DelayedClose {
+  /** Undefined: the connection is closed without delay. */
+  body: IncomingMessage | undefined;
+  /** Whether the connection is closed when the body ends. */
+  isDue: boolean;
+}
+
+/** One for each connection, however many requests the connection carries. */
+const delayedCloses = new WeakMap<Socket, DelayedClose>();
+
+/** Delays the close of a connection until `body` ends. A connection receives one body at a time. */
+function delayClose(socket: Socket, body: IncomingMessage): void {
+  const delayed = delayedCloses.get(socket);
+  if (delayed) {
+    delayed.body = body;
+    return;
+  }
+  const close: DelayedClose = { body, isDue: false };
+  delayedCloses.set(socket, close);
+  const destroySoon = socket.destroySoon.bind(socket);
+  socket.destroySoon = () => {
+    if (close.body !== undefined && isIncomplete(close.body)) close.isDue = true;
+    else destroySoon();
+  };
+}
+
+/** Ends the delay for a body that has ended. */
+function closeIfDue(socket: Socket, body: IncomingMessage): void {
+  const close = delayedCloses.get(socket);
+  if (close?.body !== body) return;
+  close.body = undefined;
+  if (close.isDue) socket.destroySoon();
 }
 
 /** Requests of `inject` have no such state. */

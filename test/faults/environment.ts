@@ -20,8 +20,12 @@ export interface Environment {
   /** Folder of the Postgres binaries. */
   binaries: string;
   postgres: PostgresServer;
-  /** Returns a number from an environment variable. */
-  option(name: string, defaultValue: number): number;
+  /**
+   * Returns a number from an environment variable.
+   *
+   * @param short the default of the short form
+   */
+  option(name: string, defaultValue: number, short?: number): number;
 }
 
 export const POOL = 5;

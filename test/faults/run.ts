@@ -4,14 +4,16 @@
  *
  * Environment variables set how often each fault is injected: KILLS (200), PGLITE_KILLS (half of KILLS), POSTGRES_KILLS (20),
  * TERMINATIONS (50), FREEZES (5), STOPS (10), FAILOVERS (5), CROWDS (5), FULL_DISKS (5), CONFLICTS (100), RESTARTS (20),
- * STARTS (5), IDLE_CONNECTIONS (10000), BACKUPS (1). ONLY selects faults by their names in `faults` below, separated by commas.
- * PG_BIN is the folder of PostgreSQL's client tools, and optionally its server, for the backups.
+ * STARTS (5), IDLE_CONNECTIONS (10000), BACKUPS (1). ONLY selects faults by their names in `faults` below, separated by commas;
+ * `attacks` selects all cases of `attacks/index.ts`. SHORT=true runs the cases in their short form. PG_BIN is the folder of
+ * PostgreSQL's client tools, and optionally its server, for the backups.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PostgresServer } from '../support/faults/postgres.ts';
 import { installBinaries } from '../support/postgres/binaries.ts';
+import { attackCases } from './attacks/index.ts';
 import {
   backupByDump,
   backupOfPglite,
@@ -61,10 +63,13 @@ const faults: Record<string, Fault | Fault[]> = {
   rollingRestarts,
   startsAtOnce,
   idleConnections,
+  ...attackCases,
   backup: [backupByDump, backupToAPointInTime, backupToAPointInTimeAfterACrash, backupOfPglite],
 };
 
-const only = process.env.ONLY?.split(',');
+const only = process.env.ONLY?.split(',').flatMap((name) =>
+  name === 'attacks' ? Object.keys(attackCases) : name,
+);
 const unknown = only?.find((name) => !Object.hasOwn(faults, name));
 if (unknown !== undefined)
   throw new Error(`ONLY: unknown fault ${unknown}. The faults are ${Object.keys(faults).join(', ')}`);
@@ -79,7 +84,8 @@ try {
     scratch,
     binaries,
     postgres,
-    option: (name, defaultValue) => Number(process.env[name] ?? defaultValue),
+    option: (name, defaultValue, short = defaultValue) =>
+      Number(process.env[name] ?? (process.env.SHORT === 'true' ? short : defaultValue)),
   };
   const chosen = Object.entries(faults)
     .filter(([name]) => !only || only.includes(name))

@@ -1,0 +1,11 @@
+/**
+ * Attacks that ended the process, or that shut other tenants out, before the service withstood them. CI runs all of them in a short form
+ * (`npm run test:attacks`). To add one, write a file of its own in this folder and list it here.
+ */
+import type { Environment } from '../environment.ts';
+import type { Row } from '../report.ts';
+import { refusedRequests } from './refused-requests.ts';
+
+export const attackCases: Record<string, (environment: Environment) => Promise<Row>> = {
+  refusedRequests,
+};

@@ -1,0 +1,45 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import fastify from 'fastify';
+import { afterEach, expect, it } from 'vitest';
+import { departureOf } from '../../src/http/departure.ts';
+import { slowClients } from '../../src/http/slow-clients.ts';
+
+const app = fastify();
+afterEach(() => app.close());
+
+it('adds nothing to a kept connection for each request that is refused before its body is read', async () => {
+  const sockets = new Set<Socket>();
+  const states: unknown[] = [];
+  await app.register(slowClients, { timeoutMs: 5000 });
+  app.addHook('onRequest', async (request, reply) => {
+    const { socket } = request.raw;
+    sockets.add(socket);
+    const listeners = Object.fromEntries(
+      socket.eventNames().map((name) => [name, socket.listenerCount(name)]),
+    );
+    states.push({ close: socket.destroySoon, properties: Object.keys(socket).length, listeners });
+    departureOf(request, reply);
+    // The work for a request may go on, and ask for the signal, when the response is closed.
+    reply.raw.once('close', () => departureOf(request, reply));
+    return reply.code(401).send({});
+  });
+  app.post('/', () => {});
+  await app.listen({ host: '127.0.0.1', port: 0 });
+
+  const client = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
+  const request = (connection: string) =>
+    `POST / HTTP/1.1\r\nHost: localhost\r\nConnection: ${connection}\r\nContent-Length: 2\r\n\r\n{}`;
+  let responses = 0;
+  client.on('data', (data) => {
+    responses += data.toString().split('HTTP/1.1 401').length - 1;
+    if (responses < 100) client.write(request('keep-alive'));
+    else if (responses === 100) client.write(request('close'));
+  });
+  client.write(request('keep-alive'));
+  await once(client, 'close');
+
+  expect([responses, sockets.size, states.length]).toStrictEqual([101, 1, 101]);
+  // The first response installs the handler that delays the close.
+  for (const state of states.slice(2)) expect(state).toStrictEqual(states[1]);
+});
