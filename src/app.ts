@@ -89,7 +89,7 @@ export async function buildApp(options: {
   const policies = new TenantPolicyCache(tenants, config);
   const memory = new PostgresMemory(database, {
     batchSize: database.batchSize,
-    maxStoredResults: config.MAX_TENANT_ANSWERS,
+    maxStoredResults: config.MAX_TENANT_STORED_RESULTS,
     defaults: tenantDefaults(config),
   });
   const search = new MemorySearch();

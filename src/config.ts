@@ -111,7 +111,7 @@ const environment = z.object({
   /** Of the service itself, so never without a limit. The default follows from `MAX_FILE_BYTES`. */
   MAX_BODY_BYTES: quantity('bytes', 1024, MAX_TEXT_BYTES).optional(),
   IDEMPOTENCY_HOURS: quantity('hours', 1, 8760).default(24),
-  MAX_TENANT_ANSWERS: integer(0, 1_000_000_000).default(50_000),
+  MAX_TENANT_STORED_RESULTS: integer(0, 1_000_000_000).default(50_000),
   AUDIT_DAYS: quantity('days', 1, 36_500).default(365),
   USAGE_DAYS: quantity('days', 1, 36_500).default(400),
   LOG_LEVEL: z

@@ -162,7 +162,7 @@ function startJobs(config: Config, database: Database, log: Logger): () => Promi
     pruning: async () => {
       await pruneStoredResults(database, {
         hours: config.IDEMPOTENCY_HOURS,
-        maxStoredResults: config.MAX_TENANT_ANSWERS,
+        maxStoredResults: config.MAX_TENANT_STORED_RESULTS,
       });
     },
     audit: async () => {

@@ -12,7 +12,7 @@ export async function* tenantFiles(
 ) {
   const memory = new PostgresMemory(database, {
     batchSize: 1,
-    maxStoredResults: config.MAX_TENANT_ANSWERS,
+    maxStoredResults: config.MAX_TENANT_STORED_RESULTS,
     defaults: tenantDefaults(config),
   });
   try {

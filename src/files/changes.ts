@@ -195,7 +195,7 @@ async function changing<T>(
   const { maxFileBytes, maxViewChars, redact } = effectiveSettings(tenant, config);
   const memory = new PostgresMemory(database, {
     batchSize: 1,
-    maxStoredResults: config.MAX_TENANT_ANSWERS,
+    maxStoredResults: config.MAX_TENANT_STORED_RESULTS,
     defaults: tenantDefaults(config),
   });
   try {

@@ -195,7 +195,7 @@ function overQuota({ of, used, limit, needed }: Extract<Refusal, { kind: 'over_q
 }
 
 /** Ends the replayed result when the first one was too long to be stored in full. */
-export const resultNotKept = '[Truncated: the first answer was longer and was not kept whole.]';
+export const resultNotKept = '[Truncated: the original result was too long to be stored in full.]';
 
 /** Replaces a stored result once a version of the tenant's history was redacted. */
 export const resultRedacted = '[Redacted: the answer to this request was removed.]';

@@ -25,7 +25,7 @@ const nothing = (files: number, path: string) =>
 export const noWords = (files: number, path: string) =>
   `${nothing(files, path)} Try other or fewer words, or view ${path} to see what is there.`;
 export const noLiteral = (files: number, path: string) =>
-  `${nothing(files, path)} The text has to be the same to the character, with upper and lower case. Mode words is more tolerant.`;
+  `${nothing(files, path)} Matching is exact and case-sensitive. Mode \`words\` is more tolerant.`;
 export const noRegex = (files: number, path: string) =>
   `${nothing(files, path)} The expression is matched line by line, with upper and lower case unless it begins with (?i). Mode words is more tolerant.`;
 

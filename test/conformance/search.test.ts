@@ -121,7 +121,7 @@ describeService('memory_search', (service) => {
     [
       { query: 'TUESDAYS', mode: 'literal' },
       ok(
-        'Nothing matches in /memories (5 files searched). The text has to be the same to the character, with upper and lower case. Mode words is more tolerant.',
+        'Nothing matches in /memories (5 files searched). Matching is exact and case-sensitive. Mode `words` is more tolerant.',
       ),
     ],
   ]);

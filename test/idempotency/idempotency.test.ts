@@ -143,7 +143,7 @@ describeService('a repeated write', (service) => {
     expect(String(first.content)).toHaveLength(10_000 + 100);
     expect(again).toMatchObject({ is_error: false, replayed: 'true' });
     expect(again.content).toBe(
-      `${String(first.content).slice(0, 1024)}\n[Truncated: the first answer was longer and was not kept whole.]`,
+      `${String(first.content).slice(0, 1024)}\n[Truncated: the original result was too long to be stored in full.]`,
     );
   });
 
@@ -176,8 +176,11 @@ describeService('a repeated write', (service) => {
   });
 });
 
-it('keeps the newest answers of a tenant, up to about MAX_TENANT_ANSWERS of them', async () => {
-  const service = await startService('postgres', { MAX_TENANT_ANSWERS: '200', RATE_LIMIT_PER_MINUTE: '0' });
+it('keeps about the newest MAX_TENANT_STORED_RESULTS results of a tenant', async () => {
+  const service = await startService('postgres', {
+    MAX_TENANT_STORED_RESULTS: '200',
+    RATE_LIMIT_PER_MINUTE: '0',
+  });
   const [busy, other] = [freshTenant(), freshTenant()];
   for (const tenant of [busy, other]) await service.execute(cmd.create('/memories/g'), { tenant });
   const failing = () => block(cmd.delete('/memories/f'));
@@ -297,7 +300,7 @@ describeService('several tool calls in one request', (service) => {
     expect(results.slice(0, 5).map(({ content }) => content.length)).toStrictEqual(Array(5).fill(99_999));
     for (const { content, is_error } of results.slice(5)) {
       expect([content, is_error]).toStrictEqual([
-        'Error: This call was not run: the results before it are as long as those of one request may be. Send it again in another request.',
+        'Error: This call was not run because the results of this request have reached the size limit. Send it again in a separate request.',
         true,
       ]);
     }

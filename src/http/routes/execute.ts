@@ -30,7 +30,7 @@ const REUSED_ID =
 /** Once the results of an array are this many times `MAX_VIEW_CHARS` long, the remaining calls are not run. */
 const MAX_RESULT_VIEWS = 4;
 const RESULTS_FULL =
-  'Error: This call was not run: the results before it are as long as those of one request may be. Send it again in another request.';
+  'Error: This call was not run because the results of this request have reached the size limit. Send it again in a separate request.';
 
 /** `POST /execute`: runs memory commands for the request's tenant. */
 export async function executeRoute(app: FastifyInstance, options: ExecuteOptions): Promise<void> {
