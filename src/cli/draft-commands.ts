@@ -16,7 +16,7 @@ import type { Io } from './io.ts';
 import { printJson, printLine, printTable, shown, time } from './output.ts';
 import { audited, type Open, operatorOrigin, withDatabase } from './session.ts';
 
-/** `drafts create|list|show|diff|merge|replace|close`. */
+/** `drafts create|list|show|diff|merge|replace|reject`. */
 export function registerDraftCommands(program: Command, open: Open, io: Io = process): void {
   const drafts = program
     .command('drafts')
@@ -26,7 +26,7 @@ export function registerDraftCommands(program: Command, open: Open, io: Io = pro
   registerShowCommand(drafts, open, io);
   registerDraftDiffCommand(drafts, open, io);
   registerDraftMergeCommands(drafts, open, io);
-  registerCloseCommand(drafts, open, io);
+  registerRejectCommand(drafts, open, io);
 }
 
 function registerCreateCommand(drafts: Command, open: Open, io: Io): void {
@@ -196,22 +196,22 @@ function conflictText({ conflict }: ChangeRecord): string {
   }
 }
 
-function registerCloseCommand(drafts: Command, open: Open, io: Io): void {
+function registerRejectCommand(drafts: Command, open: Open, io: Io): void {
   drafts
-    .command('close')
+    .command('reject')
     .description('Reject a draft. Only its record remains.')
     .argument('<tenant>', 'tenant ID', tenantId)
     .argument('<draft>', 'ID of the draft')
     .addHelpText(
       'after',
-      '\nExample:\n  memory-service drafts close acme draft_6f1c2d7a9b3e4c5d8e0f1a2b3c4d5e6f',
+      '\nExample:\n  memory-service drafts reject acme draft_6f1c2d7a9b3e4c5d8e0f1a2b3c4d5e6f',
     )
     .action((tenant: string, id: string) =>
       withDatabase(open, async ({ database }) => {
         await audited({ database, io }, 'closeDraft', { tenant, details: { draft: id } }, () =>
           closeDraft(database, { tenant, draft: id }, { state: 'rejected', by: operatorOrigin().actor }),
         );
-        printLine(io.stderr, `Closed ${id}.`);
+        printLine(io.stderr, `Rejected ${id}.`);
       }),
     );
 }

@@ -1,5 +1,5 @@
 /**
- * `drafts`: an operator proposes, reviews, merges, replaces and closes.
+ * `drafts`: an operator proposes, reviews, merges, replaces and rejects.
  *
  * @module-tag long-on-pglite
  */
@@ -139,9 +139,9 @@ describeService('drafts', (service) => {
     expect(await cat(tenant)).toBe('one\n');
   });
 
-  it('close rejects a draft', async () => {
+  it('reject closes a draft and keeps its record', async () => {
     const { tenant, draft } = await start();
-    expect((await run('close', tenant, draft)).stderr).toBe(`Closed ${draft}.\n`);
+    expect((await run('reject', tenant, draft)).stderr).toBe(`Rejected ${draft}.\n`);
     expect((await run('show', tenant, draft)).stdout).toContain('rejected: created ');
     expect((await run('list', tenant)).stdout).not.toContain(draft);
     expect((await run('list', tenant, '--state', 'closed')).stdout).toContain(draft);
