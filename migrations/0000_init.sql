@@ -144,7 +144,7 @@ CREATE TABLE "idempotency_keys" (
 CREATE TABLE "past_directories" (
 	"tenant_id" text COLLATE "C" NOT NULL,
 	"path" text COLLATE "C" NOT NULL,
-	"made_at" timestamp with time zone NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
 	"removed_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "past_directories_tenant_id_path_removed_at_pk" PRIMARY KEY("tenant_id","path","removed_at")
 );

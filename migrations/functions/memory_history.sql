@@ -17,10 +17,10 @@ FROM versions AS v;
 
 -- All directories, present and past, without the root, which is always there.
 CREATE OR REPLACE VIEW memory_directories AS
-SELECT e.tenant_id, e.dir_path AS path, e.changed_at AS made_at, NULL::timestamptz AS removed_at
+SELECT e.tenant_id, e.dir_path AS path, e.changed_at AS created_at, NULL::timestamptz AS removed_at
 FROM entries AS e WHERE e.dir_path > '/memories'
 UNION ALL
-SELECT d.tenant_id, d.path, d.made_at, d.removed_at FROM past_directories AS d;
+SELECT d.tenant_id, d.path, d.created_at, d.removed_at FROM past_directories AS d;
 
 -- The time of a change, after that of the tenant's last one, whatever the clock says.
 CREATE OR REPLACE FUNCTION memory_next_time(p_last timestamptz) RETURNS timestamptz
@@ -105,7 +105,7 @@ BEGIN
     IF FOUND THEN
       versions := versions + 1;
     ELSE
-      INSERT INTO past_directories AS p (tenant_id, path, made_at, removed_at)
+      INSERT INTO past_directories AS p (tenant_id, path, created_at, removed_at)
       SELECT e.tenant_id, e.dir_path, e.changed_at, p_at
       FROM entries AS e WHERE e.tenant_id = p_tenant AND e.dir_path = kept_path
       RETURNING memory_directory_bytes(p.tenant_id, p.path) INTO kept_bytes;

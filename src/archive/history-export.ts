@@ -67,7 +67,7 @@ WHERE v.before < $4::bigint ORDER BY v.id DESC
 
 export interface DirectoryRow {
   path: string;
-  made_at: string;
+  created_at: string;
   /** Null for one that is there. */
   removed_at: string | null;
 }
@@ -80,7 +80,7 @@ export const exportPresentDirectoriesQuery = defineQuery<
   'export_present_directories',
   ['tenant', 'after', 'limit'],
   `
-SELECT dir_path AS path, ${time('changed_at')} AS made_at, NULL AS removed_at FROM entries
+SELECT dir_path AS path, ${time('changed_at')} AS created_at, NULL AS removed_at FROM entries
 WHERE tenant_id = $1 AND dir_path > $2 ORDER BY dir_path LIMIT $3
 `,
 );
@@ -93,7 +93,7 @@ export const exportPastDirectoriesQuery = defineQuery<
   'export_past_directories',
   ['tenant', 'after', 'afterTime', 'limit'],
   `
-SELECT path, ${time('made_at')} AS made_at, ${time('removed_at')} AS removed_at FROM past_directories
+SELECT path, ${time('created_at')} AS created_at, ${time('removed_at')} AS removed_at FROM past_directories
 WHERE tenant_id = $1 AND (path, removed_at) > ($2, $3::text::timestamptz) ORDER BY past_directories.path, past_directories.removed_at LIMIT $4
 `,
 );

@@ -85,8 +85,8 @@ export const versionSchema = version
   .refine(hasItsContent, 'has another content than its operation');
 
 export const directorySchema = z
-  .strictObject({ path: PATH, made_at: TIME, removed_at: TIME.nullable() })
-  .refine(({ made_at, removed_at }) => (removed_at ?? made_at) >= made_at, 'ends before it begins');
+  .strictObject({ path: PATH, created_at: TIME, removed_at: TIME.nullable() })
+  .refine(({ created_at, removed_at }) => (removed_at ?? created_at) >= created_at, 'ends before it begins');
 
 export type ArchivedDirectory = z.infer<typeof directorySchema>;
 

@@ -103,13 +103,13 @@ export const replaceContentQuery = defineQuery<{
 );
 
 const DIRECTORIES =
-  'json_to_recordset($2::text::json) AS d (path text, made_at timestamptz, removed_at timestamptz)';
+  'json_to_recordset($2::text::json) AS d (path text, created_at timestamptz, removed_at timestamptz)';
 
 /** Dates directories that are there. */
 export const importDirectoryTimesQuery = defineQuery<{ tenant: string; rows: string }>(
   'import_directory_times',
   ['tenant', 'rows'],
-  `UPDATE entries AS e SET changed_at = d.made_at FROM ${DIRECTORIES} WHERE e.tenant_id = $1 AND e.dir_path = d.path`,
+  `UPDATE entries AS e SET changed_at = d.created_at FROM ${DIRECTORIES} WHERE e.tenant_id = $1 AND e.dir_path = d.path`,
 );
 
 /** Returns the paths of those that were not there. */
@@ -117,8 +117,8 @@ export const importPastDirectoriesQuery = defineQuery<{ tenant: string; rows: st
   'import_past_directories',
   ['tenant', 'rows'],
   `
-INSERT INTO past_directories AS made (tenant_id, path, made_at, removed_at)
-SELECT $1, d.path, d.made_at, d.removed_at FROM ${DIRECTORIES}
+INSERT INTO past_directories AS made (tenant_id, path, created_at, removed_at)
+SELECT $1, d.path, d.created_at, d.removed_at FROM ${DIRECTORIES}
 ON CONFLICT (tenant_id, path, removed_at) DO NOTHING
 RETURNING made.path
 `,
@@ -134,7 +134,7 @@ UPDATE tenants SET ${COUNTED_HISTORY},
   last_change_at = GREATEST(
     last_change_at, $3::timestamptz,
     (SELECT max(GREATEST(v.created_at, v.superseded_at)) FROM memory_versions AS v WHERE v.tenant_id = $1),
-    (SELECT max(GREATEST(d.made_at, d.removed_at)) FROM memory_directories AS d WHERE d.tenant_id = $1)
+    (SELECT max(GREATEST(d.created_at, d.removed_at)) FROM memory_directories AS d WHERE d.tenant_id = $1)
   )
 WHERE id = $1
 `,
@@ -161,7 +161,7 @@ SELECT * FROM (
       SELECT v.path, v.created_at AS since, COALESCE(v.superseded_at, 'infinity') AS until FROM memory_versions AS v
       WHERE v.tenant_id = $1 AND v.operation <> 'deleted' AND v.path IS NOT NULL
       UNION ALL
-      SELECT d.path, d.made_at, COALESCE(d.removed_at, 'infinity') FROM memory_directories AS d WHERE d.tenant_id = $1
+      SELECT d.path, d.created_at, COALESCE(d.removed_at, 'infinity') FROM memory_directories AS d WHERE d.tenant_id = $1
     ) AS things
   ) AS following WHERE next < until
   UNION ALL

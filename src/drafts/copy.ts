@@ -96,8 +96,8 @@ FROM (
   FROM memory_versions AS v
   WHERE v.tenant_id = $1 AND v.path > $3 AND ${COVERS('v.created_at', 'v.superseded_at', '$2')}
   UNION ALL
-  SELECT d.path, NULL, NULL, NULL, NULL, d.made_at, NULL FROM memory_directories AS d
-  WHERE d.tenant_id = $1 AND d.path > $3 AND ${COVERS('d.made_at', 'd.removed_at', '$2')}
+  SELECT d.path, NULL, NULL, NULL, NULL, d.created_at, NULL FROM memory_directories AS d
+  WHERE d.tenant_id = $1 AND d.path > $3 AND ${COVERS('d.created_at', 'd.removed_at', '$2')}
 ) AS p
 ORDER BY p.path LIMIT $4::integer
 `,

@@ -90,10 +90,10 @@ WITH RECURSIVE walk (path, step) AS (
   UNION ALL
   SELECT ${nextPastDirectory(PATH_AFTER('walk.path'))}, walk.step + 1 FROM walk WHERE walk.path IS NOT NULL AND walk.step < $4::integer
 )
-SELECT walk.path, d.kind, NULL::integer AS bytes, ${time('d.made_at')} AS modified, NULL::uuid AS "versionId", NULL::uuid AS "memoryId"
+SELECT walk.path, d.kind, NULL::integer AS bytes, ${time('d.created_at')} AS modified, NULL::uuid AS "versionId", NULL::uuid AS "memoryId"
 FROM walk LEFT JOIN LATERAL (
-  SELECT 'dir' AS kind, d.made_at FROM memory_directories AS d
-  WHERE d.tenant_id = $1 AND d.path = walk.path AND ${COVERS('d.made_at', 'd.removed_at', '$5')} LIMIT 1
+  SELECT 'dir' AS kind, d.created_at FROM memory_directories AS d
+  WHERE d.tenant_id = $1 AND d.path = walk.path AND ${COVERS('d.created_at', 'd.removed_at', '$5')} LIMIT 1
 ) AS d ON true
 WHERE walk.path IS NOT NULL ORDER BY walk.path
 `,

@@ -74,7 +74,7 @@ const findDirectoryAtQuery = defineQuery<{ tenant: string; path: string; at: str
   ['tenant', 'path', 'at'],
   `
 SELECT d.path FROM memory_directories AS d
-WHERE d.tenant_id = $1 AND d.path = $2 AND ${COVERS('d.made_at', 'd.removed_at', '$3')}
+WHERE d.tenant_id = $1 AND d.path = $2 AND ${COVERS('d.created_at', 'd.removed_at', '$3')}
 `,
 );
 
@@ -143,9 +143,9 @@ FROM (
   WHERE v.tenant_id = $1 AND v.path > $4 AND memory_in_subtree(v.path, $2)
     AND ${COVERS('v.created_at', 'v.superseded_at', '$3')}
   UNION ALL
-  SELECT d.path, NULL, NULL, NULL, d.made_at FROM memory_directories AS d
+  SELECT d.path, NULL, NULL, NULL, d.created_at FROM memory_directories AS d
   WHERE d.tenant_id = $1 AND d.path > $4 AND memory_in_subtree(d.path, $2)
-    AND ${COVERS('d.made_at', 'd.removed_at', '$3')}
+    AND ${COVERS('d.created_at', 'd.removed_at', '$3')}
 ) AS t
 ORDER BY t.path LIMIT $5::integer
 `,

@@ -94,7 +94,7 @@ const listDirectoriesQuery = defineQuery<
   ['tenant', 'path', 'at'],
   `
 SELECT d.path, bool_or(d.removed_at IS NULL) AS "isThere",
-  bool_or(${COVERS('d.made_at', 'd.removed_at', '$3')}) AS "wasThere"
+  bool_or(${COVERS('d.created_at', 'd.removed_at', '$3')}) AS "wasThere"
 FROM memory_directories AS d WHERE d.tenant_id = $1 AND memory_in_subtree(d.path, $2) GROUP BY d.path
 `,
 );

@@ -100,7 +100,7 @@ const isTheirsAt = (at: string) => `(
 /** A time at which a directory was at its path; `removedAt` is null for one that is there. */
 export interface Period {
   path: MemoryPath;
-  madeAt: string;
+  createdAt: string;
   removedAt: string | null;
   /** Whether the actor did it; null when no superseded version says so. */
   isMadeByThem: boolean | null;
@@ -115,10 +115,10 @@ const listPeriodsQuery = defineQuery<
   'list_periods',
   ['tenant', 'by', 'since', 'until', 'before', 'beforeTime', 'limit'],
   `
-SELECT d.path, ${time('d.made_at')} AS "madeAt", ${time('d.removed_at')} AS "removedAt",
-  ${isTheirsAt('d.made_at')} AS "isMadeByThem", ${isTheirsAt('d.removed_at')} AS "isRemovedByThem"
+SELECT d.path, ${time('d.created_at')} AS "createdAt", ${time('d.removed_at')} AS "removedAt",
+  ${isTheirsAt('d.created_at')} AS "isMadeByThem", ${isTheirsAt('d.removed_at')} AS "isRemovedByThem"
 FROM (
-  SELECT path, made_at, removed_at FROM past_directories
+  SELECT path, created_at, removed_at FROM past_directories
   WHERE tenant_id = $1 AND removed_at >= $3::text::timestamptz AND (path, removed_at) < ($5, $6::text::timestamptz)
   ORDER BY path DESC, removed_at DESC LIMIT $7::integer
 ) AS d
@@ -131,7 +131,7 @@ const listDirectoriesSinceQuery = defineQuery<ActorChanges & { after: string; li
   'list_directories_since',
   ['tenant', 'by', 'since', 'until', 'after', 'limit'],
   `
-SELECT d.path, ${time('d.changed_at')} AS "madeAt", NULL AS "removedAt", ${isTheirsAt('d.changed_at')} AS "isMadeByThem",
+SELECT d.path, ${time('d.changed_at')} AS "createdAt", NULL AS "removedAt", ${isTheirsAt('d.changed_at')} AS "isMadeByThem",
   NULL::boolean AS "isRemovedByThem"
 FROM (
   SELECT path, changed_at FROM entries
@@ -153,9 +153,9 @@ export async function touchedDirectories(
   const add = (period: Period) => {
     const directory = directories.get(period.path) ?? new TouchedDirectory(period);
     directories.set(period.path, directory);
-    const { madeAt, removedAt, isMadeByThem, isRemovedByThem } = period;
+    const { createdAt, removedAt, isMadeByThem, isRemovedByThem } = period;
     directory.undo(
-      isMadeByThem ?? headTimes.has(madeAt),
+      isMadeByThem ?? headTimes.has(createdAt),
       removedAt === null ? null : (isRemovedByThem ?? headTimes.has(removedAt)),
     );
   };

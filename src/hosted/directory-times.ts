@@ -26,7 +26,7 @@ export class DirectoryTimes {
     for (const [path, periods] of this.#periods) {
       for (const { since, until } of joined(periods)) {
         const removed_at = until === Number.POSITIVE_INFINITY ? null : timeOf(until);
-        yield { path, made_at: timeOf(since), removed_at };
+        yield { path, created_at: timeOf(since), removed_at };
       }
     }
   }

@@ -181,13 +181,13 @@ export const versions = pgTable(
   ],
 );
 
-/** Directories that were deleted or moved. Each was at its path from `made_at` until `removed_at`. */
+/** Directories that were deleted or moved. Each was at its path from `created_at` until `removed_at`. */
 export const pastDirectories = pgTable(
   'past_directories',
   {
     tenantId: key('tenant_id').notNull(),
     path: key('path').notNull(),
-    madeAt: timestamp('made_at', { withTimezone: true }).notNull(),
+    createdAt: timestamp('created_at', { withTimezone: true }).notNull(),
     removedAt: timestamp('removed_at', { withTimezone: true }).notNull(),
   },
   (t) => [

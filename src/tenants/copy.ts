@@ -89,8 +89,8 @@ export const copyPastDirectoriesQuery = defineQuery<{ tenant: string; to: string
   'copy_past_directories',
   ['tenant', 'to'],
   `
-INSERT INTO past_directories (tenant_id, path, made_at, removed_at)
-SELECT $2, path, made_at, removed_at FROM past_directories WHERE tenant_id = $1
+INSERT INTO past_directories (tenant_id, path, created_at, removed_at)
+SELECT $2, path, created_at, removed_at FROM past_directories WHERE tenant_id = $1
 `,
 );
 

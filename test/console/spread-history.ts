@@ -5,7 +5,7 @@ const COLUMNS = {
   tenants: ['created_at', 'history_since', 'last_change_at'],
   entries: ['created_at', 'updated_at', 'changed_at'],
   versions: ['created_at', 'superseded_at'],
-  past_directories: ['made_at', 'removed_at'],
+  past_directories: ['created_at', 'removed_at'],
   api_keys: ['created_at'],
 };
 

@@ -62,13 +62,13 @@ it('a directory was there while something was below it', () => {
   expect([...times.rows()]).toStrictEqual([
     {
       path: '/memories/d',
-      made_at: '1970-01-02T00:00:00.000000Z',
+      created_at: '1970-01-02T00:00:00.000000Z',
       removed_at: '1970-01-04T00:00:00.000000Z',
     },
-    { path: '/memories/d', made_at: '1970-01-06T00:00:00.000000Z', removed_at: null },
+    { path: '/memories/d', created_at: '1970-01-06T00:00:00.000000Z', removed_at: null },
     {
       path: '/memories/d/e',
-      made_at: '1970-01-02T00:00:00.000000Z',
+      created_at: '1970-01-02T00:00:00.000000Z',
       removed_at: '1970-01-03T00:00:00.000000Z',
     },
   ]);
