@@ -1,5 +1,16 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
 import { OperatorError } from '../errors.ts';
 
 /** The major version of PGlite's Postgres. A folder of another version cannot be opened. */
@@ -76,72 +87,91 @@ function makeFolder(folder: string): void {
 }
 
 /** Another process uses the embedded database. Two processes would destroy it. */
-export class DataDirectoryInUse extends OperatorError {}
+export class DataDirectoryInUse extends OperatorError {
+  constructor(folder: string, user = 'another process') {
+    super(
+      `The data directory ${folder} is in use by ${user}. Stop that process, set DATA_DIR to another folder, or set DATABASE_URL to run several processes on one Postgres.`,
+    );
+  }
+}
 
-const LOCK_FILE = /^memory-service\.(\d+)\.lock$/;
+/** SQLite's result code for a file that another connection has locked. */
+const SQLITE_BUSY = 5;
 
 /**
- * Locks the folder for this process, until the returned function is called or the process ends in any way.
- *
- * Each process first creates a lock file with a unique name and then looks for those of other running processes. Of two that start at
- * once, at least one sees the other and gives up, and no lock is ever taken over. Processes on different machines or in different
- * containers do not see each other.
+ * Locks the folder for this process, until the returned function is called or the process ends in any way. The kernel holds the lock, on
+ * the file `memory-service.lock` (docs/decisions/0021-lock-of-the-data-directory.md), which is never deleted.
  *
  * @throws DataDirectoryInUse naming the other process
- * @throws OperatorError when it cannot be written
+ * @throws OperatorError when the folder cannot be written
  */
 export function lockDataDirectory(folder: string): () => void {
-  const mine = join(folder, `memory-service.${process.pid}.lock`);
-  const unlock = () => rmSync(mine, { force: true });
+  const pidFile = join(folder, 'memory-service.pid');
   try {
     makeFolder(resolve(folder));
-    writeFileSync(mine, startTimeOf(process.pid) ?? '');
-    refuseOthers(folder);
+    const lock = lockFile(join(resolve(folder), 'memory-service.lock'));
+    if (lock === undefined) throw new DataDirectoryInUse(folder, readHolder(pidFile));
+    const unlock = () => {
+      rmSync(pidFile, { force: true });
+      lock.close();
+    };
+    try {
+      writeFileSync(pidFile, `${process.pid} ${hostname()}\n`);
+    } catch (error) {
+      lock.close();
+      throw error;
+    }
     return unlock;
   } catch (error) {
-    if (existsSync(mine)) unlock();
     throw explainFileError(folder, error);
   }
 }
 
-/** @throws DataDirectoryInUse when the folder has a lock file of another process that still runs */
-function refuseOthers(folder: string): void {
-  for (const name of readdirSync(folder)) {
-    const pid = Number(LOCK_FILE.exec(name)?.[1] ?? process.pid);
-    if (pid === process.pid) continue;
-    const file = join(folder, name);
-    if (isRunning(pid, file)) {
-      throw new DataDirectoryInUse(
-        `The data directory ${folder} is in use by process ${pid}. Stop that process, set DATA_DIR to another folder, or set DATABASE_URL to run several processes on one Postgres.`,
-      );
-    }
-    rmSync(file, { force: true });
-  }
-}
-
-/** Whether the process that wrote the lock file still runs, and its ID has not been reused. */
-function isRunning(pid: number, lockFile: string): boolean {
+/**
+ * Locks a file through SQLite, the part of Node that has the kernel's file locks: it locks one byte for a transaction that writes. The
+ * file stays empty. Closing a file descriptor of a locked file would unlock it, so nothing else in this process may open the file.
+ *
+ * @returns undefined when another connection has locked it
+ */
+function lockFile(path: string): DatabaseSync | undefined {
   try {
-    process.kill(pid, 0);
+    closeSync(openSync(path, 'ax', 0o600));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
-  const startTime = startTimeOf(pid);
-  if (startTime === undefined) return true;
+  let lock: DatabaseSync | undefined;
   try {
-    const written = readFileSync(lockFile, 'utf8');
-    return written === '' || written === startTime;
-  } catch {
-    return false;
+    lock = new (loadSqlite().DatabaseSync)(path);
+    // With a journal in memory, there is no second file.
+    lock.exec('PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE');
+    return lock;
+  } catch (error) {
+    lock?.close();
+    const { errcode, errstr } = error as { errcode?: number; errstr?: string };
+    if (errcode === undefined) throw error;
+    if (errcode === SQLITE_BUSY) return undefined;
+    // Throws the reason where the file system has one.
+    closeSync(openSync(path, 'r+'));
+    throw Object.assign(new Error(), { code: `memory-service.lock cannot be locked (${errstr})` });
   }
 }
 
-/** The start time of a process, in clock ticks since boot (proc(5), field 22), with the boot ID. Linux only. */
-function startTimeOf(pid: number): string | undefined {
+/** Loads SQLite without Node's warning that it is experimental in some versions. */
+function loadSqlite(): typeof import('node:sqlite') {
+  const { emitWarning } = process;
+  process.emitWarning = () => {};
   try {
-    const afterName = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '');
-    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-    return `${afterName.split(' ')[19]} ${boot}`;
+    return process.getBuiltinModule('node:sqlite');
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
+/** Names the process that has locked the folder. Its ID belongs to its host, which may be a container. */
+function readHolder(pidFile: string): string | undefined {
+  try {
+    const [, pid, host] = /^(\d+) (\S+)\n$/.exec(readFileSync(pidFile, 'utf8')) ?? [];
+    return pid && `process ${pid} on host ${host}`;
   } catch {
     return undefined;
   }

@@ -6,9 +6,10 @@ import { asDatabaseError, throwDatabaseError } from '../postgres/errors.ts';
 import { failingWithFirstFault } from '../postgres/first-fault.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import { type StatementTracer, traced } from '../postgres/statement-tracer.ts';
-import { lockDataDirectory } from './data-directory.ts';
+import { DataDirectoryInUse, lockDataDirectory } from './data-directory.ts';
 import { freeBytes, RESERVED_BYTES } from './disk-space.ts';
 import { type EmbeddedEvents, openEngine, type PgliteEngine } from './pglite-engine.ts';
+import { isServed } from './served-database.ts';
 import { checkpoints, vacuumTables } from './upkeep.ts';
 
 /**
@@ -26,6 +27,8 @@ export async function openPglite(
   const unlock = lockDataDirectory(folder);
   let client: PgliteEngine;
   try {
+    // Without the lock file, which somebody may have deleted, a process that serves is still found.
+    if (await isServed(folder)) throw new DataDirectoryInUse(folder);
     client = await openEngine(join(folder, 'pglite'), events);
   } catch (error) {
     unlock();

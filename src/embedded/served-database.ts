@@ -41,6 +41,17 @@ export async function connectToServedDatabase(folder: string): Promise<Database 
   };
 }
 
+/** Whether a process accepts connections on the socket in a data directory. A busy one has a full queue of connections (EAGAIN). */
+export async function isServed(folder: string): Promise<boolean> {
+  try {
+    const connection = await Connection.open(socketPath(folder));
+    await connection.close();
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EAGAIN';
+  }
+}
+
 /** Sends requests and returns the responses. Rejects with `DatabaseError` once the peer is gone. */
 class Connection {
   readonly #socket: Socket;

@@ -84,7 +84,7 @@ describe('while a service runs', { tags: 'long' }, () => {
   afterAll(async () => {
     server.child.kill('SIGTERM');
     expect(await server.exit).toBe(0);
-    expect(await readdir(env.DATA_DIR ?? '')).toStrictEqual(['pglite']);
+    expect(await readdir(env.DATA_DIR ?? '')).toStrictEqual(['memory-service.lock', 'pglite']);
   });
 
   it('its socket is for its own user', async () => {

@@ -1,5 +1,5 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { hasDatabase, lockDataDirectory } from '../../src/embedded/data-directory.ts';
@@ -69,6 +69,32 @@ it.skipIf(process.platform !== 'linux')(
     expect(refusal(() => lockDataDirectory('/proc/none/here'))).toContain('/proc/none/here cannot be used: ');
   },
 );
+
+it('refuses a folder that is locked, naming the process, until it is unlocked', () => {
+  const folder = folderWith({});
+  const unlock = lockDataDirectory(folder);
+  expect(refusal(() => lockDataDirectory(folder))).toBe(
+    `The data directory ${folder} is in use by process ${process.pid} on host ${hostname()}. Stop that process, set DATA_DIR to another folder, or set DATABASE_URL to run several processes on one Postgres.`,
+  );
+  unlock();
+  lockDataDirectory(folder)();
+  expect(readdirSync(folder)).toStrictEqual(['memory-service.lock']);
+});
+
+it('locks a folder that a process with the ID of a running one left behind', () => {
+  const folder = folderWith({
+    'memory-service.lock': '',
+    'memory-service.pid': `${process.ppid} ${hostname()}\n`,
+  });
+  lockDataDirectory(folder)();
+});
+
+it('refuses a folder whose lock file cannot be locked', () => {
+  const folder = folderWith({ 'memory-service.lock': 'not SQLite'.repeat(100) });
+  expect(refusal(() => lockDataDirectory(folder))).toContain(
+    'cannot be used: memory-service.lock cannot be locked (file is not a database). Set DATA_DIR to ',
+  );
+});
 
 /** Runs `work` without root's privileges. */
 function unprivileged<T>(work: () => T): T {
