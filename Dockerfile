@@ -1,4 +1,7 @@
-FROM node:24-bookworm-slim AS build
+# scripts/pin-images.ts updates the digest. To use another image: docker build --build-arg NODE_IMAGE=node:24-bookworm-slim .
+ARG NODE_IMAGE=node:24-bookworm-slim@sha256:6f7b03f7c2c8e2e784dcf9295400527b9b1270fd37b7e9a7285cf83b6951452d
+
+FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 COPY console/package.json console/
@@ -9,7 +12,7 @@ RUN npm run build
 # A checkout made under a strict umask must stay readable for the service's user.
 RUN find dist -name '*.d.ts' -delete && chmod -R a+rX bin console/dist dist migrations package.json
 
-FROM node:24-bookworm-slim AS dependencies
+FROM ${NODE_IMAGE} AS dependencies
 # npm names the SBOM after the folder.
 WORKDIR /memory-service
 COPY package.json package-lock.json ./
@@ -22,10 +25,10 @@ RUN npm ci --omit=dev --omit=optional --ignore-scripts --workspaces=false \
 RUN find node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.cts' -o -name '*.mts' \
     -o -name '*.md' ! -iname 'licen[cs]e*' \) -delete
 
-FROM node:24-bookworm-slim AS init
+FROM ${NODE_IMAGE} AS init
 RUN apt-get update && apt-get install -y --no-install-recommends tini
 
-FROM node:24-bookworm-slim
+FROM ${NODE_IMAGE}
 ENV NODE_ENV=production HOST=0.0.0.0
 # Node's own code on large pages, where the kernel allows them. Only here, where the version of Node is known: a later one
 # may not start with it (nodejs/node#64408). bin/memory-service has the flags of V8.

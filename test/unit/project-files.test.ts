@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { findImages, imageReferences, isPinned } from '../../scripts/images.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 
@@ -15,12 +16,50 @@ describe('versions of Node', () => {
   it('CI tests the lowest one that engines allows, and the one that the image has', () => {
     expect(engines.node).toBe(`>=${tested[0]}`);
     expect(tested).toContain(recommended);
-    const images = [...read('Dockerfile').matchAll(/^FROM node:(\d+)/gm)].map(([, major]) => major);
+    const images = [...read('Dockerfile').matchAll(/^ARG NODE_IMAGE=node:(\d+)/gm)].map(([, major]) => major);
     expect(new Set(images)).toStrictEqual(new Set([recommended]));
   });
 
   it('the README names the lowest one', () => {
     expect(read('README.md')).toContain(`Node ${tested[0]} or newer`);
+  });
+});
+
+describe('images of others', () => {
+  it('are pinned by digest in Dockerfile, Compose files, workflows, and tests', () => {
+    // No registry was reachable when they were added. scripts/check-release.ts refuses a release with them.
+    const withoutDigest = ['citusdata/citus:13.2.0', 'citusdata/citus:14.2.0'];
+    const references = imageReferences().filter(({ reference }) => !withoutDigest.includes(reference));
+    expect(references.map(({ file }) => file)).toEqual(
+      expect.arrayContaining([
+        'Dockerfile',
+        'docker-compose.yml',
+        'docker-compose.observability.yml',
+        'test/support/postgres/docker.ts',
+      ]),
+    );
+    expect(references.filter(({ reference }) => !isPinned(reference))).toStrictEqual([]);
+  });
+
+  it('are found without a tag, without a digest, and as the default of a variable', () => {
+    const digest = `sha256:${'0'.repeat(64)}`;
+    const text = `FROM debian
+FROM \${NODE_IMAGE} AS build
+ARG NODE_IMAGE=node:24@${digest}
+    image: \${POSTGRES_IMAGE:-postgres:18}
+    image: memory-service
+      - image: ghcr.io/example/tool:1
+  process.env.POSTGRES_IMAGE ||
+  'postgres:17';`;
+    const found = findImages(text);
+    expect(found.sort()).toStrictEqual([
+      'debian',
+      'ghcr.io/example/tool:1',
+      `node:24@${digest}`,
+      'postgres:17',
+      'postgres:18',
+    ]);
+    expect(found.filter(isPinned)).toStrictEqual([`node:24@${digest}`]);
   });
 });
 

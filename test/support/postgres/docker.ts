@@ -1,11 +1,14 @@
 import { messageOf, type Setup, SourceUnavailable, type TestServer, within } from './server.ts';
 
-const IMAGE = 'postgres:18';
+/** `scripts/pin-images.ts` updates the digest. */
+const IMAGE =
+  process.env.POSTGRES_IMAGE ||
+  'postgres:18@sha256:4ef4dbc939d61acea57712655ddb4b4ab27419c913f94cca0cd57cb3ea3c2280';
 /** Docker's default of 64 MiB is too small for Postgres. */
 const SHARED_MEMORY_BYTES = 2 ** 30;
 
 /**
- * Starts `postgres:18` in a container, if a Docker engine answers within a few seconds.
+ * Starts PostgreSQL 18 in a container, if a Docker engine answers within a few seconds.
  *
  * Ryuk, the reaper of testcontainers, is off unless TESTCONTAINERS_RYUK_DISABLED says otherwise: it is one more image to pull, and
  * the supervisor (supervisor.ts) already cleans up.
