@@ -9,8 +9,8 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
-import { FaultyCluster } from '../test/support/faults/cluster.ts';
+import { join } from 'node:path';
+import { FaultyCluster, NoCluster } from '../test/support/faults/cluster.ts';
 import { post } from '../test/support/faults/post.ts';
 import { Replica } from '../test/support/faults/replica.ts';
 import { cmd } from '../test/support/table.ts';
@@ -98,7 +98,11 @@ async function measure(clients: Client[], agent: Agent, workload: string): Promi
 
 const scratch = await mkdtemp(join(tmpdir(), 'memory-service-bench-'));
 const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
-const cluster = await FaultyCluster.start(join('/dev/shm', basename(scratch)), { CITUS_SHARDS: '32' });
+const cluster = await FaultyCluster.start({ CITUS_SHARDS: '32' }).catch((error) => {
+  if (!(error instanceof NoCluster)) throw error;
+  console.error(error.message);
+  process.exit(1);
+});
 try {
   const url = await cluster.createDatabase('bench');
   const plain = await cluster.createPlainDatabase('plain');

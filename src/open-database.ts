@@ -9,6 +9,7 @@ import { OperatorError } from './errors.ts';
 import { type Database, describeDatabase } from './postgres/database.ts';
 import { asDatabaseError } from './postgres/errors.ts';
 import { assertCompatible, migrate, schemaState } from './postgres/migrate.ts';
+import { checkPlanCache } from './postgres/plan-cache.ts';
 import type { StatementTracer } from './postgres/statement-tracer.ts';
 import { describeStartFault, describeUnmigrated } from './start-errors.ts';
 
@@ -57,7 +58,7 @@ const RETRY_AFTER_MS = 1000;
 type Report = (line: string) => void;
 
 /**
- * Opens the database of the service and migrates it. Creates an embedded one that does not exist.
+ * Opens the database of the service and migrates it. Creates an embedded one that does not exist. Reports nodes of Citus that leak memory.
  *
  * @throws OperatorError when it cannot be used
  */
@@ -67,7 +68,13 @@ export async function openMigrated(
   tracer: StatementTracer | undefined,
   report: Report,
 ): Promise<Database> {
-  return whenReachable(config, () => openDatabase(config, events, tracer), migrate, report);
+  const open = () => openDatabase(config, events, tracer);
+  return whenReachable(config, open, (opened) => migrateAndCheck(opened, report), report);
+}
+
+async function migrateAndCheck(database: Database, report: Report): Promise<void> {
+  await migrate(database);
+  await checkPlanCache(database, report);
 }
 
 /**
@@ -93,7 +100,7 @@ export async function openSession(
     options.notify(`Using ${describeDatabase(config)}.`);
     return opened;
   };
-  const work = ready(config, options.migrate ?? false);
+  const work = ready(config, options.migrate ?? false, options.notify);
   const database = await whenReachable(config, open, work, options.notify);
   return { config, database };
 }
@@ -130,16 +137,16 @@ export async function openPlace(
       );
     });
   };
-  return whenReachable(config, open, ready(config, options.migrate), options.notify);
+  return whenReachable(config, open, ready(config, options.migrate, options.notify), options.notify);
 }
 
 /** One end of a move waits while the other one reads or writes a whole tenant. */
 const PATIENT = { DB_IDLE_IN_TRANSACTION_TIMEOUT_MS: '0', DB_STATEMENT_TIMEOUT_MS: '5m' };
 
 /** Migrates a database, or checks that it is up to date. */
-function ready(config: Config, migrates: boolean): (opened: Database) => Promise<void> {
+function ready(config: Config, migrates: boolean, report: Report): (opened: Database) => Promise<void> {
   return async (opened) => {
-    if (migrates) return migrate(opened);
+    if (migrates) return migrateAndCheck(opened, report);
     const state = await schemaState(opened);
     assertCompatible(state);
     if (state !== 'current') throw new OperatorError(describeUnmigrated(config));

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type pg from 'pg';
 import { OperatorError } from '../errors.ts';
 import {
+  COORDINATOR_TABLES,
   DELEGATED_FUNCTIONS,
   REFERENCE_TABLES,
   TABLE_STATES,
@@ -35,6 +36,12 @@ export async function prepareCluster(client: pg.ClientBase): Promise<void> {
       'The database is a worker of a Citus cluster, and only the coordinator can be migrated. Run memory-service migrate with a DATABASE_URL of the coordinator first.',
     );
   }
+  const [coordinator] = await rows<{ isRegistered: boolean }>(client, COORDINATOR_IS_REGISTERED);
+  if (!coordinator?.isRegistered) {
+    throw new OperatorError(
+      "The workers do not know the coordinator of the Citus cluster. Run SELECT citus_set_coordinator_host('its host name', 5432) there, then memory-service migrate.",
+    );
+  }
   const workers = await rows<Worker>(client, WORKERS);
   const faults = workers.map((worker) => faultOf(worker, version)).filter((fault) => fault !== undefined);
   if (faults.length > 0) throw new OperatorError(faults.join('\n'));
@@ -42,6 +49,10 @@ export async function prepareCluster(client: pg.ClientBase): Promise<void> {
 }
 
 const VERSION = "SELECT extversion AS version FROM pg_extension WHERE extname = 'citus'";
+
+/** A cluster without workers registers its coordinator by itself. */
+const COORDINATOR_IS_REGISTERED = `
+SELECT NOT EXISTS (SELECT FROM pg_dist_node) OR EXISTS (SELECT FROM pg_dist_node WHERE groupid = 0) AS "isRegistered"`;
 
 async function versionOf(client: pg.ClientBase): Promise<string> {
   const [extension] = await rows<{ version: string }>(client, VERSION);
@@ -88,6 +99,10 @@ export async function distribute(client: pg.ClientBase, folder: string): Promise
     await distributeByTenant(client, tenantTables);
     const referenceTables = await localTables(client, REFERENCE_TABLES, () => 'reference');
     for (const table of referenceTables) await client.query('SELECT create_reference_table($1)', [table]);
+    // After the others: the first of them registers the coordinator of a cluster without workers.
+    for (const table of await localTables(client, COORDINATOR_TABLES, () => 'coordinator')) {
+      await client.query('SELECT citus_add_local_table_to_metadata($1)', [table]);
+    }
     await copyFunctions(client);
     await client.query(readFileSync(join(folder, 'citus/memory_hold_shard.sql'), 'utf8'));
     const functions = await rows<{ name: string }>(client, UNDISTRIBUTED_FUNCTIONS, [DELEGATED_FUNCTIONS]);

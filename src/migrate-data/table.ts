@@ -1,11 +1,13 @@
-import { REFERENCE_TABLES, TENANT_TABLES } from '../citus/citus.ts';
+import { COORDINATOR_TABLES, REFERENCE_TABLES, TENANT_TABLES } from '../citus/citus.ts';
 import { defineQuery, type Query, type QueryExecutor, type Value } from '../postgres/query.ts';
 
 /** The tables of a tenant, `tenants` first: other rows refer to its row. */
 export const TABLES_OF_TENANTS: readonly string[] = TENANT_TABLES;
 
 /** The tables of all tenants together. The migrations that were applied are not data. */
-export const SHARED_TABLES: readonly string[] = REFERENCE_TABLES.filter((name) => name.startsWith('public.'));
+export const SHARED_TABLES: readonly string[] = [...REFERENCE_TABLES, ...COORDINATOR_TABLES].filter((name) =>
+  name.startsWith('public.'),
+);
 
 /** What a row counts beside its texts. */
 export const ROW_BYTES = 200;

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { DELEGATED_FUNCTIONS, IS_DISTRIBUTED, REFERENCE_TABLES, TENANT_TABLES } from '../citus/citus.ts';
+import { ALL_TABLES, DELEGATED_FUNCTIONS, IS_DISTRIBUTED } from '../citus/citus.ts';
 import { OperatorError } from '../errors.ts';
 import type { Database } from './database.ts';
 import { DatabaseError } from './errors.ts';
@@ -122,7 +122,7 @@ export async function schemaState(database: Database): Promise<SchemaState> {
 }
 
 async function isDistributed(query: QueryExecutor): Promise<boolean> {
-  const params = { tables: [...TENANT_TABLES, ...REFERENCE_TABLES], functions: DELEGATED_FUNCTIONS };
+  const params = { tables: ALL_TABLES, functions: DELEGATED_FUNCTIONS };
   return (await query(distributedQuery, params)).rows[0]?.isDistributed === true;
 }
 

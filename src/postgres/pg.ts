@@ -30,8 +30,11 @@ const asOptions = (settings: Record<string, string>) =>
 /** `PLANNER` for the start of a connection. */
 export const plannerOptions = asOptions(PLANNER);
 
-/** Citus has to see the tenant's id to find its shard, so it needs a plan for each call. */
-const CITUS_PLANNER = { ...PLANNER, plan_cache_mode: 'auto' };
+/**
+ * Citus has to see the tenant's id to find its shard, so it needs a plan for each call. With `auto`, it also keeps the plan of each call
+ * for its own shards, and never frees it (citusdata/citus#8824).
+ */
+const CITUS_PLANNER = { ...PLANNER, plan_cache_mode: 'force_custom_plan' };
 export const citusPlannerOptions = asOptions(CITUS_PLANNER);
 
 const NO_TIME_LIMITS = {

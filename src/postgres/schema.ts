@@ -269,8 +269,8 @@ export const apiKeys = pgTable(
 );
 
 /**
- * What administrators changed, and who (src/audit). Written before the change and again after it. Like API keys, it is not sharded by
- * tenant: the record of a tenant outlives it.
+ * What administrators changed, and who (src/audit). Written before the change and again after it. On Citus it is on the coordinator, not
+ * sharded by tenant: the record of a tenant outlives it.
  */
 export const auditEvents = pgTable(
   'audit_events',

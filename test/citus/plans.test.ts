@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { citusPlannerOptions } from '../../src/postgres/pg.ts';
 import { writeFunctions } from '../../src/store/write-functions.ts';
-import { planOf, type Statement } from '../support/citus-plan.ts';
+import { planOf, type Statement, tenantsOfAllShards } from '../support/citus-plan.ts';
 import { connectTo, createTestDatabase, isCitus } from '../support/database.ts';
 import { query } from '../support/postgres/cluster.ts';
 import { functionCall, functionCalls, overAllTenants, statements } from '../support/statements.ts';
@@ -38,6 +38,7 @@ describe.skipIf(!isCitus())('the plan on Citus of every statement', () => {
   let own: Awaited<ReturnType<typeof createTestDatabase>>;
   let client: pg.Client;
   let shardCount = 0;
+  let tenants: string[] = [];
 
   beforeAll(async () => {
     own = await createTestDatabase();
@@ -47,6 +48,7 @@ describe.skipIf(!isCitus())('the plan on Citus of every statement', () => {
     );
     shardCount = Number(rows[0].shard_count);
     expect(shardCount).toBeGreaterThan(1);
+    tenants = await tenantsOfAllShards(client, shardCount);
   });
   afterAll(async () => {
     await client.end();
@@ -55,7 +57,7 @@ describe.skipIf(!isCitus())('the plan on Citus of every statement', () => {
 
   const all: Statement[] = [...statements, ...writeFunctions.map(({ single }) => single)];
   it.each(all.map((each) => [each.name, each] as const))('%s', async (name, statement) => {
-    const plan = await planOf(client, statement);
+    const plan = await planOf(client, statement, tenants);
     if (NOT_DISTRIBUTED.has(name)) {
       expect(plan).toStrictEqual({ by: undefined, shards: undefined, isInSteps: false });
     } else if (THROUGH_COORDINATOR.has(name)) {

@@ -3,31 +3,34 @@ import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FaultyCluster } from '../support/faults/cluster.ts';
 import { Replica } from '../support/faults/replica.ts';
-import { contentsOf, during, LIMITS, migrate, RECORDS, root, run, TABLES, timed } from './citus-scene.ts';
+import { contentsOf, during, LIMITS, migrate, RECORDS, root, TABLES, timed } from './citus-scene.ts';
 import { within } from './environment.ts';
 
-export const dumpAndRestore = (cluster: FaultyCluster, scratch: string) =>
+/** In the container of the coordinator. */
+const DUMP = '/tmp/memory.dump';
+
+export const dumpAndRestore = (cluster: FaultyCluster) =>
   during(cluster, 'dump, and restore into another cluster database', async ({ url, row, workload }) => {
     await workload.stop();
     const target = await cluster.createDatabase(`operations_restored`);
     await timed(row, 'dump', () =>
-      run('pg_dump', [
+      cluster.runOnCoordinator('pg_dump', [
         '--data-only',
         '--format=custom',
         '--schema=public',
-        `--file=${join(scratch, 'dump')}`,
+        `--file=${DUMP}`,
         url,
       ]),
     );
     await migrate(target);
     await timed(row, 'restore', async () => {
       for (const table of [...TABLES, ...RECORDS]) {
-        await run('pg_restore', [
+        await cluster.runOnCoordinator('pg_restore', [
           '--data-only',
           '--exit-on-error',
           `--table=${table}`,
           `--dbname=${target}`,
-          join(scratch, 'dump'),
+          DUMP,
         ]);
       }
     });

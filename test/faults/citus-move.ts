@@ -1,5 +1,6 @@
 /** The move of a plain database with data to a cluster, with the steps of docs/scaling.md. */
 import type { FaultyCluster } from '../support/faults/cluster.ts';
+import { FILL } from '../support/fill.ts';
 import { query } from '../support/postgres/cluster.ts';
 import { contentsOf, during, migrate, timed } from './citus-scene.ts';
 import { timeToAcknowledge } from './environment.ts';
@@ -29,20 +30,11 @@ export const moveToCluster = (cluster: FaultyCluster) =>
     { create: (name) => createFilled(cluster, name) },
   );
 
-/** Creates files of 1,700 bytes, which Postgres does not compress, and edits each once. */
-const FILL = [
-  "memory_create($1, path, repeat(md5(path), 53), md5('1' || path)::uuid, true, 0, 0, '{}', 'c' || n, 'r', 'answer', true)",
-  "memory_write($1, path, md5('1' || path)::uuid, 0, 4, 'edit', md5('2' || path)::uuid, 0, 0, 30, '{}', 'w' || n, 'r', 'answer', true)",
-];
-
 async function createFilled(cluster: FaultyCluster, name: string): Promise<string> {
   const url = await cluster.createPlainDatabase(name);
   await migrate(url);
-  const paths = `(SELECT n, '/memories/d' || n % 10 || '/f' || n AS path FROM generate_series(1, ${FILES_OF_EACH}) AS n) AS f`;
-  for (let tenant = 0; tenant < MOVED_TENANTS; tenant++) {
-    for (const call of FILL)
-      await query(url, `SELECT count(done) FROM ${paths}, ${call} AS done`, [`moved-${tenant}`]);
-  }
+  for (let tenant = 0; tenant < MOVED_TENANTS; tenant++)
+    for (const fill of FILL) await query(url, fill, [`moved-${tenant}`, FILES_OF_EACH]);
   await query(url, 'VACUUM ANALYZE');
   return url;
 }

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FaultyCluster } from '../support/faults/cluster.ts';
 import { query } from '../support/postgres/cluster.ts';
-import { during, TENANTS, timed, workloadOn } from './citus-scene.ts';
+import { during, root, run, TENANTS, timed, workloadOn } from './citus-scene.ts';
 import { timeToAcknowledge } from './environment.ts';
 import type { Row } from './report.ts';
 
@@ -49,6 +49,21 @@ async function tenantsAt(url: string, port: string, tenants: string[]): Promise<
   return rows.map(({ id }) => String(id));
 }
 
+/** Changes a tenant while another node is down, and expects the change in the audit trail. */
+async function administer(url: string, tenant: string, row: Row): Promise<void> {
+  const memoryService = (...args: string[]) =>
+    run(process.execPath, ['dist/cli.js', ...args], {
+      cwd: root,
+      env: { ...process.env, DATABASE_URL: url },
+    });
+  await memoryService('tenants', 'set', tenant, '--max-files', '1000');
+  const { stdout } = await memoryService('audit', '--tenant', tenant, '--json');
+  row.expect(
+    stdout.includes('"updateTenant"'),
+    'the audit trail lacks a change that was made with a worker down',
+  );
+}
+
 export async function killWorker(cluster: FaultyCluster): Promise<Row> {
   return during(
     cluster,
@@ -66,6 +81,8 @@ export async function killWorker(cluster: FaultyCluster): Promise<Row> {
       await undisturbed.acknowledge(50);
       await cluster.kill(1);
       const before = undisturbed.acknowledged;
+      const [tenant = ''] = OTHERS.filter((each) => !alsoAway.includes(each));
+      await administer(url, tenant, row);
       await delay(5000);
       row.notes.push(
         `${away.length} of ${TENANTS.length} tenants were on it; writes of the others meanwhile: ${undisturbed.acknowledged - before}`,

@@ -95,12 +95,7 @@ const VALUES: Readonly<Record<string, string>> = {
   details: '{}',
   lock: NUMBER,
   'end_part.rows': NUMBER,
-  // On all shards.
-  'list_tenants_by_id.scope': '{a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,x,y,z}',
-  'mounted_by.scope': '{a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,x,y,z}',
   mounts: '[]',
-  'draft_sizes.ids': '{a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,x,y,z}',
-  'list_draft_days.ids': '{a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u,v,w,x,y,z}',
   draftDays: NUMBER,
   edited: `{${ID}}`,
   moved: `{${ID}}`,
@@ -117,10 +112,31 @@ const VALUES: Readonly<Record<string, string>> = {
   'most_active_tenants.from': TIME,
   'record_fleet.suspended': NUMBER,
 };
+/** Parameters that list tenants, by statement and name. Plans are compared with tenants of every shard. */
+const TENANT_LISTS: ReadonlySet<string> = new Set([
+  'list_tenants_by_id.scope',
+  'mounted_by.scope',
+  'draft_sizes.ids',
+  'list_draft_days.ids',
+]);
 const IS_NUMBER =
   /^(limit|nearLimit|reads|writes|refused|tenants|bytes|files|directories|start|keep|.*(Days|Bytes|Files|Chars|Minute|Entries|Answers|Depth|Drafts|Results|Mounts))$/;
 
-function sampleOf(statement: string, parameter: string): string {
+/** Returns one tenant of each shard, however many shards there are. */
+export async function tenantsOfAllShards(client: pg.Client, shardCount: number): Promise<string[]> {
+  const { rows } = await client.query(
+    `SELECT DISTINCT ON (shard) id FROM (
+       SELECT id, get_shard_id_for_distribution_column('tenants', id) AS shard
+       FROM (SELECT 't' || n AS id FROM generate_series(1, $1::integer) AS n) AS names
+     ) AS placed ORDER BY shard, id`,
+    [100 * shardCount],
+  );
+  if (rows.length !== shardCount) throw new Error(`The names reach ${rows.length} of ${shardCount} shards.`);
+  return rows.map(({ id }) => id);
+}
+
+function sampleOf(statement: string, parameter: string, tenants: readonly string[]): string {
+  if (TENANT_LISTS.has(`${statement}.${parameter}`)) return `{${tenants.join(',')}}`;
   const value = VALUES[`${statement}.${parameter}`] ?? VALUES[parameter];
   return value ?? (IS_NUMBER.test(parameter) ? NUMBER : '/memories');
 }
@@ -137,9 +153,17 @@ function distributedNode(plan: DistributedPlan): DistributedPlan {
   return plan['Custom Plan Provider'] === undefined && only !== undefined ? distributedNode(only) : plan;
 }
 
-/** Where Citus runs a statement. With literals, because EXPLAIN cannot plan every prepared one. */
-export async function planOf(client: pg.Client, { name, sql, parameters }: Statement) {
-  const text = sql.replace(/\$(\d+)/g, (_, n) => `'${sampleOf(name, parameters[n - 1] ?? '')}'`);
+/**
+ * Where Citus runs a statement. With literals, because EXPLAIN cannot plan every prepared one.
+ *
+ * @param tenants tenants of every shard (`tenantsOfAllShards`)
+ */
+export async function planOf(
+  client: pg.Client,
+  { name, sql, parameters }: Statement,
+  tenants: readonly string[],
+) {
+  const text = sql.replace(/\$(\d+)/g, (_, n) => `'${sampleOf(name, parameters[n - 1] ?? '', tenants)}'`);
   const { rows } = await client.query(`EXPLAIN (FORMAT JSON) ${text}`);
   const plan = distributedNode(rows[0]['QUERY PLAN'][0].Plan);
   const query = plan['Distributed Query'];

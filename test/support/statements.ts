@@ -17,13 +17,13 @@ export const batchQueries = definedQueries.flatMap(({ batch }) => batch ?? []);
 
 const ofFunctions = writeFunctions.flatMap(({ single, batch }) => [single, batch]);
 
-/** Asks the catalog of Citus, which a plain server does not have. */
-const OF_CITUS = 'is_distributed';
+/** Ask the catalog of Citus, which a plain server does not have. */
+const OF_CITUS: ReadonlySet<string> = new Set(['is_distributed', 'plan_cache_modes']);
 
 /** Every statement of the service, without those for many calls (`batchQueries`) and the calls of write functions (`writeFunctions`). */
 export const statements = definedQueries.filter(
   (query) =>
-    query.name !== OF_CITUS &&
+    !OF_CITUS.has(query.name) &&
     !batchQueries.some((each) => each.name === query.name) &&
     !ofFunctions.some((each) => each.name === query.name),
 );

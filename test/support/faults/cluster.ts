@@ -1,42 +1,65 @@
 import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { CITUS_SCRIPT, citusPort } from '../postgres/citus.ts';
 import { createDatabase, query } from '../postgres/cluster.ts';
 import { databaseUrl } from '../postgres/server.ts';
 
 const run = promisify(execFile);
+const SCRIPT = fileURLToPath(new URL('../../../scripts/citus-cluster', import.meta.url));
 
-/** A Citus cluster whose nodes can be killed and added: node 0 is the coordinator, the others are workers. */
+/** No Citus cluster can be started here. */
+export class NoCluster extends Error {
+  override name = 'NoCluster';
+}
+
+/**
+ * A Citus cluster in Docker whose nodes can be killed and added: node 0 is the coordinator, the others are workers. `CITUS_IMAGE` names
+ * another image than that of `scripts/citus-cluster`.
+ */
 export class FaultyCluster {
-  readonly #folder: string;
+  readonly #name = `memory-citus-${randomBytes(4).toString('hex')}`;
   readonly #env: NodeJS.ProcessEnv;
 
-  private constructor(folder: string, settings: Record<string, string>) {
-    this.#folder = folder;
-    this.#env = { ...process.env, CITUS_DIR: folder, CITUS_PORT: citusPort(), ...settings };
+  private constructor(settings: Record<string, string>) {
+    // Two clusters that start at once rarely take the same ports.
+    const port = 20_000 + 20 * Math.floor(Math.random() * 400);
+    this.#env = { ...process.env, CITUS_NAME: this.#name, CITUS_PORT: String(port), ...settings };
   }
 
-  /** @param settings environment variables of citus-cluster.sh */
-  static async start(folder: string, settings: Record<string, string>): Promise<FaultyCluster> {
-    const cluster = new FaultyCluster(folder, settings);
+  /**
+   * @param settings environment variables of `scripts/citus-cluster`
+   * @throws NoCluster without Docker on this machine
+   */
+  static async start(settings: Record<string, string>): Promise<FaultyCluster> {
     try {
-      await cluster.#call('install');
-      await cluster.#call('start', '2', folder);
+      await run('docker', ['version', '--format', '{{.Server.Version}}']);
+    } catch {
+      throw new NoCluster(
+        'This needs a Citus cluster, which it starts in Docker, and no Docker engine responds here.',
+      );
+    }
+    const cluster = new FaultyCluster(settings);
+    try {
+      await cluster.#call('start', '2');
     } catch (error) {
       await cluster.remove();
-      throw error;
+      const { stderr = '' } = error as { stderr?: string };
+      throw new NoCluster(
+        `The Citus cluster did not start: ${stderr.trim().split('\n').at(-1) || String(error)}`,
+      );
     }
     return cluster;
   }
 
-  /** Creates a database on all nodes, or makes one that the coordinator has known to all, and returns its URL on the coordinator. */
+  /** Creates a database on all nodes, or extends one that the coordinator has to all, and returns its URL on the coordinator. */
   async createDatabase(name: string): Promise<string> {
-    return (await this.#call('createdb', name, this.#folder)).trim().split('\n').at(-1) ?? '';
+    return (await this.#call('createdb', name)).trim().split('\n').at(-1) ?? '';
   }
 
   /** Creates a database without the extension, on the coordinator alone, and returns its URL. */
   async createPlainDatabase(name: string): Promise<string> {
-    const url = (await this.#call('url', 'postgres', this.#folder)).trim();
+    const url = (await this.#call('url')).trim();
     await createDatabase({ isCitus: false, nodes: [url] }, name);
     return databaseUrl(url, name);
   }
@@ -51,12 +74,17 @@ export class FaultyCluster {
     });
   }
 
-  addWorker = () => this.#call('add-worker', this.#folder);
-  kill = (node: number) => this.#call('kill-worker', String(node), this.#folder);
-  restart = (node: number) => this.#call('start-worker', String(node), this.#folder);
-  remove = () => this.#call('remove', this.#folder);
+  addWorker = () => this.#call('add-worker');
+  kill = (node: number) => this.#call('kill', String(node));
+  restart = (node: number) => this.#call('restart', String(node));
+  remove = () => this.#call('remove');
+
+  /** Runs a program of Postgres in the container of the coordinator, which has the version of the server. */
+  async runOnCoordinator(program: string, args: string[]): Promise<void> {
+    await run('docker', ['exec', `${this.#name}-0`, program, ...args]);
+  }
 
   async #call(...args: string[]): Promise<string> {
-    return (await run(CITUS_SCRIPT, args, { env: this.#env })).stdout;
+    return (await run(SCRIPT, args, { env: this.#env })).stdout;
   }
 }

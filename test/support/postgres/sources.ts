@@ -1,4 +1,4 @@
-import { startCitus } from './citus.ts';
+import { findCitus } from './citus.ts';
 import { startDocker } from './docker.ts';
 import { startEmbedded } from './embedded.ts';
 import { type Setup, SourceUnavailable, type TestServer, THROWAWAY } from './server.ts';
@@ -11,7 +11,7 @@ const sources = {
   },
   docker: startDocker,
   embedded: startEmbedded,
-  citus: startCitus,
+  citus: findCitus,
 };
 
 /** Only if TEST_POSTGRES names it. */

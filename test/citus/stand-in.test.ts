@@ -1,0 +1,110 @@
+/**
+ * Runs the distribution on plain Postgres, with a catalog and functions of the names that Citus has. So `npm test` notices a table that gets
+ * the wrong place; what Citus itself does is in distribution.test.ts.
+ */
+import type pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ALL_TABLES, describeLeakingNodes, PLAN_CACHE_MODES, TABLE_STATES } from '../../src/citus/citus.ts';
+import { distribute } from '../../src/citus/distribute.ts';
+import { MIGRATIONS_FOLDER } from '../../src/postgres/migrate.ts';
+import { citusPlannerOptions } from '../../src/postgres/pg.ts';
+import { connectTo, createTestDatabase, skipOnCitus } from '../support/database.ts';
+
+const CATALOG = `
+CREATE TABLE pg_dist_partition (logicalrelid regclass, partmethod "char", partkey text, colocationid integer, repmodel "char");
+CREATE TABLE pg_dist_object (classid oid, objid oid, distribution_argument_index integer);
+CREATE TABLE pg_dist_node (nodeid integer, groupid integer, nodename text, nodeport integer);
+CREATE FUNCTION column_to_column_name(regclass, text) RETURNS text LANGUAGE sql AS 'SELECT $2';
+CREATE FUNCTION create_distributed_table(regclass, text, colocate_with text) RETURNS void LANGUAGE sql AS
+  $$ INSERT INTO pg_dist_partition VALUES ($1, 'h', $2, 1, 's') $$;
+CREATE FUNCTION create_reference_table(regclass) RETURNS void LANGUAGE sql AS
+  $$ INSERT INTO pg_dist_partition VALUES ($1, 'n', NULL, 2, 't') $$;
+CREATE FUNCTION citus_add_local_table_to_metadata(regclass) RETURNS void LANGUAGE sql AS
+  $$ INSERT INTO pg_dist_partition VALUES ($1, 'n', NULL, 0, 's') $$;
+CREATE FUNCTION truncate_local_data_after_distributing_table(regclass) RETURNS void LANGUAGE plpgsql AS
+  $$ BEGIN EXECUTE format('TRUNCATE %s CASCADE', $1); END $$;
+CREATE FUNCTION create_distributed_function(regprocedure, text, colocate_with text) RETURNS void LANGUAGE sql AS
+  $$ INSERT INTO pg_dist_object VALUES ('pg_proc'::regclass, $1, 0) $$;
+CREATE FUNCTION run_command_on_all_nodes(text, OUT nodeid integer, OUT success boolean, OUT result text)
+RETURNS SETOF record LANGUAGE sql AS
+  $$ VALUES (1, true, 'force_custom_plan'), (2, true, 'auto'), (3, false, 'failed to connect') $$;
+INSERT INTO pg_dist_node VALUES (1, 0, 'coordinator', 5432), (2, 1, 'worker-1', 5432), (3, 2, 'worker-2', 5432);`;
+
+describe('the distribution of the tables', () => {
+  skipOnCitus('it has the functions itself');
+  let own: Awaited<ReturnType<typeof createTestDatabase>>;
+  let client: pg.Client;
+
+  beforeAll(async () => {
+    own = await createTestDatabase();
+    client = await connectTo(own.url);
+    await client.query(CATALOG);
+    await client.query(
+      `INSERT INTO audit_events (id, actor, action, channel, address, dry_run)
+       VALUES (gen_random_uuid(), '{}', 'createTenant', 'admin_api', '127.0.0.1', false)`,
+    );
+  });
+  afterAll(async () => {
+    await client.end();
+    await own.drop();
+  });
+
+  const states = async () =>
+    Object.fromEntries(
+      (await client.query(TABLE_STATES, [ALL_TABLES])).rows.map(({ name, state }) => [name, state]),
+    );
+
+  it('keeps the audit trail and the days of the fleet on the coordinator, with their rows', async () => {
+    await distribute(client, MIGRATIONS_FOLDER);
+    const placed = {
+      'public.tenants': 'id',
+      'public.entries': 'tenant_id',
+      'public.versions': 'tenant_id',
+      'public.past_directories': 'tenant_id',
+      'public.idempotency_keys': 'tenant_id',
+      'public.tenant_usage': 'tenant_id',
+      'public.drafts': 'tenant_id',
+      'public.draft_base': 'tenant_id',
+      'public.api_keys': 'reference',
+      'drizzle.__drizzle_migrations': 'reference',
+      'public.audit_events': 'coordinator',
+      'public.fleet_usage': 'coordinator',
+    };
+    expect(await states()).toStrictEqual(placed);
+    expect((await client.query('SELECT count(*)::integer AS events FROM audit_events')).rows).toStrictEqual([
+      { events: 1 },
+    ]);
+    await distribute(client, MIGRATIONS_FOLDER);
+    expect(await states()).toStrictEqual(placed);
+  });
+
+  it('names an audit trail that an earlier version copied to every node, and the statement that undoes it', async () => {
+    await client.query(
+      "UPDATE pg_dist_partition SET repmodel = 't', colocationid = 2 WHERE logicalrelid = 'audit_events'::regclass",
+    );
+    await expect(distribute(client, MIGRATIONS_FOLDER)).rejects.toThrow(
+      "Citus distributes public.audit_events in another way than memory-service needs. For each of them, run SELECT undistribute_table('public.audit_events', cascade_via_foreign_keys => true) on the coordinator, then memory-service migrate.",
+    );
+  });
+
+  it('names the nodes that leak memory, and the statement for each of them', async () => {
+    const { rows } = await client.query(PLAN_CACHE_MODES);
+    expect(rows.map(({ node, mode }) => [node, mode])).toStrictEqual([
+      ['coordinator:5432', 'force_custom_plan'],
+      ['worker-1:5432', 'auto'],
+    ]);
+    const modes = rows.map((row) => ({ ...row, database: 'memory' }));
+    expect(describeLeakingNodes(modes)).toBe(
+      'Citus leaks memory where plan_cache_mode is not force_custom_plan: worker-1:5432 (auto). On each of these nodes, run: ALTER DATABASE "memory" SET plan_cache_mode = force_custom_plan',
+    );
+    expect(describeLeakingNodes(modes.slice(0, 1))).toBeUndefined();
+  });
+
+  it('plans each statement of a session anew', async () => {
+    const session = await connectTo(own.url, { options: citusPlannerOptions });
+    expect((await session.query('SHOW plan_cache_mode')).rows).toStrictEqual([
+      { plan_cache_mode: 'force_custom_plan' },
+    ]);
+    await session.end();
+  });
+});

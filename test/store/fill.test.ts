@@ -1,0 +1,18 @@
+/** The faults on Citus fill tenants with these statements, and run only where there is a cluster. */
+import { expect, it } from 'vitest';
+import { FILL } from '../support/fill.ts';
+import { describeService, freshTenant } from '../support/service.ts';
+
+describeService('the statements that fill a tenant', (service) => {
+  it('create and edit each file with the functions of this version', async () => {
+    const tenant = freshTenant('filled');
+    for (const fill of FILL) {
+      expect(await service().query(fill, [tenant, 12])).toStrictEqual([{ done: 12 }]);
+    }
+    const [row] = await service().query(
+      'SELECT file_count::integer AS files, byte_count::integer AS bytes FROM tenants WHERE id = $1',
+      [tenant],
+    );
+    expect(row).toStrictEqual({ files: 12, bytes: 12 * 1696 });
+  });
+});
