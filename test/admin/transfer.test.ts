@@ -109,6 +109,13 @@ describeService(
       });
     });
 
+    it('sends an import as one JSON object to a caller that accepts both forms equally', async () => {
+      const archive = (await download(await newTenant({ '/memories/a': 'one' }))).rawPayload;
+      const headers = { accept: 'application/x-ndjson, application/json' };
+      const { headers: sent } = await upload(await newTenant(), archive, '', headers);
+      expect(sent['content-type']).toBe('application/json; charset=utf-8');
+    });
+
     it('are refused when they are none, with nothing imported', async () => {
       const to = await newTenant();
       const archive = (await download(await newTenant({ '/memories/a': 'one' }))).rawPayload;

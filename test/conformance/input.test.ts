@@ -1,3 +1,4 @@
+import type { InjectOptions } from 'fastify';
 import { describe, expect, it } from 'vitest';
 import { describeService, freshTenant } from '../support/service.ts';
 import { cmd, error, ok, script } from '../support/table.ts';
@@ -407,6 +408,10 @@ describeService('request and response', (service) => {
     ['*/*', false],
     ['image/png', false],
     ['text/plain;q=0, */*', false],
+    ['text/plain, application/json', false],
+    ['text/plain, application/json, application/*+json, */*', false],
+    ['application/json; charset=utf-8, text/plain', false],
+    ['text/plain; charset=utf-8', true],
   ])('negotiates the format of an error result for Accept: %s', async (accept, plain) => {
     const tenant = freshTenant();
     const { headers, body } = await service().execute(cmd.view('/memories/é'), {
@@ -419,6 +424,23 @@ describeService('request and response', (service) => {
     );
     expect(headers['x-memory-is-error']).toBe(plain ? 'true' : undefined);
     expect(body).toStrictEqual(plain ? content : { content, is_error: true });
+  });
+
+  it.each<InjectOptions>([
+    { method: 'POST', url: '/execute', payload: { command: 'view', path: '/memories' } },
+    { method: 'POST', url: '/search', payload: { query: 'tea' } },
+    { method: 'GET', url: '/instructions' },
+  ])('prefers JSON at equal quality: $method $url', async (request) => {
+    const send = async (accept: string) => {
+      const headers = { accept, 'x-tenant-id': freshTenant() };
+      const { statusCode, headers: sent } = await service().app.inject({ ...request, headers });
+      return [statusCode, sent['content-type']];
+    };
+    expect(await send('text/plain, application/json, */*')).toStrictEqual([
+      200,
+      'application/json; charset=utf-8',
+    ]);
+    expect(await send('text/plain, */*;q=0.1')).toStrictEqual([200, 'text/plain; charset=utf-8']);
   });
 
   it('answers a success as text/plain', async () => {

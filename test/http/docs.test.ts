@@ -58,17 +58,20 @@ describeInBrowser('in a browser, under a name of the network over plain HTTP', (
 });
 
 describe('GET /', () => {
-  it.each([undefined, '*/*', 'application/json', 'text/plain'])('is JSON for Accept: %s', async (accept) => {
-    const answer = await service.app.inject({ url: '/', headers: accept === undefined ? {} : { accept } });
-    expect(answer.statusCode).toBe(200);
-    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
-    expect(answer.headers.vary).toBe('Accept');
-    expect(answer.json()).toStrictEqual({
-      name: 'Memory service',
-      version: '0.1.0',
-      links: { docs: '/docs', openapi: '/openapi.json', liveness: '/healthz', readiness: '/readyz' },
-    });
-  });
+  it.each([undefined, '*/*', 'application/json', 'text/plain', 'text/html, application/json'])(
+    'is JSON for Accept: %s',
+    async (accept) => {
+      const answer = await service.app.inject({ url: '/', headers: accept === undefined ? {} : { accept } });
+      expect(answer.statusCode).toBe(200);
+      expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+      expect(answer.headers.vary).toBe('Accept');
+      expect(answer.json()).toStrictEqual({
+        name: 'Memory service',
+        version: '0.1.0',
+        links: { docs: '/docs', openapi: '/openapi.json', liveness: '/healthz', readiness: '/readyz' },
+      });
+    },
+  );
 
   it('is a page without scripts for browsers, with links that are there', async () => {
     const page = await service.app.inject({ url: '/', headers: { accept: 'text/html,*/*;q=0.8' } });

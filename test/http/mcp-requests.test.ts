@@ -82,7 +82,14 @@ describe('a request', () => {
     const key = await fixture.tenantKey();
     expect(await send('x', headersOf(key, { 'content-type': 'text/plain' }))).toMatchObject({ status: 415 });
     expect(await send(initialize, headersOf(key, { accept: 'text/html' }))).toMatchObject({ status: 406 });
-    expect(await send(initialize, headersOf(key, { accept: '*/*' }))).toMatchObject({ status: 200 });
+    for (const accept of [
+      '*/*',
+      'application/json; charset=utf-8',
+      '*; q=.2',
+      'text/event-stream, application/json;q=0.1',
+    ]) {
+      expect(await send(initialize, headersOf(key, { accept }))).toMatchObject({ status: 200 });
+    }
   });
 
   it('with a version of the protocol that nobody knows is refused', async () => {

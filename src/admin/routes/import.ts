@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { importEntries } from '../../archive/import.ts';
 import { readTar } from '../../archive/tar.ts';
 import { ServiceError } from '../../errors.ts';
+import { prefers } from '../../http/accept.ts';
 import { departureOf } from '../../http/departure.ts';
 import { logFault, problemFor, problemOf } from '../../http/problem-details.ts';
 import { noteAudit } from '../audit.ts';
@@ -105,7 +106,7 @@ export const importRoutes = adminRoutes((app, { config, database }) => {
         const history = { versions, history_left_out: historyLeftOut };
         return { dry_run: dryRun, files, bytes, directories, ...history, masked };
       };
-      if (!request.headers.accept?.includes(JSON_LINES)) return work();
+      if (!prefers(request.headers.accept, JSON_LINES, 'application/json')) return work();
       return sendLines(request, reply, work);
     },
   );

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { version } from '../../version.ts';
+import { prefers } from '../accept.ts';
 
 const NAME = 'Memory service';
 const LINKS = { docs: '/docs', openapi: '/openapi.json', liveness: '/healthz', readiness: '/readyz' };
@@ -23,7 +24,8 @@ const PAGE = `<!doctype html>
 export async function indexRoute(app: FastifyInstance): Promise<void> {
   app.get('/', { schema: { hide: true } }, async (request, reply) => {
     reply.header('Vary', 'Accept');
-    if (request.accepts().type(['json', 'html']) !== 'html') return { name: NAME, version, links: LINKS };
+    if (!prefers(request.headers.accept, 'text/html', 'application/json'))
+      return { name: NAME, version, links: LINKS };
     return reply
       .header(
         'Content-Security-Policy',

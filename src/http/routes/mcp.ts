@@ -6,6 +6,7 @@ import type { McpResponse } from '../../mcp/exchange.ts';
 import { orderOf, Sessions, type Turn } from '../../mcp/sessions.ts';
 import { instructionsFor } from '../../mounts/instructions.ts';
 import { version } from '../../version.ts';
+import { quality } from '../accept.ts';
 import { contextOf } from '../authentication.ts';
 import { inFlightOf } from '../capacity.ts';
 import { problemFor } from '../problem-details.ts';
@@ -112,7 +113,7 @@ async function exchange(
   try {
     const { accept, 'mcp-protocol-version': protocolVersion } = request.headers;
     // There is nothing but JSON in a response, whatever else is accepted.
-    const acceptsJson = request.accepts().type(['json']) !== false;
+    const acceptsJson = accept === undefined || quality(accept, 'application/json') > 0;
     const instructions = async () => {
       const call = { ...contextOf(request), ip: request.ip };
       return (await instructionsFor(call, options, true)).content;

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { prefers } from '../accept.ts';
 import type { Metrics } from '../metrics.ts';
 
 /** `GET /metrics`: what Prometheus scrapes. */
@@ -25,7 +26,7 @@ export async function metricsRoute(app: FastifyInstance, { metrics }: { metrics:
   );
 }
 
-/** Prometheus asks for it, with parameters by which no negotiator finds it. Others get the older format, which has no exemplars. */
+/** Prometheus prefers OpenMetrics. Others get the older format, which has no exemplars. */
 function wantsOpenMetrics({ headers }: FastifyRequest): boolean {
-  return headers.accept?.includes('application/openmetrics-text') ?? false;
+  return prefers(headers.accept, 'application/openmetrics-text', 'text/plain');
 }

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { MemoryResult } from '../../memory/result.ts';
 import type { CommandDetails } from '../../tracing/tracing.ts';
+import { prefers } from '../accept.ts';
 import { contextOf } from '../authentication.ts';
 import type { Metrics } from '../metrics.ts';
 import { countUse } from '../usage.ts';
@@ -47,7 +48,7 @@ export function sendJson(reply: FastifyReply, body: object): FastifyReply {
   return reply.type('application/json; charset=utf-8').send(JSON.stringify(body));
 }
 
-export function wantsText(request: FastifyRequest): boolean {
-  if (request.headers.accept === undefined) return false;
-  return request.accepts().type(['json', 'text/plain']) === 'text/plain';
+/** Whether the caller prefers the text alone to JSON. */
+export function wantsText({ headers }: FastifyRequest): boolean {
+  return prefers(headers.accept, 'text/plain', 'application/json');
 }
