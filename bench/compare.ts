@@ -1,5 +1,5 @@
 /**
- * `npm run bench:compare -- OTHER`: compares this checkout with another one, which must be built, on one Postgres in alternating
+ * `npm run bench -- compare OTHER`: compares this checkout with another one, which must be built, on one Postgres in alternating
  * processes. Each has a database of its own, which its own code fills. Prints requests per second and the CPU time per request of the service and of Postgres, as medians over the processes,
  * and the ratios.
  *
@@ -50,7 +50,7 @@ const cases: Case[] = [
 ];
 const only = process.env.ONLY?.split(',') ?? cases.map(({ name }) => name);
 const other = process.argv[2];
-if (other === undefined) throw new Error('Name the other checkout: npm run bench:compare -- FOLDER');
+if (other === undefined) throw new Error('Name the other checkout: npm run bench -- compare FOLDER');
 
 const envOf = (name: string) =>
   Object.fromEntries((process.env[name] ?? '').split(',').flatMap((each) => (each ? [each.split('=')] : [])));

@@ -1,4 +1,4 @@
-// The console with 100,000 files: `npx tsx bench/console.ts`. Prints the size of the built page, and for now and for a past moment how long it
+// The console with 100,000 files: `npm run bench -- console`. Prints the size of the built page, and for now and for a past moment how long it
 // takes until a person can use the tree and a file in it, with how many requests, and how much heap the page uses.
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:history`: measures what the history costs. Compares the service with itself and HISTORY_DAYS=0, in alternating processes
+ * `npm run bench -- history`: measures what the history costs. Compares the service with itself and HISTORY_DAYS=0, in alternating processes
  * on two databases, and times a restore of many files and a rename of a directory. Prints Markdown.
  *
  * Environment: ROUNDS (processes per side, 3), SECONDS, WARM_UP (seconds), CONNECTIONS, TENANTS; RESTORED (files, 10000), RENAMED (files,

@@ -1,5 +1,5 @@
 /**
- * Where the service's time goes: `npm run build && npx tsx bench/profile.ts [workload]` runs it under load with
+ * Where the service's time goes: `npm run bench -- profile [workload]` runs it under load with
  * --cpu-prof, prints the costliest functions and packages, and leaves the profile in bench/results for a browser.
  *
  * Environment: SECONDS, CONNECTIONS, TENANTS; AUTH (keys or none).

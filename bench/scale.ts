@@ -1,5 +1,5 @@
 /**
- * `npm run bench:scale`: measures whether a call is as fast with a million files as with a thousand, and how fast directories are
+ * `npm run bench -- scale`: measures whether a call is as fast with a million files as with a thousand, and how fast directories are
  * moved and deleted. Measures single calls of the store, without HTTP. Writes to bench/results, which git ignores: scale.md,
  * scale.json (which --json prints), and the statements' plans to explain.txt and, for the thousand files, explain-small.txt.
  * bench/RESULTS.md has the latest published run.

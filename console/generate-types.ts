@@ -1,7 +1,7 @@
 import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript';
 
 const HEADER =
-  '// The schemas of admin-openapi.yaml, by openapi-typescript. Update this file with: npm run openapi\n\n';
+  '// The schemas of admin-openapi.yaml, by openapi-typescript. Update this file with: npm run generate\n\n';
 
 /** The schemas of an OpenAPI document as TypeScript. */
 export async function typesOf(document: object): Promise<string> {

@@ -34,9 +34,9 @@ export interface Measured {
 export class Worker {
   readonly #child: ChildProcess;
 
-  /** @param script file in bench/, such as `load.ts` */
+  /** @param script file in bench/support, such as `load.ts` */
   constructor(script: string) {
-    const file = fileURLToPath(new URL(`../${script}`, import.meta.url));
+    const file = fileURLToPath(new URL(`./${script}`, import.meta.url));
     this.#child = fork(file, [], { execArgv: ['--import', 'tsx'] });
   }
 

@@ -12,11 +12,11 @@ const file = (name: string) => fileURLToPath(new URL(`../../${name}`, import.met
 
 const documents = Object.entries(DOCUMENTS);
 
-it.each(documents)('%s is what the routes say (update it with: npm run openapi)', async (name, build) => {
+it.each(documents)('%s is what the routes say (update it with: npm run generate)', async (name, build) => {
   expect(readFileSync(file(name), 'utf8')).toBe(await openApiYaml(build));
 });
 
-it('the console has the types of the admin API (update them with: npm run openapi)', {
+it('the console has the types of the admin API (update them with: npm run generate)', {
   tags: 'long',
 }, async () => {
   expect(readFileSync(file(CONSOLE_TYPES), 'utf8')).toBe(await consoleTypes());

@@ -80,9 +80,9 @@ function writesOf(release: Release, database: Database) {
   };
 }
 
-describe.each(['postgres', 'pglite'] as const)('a database of a release, on %s', (kind) => {
+describe.each(['postgres', 'pglite'] as const)('upgrades a database on %s', (kind) => {
   it.each(releases().map((release) => [release.version, release] as const))(
-    'of %s is upgraded while that version still writes',
+    'of %s while that version still writes',
     { tags: kind === 'pglite' ? ['long'] : [] },
     async (version, release) => {
       const env = await emptyDatabase(kind);

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { functionsScript, MIGRATIONS_FOLDER } from '../../src/postgres/migrate.ts';
@@ -7,8 +7,8 @@ import { writeFunctions } from '../../src/store/write-functions.ts';
 import { batchQueries, statements } from './statements.ts';
 
 /*
- * What each release does to a database: its migrations, its functions, and the statements that it sends. A later version is tested beside
- * them. `npm run release:fixture` writes those of this checkout.
+ * Fixtures of releases: the migrations, functions, and statements of each, for tests of later versions beside it. The release workflow
+ * writes them with `npm run generate -- release`.
  */
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -21,27 +21,27 @@ type StoredStatements = Record<string, Pick<AnyQuery, 'sql' | 'parameters'>>;
 export const currentVersion = (): string =>
   JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version;
 
-/** Whether the changelog has an entry for a version. */
-export const isReleased = (version: string): boolean =>
-  readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8').includes(`## [${version}]`);
-
-/** The files of this checkout's fixture, by their paths in it. */
-export function fixtureFiles(): Record<string, string> {
-  const files = readdirSync(MIGRATIONS_FOLDER, { recursive: true, encoding: 'utf8' }).filter(
-    (file) => /^(\w+|citus\/\w+)\.sql$/.test(file) || file === 'meta/_journal.json',
-  );
+function currentStatements(): StoredStatements {
   const sent: StoredStatements = {};
   const ofFunctions = writeFunctions.flatMap(({ single, batch }) => [single, batch]);
   const all = [...statements, ...batchQueries, ...ofFunctions];
   for (const { name, sql, parameters } of all.toSorted((a, b) => a.name.localeCompare(b.name))) {
     sent[name] = { parameters, sql };
   }
+  return sent;
+}
+
+/** Returns the files of this checkout's fixture, by their paths in it. */
+export function fixtureFiles(): Record<string, string> {
+  const files = readdirSync(MIGRATIONS_FOLDER, { recursive: true, encoding: 'utf8' }).filter(
+    (file) => /^(\w+|citus\/\w+)\.sql$/.test(file) || file === 'meta/_journal.json',
+  );
   return {
     ...Object.fromEntries(
       files.sort().map((file) => [`migrations/${file}`, readFileSync(join(MIGRATIONS_FOLDER, file), 'utf8')]),
     ),
     [FUNCTIONS_FILE]: functionsScript(),
-    [STATEMENTS_FILE]: `${JSON.stringify(sent, null, 2)}\n`,
+    [STATEMENTS_FILE]: `${JSON.stringify(currentStatements(), null, 2)}\n`,
   };
 }
 
@@ -63,17 +63,33 @@ export interface Release {
   statements: AnyQuery[];
 }
 
+/** Returns the versions that have a fixture. */
+export const releasedVersions = (): string[] =>
+  existsSync(RELEASES_FOLDER) ? readdirSync(RELEASES_FOLDER) : [];
+
+/** Returns every release or, before the first one, this checkout in its place. */
 export function releases(): Release[] {
-  return readdirSync(RELEASES_FOLDER).map((version) => {
+  const released = releasedVersions().map((version) => {
     const folder = join(RELEASES_FOLDER, version);
-    const stored = JSON.parse(readFileSync(join(folder, STATEMENTS_FILE), 'utf8')) as StoredStatements;
     return {
       version,
       migrations: join(folder, 'migrations'),
       functions: readFileSync(join(folder, FUNCTIONS_FILE), 'utf8'),
-      statements: Object.entries(stored).map(([name, statement]) => ({ name, ...statement })),
+      statements: readStatements(JSON.parse(readFileSync(join(folder, STATEMENTS_FILE), 'utf8'))),
     };
   });
+  if (released.length > 0) return released;
+  const thisCheckout = {
+    version: 'this checkout (there is no release yet)',
+    migrations: MIGRATIONS_FOLDER,
+    functions: functionsScript(),
+    statements: readStatements(currentStatements()),
+  };
+  return [thisCheckout];
+}
+
+function readStatements(stored: StoredStatements): AnyQuery[] {
+  return Object.entries(stored).map(([name, statement]) => ({ name, ...statement }));
 }
 
 /** Sends a release's own statements. Fails for a parameter that `values` lacks. */

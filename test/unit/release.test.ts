@@ -21,6 +21,7 @@ describe('a release', () => {
     expect(on).toStrictEqual({ push: { tags: ['v[0-9]+.[0-9]+.[0-9]+'] } });
     expect(Object.keys(jobs)).toStrictEqual([
       'check',
+      'fixture',
       'image',
       'chart',
       'npm',

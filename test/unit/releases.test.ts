@@ -1,33 +1,36 @@
-/** What later versions may change of what a release did to its databases. test/postgres/upgrade.test.ts upgrades them. */
+/** Rules for changes after a release. test/postgres/upgrade.test.ts upgrades databases of each release. */
 import { expect, it } from 'vitest';
 import { FUNCTIONS_VERSION } from '../../src/postgres/migrate.ts';
-import { currentVersion, fixtureFiles, isReleased, releases, storedFiles } from '../support/releases.ts';
+import { fixtureFiles, releasedVersions, storedFiles } from '../support/releases.ts';
 
-const versions = releases().map(({ version }) => version);
 const current = fixtureFiles();
 
-it('the fixture of an unreleased version is what this checkout does (update it with: npm run release:fixture)', () => {
-  const version = currentVersion();
-  expect(versions).toContain(version);
-  if (!isReleased(version)) expect(storedFiles(version)).toStrictEqual(current);
+it('builds a fixture with migrations, functions and statements', () => {
+  expect(Object.keys(current)).toStrictEqual(
+    expect.arrayContaining(['migrations/0000_init.sql', 'functions.sql', 'statements.json']),
+  );
+  const statements = JSON.parse(current['statements.json'] ?? '') as Record<string, { parameters: string[] }>;
+  expect(statements.memory_create?.parameters[0]).toBe('tenant');
 });
 
-it.each(versions)(
-  'no migration of %s has changed: the databases that ran it would not have the change',
-  (version) => {
+it('keeps the migrations of every release unchanged, since databases have applied them', () => {
+  for (const version of releasedVersions()) {
     const stored = Object.entries(storedFiles(version)).filter(([file]) => /^migrations\/\d/.test(file));
     expect(stored.length).toBeGreaterThan(0);
-    for (const [file, text] of stored) expect([file, current[file]]).toStrictEqual([file, text]);
-  },
-);
+    for (const [file, text] of stored)
+      expect([version, file, current[file]]).toStrictEqual([version, file, text]);
+  }
+});
 
-it.each(versions)('FUNCTIONS_VERSION is higher than that of %s if anything has changed', (version) => {
-  const stored = storedFiles(version);
-  const functionsVersion = Number(/IF applied < (\d+)/.exec(stored['functions.sql'] ?? '')?.[1]);
-  expect(functionsVersion).toBeGreaterThan(0);
-  const files = [stored, current]
-    .flatMap((each) => Object.keys(each))
-    .filter((file) => file.endsWith('.sql'));
-  const hasChanged = files.some((file) => stored[file] !== current[file]);
-  expect(FUNCTIONS_VERSION > functionsVersion).toBe(hasChanged);
+it('raises FUNCTIONS_VERSION above that of a release when migrations or functions differ from it', () => {
+  for (const version of releasedVersions()) {
+    const stored = storedFiles(version);
+    const functionsVersion = Number(/IF applied < (\d+)/.exec(stored['functions.sql'] ?? '')?.[1]);
+    expect(functionsVersion).toBeGreaterThan(0);
+    const files = [stored, current]
+      .flatMap((each) => Object.keys(each))
+      .filter((file) => file.endsWith('.sql'));
+    const hasChanged = files.some((file) => stored[file] !== current[file]);
+    expect([version, FUNCTIONS_VERSION > functionsVersion]).toStrictEqual([version, hasChanged]);
+  }
 });

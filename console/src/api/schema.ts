@@ -1,4 +1,4 @@
-// The schemas of admin-openapi.yaml, by openapi-typescript. Update this file with: npm run openapi
+// The schemas of admin-openapi.yaml, by openapi-typescript. Update this file with: npm run generate
 
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;

@@ -1,8 +1,8 @@
 /** The process that generates load with autocannon. It checks every response. */
 import autocannon from 'autocannon';
-import { type Job, type Measured, serveJobs } from './support/job.ts';
-import { Times } from './support/statistics.ts';
-import { type Call, callsOf, isRepeatable } from './support/workloads.ts';
+import { type Job, type Measured, serveJobs } from './job.ts';
+import { Times } from './statistics.ts';
+import { type Call, callsOf, isRepeatable } from './workloads.ts';
 
 serveJobs(async (job: Job): Promise<Measured> => {
   const { url, headers, connections, warmUpSeconds, seconds } = job;

@@ -1,9 +1,9 @@
 /** C2, the limit of the driver: the same SQL on two pipelined connections, without HTTP or the service. */
 import pg from 'pg';
-import { type Execute, executeBare } from './servers/bare.ts';
-import { type Job, type Measured, serveJobs } from './support/job.ts';
-import { Times } from './support/statistics.ts';
-import { callsOf } from './support/workloads.ts';
+import { type Execute, executeBare } from '../servers/bare.ts';
+import { type Job, type Measured, serveJobs } from './job.ts';
+import { Times } from './statistics.ts';
+import { callsOf } from './workloads.ts';
 
 const CONNECTIONS = 2;
 

@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: compares the service with its alternatives in one run on one machine. Prints a Markdown table,
+ * `npm run bench -- peers`: compares the service with its alternatives in one run on one machine. Prints a Markdown table,
  * or with --json everything; writes both and a chart to bench/results, which git ignores. bench/RESULTS.md has the
  * latest published run.
  *

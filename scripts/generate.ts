@@ -1,0 +1,36 @@
+/**
+ * `npm run generate`: writes every generated file: both OpenAPI documents, the console's types, and the migration for changes of
+ * `schema.ts`. A test fails while one of them is out of date.
+ *
+ * `npm run generate -- release` writes the fixture of the version in package.json instead: its migrations, functions, and statements, for the
+ * tests of later versions. The release workflow runs it.
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { CONSOLE_TYPES, consoleTypes, DOCUMENTS, openApiYaml } from '../test/support/openapi.ts';
+import { currentVersion, fixtureFiles, RELEASES_FOLDER } from '../test/support/releases.ts';
+
+const root = join(import.meta.dirname, '..');
+
+const [what] = process.argv.slice(2);
+if (what === 'release') writeFixture();
+else if (what === undefined) await writeAll();
+else throw new Error(`Unknown argument ${what}. Use no argument, or release.`);
+
+async function writeAll(): Promise<void> {
+  execFileSync('npx', ['drizzle-kit', 'generate'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
+  for (const [name, build] of Object.entries(DOCUMENTS))
+    writeFileSync(join(root, name), await openApiYaml(build));
+  writeFileSync(join(root, CONSOLE_TYPES), await consoleTypes());
+}
+
+function writeFixture(): void {
+  const folder = join(RELEASES_FOLDER, currentVersion());
+  rmSync(folder, { recursive: true, force: true });
+  for (const [file, text] of Object.entries(fixtureFiles())) {
+    const path = join(folder, file);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+  }
+}
