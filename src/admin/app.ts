@@ -50,6 +50,7 @@ import { timelineRoutes } from './routes/timeline.ts';
 import { usageRoutes } from './routes/usage.ts';
 import { versionRoutes } from './routes/versions.ts';
 import { writeFileRoutes } from './routes/write-file.ts';
+import { scopedResponses } from './scoped-responses.ts';
 import { securityHeaders } from './security-headers.ts';
 import { Turns } from './turns.ts';
 import { validatorCompiler } from './validation.ts';
@@ -133,6 +134,7 @@ export async function buildAdminApp(options: {
         route.config = { ...route.config, hasNoBody: route.schema?.body === undefined };
       });
       await api.register(adminAuthentication, { authenticator });
+      await api.register(scopedResponses);
       await api.register(concurrencyLimit, { maxWaitMs: config.MAX_QUEUE_MS });
       await api.register(audit, { database });
       const context = { config, database, search, scans: new Turns() };

@@ -5,7 +5,9 @@ import { tenantId } from './fields.ts';
 export const mountRecord = z
   .object({
     name: z.string(),
-    tenant: tenantId,
+    tenant: tenantId.nullable().meta({
+      description: 'Null for a tenant outside the scope of the admin key.',
+    }),
     access: z.enum(['read_only', 'read_write']),
     instructions: z.string(),
   })

@@ -63,7 +63,7 @@ function registerDelete(tenants: Command, open: Open, io: Io): void {
     .addHelpText('after', '\nExample:\n  memory-service tenants delete acme --yes')
     .action((tenant: string, { yes, force }: { yes?: boolean; force?: boolean }) =>
       withTenant(open, tenant, async ({ database, tenant: { files, bytes } }) => {
-        if (!force) await refuseMounted(database, tenant);
+        if (!force) await refuseMounted(database, tenant, null);
         if (!yes) {
           const what = `${amount(files, 'file')} (${byteAmount(bytes)})`;
           await confirm(io, `Permanently delete tenant ${tenant} with ${what}?`, 'Nothing was deleted.');

@@ -27,7 +27,7 @@ export const OPERATION_ERRORS = {
   too_much_metadata: invalid((max: number) => `The metadata must have at most ${max} pairs.`),
   no_such_tenant: notFound((tenant: string) => `Tenant ${tenant} does not exist.`),
   tenant_is_mounted: refused((tenant: string, by: readonly string[], more: boolean) => {
-    const which = `${by.join(', ')}${more ? ' and others' : ''}`;
+    const which = by.length === 0 ? 'other tenants' : `${by.join(', ')}${more ? ' and others' : ''}`;
     return `Tenant ${tenant} is mounted by ${which}. Without it, these mounts would be unavailable.`;
   }),
   mounts_itself: refused((tenant: string) => `Tenant ${tenant} cannot mount itself.`),

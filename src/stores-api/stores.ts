@@ -121,7 +121,7 @@ export async function storeRoutes(app: FastifyInstance, options: StoresOptions):
     response: deletedSchema('memory_store_deleted'),
     isForSuspended: true,
     run: async ({ store }) => {
-      await refuseMounted(options.database, store);
+      await refuseMounted(options.database, store, null);
       if ((await tenants.delete(store)) === undefined) throw notFound('memory store');
       return { id: store, type: 'memory_store_deleted' };
     },

@@ -122,12 +122,21 @@ export async function mountedBy(
 /** How many tenants an error names. */
 const NAMED = 5;
 
-/** @throws ServiceError when other tenants mount a tenant */
-export async function refuseMounted(database: Database, tenant: string): Promise<void> {
+/**
+ * @param scope the only tenants that the error names; null: all
+ * @throws ServiceError when other tenants mount a tenant
+ */
+export async function refuseMounted(
+  database: Database,
+  tenant: string,
+  scope: string[] | null,
+): Promise<void> {
   const { mounts, more } = await mountedBy(database, tenant, { scope: null, limit: NAMED });
   if (mounts.length === 0) return;
-  const by = [...new Set(mounts.map((mount) => mount.tenant))];
-  throw new ServiceError('tenant_is_mounted', tenant, by, more);
+  const seen = scope === null ? mounts : (await mountedBy(database, tenant, { scope, limit: NAMED })).mounts;
+  const by = [...new Set(seen.map((mount) => mount.tenant))];
+  const hasOthers = more || mounts.some((mount) => !by.includes(mount.tenant));
+  throw new ServiceError('tenant_is_mounted', tenant, by, hasOthers);
 }
 
 /** Gives a new tenant the mounts of another one. It does not mount itself, where the other one mounted what did not exist. */

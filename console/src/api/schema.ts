@@ -451,8 +451,8 @@ export interface components {
         /** @description Another memory that a tenant shows as a directory. */
         Mount: {
             name: string;
-            /** @example acme */
-            tenant: string;
+            /** @description Null for a tenant outside the scope of the admin key. */
+            tenant: string | null;
             /** @enum {string} */
             access: "read_only" | "read_write";
             instructions: string;
@@ -460,8 +460,8 @@ export interface components {
         Mounts: {
             mounts: {
                 name: string;
-                /** @example acme */
-                tenant: string;
+                /** @description Null for a tenant outside the scope of the admin key. */
+                tenant: string | null;
                 /** @enum {string} */
                 access: "read_only" | "read_write";
                 instructions: string;

@@ -80,11 +80,15 @@ function TenantSummary({ tenant }: { tenant: Tenant }) {
         </>
       )}
       {mounts.length > 0 && '· mounts'}
-      {mounts.slice(0, SHOWN_MOUNTS).map(({ name, tenant: mounted }) => (
-        <a key={name} class="name-link" href={hrefOf(['tenants', mounted])}>
-          <Name text={`/memories/${name}`} />
-        </a>
-      ))}
+      {mounts.slice(0, SHOWN_MOUNTS).map(({ name, tenant: mounted }) =>
+        mounted === null ? (
+          <Name key={name} text={`/memories/${name}`} />
+        ) : (
+          <a key={name} class="name-link" href={hrefOf(['tenants', mounted])}>
+            <Name text={`/memories/${name}`} />
+          </a>
+        ),
+      )}
       {hidden > 0 && <a href={hrefOf(['tenants', id, 'settings'])}>and {formatNumber(hidden)} more</a>}
     </p>
   );

@@ -190,7 +190,7 @@ export const tenantRoutes = adminRoutes((app, { config, database }) => {
     },
     async (request) => {
       const { tenant } = request.params;
-      if (!request.query.force) await refuseMounted(database, tenant);
+      if (!request.query.force) await refuseMounted(database, tenant, scopeOf(request));
       const erased = await tenants.delete(tenant);
       if (erased === undefined) throw new ServiceError('no_such_tenant', tenant);
       const { storedResults, ...rows } = erased;

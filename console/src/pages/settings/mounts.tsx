@@ -90,7 +90,7 @@ function MountsTable(props: {
                 )}
               </th>
               <td class="mounted-tenant" data-title="Memory of">
-                <TenantLink id={mount.tenant} />{' '}
+                {mount.tenant === null ? 'another tenant' : <TenantLink id={mount.tenant} />}{' '}
                 {mount.status !== 'ok' && <Badge kind="bad">{PROBLEMS[mount.status]}</Badge>}
               </td>
               <td data-title="Access">{ACCESS[mount.access]}</td>
@@ -220,7 +220,7 @@ function RemoveDialog(props: { tenant: string; mount: ListedMount; onClose: () =
     >
       <p>
         Agents no longer see <Name text={`/memories/${mount.name}`} />. The memory of{' '}
-        <Name text={mount.tenant} /> stays as it is.
+        {mount.tenant === null ? 'the other tenant' : <Name text={mount.tenant} />} stays as it is.
       </p>
     </FormDialog>
   );

@@ -1,0 +1,106 @@
+/**
+ * What an admin key for certain tenants learns of other tenants: nothing.
+ *
+ * @module-tag long-on-pglite
+ */
+import { expect, it } from 'vitest';
+import { setMount } from '../../src/tenants/mounts.ts';
+import { Tenants } from '../../src/tenants/tenants.ts';
+import { makeKey, problem, useAdmin } from '../support/admin.ts';
+import { describeService, freshTenant } from '../support/service.ts';
+import { cmd } from '../support/table.ts';
+
+describeService('an admin key for certain tenants', (service) => {
+  const admin = useAdmin(service);
+  const newTenant = async (name: string) => {
+    const tenant = freshTenant(name);
+    await new Tenants(service().database).create(tenant);
+    return tenant;
+  };
+  const mount = (tenant: string, mounted: string) =>
+    setMount(service().database, tenant, {
+      name: mounted.replaceAll('_', '-'),
+      tenant: mounted,
+      access: 'read_write',
+      instructions: '',
+    });
+  const scopedTo = async (...onlyTenants: string[]) =>
+    (await makeKey(service(), { isAdmin: true, onlyTenants })).key;
+
+  it('is not told which other tenants mount a tenant that it deletes', async () => {
+    const [own, hidden, seen] = [await newTenant('own'), await newTenant('hidden'), await newTenant('seen')];
+    await mount(hidden, own);
+    const remove = async (key: string) => problem(await admin().call('DELETE', `/tenants/${own}`, { key }));
+    const refused = (by: string) => [
+      409,
+      'refused',
+      `Tenant ${own} is mounted by ${by}. Without it, these mounts would be unavailable.`,
+    ];
+    expect(await remove(await scopedTo(own))).toStrictEqual(refused('other tenants'));
+    await mount(seen, own);
+    expect(await remove(await scopedTo(own, seen))).toStrictEqual(refused(`${seen} and others`));
+  });
+
+  it('reads no id of another tenant in mounts, tenants, versions and the audit trail', async () => {
+    const [own, hidden] = [await newTenant('own'), await newTenant('hidden')];
+    await mount(own, hidden);
+    await mount(hidden, own);
+    const path = `/memories/${own.replaceAll('_', '-')}/f.md`;
+    expect((await service().execute(cmd.create(path, 'x'), { tenant: hidden })).is_error).toBe(false);
+    const body = { tenant: hidden, access: 'read_only' };
+    expect((await admin().call('PUT', `/tenants/${own}/mounts/more`, { body })).status).toBe(200);
+    const to = freshTenant('copied');
+    expect((await admin().call('POST', `/tenants/${own}/copy`, { body: { to } })).status).toBe(200);
+    const key = await scopedTo(own);
+    const urls = [
+      `/tenants/${own}`,
+      '/tenants',
+      `/tenants/${own}/mounts`,
+      `/tenants/${own}/versions`,
+      '/audit',
+      `/audit?tenant=${own}`,
+      '/keys',
+      '/drafts',
+    ];
+    for (const url of urls) {
+      const { status, text } = await admin().call('GET', url, { key });
+      // A mount is named after the tenant here, and its name belongs to the tenant that has it.
+      const named = text.replaceAll(hidden.replaceAll('_', '-'), '');
+      expect([url, status, named.includes(hidden), named.includes(to)]).toStrictEqual([
+        url,
+        200,
+        false,
+        false,
+      ]);
+    }
+    const whole = await admin().call('GET', `/tenants/${own}/versions`);
+    expect(whole.text).toContain(hidden);
+  });
+
+  it('gets the same response for a tenant that exists and for another one', async () => {
+    const [own, hidden] = [await newTenant('own'), await newTenant('hidden')];
+    const key = await scopedTo(own);
+    const missing = freshTenant('missing');
+    const requests = [
+      ['GET', (id: string) => `/tenants/${id}`, undefined],
+      ['DELETE', (id: string) => `/tenants/${id}`, undefined],
+      ['POST', () => `/tenants/${own}/copy`, (id: string) => ({ to: id })],
+      ['POST', () => '/tenants', (id: string) => ({ id })],
+      ['PUT', () => `/tenants/${own}/mounts/m`, (id: string) => ({ tenant: id, access: 'read_only' })],
+      ['POST', () => '/keys', (id: string) => ({ kind: 'tenant', tenant: id, access: 'read_only' })],
+      ['GET', (id: string) => `/keys?tenant=${id}`, undefined],
+      ['GET', (id: string) => `/audit?tenant=${id}`, undefined],
+    ] as const;
+    for (const [method, url, body] of requests) {
+      const responses = [];
+      for (const id of [hidden, missing]) {
+        const { status, text } = await admin().call(method, url(id), {
+          key,
+          ...(body && { body: body(id) }),
+        });
+        responses.push([status, text.replaceAll(id, 'ID').replace(/"request_id":"[^"]*"/, '')]);
+      }
+      expect(responses[0]).toStrictEqual(responses[1]);
+    }
+  });
+});
