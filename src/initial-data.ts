@@ -8,7 +8,7 @@ import { mountsSchema } from './tenants/mount-schema.ts';
 import { setMount } from './tenants/mounts.ts';
 import { typedSettingSchemas } from './tenants/setting-schemas.ts';
 import type { TenantSettings } from './tenants/settings.ts';
-import { TENANT_ID } from './tenants/tenant-id.ts';
+import { DRAFT_ID_RULE, isDraftId, TENANT_ID } from './tenants/tenant-id.ts';
 import { Tenants } from './tenants/tenants.ts';
 import { camelCase, renamed, snakeCase } from './util/snake-case.ts';
 import { storableText } from './util/storable-text.ts';
@@ -21,7 +21,8 @@ import { storableText } from './util/storable-text.ts';
 const tenantId = z
   .string()
   .regex(TENANT_ID, 'is not a tenant id')
-  .refine((id) => !id.startsWith('-'), 'starts with "-"');
+  .refine((id) => !id.startsWith('-'), 'starts with "-"')
+  .refine((id) => !isDraftId(id), DRAFT_ID_RULE);
 
 /** Settings have the names that `tenants show --json` and the admin API give them; those that they had before are accepted too. */
 const tenantSchema = z.preprocess(

@@ -139,7 +139,7 @@ export class Keys {
 
   #store(statement: typeof createKeyQuery, key: NewKey): Promise<boolean> {
     return this.#database.transaction(async (query) => {
-      const exists = key.tenant === null || (await keeps(query, key.tenant));
+      const exists = key.tenant === null || (await keep(query, key.tenant)) !== undefined;
       return exists && (await query(statement, paramsOf(key))).count === 1;
     });
   }
@@ -253,18 +253,21 @@ async function current(query: QueryExecutor, id: string, scope: string[] | null)
   return row;
 }
 
-/** Keeps the tenant of a key from being deleted until the transaction ends. Returns false when it does not exist. */
-async function keeps(query: QueryExecutor, tenant: string): Promise<boolean> {
-  return (await query(keepTenantQuery, { tenant })).rows.length === 1;
+/** Keeps the tenant of a key from being deleted until the transaction ends. Undefined when it does not exist. */
+async function keep(query: QueryExecutor, tenant: string): Promise<{ draftOf: string | null } | undefined> {
+  return (await query(keepTenantQuery, { tenant })).rows[0];
 }
 
-/** @throws ServiceError when a tenant that a key is for does not exist. */
+/** @throws ServiceError when a tenant that a key is for does not exist, or is a draft that the key cannot be for. */
 async function keepTenants(
   query: QueryExecutor,
-  { tenant, onlyTenants }: Pick<KeyPurpose, 'tenant' | 'onlyTenants'>,
+  { tenant, onlyTenants, access }: Pick<KeyPurpose, 'tenant' | 'onlyTenants' | 'access'>,
 ): Promise<void> {
   for (const each of [...(tenant === null ? [] : [tenant]), ...(onlyTenants ?? [])]) {
-    if (!(await keeps(query, each))) throw new ServiceError('no_such_tenant', each);
+    const kept = await keep(query, each);
+    if (kept === undefined) throw new ServiceError('no_such_tenant', each);
+    if (kept.draftOf !== null && access === 'propose')
+      throw new ServiceError('propose_for_draft', each, kept.draftOf);
   }
 }
 

@@ -87,10 +87,10 @@ VALUES ($1, $2, $3, $4::boolean, $5, $6, $7::timestamptz, $8::boolean, $9::text[
 `;
 
 /** Keeps a tenant from being deleted until its new key is stored. No row when it does not exist. */
-export const keepTenantQuery = defineQuery<{ tenant: string }, { id: string }>(
+export const keepTenantQuery = defineQuery<{ tenant: string }, { draftOf: string | null }>(
   'keep_tenant',
   ['tenant'],
-  'SELECT id FROM tenants WHERE id = $1 FOR KEY SHARE',
+  'SELECT draft_of AS "draftOf" FROM tenants WHERE id = $1 FOR KEY SHARE',
 );
 
 export const createKeyQuery = defineQuery<NewKeyParams>('create_key', NEW_KEY, CREATE_KEY);

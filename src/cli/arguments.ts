@@ -6,7 +6,7 @@ import { pathProblemText } from '../memory/messages.ts';
 import { type MemoryPath, parsePath } from '../memory/path.ts';
 import { databaseTime } from '../postgres/clock.ts';
 import type { Database } from '../postgres/database.ts';
-import { TENANT_ID, TENANT_ID_RULE } from '../tenants/tenant-id.ts';
+import { DRAFT_ID_RULE, isDraftId, TENANT_ID, TENANT_ID_RULE } from '../tenants/tenant-id.ts';
 import { parseQuantity } from '../util/quantity.ts';
 
 /*
@@ -20,6 +20,7 @@ export function tenantId(value: string): string {
 
 /** The ID of a new tenant. One that looks like an option would be awkward in every command; existing ones can be given after `--`. */
 export function newTenantId(value: string): string {
+  if (isDraftId(value)) throw new InvalidArgumentError(`A new tenant ID ${DRAFT_ID_RULE}.`);
   if (!value.startsWith('-')) return tenantId(value);
   throw new InvalidArgumentError('A new tenant ID must not start with "-".');
 }

@@ -99,6 +99,10 @@ export const ACCESS_ERRORS = {
     description: 'A tenant with this id already exists.',
     problem: (tenant: string) => ({ status: 409, message: `Tenant ${tenant} already exists.` }),
   },
+  reserved_tenant_id: {
+    description: 'The id is reserved for drafts.',
+    problem: (tenant: string, rule: string) => ({ status: 400, message: `Tenant id ${tenant} ${rule}.` }),
+  },
   tenant_archived: {
     description: 'The tenant is archived: its files can only be read and deleted.',
     problem: (tenant: string) => ({
