@@ -104,8 +104,9 @@ export async function buildApp(options: {
     if (tracing) await protectedRoutes.register(requestTracing, { tracing });
     await protectedRoutes.register(usageCounting, { counts: usage });
     await protectedRoutes.register(authentication, { authenticator, policies });
-    await protectedRoutes.register(proposing, { proposals: new Proposals(database, config), policies });
     await protectedRoutes.register(rateLimit);
+    // After the rate limit, so that a request over its limit costs no lookup of its draft.
+    await protectedRoutes.register(proposing, { proposals: new Proposals(database, config), policies });
     await protectedRoutes.register(concurrencyLimit, { capacity });
     const scanner = createSecretScanner();
     const work = { memory, policies, database, scanner, timeoutMs: config.HANDLER_TIMEOUT_MS };

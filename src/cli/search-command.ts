@@ -40,7 +40,7 @@ export function registerSearchCommand(program: Command, open: Open, io: Io): voi
       `${TIME_HELP}\n\nExamples:\n  memory-service search acme 'staging password'\n  memory-service search acme --mode regex 'v[0-9]+\\.[0-9]+' --path /memories/projects --at 2d`,
     )
     .action((tenant: string, query: string, { json, path, mode, limit, ...options }: SearchOptions) =>
-      withTenant(open, tenant, async ({ database }) => {
+      withTenant(open, tenant, async ({ database, tenant: row }) => {
         // Imported on demand: no other command searches.
         const { MemorySearch } = await import('../search/search.ts');
         const { searchForOperator } = await import('../search/operator-search.ts');
@@ -48,7 +48,11 @@ export function registerSearchCommand(program: Command, open: Open, io: Io): voi
         try {
           const { at } = await timesOf(database, options);
           const input = { query, mode, path, max_results: limit };
-          const { content, matches, more } = await searchForOperator(search, database, { tenant, input, at });
+          const { content, matches, more } = await searchForOperator(search, database, {
+            tenant: row,
+            input,
+            at,
+          });
           await print(io.stdout, [json ? formatJson({ matches, more }) : `${shown(io.stdout, content)}\n`]);
         } finally {
           await search.close();

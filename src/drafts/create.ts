@@ -7,7 +7,7 @@ import type { QueryExecutor } from '../postgres/query.ts';
 import { effectiveSettings } from '../tenants/effective-settings.ts';
 import { findTenantQuery, lockTenantQuery, suspendTenantQuery, type TenantRow } from '../tenants/queries.ts';
 import { refuseArchived } from '../tenants/stores.ts';
-import { requireTenant, Tenants } from '../tenants/tenants.ts';
+import { followSettings, requireTenant, Tenants } from '../tenants/tenants.ts';
 import { copyToDraft } from './copy.ts';
 import { type Draft, findDraft, findKeyDraftQuery, insertDraftQuery, openDrafts } from './drafts.ts';
 
@@ -77,6 +77,8 @@ async function register(
   if (row === undefined || own === undefined) throw new ServiceError('no_such_tenant', tenant);
   await checkQuota(query, config, row, own.bytes);
   await query(insertDraftQuery, { ...draft, author: storedActor(author) });
+  // Since the draft was copied, they may have changed.
+  await followSettings(query, row, id);
   if (row.suspendedAt !== null) await query(suspendTenantQuery, { tenant: id, since: row.suspendedAt });
   return id;
 }

@@ -16,6 +16,7 @@ import type { MergeThreads } from './line-merge.ts';
 import type { Resolution } from './merge-file.ts';
 import { filesInTheWay, type MergePlan, type PlannedChange, planMerge, planReplacement } from './plan.ts';
 import { changedSince, checkResolutions, checkReview } from './review.ts';
+import { MergeSecrets } from './secrets.ts';
 import { requireSettled } from './settled.ts';
 import { isTouched } from './three-way.ts';
 import { hasProposed, readProposers, writeMerge } from './write.ts';
@@ -56,7 +57,9 @@ export async function mergeDraft(
   await checkReview(database.query, ids, compared, review);
   const row = await requireTenant(database, ids.tenant);
   const settled = await checkResolutions(config, row, compared.files, resolutions);
-  return finish(database, ids, 'merged', options, async (query) => {
+  const secrets = new MergeSecrets(ids);
+  if (effectiveSettings(row, config).redact !== 'off') await secrets.scan(database.query, compared.plan);
+  return finish(database, { ...ids, secrets }, 'merged', options, async (query) => {
     const { sides, files } = await readFiles(query, ids);
     const touched = files.filter(isTouched);
     const input = { sides, files, texts: compared.texts };
@@ -80,9 +83,19 @@ export async function mergeDraft(
  *
  * @throws ServiceError as `mergeDraft`, and when anything at all has changed in either memory since the review
  */
-export function replaceByDraft(database: Database, ids: DraftIds, options: MergeOptions): Promise<Merged> {
+export async function replaceByDraft(
+  database: Database,
+  ids: DraftIds,
+  options: MergeOptions,
+): Promise<Merged> {
   const reviewed = readReview(options.review);
-  return finish(database, ids, 'replaced', options, async (query) => {
+  const secrets = new MergeSecrets(ids);
+  const row = await requireTenant(database, ids.tenant);
+  if (effectiveSettings(row, options.config).redact !== 'off') {
+    const plan = await database.transaction((query) => planReplacementIn(query, ids), { snapshot: true });
+    await secrets.scan(database.query, plan);
+  }
+  return finish(database, { ...ids, secrets }, 'replaced', options, async (query) => {
     const { sides, files } = await readFiles(query, ids);
     if (sides.draftAt !== reviewed.draftAt || sides.originalAt !== reviewed.originalAt) {
       throw new ServiceError('draft_not_reviewed', await changedSince(query, ids, options.review));
@@ -91,10 +104,15 @@ export function replaceByDraft(database: Database, ids: DraftIds, options: Merge
   });
 }
 
+async function planReplacementIn(query: QueryExecutor, ids: DraftIds): Promise<MergePlan> {
+  const { sides, files } = await readFiles(query, ids);
+  return planReplacement({ sides, files, same: await compareContents(query, ids, files) });
+}
+
 /** @param planIn plans it in the transaction, which has locked both memories */
 async function finish(
   database: Database,
-  ids: DraftIds,
+  { secrets, ...ids }: DraftIds & { secrets: MergeSecrets },
   state: 'merged' | 'replaced',
   { config, approver, requestId }: MergeOptions,
   planIn: (query: QueryExecutor) => Promise<MergePlan>,
@@ -107,7 +125,9 @@ async function finish(
     await query(lockTenantQuery, { tenant: id });
     await refuseArchived(query, tenant);
     const draft = await findOpenDraft(query, tenant, id);
-    const plan = await planIn(query);
+    const before = await readUse(query, tenant);
+    const { historyDays, maxHistoryBytes, redact } = effectiveSettings(before.row, config);
+    const plan = await secrets.apply(query, redact, await planIn(query));
     const proposers = await readProposers(query, id, plan.changes);
     const proposerOf = ({ file }: PlannedChange) =>
       (isTouched(file) ? proposers.get(file.id) : undefined) ?? draft.author;
@@ -116,9 +136,7 @@ async function finish(
       throw new ServiceError('own_draft');
     let mergedAt: string | null = null;
     if (plan.changes.length + plan.made.length + plan.removed.length > 0) {
-      const before = await readUse(query, tenant);
       checkFileSizes(plan.changes, before.row, config);
-      const { historyDays, maxHistoryBytes } = effectiveSettings(before.row, config);
       mergedAt = await writeMerge(query, {
         ...ids,
         plan,

@@ -23,6 +23,14 @@ export const DRAFT_ERRORS = {
   is_draft: refused(
     (tenant: string, id: string) => `${id} is a draft of tenant ${tenant}. Merge it or close it instead.`,
   ),
+  draft_has_no_settings: refused(
+    (tenant: string, id: string) =>
+      `${id} is a draft of tenant ${tenant} and follows the settings of that tenant. Change them there.`,
+  ),
+  propose_for_draft: refused(
+    (id: string, tenant: string) =>
+      `${id} is a draft of tenant ${tenant}, and a propose-only key writes into a draft of its own. Create the key for tenant ${tenant}, or with another access.`,
+  ),
   draft_of_draft: refused((id: string) => `${id} is a draft itself, and a draft has no drafts.`),
   too_many_drafts: overQuota(
     (tenant: string, limit: number) =>
@@ -36,6 +44,10 @@ export const DRAFT_ERRORS = {
     paths.length === 0
       ? 'The draft or the memory has changed since the review. Nothing was changed. Review it again.'
       : `Changed since the review: ${some(paths)}. Nothing was changed. Review it again.`,
+  ),
+  draft_has_secrets: refused(
+    (paths: readonly string[], kinds: readonly string[]) =>
+      `The draft would add what looks like a secret (${kinds.join(', ')}) to ${some(paths)}. Nothing was changed. Remove the secret in the draft, or settle each of these files with \`original\` or a text.`,
   ),
   draft_conflicts: refused(
     (paths: readonly string[]) =>

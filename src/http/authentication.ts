@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Authenticator, Principal } from '../auth/principal.ts';
-import type { TenantPolicy, TenantPolicyCache } from '../tenants/policy-cache.ts';
+import { countedAs, type TenantPolicy, type TenantPolicyCache } from '../tenants/policy-cache.ts';
 import { isDraftId } from '../tenants/tenant-id.ts';
 import { mapMaybePromise } from '../util/maybe-promise.ts';
 
@@ -57,6 +57,11 @@ const identifyByHeader: Identify = (request, { authenticator, policies }) =>
     const policy = policies.policyFor(tenant, { autoCreate, ip: request.ip });
     return mapMaybePromise(policy, (found) => ({ principal: { ...principal, autoCreate }, policy: found }));
   });
+
+/** Returns the tenant whose share of the service a request uses. */
+export function countedTenant({ principal, policy }: RequestContext): string {
+  return countedAs(principal.tenant, policy);
+}
 
 /** @throws Error for a route without authentication. */
 export function contextOf({ context }: FastifyRequest): RequestContext {

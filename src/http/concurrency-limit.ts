@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { ServiceError } from '../errors.ts';
-import { contextOf } from './authentication.ts';
+import { contextOf, countedTenant } from './authentication.ts';
 import { type Capacity, InFlightRequest, inFlightOf, REQUEST_BYTES } from './capacity.ts';
 
 /**
@@ -12,9 +12,9 @@ export const concurrencyLimit = fp<{ capacity: Capacity }>(
   async (app, { capacity }) => {
     app.decorateRequest('inFlight');
     app.addHook('onRequest', (request, reply, done) => {
-      const { principal, policy } = contextOf(request);
-      request.inFlight = new InFlightRequest(capacity, principal.tenant, reply);
-      const waiting = countBody(request, reply, policy.maxBodyBytes);
+      const context = contextOf(request);
+      request.inFlight = new InFlightRequest(capacity, countedTenant(context), reply);
+      const waiting = countBody(request, reply, context.policy.maxBodyBytes);
       if (waiting) waiting.then(() => done(), done);
       else done();
     });

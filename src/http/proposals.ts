@@ -32,7 +32,7 @@ export const proposing = fp<Redirection>(
       else inDraft(request, context).then(() => done(), done);
     });
   },
-  { name: 'proposing', dependencies: ['authentication'] },
+  { name: 'proposing', dependencies: ['authentication', 'rate-limit'] },
 );
 
 async function inDraft(request: FastifyRequest, context: RequestContext): Promise<void> {

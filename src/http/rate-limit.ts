@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../errors.ts';
-import { contextOf } from './authentication.ts';
+import { contextOf, countedTenant } from './authentication.ts';
 
 /** Rates are per minute. */
 const WINDOW_MS = 60_000;
@@ -19,7 +19,7 @@ export const rateLimit = fp(
       store: RateStore,
       timeWindow: WINDOW_MS,
       enableDraftSpec: true,
-      keyGenerator: (request) => contextOf(request).principal.tenant,
+      keyGenerator: (request) => countedTenant(contextOf(request)),
       max: (request) => contextOf(request).policy.ratePerMinute,
       errorResponseBuilder: (_request, { max, ttl }) =>
         new ServiceError('rate_limited', max, Math.max(1, Math.ceil(ttl / 1000))),

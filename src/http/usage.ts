@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { UsageCounts } from '../usage/counts.ts';
 import type { Uses } from '../usage/uses.ts';
+import { countedTenant } from './authentication.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -29,8 +30,10 @@ export const usageCounting = fp<{ counts: UsageCounts }>(
     app.decorateRequest('uses');
     app.addHook('onResponse', (request, reply, done) => {
       if (REFUSALS.has(reply.statusCode)) countUse(request, 'refused');
-      const { uses, logEntry } = request;
-      if (uses !== undefined && logEntry.tenant !== undefined) counts.add(logEntry.tenant, uses);
+      const { uses, context, logEntry } = request;
+      // A rejected request has no context.
+      const tenant = context === undefined ? logEntry.tenant : countedTenant(context);
+      if (uses !== undefined && tenant !== undefined) counts.add(tenant, uses);
       done();
     });
   },

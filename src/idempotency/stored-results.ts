@@ -2,25 +2,36 @@ import type { Database } from '../postgres/database.ts';
 import { defineQuery } from '../postgres/query.ts';
 import { runTenantJob } from '../postgres/tenant-job.ts';
 
+interface Holder {
+  id: string;
+  draftOf: string | null;
+}
+
 /** The tenants that have stored results, in the order of their ids, a page at a time. */
-const tenantsWithStoredResultsQuery = defineQuery<{ after: string; limit: number }, { id: string }>(
+const tenantsWithStoredResultsQuery = defineQuery<{ after: string; limit: number }, Holder>(
   'tenants_with_stored_results',
   ['after', 'limit'],
   `
-SELECT id FROM tenants AS t
+SELECT id, draft_of AS "draftOf" FROM tenants AS t
 WHERE id > $1 AND EXISTS (SELECT FROM idempotency_keys AS i WHERE i.tenant_id = t.id) ORDER BY id LIMIT $2
 `,
 );
 
-/** The time of the oldest of the `maxStoredResults` newest stored results of a tenant; no row for fewer. */
+const listDraftIdsQuery = defineQuery<{ tenant: string }, { id: string }>(
+  'list_draft_ids',
+  ['tenant'],
+  'SELECT id FROM tenants WHERE draft_of = $1',
+);
+
+/** The time of the oldest of the `maxStoredResults` newest stored results of a tenant and its drafts; no row for fewer. */
 const oldestStoredResultKeptQuery = defineQuery<
-  { tenant: string; maxStoredResults: number },
+  { tenants: string[]; maxStoredResults: number },
   { createdAt: string }
 >(
   'oldest_stored_result_kept',
-  ['tenant', 'maxStoredResults'],
+  ['tenants', 'maxStoredResults'],
   `
-SELECT created_at::text AS "createdAt" FROM idempotency_keys WHERE tenant_id = $1
+SELECT created_at::text AS "createdAt" FROM idempotency_keys WHERE tenant_id = ANY ($1::text[])
 ORDER BY created_at DESC OFFSET $2::integer - 1 LIMIT 1
 `,
 );
@@ -82,21 +93,22 @@ export async function pruneStoredResults(
 ): Promise<number | undefined> {
   const { hours, maxStoredResults } = options;
   let pruned = 0;
-  const ran = await runTenantJob(database, {
+  const ran = await runTenantJob<Holder>(database, {
     job: 'results',
     now: options.now,
     readTenants: (page) => database.query(tenantsWithStoredResultsQuery, page),
-    work: async ({ id: tenant }, now) => {
+    work: async ({ id: tenant, draftOf }, now) => {
       const before = new Date(now.getTime() - hours * HOUR_MS).toISOString();
       pruned += await forgetStoredResults(database, tenant, before);
-      if (maxStoredResults > 0) pruned += await forgetStoredResultsOver(database, tenant, maxStoredResults);
+      if (maxStoredResults > 0)
+        pruned += await forgetStoredResultsOver(database, draftOf ?? tenant, maxStoredResults);
     },
   });
   return ran ? pruned : undefined;
 }
 
 /**
- * Deletes a tenant's oldest stored results beyond `maxStoredResults`. Those of one statement have the same time, so a few more may be kept.
+ * Deletes the oldest stored results of a tenant and its drafts, counted together, beyond `maxStoredResults`. Those of one statement have the same time, so a few more may be kept.
  *
  * @returns how many were deleted
  */
@@ -105,8 +117,13 @@ export async function forgetStoredResultsOver(
   tenant: string,
   maxStoredResults: number,
 ): Promise<number> {
-  const oldest = (await database.query(oldestStoredResultKeptQuery, { tenant, maxStoredResults })).rows[0];
-  return oldest === undefined ? 0 : forgetStoredResults(database, tenant, oldest.createdAt);
+  const drafts = (await database.query(listDraftIdsQuery, { tenant })).rows.map(({ id }) => id);
+  const tenants = [tenant, ...drafts];
+  const oldest = (await database.query(oldestStoredResultKeptQuery, { tenants, maxStoredResults })).rows[0];
+  if (oldest === undefined) return 0;
+  let forgotten = 0;
+  for (const each of tenants) forgotten += await forgetStoredResults(database, each, oldest.createdAt);
+  return forgotten;
 }
 
 async function forgetStoredResults(database: Database, tenant: string, before: string): Promise<number> {

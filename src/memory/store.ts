@@ -158,6 +158,8 @@ export interface StoreOptions {
   /** What the history names. */
   origin: Origin;
   request?: RequestKey | undefined;
+  /** The tenant that stored results count for; by default the tenant itself. */
+  countedAs?: string | undefined;
   /** The directory at which the caller sees this memory as a part of its own: paths have to be short enough below it. */
   seenAt?: MemoryPath | undefined;
 }

@@ -21,7 +21,7 @@ import {
   type RequestKey,
   type StoreOptions,
 } from '../memory/store.ts';
-import type { TenantPolicy, TenantPolicyCache } from '../tenants/policy-cache.ts';
+import { countedAs, type TenantPolicy, type TenantPolicyCache } from '../tenants/policy-cache.ts';
 import { mountedPolicy, unlessUnreachable } from './mounted-policy.ts';
 import { MountedStore } from './mounted-store.ts';
 import { type MountedRoot, withMountedRoots } from './root-listing.ts';
@@ -89,6 +89,7 @@ function ownContext(
   const store = memory.forTenant(principal.tenant, {
     autoCreate: principal.autoCreate,
     origin: originOf(call),
+    countedAs: countedAs(principal.tenant, policy),
     request: isKeyed ? requestKey(idempotencyKey, input) : undefined,
   });
   return contextOf(store, policy, call, scanner);
@@ -112,6 +113,7 @@ async function executeMounted(
   const inner = memory.forTenant(mount.tenant, {
     autoCreate: false,
     seenAt,
+    countedAs: countedAs(mount.tenant, policy),
     request: keys?.mounted,
     origin: { ...originOf(call), viaTenant: principal.tenant },
   });
@@ -137,9 +139,15 @@ async function reserveKey(
   request: RequestKey | undefined,
 ): Promise<void> {
   if (request === undefined) return;
-  const options: StoreOptions = { autoCreate: false, origin: originOf(call), request };
+  const { tenant } = call.principal;
+  const options: StoreOptions = {
+    autoCreate: false,
+    origin: originOf(call),
+    countedAs: countedAs(tenant, call.policy),
+    request,
+  };
   try {
-    await memory.forTenant(call.principal.tenant, options).reserveKey(failure(mountedWriteUnknown));
+    await memory.forTenant(tenant, options).reserveKey(failure(mountedWriteUnknown));
   } catch (error) {
     // An earlier attempt of this call took it. The mounted memory knows what came of that.
     if (error instanceof IdempotentReplay && error.result.content === mountedWriteUnknown) return;

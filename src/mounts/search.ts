@@ -7,6 +7,7 @@ import type { Database } from '../postgres/database.ts';
 import { type FileSource, filesNow } from '../search/files.ts';
 import type { MemorySearch } from '../search/search.ts';
 import { runSearch, type Search, type SearchResult } from '../search/tool.ts';
+import { countedAs } from '../tenants/policy-cache.ts';
 import type { MemoryCall, MemoryServices } from './execute.ts';
 import { filesWithMounts, type MountedFiles, mountedFiles } from './files.ts';
 import { mountedPolicy, unlessUnreachable } from './mounted-policy.ts';
@@ -31,7 +32,13 @@ export async function searchCall(
   const { search, database, policies } = services;
   const { tenant } = principal;
   const { maxViewChars: maxChars } = policy.limits;
-  const own = { tenant, files: filesNow(database, tenant), input, maxChars, gone: call.gone };
+  const own = {
+    countedAs: countedAs(tenant, policy),
+    files: filesNow(database, tenant),
+    input,
+    maxChars,
+    gone: call.gone,
+  };
   const path = policy.mounts.length === 0 ? undefined : pathOf(input);
   if (path === undefined) return runSearch(search, own);
   if (path === ROOT) return searchAll(own, call, services);

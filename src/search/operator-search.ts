@@ -1,5 +1,7 @@
 import { ServiceError } from '../errors.ts';
 import type { Database } from '../postgres/database.ts';
+import { countedAs } from '../tenants/policy-cache.ts';
+import type { TenantRow } from '../tenants/queries.ts';
 import { filesAt, filesNow } from './files.ts';
 import type { Where } from './query.ts';
 import type { MemorySearch } from './search.ts';
@@ -13,10 +15,24 @@ import { runSearch, type SearchResult } from './tool.ts';
 export async function searchForOperator(
   search: MemorySearch,
   database: Database,
-  { tenant, at, ...rest }: { tenant: string; input: unknown; where?: Where; at: string | undefined },
+  {
+    tenant: { id: tenant, draftOf },
+    at,
+    ...rest
+  }: {
+    tenant: Pick<TenantRow, 'id' | 'draftOf'>;
+    input: unknown;
+    where?: Where;
+    at: string | undefined;
+  },
 ): Promise<SearchResult> {
   const files = at === undefined ? filesNow(database, tenant) : filesAt(database, tenant, at);
-  const result = await runSearch(search, { tenant, files, maxChars: 0, ...rest });
+  const result = await runSearch(search, {
+    countedAs: countedAs(tenant, { draftOf }),
+    files,
+    maxChars: 0,
+    ...rest,
+  });
   if (result.failed === undefined) return result;
   switch (result.failed.about) {
     case 'input':

@@ -49,10 +49,16 @@ export class MemorySearch {
   }
 
   /**
+   * @param countedAs the tenant of which one search runs at a time
    * @param gone is aborted when nobody waits for the result any more
    * @throws ServiceError 429 or 503 when the tenant or the service searches too much already, 499 after `gone`; DatabaseError
    */
-  async find(tenant: string, files: FileSource, request: SearchRequest, gone?: AbortSignal): Promise<Found> {
+  async find(
+    countedAs: string,
+    files: FileSource,
+    request: SearchRequest,
+    gone?: AbortSignal,
+  ): Promise<Found> {
     const work = async (): Promise<Found> => {
       const deadline = AbortSignal.timeout(this.#deadlineMs);
       try {
@@ -62,7 +68,7 @@ export class MemorySearch {
         throw error;
       }
     };
-    return this.#turns.run(tenant, work, gone);
+    return this.#turns.run(countedAs, work, gone);
   }
 
   async #find(

@@ -43,7 +43,8 @@ export interface SearchResult extends MemoryResult {
 type Failed = 'input' | 'path' | 'work';
 
 export interface Search {
-  tenant: string;
+  /** The tenant that the search counts for (`countedAs`). */
+  countedAs: string;
   files: FileSource;
   input: unknown;
   /** By default both. */
@@ -61,11 +62,11 @@ const DETAILED_LINES = 3;
 /** Runs one call of `memory_search`, whatever its input is. @throws ServiceError, DatabaseError */
 export async function runSearch(
   search: MemorySearch,
-  { tenant, files, input, where, maxChars, gone }: Search,
+  { countedAs, files, input, where, maxChars, gone }: Search,
 ): Promise<SearchResult> {
   const read = readSearchInput(input, where);
   if (!read.ok) return invalid(read.refusal);
-  return describe(await search.find(tenant, files, read.request, gone), read.request, maxChars);
+  return describe(await search.find(countedAs, files, read.request, gone), read.request, maxChars);
 }
 
 function invalid(refusal: string): SearchResult {

@@ -68,7 +68,7 @@ export class TenantDatabase {
     { content }: MemoryResult,
     { size, transaction }: { size?: number; transaction?: QueryExecutor | undefined } = {},
   ): Promise<Exclude<Own, CommonOutcome>> {
-    const { tenant, request, writes } = this.context;
+    const { tenant, countedAs = tenant, request, writes } = this.context;
     this.writeAttempted = true;
     const { keyHash, requestHash } = request ?? { keyHash: null, requestHash: null };
     const params = { ...own, tenant, keyHash, requestHash, result: storedResult(content) };
@@ -85,7 +85,7 @@ export class TenantDatabase {
       case 'archived':
         throw new ServiceError('tenant_archived', tenant);
     }
-    if (request !== undefined) this.context.storedResults.note(tenant);
+    if (request !== undefined) this.context.storedResults.note(countedAs);
     return outcome as Exclude<Own, CommonOutcome>;
   }
 

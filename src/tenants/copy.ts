@@ -8,7 +8,6 @@ import {
   beginChangeQuery,
   COUNTED_HISTORY,
   changeScopesQuery,
-  createTenantQuery,
   findTenantQuery,
   lockTenantQuery,
   moveKeysQuery,
@@ -18,7 +17,7 @@ import {
   type TenantRow,
 } from './queries.ts';
 import { copyStore } from './stores.ts';
-import { eraseData } from './tenants.ts';
+import { eraseData, insertTenant } from './tenants.ts';
 
 /*
  * Copy rows from one tenant to another inside the database, so contents do not pass through this process. Each query copies a page, so
@@ -211,8 +210,7 @@ async function copy(
   await query(lockTenantQuery, { tenant: from });
   const source = (await query(findTenantQuery, { tenant: from })).rows[0];
   if (source === undefined) throw new ServiceError('no_such_tenant', from);
-  if ((await query(createTenantQuery, { tenant: to })).count === 0)
-    throw new ServiceError('tenant_exists', to);
+  if (!(await insertTenant(query, to))) throw new ServiceError('tenant_exists', to);
   await copyRows();
   const { files, bytes } = source;
   // Before the limits are copied, because the source may exceed limits that were lowered later.

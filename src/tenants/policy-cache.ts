@@ -16,6 +16,13 @@ export interface TenantPolicy extends Pick<EffectiveSettings, 'ratePerMinute' | 
   /** Of a request's body, where the tenant's limit is below the service's, which always holds; 0 otherwise. */
   maxBodyBytes: number;
   mounts: readonly Mount[];
+  /** The tenant of which this one is a draft; null for any other tenant. */
+  draftOf: string | null;
+}
+
+/** Returns the tenant that rates, slots, searches, stored results, and usage count: of a draft, the tenant that it is a draft of. */
+export function countedAs(tenant: string, { draftOf }: Pick<TenantRow, 'draftOf'>): string {
+  return draftOf ?? tenant;
 }
 
 const CACHED_TENANTS = 50_000;
@@ -73,7 +80,11 @@ export class TenantPolicyCache {
     });
   }
 
-  #policyOf({ mounts = [], ...own }: Partial<TenantSettings & Pick<TenantRow, 'mounts'>>): TenantPolicy {
+  #policyOf({
+    mounts = [],
+    draftOf = null,
+    ...own
+  }: Partial<TenantSettings & Pick<TenantRow, 'mounts' | 'draftOf'>>): TenantPolicy {
     const settings = effectiveSettings(own, this.#config);
     const { maxFileBytes, maxViewChars, ratePerMinute, maxBodyBytes, redact, createExisting } = settings;
     return {
@@ -83,6 +94,7 @@ export class TenantPolicyCache {
       redact,
       createExisting,
       mounts,
+      draftOf,
     };
   }
 }

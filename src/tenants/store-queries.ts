@@ -63,6 +63,13 @@ export const archiveStoreQuery = defineQuery<{ tenant: string }>(
   'UPDATE tenants SET archived_at = now(), updated_at = now() WHERE id = $1 AND archived_at IS NULL',
 );
 
+/** Archives the drafts of a tenant. */
+export const archiveDraftsQuery = defineQuery<{ tenant: string }>(
+  'archive_drafts',
+  ['tenant'],
+  'UPDATE tenants SET archived_at = now() WHERE draft_of = $1 AND archived_at IS NULL',
+);
+
 /** Gives a tenant what the API says of another one. Null is the name of a tenant that has none but its id. */
 export const copyStoreQuery = defineQuery<{
   tenant: string;

@@ -3,6 +3,7 @@ import type { Database } from '../postgres/database.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import { createTenantQuery, lockTenantQuery } from './queries.ts';
 import {
+  archiveDraftsQuery,
   archiveStoreQuery,
   copyStoreQuery,
   findStoreQuery,
@@ -107,13 +108,16 @@ export class Stores {
   }
 
   /**
-   * Archives a store for good; an archived one stays as it is.
+   * Archives a store with its drafts for good; an archived one stays as it is.
    *
    * @throws ServiceError when there is no such store.
    */
   async archive(id: string): Promise<StoreRow> {
-    await this.#database.query(archiveStoreQuery, { tenant: id });
-    return existing(this.#database.query, id);
+    return this.#database.transaction(async (query) => {
+      await query(archiveStoreQuery, { tenant: id });
+      await query(archiveDraftsQuery, { tenant: id });
+      return existing(query, id);
+    });
   }
 }
 

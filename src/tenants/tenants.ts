@@ -22,6 +22,7 @@ import {
 } from './queries.ts';
 import type { TenantSettings } from './settings.ts';
 import { type StoreDetailsChange, setDetails } from './stores.ts';
+import { DRAFT_ID_RULE, isDraftId } from './tenant-id.ts';
 
 const ERASED_AT_ONCE = 2000;
 
@@ -66,7 +67,7 @@ export class Tenants {
 
   /** Returns false when the tenant exists already. */
   async create(tenant: string): Promise<boolean> {
-    return (await this.#database.query(createTenantQuery, { tenant })).count === 1;
+    return insertTenant(this.#database.query, tenant);
   }
 
   /**
@@ -80,14 +81,17 @@ export class Tenants {
     details: StoreDetailsChange = {},
   ): Promise<void> {
     await this.#database.transaction(async (query) => {
-      if ((await query(createTenantQuery, { tenant })).count === 0)
-        throw new ServiceError('tenant_exists', tenant);
+      if (!(await insertTenant(query, tenant))) throw new ServiceError('tenant_exists', tenant);
       await set(query, tenant, settings);
       if (Object.keys(details).length > 0) await setDetails(query, tenant, details);
     });
   }
 
-  /** Changes some settings of a tenant. Returns false when the tenant does not exist. */
+  /**
+   * Changes some settings of a tenant and of its drafts. Returns false when the tenant does not exist.
+   *
+   * @throws ServiceError for a draft
+   */
   async set(tenant: string, changes: Partial<TenantSettings>): Promise<boolean> {
     return this.#database.transaction((query) => set(query, tenant, changes));
   }
@@ -138,11 +142,51 @@ export class Tenants {
   }
 }
 
+/**
+ * Creates a tenant. Returns false when it exists already.
+ *
+ * @throws ServiceError for an id that is reserved for drafts
+ */
+export async function insertTenant(query: QueryExecutor, tenant: string): Promise<boolean> {
+  if (isDraftId(tenant)) throw new ServiceError('reserved_tenant_id', tenant, DRAFT_ID_RULE);
+  return (await query(createTenantQuery, { tenant })).count === 1;
+}
+
 async function set(query: QueryExecutor, tenant: string, changes: Partial<TenantSettings>): Promise<boolean> {
   await query(lockTenantQuery, { tenant });
   const current = (await query(findTenantQuery, { tenant })).rows[0];
   if (current === undefined) return false;
-  return (await query(setTenantQuery, { ...current, ...changes, tenant })).count === 1;
+  if (current.draftOf !== null) throw new ServiceError('draft_has_no_settings', current.draftOf, tenant);
+  const settings = { ...current, ...changes };
+  const isSet = (await query(setTenantQuery, { ...settings, tenant })).count === 1;
+  const { rows: drafts } = await query(listDraftTenantsQuery, { tenant });
+  for (const { id } of drafts) await followSettings(query, settings, id);
+  return isSet;
+}
+
+/**
+ * Gives a draft the settings of its original, in a transaction that has locked the original. The draft keeps its own limit of bytes where
+ * that is lower.
+ */
+export async function followSettings(
+  query: QueryExecutor,
+  original: TenantSettings,
+  draft: string,
+): Promise<void> {
+  await query(lockTenantQuery, { tenant: draft });
+  const [row] = (await query(findTenantQuery, { tenant: draft })).rows;
+  if (row === undefined) return;
+  const maxBytes = lowerLimit(row.maxBytes, original.maxBytes);
+  await query(setTenantQuery, { ...original, maxBytes, ttlDays: UNLIMITED, tenant: draft });
+}
+
+/** Files of a draft do not expire: that would propose their deletion. */
+const UNLIMITED = 0;
+
+/** The lower of two limits, where 0 is no limit and null the service's default. */
+function lowerLimit(own: number | null, other: number | null): number | null {
+  if (own === null || own === UNLIMITED) return other;
+  return other === null || other === UNLIMITED ? own : Math.min(own, other);
 }
 
 /** @throws ServiceError when there is no such tenant. */

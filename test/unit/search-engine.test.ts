@@ -98,7 +98,7 @@ it('gives up a search that takes too long, off the event loop, and goes on with 
   let turns = 0;
   let isDone = false;
   const files = source(letters);
-  const found = runSearch(impatient, { tenant: 't', files, input: endless, maxChars: 0 }).finally(() => {
+  const found = runSearch(impatient, { countedAs: 't', files, input: endless, maxChars: 0 }).finally(() => {
     isDone = true;
   });
   while (!isDone) {

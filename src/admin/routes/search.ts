@@ -5,6 +5,7 @@ import { DEFAULT_RESULTS, MAX_QUERY_LENGTH, MAX_RESULTS, modes } from '../../sea
 import { adminRoutes } from '../context.ts';
 import { count, givenTime, pathOrRoot, tenantParams, text } from '../fields.ts';
 import { incomplete } from '../file-schemas.ts';
+import { tenantOf } from '../required-tenant.ts';
 import { errorResponses, json, noSuchTenant } from '../responses.ts';
 import { readTimes } from '../time-parameters.ts';
 
@@ -38,7 +39,9 @@ export const searchRoutes = adminRoutes((app, { database, search }) => {
         },
       },
     },
-    async ({ params: { tenant }, query: { in: where, limit, at: given, ...query } }) => {
+    async (request) => {
+      const { in: where, limit, at: given, ...query } = request.query;
+      const tenant = tenantOf(request);
       const { at } = given === undefined ? { at: undefined } : await readTimes(database, { at: given });
       const input = { ...query, max_results: limit };
       const { matches, more: left } = await searchForOperator(search, database, { tenant, input, where, at });

@@ -1,0 +1,109 @@
+import { setImmediate as macrotask } from 'node:timers/promises';
+import { ServiceError } from '../errors.ts';
+import { kindsOf } from '../memory/commands/secrets.ts';
+import { mask, type Secret } from '../memory/secrets.ts';
+import type { QueryExecutor } from '../postgres/query.ts';
+import { loadSecretScanner } from '../secrets/load-scanner.ts';
+import type { EffectiveSettings } from '../tenants/settings.ts';
+import { type DraftIds, draftContents, readTexts } from './contents.ts';
+import type { MergePlan, PlannedChange } from './plan.ts';
+
+/** Applies a tenant's policy on secrets to what a merge writes. Scans a version or a text once, however often it is planned. */
+export class MergeSecrets {
+  readonly #ids: DraftIds;
+  /** By the id of the version, or by the text itself. */
+  readonly #found = new Map<string, Secret[]>();
+
+  constructor(ids: DraftIds) {
+    this.#ids = ids;
+  }
+
+  /** Scans what a plan writes, so that `apply` has little to do while writers wait. */
+  async scan(query: QueryExecutor, { changes }: Pick<MergePlan, 'changes'>): Promise<void> {
+    for (const { outcome } of changes) {
+      if (isText(outcome)) await this.#scanText(outcome.content.text, outcome.content.text);
+    }
+    const unknown = changes.filter((change) => {
+      const version = draftVersionOf(change);
+      return version !== undefined && !this.#found.has(version);
+    });
+    const weightOf = ({ file }: PlannedChange) => file.draft?.sizeBytes ?? 0;
+    for await (const batch of draftContents(query, this.#ids.draft, unknown, weightOf)) {
+      for (const [version, content] of batch.contents) await this.#scanText(version, content);
+    }
+  }
+
+  /**
+   * Returns a plan without the secrets that are not in the memory yet: masked.
+   *
+   * @throws ServiceError when the tenant rejects secrets and there are some, or a new path contains one.
+   */
+  async apply(
+    query: QueryExecutor,
+    redact: EffectiveSettings['redact'],
+    plan: MergePlan,
+  ): Promise<MergePlan> {
+    if (redact === 'off') return plan;
+    await this.#refusePaths(plan);
+    await this.scan(query, plan);
+    const suspects = plan.changes.filter((change) => this.#secretsOf(change).length > 0);
+    if (suspects.length === 0) return plan;
+    const masked = new Map<PlannedChange, PlannedChange>();
+    const paths: string[] = [];
+    const kinds = new Set<string>();
+    for (const change of suspects) {
+      const { file, outcome } = change;
+      const texts = (await readTexts(query, this.#ids, [file])).get(file.id);
+      const text = isText(outcome) ? outcome.content.text : (texts?.draft ?? '');
+      const original = texts?.original ?? '';
+      const added = this.#secretsOf(change).filter(
+        ({ start, end }) => !original.includes(text.slice(start, end)),
+      );
+      if (outcome === null || added.length === 0) continue;
+      paths.push(outcome.path);
+      for (const kind of kindsOf(added)) kinds.add(kind);
+      masked.set(change, { file, outcome: { ...outcome, content: { text: mask(text, added) } } });
+    }
+    if (redact === 'reject' && paths.length > 0)
+      throw new ServiceError('draft_has_secrets', paths.sort(), [...kinds].sort());
+    return { ...plan, changes: plan.changes.map((change) => masked.get(change) ?? change) };
+  }
+
+  /** Masked, a path would be another one, so both policies reject it. */
+  async #refusePaths({ changes, made }: MergePlan): Promise<void> {
+    const moved = changes.flatMap(({ file, outcome }) =>
+      outcome === null || outcome.path === file.original?.path ? [] : [outcome.path],
+    );
+    for (const path of [...moved, ...made]) {
+      const secrets = await this.#scanText(path, path);
+      if (secrets.length > 0) throw new ServiceError('secret_in_path', kindsOf(secrets));
+    }
+  }
+
+  #secretsOf(change: PlannedChange): Secret[] {
+    const { outcome } = change;
+    const key = isText(outcome) ? outcome.content.text : draftVersionOf(change);
+    return (key === undefined ? undefined : this.#found.get(key)) ?? [];
+  }
+
+  async #scanText(key: string, text: string): Promise<Secret[]> {
+    const known = this.#found.get(key);
+    if (known !== undefined) return known;
+    const secrets = await (await loadSecretScanner()).scan(text);
+    this.#found.set(key, secrets);
+    // Scanning does not leave the microtask queue, and other requests wait.
+    await macrotask();
+    return secrets;
+  }
+}
+
+function isText(
+  outcome: PlannedChange['outcome'],
+): outcome is { path: NonNullable<PlannedChange['outcome']>['path']; content: { text: string } } {
+  return outcome !== null && typeof outcome.content === 'object';
+}
+
+/** The version that a change takes from the draft. */
+function draftVersionOf({ file, outcome }: PlannedChange): string | undefined {
+  return outcome?.content === 'draft' ? file.draft?.versionId : undefined;
+}
