@@ -2,6 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { createAdminAuthenticator } from '../auth/authenticator.ts';
 import type { Config } from '../config.ts';
+import { MergeThreads } from '../drafts/line-merge.ts';
+import { PatchThreads } from '../history/patch.ts';
 import { accessLog } from '../http/access-log.ts';
 import { connections } from '../http/connections.ts';
 import { hostCheck } from '../http/host-check.ts';
@@ -124,8 +126,10 @@ export async function buildAdminApp(options: {
   await app.register(openapi, { config, api: ADMIN_API });
 
   const authenticator = createAdminAuthenticator(config, database);
+  const merges = new MergeThreads();
+  const patches = new PatchThreads();
   app.addHook('onClose', async () => {
-    await Promise.all([authenticator.close(), search.close()]);
+    await Promise.all([authenticator.close(), search.close(), merges.close(), patches.close()]);
   });
   await app.register(
     async (api) => {
@@ -137,7 +141,7 @@ export async function buildAdminApp(options: {
       await api.register(scopedResponses);
       await api.register(concurrencyLimit, { maxWaitMs: config.MAX_QUEUE_MS });
       await api.register(audit, { database });
-      const context = { config, database, search, scans: new Turns() };
+      const context = { config, database, search, merges, patches, scans: new Turns() };
       for (const routes of ROUTES) await api.register(routes, context);
       await api.register(async (ofTenant) => {
         await ofTenant.register(requiredTenant, { database });

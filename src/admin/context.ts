@@ -1,6 +1,8 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Config } from '../config.ts';
+import type { MergeThreads } from '../drafts/line-merge.ts';
+import type { PatchThreads } from '../history/patch.ts';
 import type { Database } from '../postgres/database.ts';
 import type { MemorySearch } from '../search/search.ts';
 import type { Turns } from './turns.ts';
@@ -10,6 +12,8 @@ export interface AdminContext {
   config: Config;
   database: Database;
   search: MemorySearch;
+  merges: MergeThreads;
+  patches: PatchThreads;
   /** For statements that read much of a history: a few of them would take the database's cores from the agents. */
   scans: Turns;
 }

@@ -135,7 +135,7 @@ function registerShowCommand(drafts: Command, open: Open, io: Io): void {
         const threads = new MergeThreads();
         try {
           const compared = await compareDraft(database, threads, { tenant, draft: id });
-          const changes = changeRecords(compared).filter((each) => all || each.in_draft !== null);
+          const changes = (await changeRecords(compared)).filter((each) => all || each.in_draft !== null);
           const { review } = compared;
           if (json) return printJson(io.stdout, { draft: record, review, changes });
           printDraft(io, draft, record?.expires_at ?? null);

@@ -4,7 +4,7 @@ import { compareDraft } from '../drafts/compare.ts';
 import { MergeThreads } from '../drafts/line-merge.ts';
 import { type Merged, type MergeOptions, mergeDraft, replaceByDraft } from '../drafts/merge.ts';
 import type { Resolution } from '../drafts/merge-file.ts';
-import { draftRecords, mergedFile } from '../drafts/records.ts';
+import { draftRecords, mergedFiles } from '../drafts/records.ts';
 import { pathOf } from '../drafts/review.ts';
 import { isTouched } from '../drafts/three-way.ts';
 import { OperatorError } from '../errors.ts';
@@ -98,7 +98,7 @@ function finish(
       const merged = await audited({ database, io }, name, { tenant, details: { draft } }, () =>
         work(database, options),
       );
-      const files = merged.changes.map(mergedFile).sort((a, b) => (a.path < b.path ? -1 : 1));
+      const files = await mergedFiles(merged.changes);
       if (json) {
         const [record] = await draftRecords(database.query, config, [merged.draft]);
         return await print(io.stdout, [formatJson({ draft: record, merged_at: merged.mergedAt, files })]);

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { ServiceError } from '../errors.ts';
 import type { Database } from '../postgres/database.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
+import { timeSliced, timeSlicedSort } from '../util/time-slice.ts';
 import { compareContents, type DraftIds, mergeTexts } from './contents.ts';
 import { type Draft, findOpenDraft } from './drafts.ts';
 import type { MergeThreads } from './line-merge.ts';
@@ -45,14 +46,14 @@ export async function compareDraft(
   );
   // Merging lines can take long, and a version never changes, so this does not keep the snapshot.
   const texts = await mergeTexts(database.query, threads, ids, files.filter(isTouched), same);
-  const plan = planMerge({ sides, files, same, texts, resolutions: new Map() });
-  return { draft, sides, files, same, texts, plan, review: reviewOf(sides, files, plan) };
+  const plan = await planMerge({ sides, files, same, texts, resolutions: new Map() });
+  return { draft, sides, files, same, texts, plan, review: await reviewOf(sides, files, plan) };
 }
 
 /** Reads the three sides, and finds each file on them. */
 export async function readFiles(query: QueryExecutor, { tenant, draft }: DraftIds) {
   const sides = await readSides(query, tenant, draft);
-  return { sides, files: pairFiles(sides) };
+  return { sides, files: await pairFiles(sides) };
 }
 
 /** What `review` stands for: the times of both sides, and what a merge looks at of them. */
@@ -68,14 +69,19 @@ export interface Reviewed {
  *
  * @param plan without resolutions
  */
-export function reviewOf(sides: Sides, files: readonly ThreeWay[], plan: MergePlan): string {
+export async function reviewOf(sides: Sides, files: readonly ThreeWay[], plan: MergePlan): Promise<string> {
   const { wanted, unwanted } = directoryChanges(sides);
   const seen = new Set([...files.filter(isTouched), ...filesInTheWay(plan)]);
-  const versions = [...seen].map(({ id, base, draft, original }) =>
-    [id, base, draft, original].map((each) => (typeof each === 'string' ? each : each?.versionId)).join(' '),
-  );
-  const text = [versions.sort(), [...wanted].sort(), [...unwanted].sort()];
-  const hash = createHash('sha256').update(JSON.stringify(text)).digest('hex');
+  const versions: string[] = [];
+  for await (const { id, base, draft, original } of timeSliced(seen))
+    versions.push([id, base?.versionId, draft?.versionId, original?.versionId].join(' '));
+  const sha256 = createHash('sha256');
+  for (const list of [versions, [...wanted], [...unwanted]]) {
+    // No path contains a NUL. An empty text ends the list.
+    for await (const each of timeSliced(await timeSlicedSort(list))) sha256.update(`${each}\0`);
+    sha256.update('\0');
+  }
+  const hash = sha256.digest('hex');
   const { draftAt, originalAt } = sides;
   return [microsecondsOf(draftAt), microsecondsOf(originalAt), hash.slice(0, 40)].join('-');
 }

@@ -1,7 +1,8 @@
 import { History } from '../history/history.ts';
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { batches } from '../util/batches.ts';
-import { type MergeThreads, mergedText, type ThreeTexts } from './line-merge.ts';
+import { timeSliced } from '../util/time-slice.ts';
+import type { MergeThreads, ThreeTexts } from './line-merge.ts';
 import { needsLines } from './merge-file.ts';
 import type { PlannedChange } from './plan.ts';
 import type { SameContent, ThreeWay } from './three-way.ts';
@@ -51,16 +52,21 @@ export async function compareContents(
 ): Promise<SameContent> {
   const inOriginal = new Map<string, SideFile>();
   const inDraft = new Map<string, SideFile>();
-  for (const sides of files) {
-    if (new Set([sides.base, sides.draft, sides.original].map((side) => side?.versionId)).size === 1)
-      continue;
+  for await (const sides of timeSliced(files)) {
+    const [base, draft, original] = [
+      sides.base?.versionId,
+      sides.draft?.versionId,
+      sides.original?.versionId,
+    ];
+    if (base === draft && draft === original) continue;
     for (const side of [sides.original, sides.base]) if (side) inOriginal.set(side.versionId, side);
     if (sides.draft) inDraft.set(sides.draft.versionId, sides.draft);
   }
-  for (const id of inDraft.keys()) inOriginal.delete(id);
+  for await (const id of timeSliced(inDraft.keys())) inOriginal.delete(id);
   const hashes = await hashesOf(query, tenant, inOriginal.values());
-  for (const [id, side] of inOriginal) if (!hashes.has(id)) inDraft.set(id, side);
-  for (const [id, sha256] of await hashesOf(query, draft, inDraft.values())) hashes.set(id, sha256);
+  for await (const [id, side] of timeSliced(inOriginal)) if (!hashes.has(id)) inDraft.set(id, side);
+  const draftHashes = await hashesOf(query, draft, inDraft.values());
+  for await (const [id, sha256] of timeSliced(draftHashes)) hashes.set(id, sha256);
   return (a, b) => {
     const hash = hashes.get(a.versionId);
     return a.versionId === b.versionId || (hash !== undefined && hash === hashes.get(b.versionId));
@@ -73,7 +79,7 @@ async function hashesOf(
   versions: Iterable<SideFile>,
 ): Promise<Map<string, string>> {
   const hashes = new Map<string, string>();
-  for await (const batch of batches(each(versions), { items: 2000, weight: 2000, weightOf: () => 1 })) {
+  for await (const batch of batches(timeSliced(versions), { items: 2000, weight: 2000, weightOf: () => 1 })) {
     const ids = batch.map(({ versionId }) => versionId);
     const memoryIds = batch.map(({ memoryId }) => memoryId);
     const heads = (await query(hashHeadsQuery, { tenant, memoryIds, ids })).rows;
@@ -81,10 +87,6 @@ async function hashesOf(
     for (const { id, sha256 } of [...heads, ...past]) hashes.set(id, sha256);
   }
   return hashes;
-}
-
-async function* each<T>(items: Iterable<T>): AsyncGenerator<T> {
-  yield* items;
 }
 
 /** Merges the lines of the files that both sides changed. Null where they conflict, or where the base has been pruned. */
@@ -99,20 +101,23 @@ export async function mergeTexts(
   const inLines = files.filter((file) => needsLines(file, same));
   const weightOf = ({ draft, original }: ThreeWay) =>
     (draft?.sizeBytes ?? 0) + 2 * (original?.sizeBytes ?? 0);
-  for await (const batch of batches(each(inLines), { ...BATCH, weightOf })) {
+  for await (const batch of batches(timeSliced(inLines), { ...BATCH, weightOf })) {
     const texts = await readTexts(query, ids, batch);
-    for (const file of batch) {
-      const { base, draft, original } = texts.get(file.id) ?? { base: null, draft: null, original: null };
-      const isKnown = base !== null && draft !== null && original !== null;
-      const regions = isKnown ? await threads.merge({ base, draft, original }) : null;
-      merged.set(file.id, regions === null ? null : mergedText(regions));
+    const known = new Map<string, ThreeTexts>();
+    for (const { id } of batch) {
+      merged.set(id, null);
+      const { base, draft, original } = texts.get(id) ?? NO_TEXTS;
+      if (base !== null && draft !== null && original !== null) known.set(id, { base, draft, original });
     }
+    for await (const [id, text] of threads.mergeAll(known)) merged.set(id, text);
   }
   return merged;
 }
 
 /** Contents by side; null where there is no file, or its content has been pruned. */
 export type SideTexts = { [Side in keyof ThreeTexts]: string | null };
+
+export const NO_TEXTS: SideTexts = { base: null, draft: null, original: null };
 
 /** Reads the contents of files by their ids. */
 export async function readTexts(
@@ -158,7 +163,7 @@ export async function* draftContents(
   weightOf: (change: PlannedChange) => number,
 ): AsyncGenerator<{ changes: PlannedChange[]; contents: Map<string, string> }> {
   const history = new History({ query });
-  for await (const batch of batches(each(changes), { ...BATCH, weightOf })) {
+  for await (const batch of batches(timeSliced(changes), { ...BATCH, weightOf })) {
     const files = batch.flatMap(({ file, outcome }) =>
       outcome?.content === 'draft' && file.draft !== null ? [file.draft] : [],
     );

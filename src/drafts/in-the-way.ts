@@ -1,4 +1,5 @@
 import { ancestorsOf, type MemoryPath } from '../memory/path.ts';
+import { timeSliced, timeSlicedSort } from '../util/time-slice.ts';
 import type { ThreeWay } from './three-way.ts';
 
 /** What blocks the path that a file has in the draft. */
@@ -24,10 +25,13 @@ export interface Remaining {
  * Finds what blocks the paths that files have in the draft. Together, the lists are no longer than the memory: each file has at most one
  * file above it, and no two files of a draft have the same files below.
  */
-export function findInTheWay(files: Iterable<ThreeWay>, remaining: Remaining): Map<string, InTheWay> {
-  const obstacles = new Obstacles(remaining);
+export async function findInTheWay(
+  files: Iterable<ThreeWay>,
+  remaining: Remaining,
+): Promise<Map<string, InTheWay>> {
+  const obstacles = await Obstacles.of(remaining);
   const found = new Map<string, InTheWay>();
-  for (const file of files) {
+  for await (const file of timeSliced(files)) {
     const inTheWay = obstacles.to(file);
     if (inTheWay !== null) found.set(file.id, inTheWay);
   }
@@ -35,16 +39,29 @@ export function findInTheWay(files: Iterable<ThreeWay>, remaining: Remaining): M
 }
 
 class Obstacles {
-  readonly #files = new Map<MemoryPath, ThreeWay>();
+  readonly #files: ReadonlyMap<MemoryPath, ThreeWay>;
   readonly #filePaths: MemoryPath[];
   readonly #directories: MemoryPath[];
   readonly #unwanted: ReadonlySet<MemoryPath>;
 
-  constructor({ files, directories, unwanted }: Remaining) {
-    for (const file of files) if (file.original !== null) this.#files.set(file.original.path, file);
-    this.#filePaths = [...this.#files.keys()].sort();
-    this.#directories = [...directories].sort();
+  private constructor(
+    files: ReadonlyMap<MemoryPath, ThreeWay>,
+    filePaths: MemoryPath[],
+    directories: MemoryPath[],
+    unwanted: ReadonlySet<MemoryPath>,
+  ) {
+    this.#files = files;
+    this.#filePaths = filePaths;
+    this.#directories = directories;
     this.#unwanted = unwanted;
+  }
+
+  static async of({ files, directories, unwanted }: Remaining): Promise<Obstacles> {
+    const byPath = new Map<MemoryPath, ThreeWay>();
+    for await (const file of timeSliced(files))
+      if (file.original !== null) byPath.set(file.original.path, file);
+    const filePaths = await timeSlicedSort([...byPath.keys()]);
+    return new Obstacles(byPath, filePaths, await timeSlicedSort([...directories]), unwanted);
   }
 
   to(file: ThreeWay): InTheWay | null {

@@ -4,6 +4,7 @@ import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { effectiveSettings } from '../tenants/effective-settings.ts';
 import { findTenantQuery, type TenantRow } from '../tenants/queries.ts';
 import { quotaExceeded } from '../tenants/tenants.ts';
+import { timeSliced } from '../util/time-slice.ts';
 import type { PlannedChange } from './plan.ts';
 
 /* The limits that a merge obeys. */
@@ -41,10 +42,14 @@ export function checkQuotas(before: MemoryUse, after: MemoryUse, config: Config)
 }
 
 /** @throws ServiceError when a file would exceed the memory's maximum file size. */
-export function checkFileSizes(changes: readonly PlannedChange[], row: TenantRow, config: Config): void {
+export async function checkFileSizes(
+  changes: readonly PlannedChange[],
+  row: TenantRow,
+  config: Config,
+): Promise<void> {
   const { maxFileBytes } = effectiveSettings(row, config);
   if (maxFileBytes === 0) return;
-  for (const { file, outcome } of changes) {
+  for await (const { file, outcome } of timeSliced(changes)) {
     if (outcome === null || outcome.content === 'keep') continue;
     const size =
       outcome.content === 'draft' ? file.draft?.sizeBytes : Buffer.byteLength(outcome.content.text);

@@ -40,7 +40,7 @@ function linesOf(text: string): string[] {
 }
 
 /** The whole text, when nothing conflicts; null otherwise. */
-export function mergedText(regions: readonly Region[]): string | null {
+function mergedText(regions: readonly Region[]): string | null {
   const texts: string[] = [];
   for (const region of regions) {
     if (region.kind === 'conflict') return null;
@@ -49,7 +49,10 @@ export function mergedText(regions: readonly Region[]): string | null {
   return texts.join('');
 }
 
-/** The time to merge lines grows with the product of how often they repeat. Up to this limit, it is a few milliseconds at worst. */
+/**
+ * The time to merge lines grows with the product of how often they repeat. Up to this limit, counting the texts of all files together, it is a
+ * few milliseconds at worst.
+ */
 const FEW_LINES = 200;
 const FEW_CHARACTERS = 32 * 1024;
 /** Far more than texts of the default limits take, unless most of their lines are the same. */
@@ -59,7 +62,7 @@ const MAX_HEAP_MIB = 512;
 /** Merges texts away from the event loop, unless they are short. */
 export class MergeThreads {
   /** One thread, so that merges leave the other cores to the database and to requests. */
-  readonly #threads = new WorkerThreads<ThreeTexts, Region[]>({
+  readonly #threads = new WorkerThreads<MergeTask, Region[] | string | null>({
     module: new URL('line-merge', import.meta.url),
     threads: 1,
     idleMs: 30_000,
@@ -69,20 +72,36 @@ export class MergeThreads {
 
   /** @returns one conflict of all lines for texts that take too much time or memory */
   async merge(texts: ThreeTexts): Promise<Region[]> {
-    if (isShort(texts)) return mergeLines(texts);
-    // Their time begins when the thread is free for them.
-    return this.#queue.run('', () => this.#mergeInThread(texts));
+    if (areShort([texts])) return mergeLines(texts);
+    return (await this.#run<Region[]>({ texts, result: 'regions' })) ?? allInConflict(texts);
   }
 
-  async #mergeInThread(texts: ThreeTexts): Promise<Region[]> {
-    const deadline = AbortSignal.timeout(DEADLINE_MS);
-    try {
-      const merged = await this.#threads.run(texts, deadline);
-      return merged === 'out_of_memory' ? allInConflict(texts) : merged;
-    } catch (error) {
-      if (deadline.aborted) return allInConflict(texts);
-      throw error;
-    }
+  /**
+   * Merges files one after the other, by their names.
+   *
+   * @returns the merged texts; null for files with conflicts, and those that take too much time or memory
+   */
+  async *mergeAll(
+    files: ReadonlyMap<string, ThreeTexts>,
+  ): AsyncGenerator<[name: string, text: string | null]> {
+    const isShort = areShort(files.values());
+    for (const [name, texts] of files)
+      yield [name, isShort ? mergedText(mergeLines(texts)) : await this.#run({ texts, result: 'text' })];
+  }
+
+  /** @returns null for a task that takes too much time or memory */
+  #run<Result extends Region[] | string | null>(task: MergeTask): Promise<Result | null> {
+    // The time of a task begins when the thread is free.
+    return this.#queue.run('', async () => {
+      const deadline = AbortSignal.timeout(DEADLINE_MS);
+      try {
+        const merged = await this.#threads.run(task, deadline);
+        return merged === 'out_of_memory' ? null : (merged as Result);
+      } catch (error) {
+        if (deadline.aborted) return null;
+        throw error;
+      }
+    });
   }
 
   close(): Promise<void> {
@@ -94,10 +113,15 @@ export function allInConflict(texts: ThreeTexts): Region[] {
   return [{ kind: 'conflict', ...texts }];
 }
 
-function isShort(texts: ThreeTexts): boolean {
-  return Object.values(texts).every(
-    (text: string) => text.length <= FEW_CHARACTERS && countLines(text) <= FEW_LINES,
-  );
+function areShort(files: Iterable<ThreeTexts>): boolean {
+  let [characters, lines] = [0, 0];
+  for (const { base, draft, original } of files) {
+    characters += Math.max(base.length, draft.length, original.length);
+    if (characters > FEW_CHARACTERS) return false;
+    lines += Math.max(countLines(base), countLines(draft), countLines(original));
+    if (lines > FEW_LINES) return false;
+  }
+  return true;
 }
 
 function countLines(text: string): number {
@@ -106,7 +130,14 @@ function countLines(text: string): number {
   return lines;
 }
 
-/** What the threads run. */
-export default function work(texts: ThreeTexts): Region[] {
-  return mergeLines(texts);
+/** What a thread makes of three texts: their regions, or only the merged text. */
+interface MergeTask {
+  texts: ThreeTexts;
+  result: 'regions' | 'text';
+}
+
+/** Runs in the threads. */
+export default function work({ texts, result }: MergeTask): Region[] | string | null {
+  const regions = mergeLines(texts);
+  return result === 'regions' ? regions : mergedText(regions);
 }

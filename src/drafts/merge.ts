@@ -65,11 +65,16 @@ export async function mergeDraft(
     const input = { sides, files, texts: compared.texts };
     const same = await compareContents(query, ids, touched);
     // What has changed since, in what is merged, has changed this.
-    const shown = planMerge({ ...input, same, resolutions: new Map() });
-    await checkReview(query, ids, { files, plan: shown, review: reviewOf(sides, files, shown) }, review);
+    const shown = await planMerge({ ...input, same, resolutions: new Map() });
+    await checkReview(
+      query,
+      ids,
+      { files, plan: shown, review: await reviewOf(sides, files, shown) },
+      review,
+    );
     if (settled.size === 0) return requireSettled(shown, files, settled);
     const untouched = filesInTheWay(shown).filter((file) => !isTouched(file));
-    const plan = planMerge({
+    const plan = await planMerge({
       ...input,
       same: untouched.length === 0 ? same : await compareContents(query, ids, [...touched, ...untouched]),
       resolutions: settled,
@@ -136,7 +141,7 @@ async function finish(
       throw new ServiceError('own_draft');
     let mergedAt: string | null = null;
     if (plan.changes.length + plan.made.length + plan.removed.length > 0) {
-      checkFileSizes(plan.changes, before.row, config);
+      await checkFileSizes(plan.changes, before.row, config);
       mergedAt = await writeMerge(query, {
         ...ids,
         plan,

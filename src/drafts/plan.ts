@@ -1,9 +1,11 @@
 import { type DirectoryTargets, planTree, type Target } from '../history/plan.ts';
 import { type MemoryPath, ROOT } from '../memory/path.ts';
+import { timeSliced } from '../util/time-slice.ts';
 import { findInTheWay, type InTheWay } from './in-the-way.ts';
 import {
   asDraft,
   type FileConflict,
+  type MergedFile,
   type MergedTexts,
   mergeFile,
   type Outcome,
@@ -47,24 +49,25 @@ export interface MergeInput {
  * shows in its way, unless they are settled differently. Nothing else that the draft did not change is touched: if it would have to be, that
  * is a conflict.
  */
-export function planMerge({ resolutions, ...input }: MergeInput): MergePlan {
+export async function planMerge({ resolutions, ...input }: MergeInput): Promise<MergePlan> {
   const { files, same } = input;
-  const merged = new Map(
-    files.filter(isTouched).map((file) => [file, mergeFile(file, same, input.texts)] as const),
-  );
+  const merged = new Map<ThreeWay, MergedFile>();
+  for await (const file of timeSliced(files))
+    if (isTouched(file)) merged.set(file, mergeFile(file, same, input.texts));
   const mergedOutcome = (file: ThreeWay) => {
     const found = merged.get(file);
     return found === undefined ? stay(file) : found.outcome;
   };
   const conflicts = new Map<string, Conflict>();
-  for (const [file, { conflict }] of merged) if (conflict !== null) conflicts.set(file.id, conflict);
+  for await (const [file, { conflict }] of timeSliced(merged))
+    if (conflict !== null) conflicts.set(file.id, conflict);
   const changed = directoryChanges(input.sides);
-  const unsettled = planAround({ ...input, conflicts }, mergedOutcome, changed);
+  const unsettled = await planAround({ ...input, conflicts }, mergedOutcome, changed);
   if (resolutions.size === 0) return unsettled;
 
   const asInDraft = new Set<ThreeWay>();
   const unwanted = new Set(changed.unwanted);
-  for (const file of merged.keys()) {
+  for await (const file of timeSliced(merged.keys())) {
     if (resolutions.get(file.id) !== 'draft') continue;
     asInDraft.add(file);
     const inTheWay = unsettled.inTheWay.get(file.id);
@@ -85,15 +88,16 @@ export function planMerge({ resolutions, ...input }: MergeInput): MergePlan {
 }
 
 /** Plans what can be done; what is blocked is a conflict, unless there is one already: that one is to be settled. */
-function planAround(
+async function planAround(
   { sides, files, conflicts }: Pick<MergeInput, 'sides' | 'files'> & Pick<MergePlan, 'conflicts'>,
   outcomeOf: (file: ThreeWay) => Outcome,
   directories: DirectoryTargets,
-): MergePlan {
-  const { changes, made, removed, blocked } = planOutcomes({ sides, files }, outcomeOf, directories);
+): Promise<MergePlan> {
+  const { changes, made, removed, blocked } = await planOutcomes({ sides, files }, outcomeOf, directories);
   const leaving = new Set<ThreeWay>();
-  for (const { file, outcome } of changes) if (outcome?.path !== file.original?.path) leaving.add(file);
-  const inTheWay = findInTheWay(files.filter(isTouched), {
+  for await (const { file, outcome } of timeSliced(changes))
+    if (outcome?.path !== file.original?.path) leaving.add(file);
+  const inTheWay = await findInTheWay(files.filter(isTouched), {
     files: files.filter((file) => !leaving.has(file)),
     directories: sides.original.directories,
     unwanted: directories.unwanted,
@@ -108,10 +112,12 @@ export function filesInTheWay({ inTheWay }: MergePlan): ThreeWay[] {
 }
 
 /** Plans to make the original identical to the draft. */
-export function planReplacement(input: Pick<MergeInput, 'sides' | 'files' | 'same'>): MergePlan {
+export async function planReplacement(
+  input: Pick<MergeInput, 'sides' | 'files' | 'same'>,
+): Promise<MergePlan> {
   const { sides, same } = input;
   const unwanted = difference(sides.original, sides.draft);
-  const plan = planOutcomes(input, (file) => asDraft(file, same), {
+  const plan = await planOutcomes(input, (file) => asDraft(file, same), {
     wanted: sides.draft.directories,
     unwanted,
   });
@@ -128,14 +134,14 @@ export function directoryChanges({ base, draft }: Sides) {
   return { wanted: difference(draft, base), unwanted: difference(base, draft) };
 }
 
-function planOutcomes(
+async function planOutcomes(
   { sides, files }: Pick<MergeInput, 'sides' | 'files'>,
   outcomeOf: (file: ThreeWay) => Outcome,
   directories: DirectoryTargets,
 ) {
   const byTarget = new Map<string, PlannedChange>();
   const targets: Target[] = [];
-  for (const file of files) {
+  for await (const file of timeSliced(files)) {
     const outcome = outcomeOf(file);
     if (isAsIs(file, outcome)) continue;
     byTarget.set(file.id, { file, outcome });
@@ -144,12 +150,12 @@ function planOutcomes(
     targets.push({ memoryId: file.id, now, past });
   }
   const kinds = new Map<MemoryPath, 'file' | 'dir'>();
-  for (const path of sides.original.directories) kinds.set(path, 'dir');
-  for (const { path } of sides.original.files.values()) kinds.set(path, 'file');
+  for await (const path of timeSliced(sides.original.directories)) kinds.set(path, 'dir');
+  for await (const { path } of timeSliced(sides.original.files.values())) kinds.set(path, 'file');
   if (sides.original.hasRoot) kinds.set(ROOT, 'dir');
   // The original may have a file there by now.
   const unwanted = new Set([...directories.unwanted].filter((path) => kinds.get(path) === 'dir'));
-  const plan = planTree(targets, { ...directories, unwanted, kinds });
+  const plan = await planTree(targets, { ...directories, unwanted, kinds });
   const changeFor = ({ memoryId }: Target) => byTarget.get(memoryId);
   return {
     changes: plan.targets.flatMap((target) => changeFor(target) ?? []),

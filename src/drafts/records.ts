@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
+import { timeSliced, timeSlicedSort } from '../util/time-slice.ts';
 import type { Comparison } from './compare.ts';
 import { countChangedFiles, type Draft, draftSizes } from './drafts.ts';
 import type { InTheWay } from './in-the-way.ts';
@@ -60,16 +61,17 @@ export async function draftRecords(
 const instant = (time: number | null) => (time === null ? null : new Date(time).toISOString());
 
 export type DraftRecord = Awaited<ReturnType<typeof draftRecords>>[number];
-export type ChangeRecord = ReturnType<typeof changeRecords>[number];
+export type ChangeRecord = Awaited<ReturnType<typeof changeRecords>>[number];
 
 /** The files that changed on either side since the base, in the order of their paths. */
-export function changeRecords({ files, same, plan }: Comparison) {
-  const records = files.flatMap((file) => {
+export async function changeRecords({ files, same, plan }: Comparison) {
+  const records = [];
+  for await (const file of timeSliced(files)) {
     const inDraft = changeOf(file.base, file.draft, same);
     const inOriginal = changeOf(file.base, file.original, same);
-    if (inDraft === null && inOriginal === null) return [];
+    if (inDraft === null && inOriginal === null) continue;
     const { base, draft } = file;
-    return {
+    records.push({
       memory_id: file.id,
       path: pathOf(file),
       changed_in: sideOf(inDraft, inOriginal),
@@ -82,9 +84,9 @@ export function changeRecords({ files, same, plan }: Comparison) {
       base: base && { path: base.path, version: base.versionId },
       draft: sideRecord(draft),
       original: sideRecord(file.original),
-    };
-  });
-  return records.sort((a, b) =>
+    });
+  }
+  return timeSlicedSort(records, (a, b) =>
     a.path === b.path ? (a.memory_id < b.memory_id ? -1 : 1) : a.path < b.path ? -1 : 1,
   );
 }
@@ -107,8 +109,14 @@ function sideRecord(file: SideFile | null) {
   return file && { path: file.path, version: file.versionId, size_bytes: file.sizeBytes };
 }
 
-/** What a merge did to a file of the original. */
-export function mergedFile({ file, outcome }: PlannedChange) {
+/** What a merge did to the files of the original, in the order of their paths. */
+export async function mergedFiles(changes: readonly PlannedChange[]) {
+  const files = [];
+  for await (const change of timeSliced(changes)) files.push(mergedFile(change));
+  return timeSlicedSort(files, (a, b) => (a.path < b.path ? -1 : 1));
+}
+
+function mergedFile({ file, outcome }: PlannedChange) {
   const { original } = file;
   const where = outcome?.path ?? original?.path ?? '';
   const isMoved = original !== null && outcome !== null && original.path !== outcome.path;

@@ -6,6 +6,7 @@ import type { QueryExecutor } from '../postgres/query.ts';
 import { loadSecretScanner } from '../secrets/load-scanner.ts';
 import { effectiveSettings } from '../tenants/effective-settings.ts';
 import type { TenantRow } from '../tenants/queries.ts';
+import { timeSliced } from '../util/time-slice.ts';
 import { type Comparison, readReview } from './compare.ts';
 import type { DraftIds } from './contents.ts';
 import type { Resolution } from './merge-file.ts';
@@ -28,11 +29,12 @@ export async function checkReview(
 ): Promise<void> {
   const [now, then] = [readReview(review), readReview(reviewed)];
   if (now.hash === then.hash) return;
-  const paths = new Set<string>(
-    [...files.filter(isTouched), ...filesInTheWay(plan)].flatMap((file) =>
-      [file.base, file.draft, file.original].flatMap((side) => side?.path ?? []),
-    ),
-  );
+  const paths = new Set<string>();
+  for await (const { base, draft, original } of timeSliced([
+    ...files.filter(isTouched),
+    ...filesInTheWay(plan),
+  ]))
+    for (const side of [base, draft, original]) if (side !== null) paths.add(side.path);
   const changed = await changedSince(query, ids, reviewed);
   throw new ServiceError(
     'draft_not_reviewed',

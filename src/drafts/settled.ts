@@ -24,7 +24,11 @@ export function requireSettled(
   // What still blocks a settled file. A file that was not settled itself is here only if it has no free path either.
   const inOrder = left.toSorted((a, b) => (pathOf(a) < pathOf(b) ? -1 : 1));
   // Not one that only waits for another one of them.
-  const waits = (file: ThreeWay) => left.some((each) => each === obstacleTo(file, plan)?.file);
+  const unsettled = new Set(left);
+  const waits = (file: ThreeWay) => {
+    const obstacle = obstacleTo(file, plan)?.file;
+    return obstacle != null && unsettled.has(obstacle);
+  };
   const first = inOrder.find((file) => !waits(file)) ?? inOrder[0];
   const other = first && obstacleTo(first, plan);
   if (!first || !other) throw new Error('A merge has a conflict of a file that nothing is in the way of.');

@@ -1,4 +1,5 @@
 import type { MemoryPath } from '../memory/path.ts';
+import { timeSliced } from '../util/time-slice.ts';
 import type { SideFile, Sides } from './trees.ts';
 
 /** A file on the three sides; null where it is not there. */
@@ -14,11 +15,15 @@ export interface ThreeWay {
  * Finds each file on the three sides, by its identity. Two files also count as one if one was deleted and the other created at its path,
  * since deleting a file and creating it again changes it. So do two files that both sides added at the same path.
  */
-export function pairFiles({ base, draft, original }: Pick<Sides, 'base' | 'draft' | 'original'>): ThreeWay[] {
+export async function pairFiles({
+  base,
+  draft,
+  original,
+}: Pick<Sides, 'base' | 'draft' | 'original'>): Promise<ThreeWay[]> {
   const files: ThreeWay[] = [];
-  const newInDraft = comers(draft.files, base.files);
-  const newInOriginal = comers(original.files, base.files);
-  for (const [memoryId, file] of base.files) {
+  const newInDraft = await comers(draft.files, base.files);
+  const newInOriginal = await comers(original.files, base.files);
+  for await (const [memoryId, file] of timeSliced(base.files)) {
     files.push(
       named({
         base: file,
@@ -28,20 +33,22 @@ export function pairFiles({ base, draft, original }: Pick<Sides, 'base' | 'draft
     );
   }
   // A file that came back in the original, or went there from the draft of a time before, has one identity on both sides.
-  const byId = new Map([...newInOriginal.values()].map((file) => [file.memoryId, file]));
-  for (const file of newInDraft.values()) {
+  const byId = new Map<string, SideFile>();
+  for await (const file of timeSliced(newInOriginal.values())) byId.set(file.memoryId, file);
+  for await (const file of timeSliced(newInDraft.values())) {
     const same = byId.get(file.memoryId) ?? newInOriginal.get(file.path) ?? null;
     if (same !== null) newInOriginal.delete(same.path);
     files.push(named({ base: null, draft: file, original: same }));
   }
-  for (const file of newInOriginal.values()) files.push(named({ base: null, draft: null, original: file }));
+  for await (const file of timeSliced(newInOriginal.values()))
+    files.push(named({ base: null, draft: null, original: file }));
   return files;
 }
 
 /** The files that were not in the base, by their paths. */
-function comers(files: ReadonlyMap<string, SideFile>, base: ReadonlyMap<string, SideFile>) {
+async function comers(files: ReadonlyMap<string, SideFile>, base: ReadonlyMap<string, SideFile>) {
   const found = new Map<MemoryPath, SideFile>();
-  for (const [memoryId, file] of files) if (!base.has(memoryId)) found.set(file.path, file);
+  for await (const [memoryId, file] of timeSliced(files)) if (!base.has(memoryId)) found.set(file.path, file);
   return found;
 }
 

@@ -3,6 +3,7 @@ import { ServiceError } from '../errors.ts';
 import { type Actor, storedOrigin } from '../memory/origin.ts';
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { beginChangeQuery } from '../tenants/queries.ts';
+import { timeSliced } from '../util/time-slice.ts';
 import type { DraftIds } from './contents.ts';
 import { draftContents } from './contents.ts';
 import type { Draft } from './drafts.ts';
@@ -139,16 +140,17 @@ export async function readProposers(
 ): Promise<Map<string, Actor>> {
   const memoryIds = changes.flatMap((change) => idInDraft(change) ?? []);
   const live = (await query(listProposersQuery, { tenant: draft, memoryIds })).rows;
-  const actors = new Map(live.map(({ memoryId, actor }) => [memoryId, actor]));
+  const actors = new Map<string, Actor | null>();
+  for await (const { memoryId, actor } of timeSliced(live)) actors.set(memoryId, actor);
   const left = memoryIds.filter((memoryId) => !actors.has(memoryId));
   const deleted = (await query(listDeletersQuery, { tenant: draft, memoryIds: left })).rows;
-  for (const { memoryId, actor } of deleted) actors.set(memoryId, actor);
-  return new Map(
-    changes.flatMap((change) => {
-      const actor = actors.get(idInDraft(change) ?? '');
-      return actor ? [[change.file.id, actor]] : [];
-    }),
-  );
+  for await (const { memoryId, actor } of timeSliced(deleted)) actors.set(memoryId, actor);
+  const proposers = new Map<string, Actor>();
+  for await (const change of timeSliced(changes)) {
+    const actor = actors.get(idInDraft(change) ?? '');
+    if (actor) proposers.set(change.file.id, actor);
+  }
+  return proposers;
 }
 
 export interface MergeWrite extends DraftIds {
@@ -175,7 +177,7 @@ export async function writeMerge(query: QueryExecutor, given: MergeWrite): Promi
   const originOf = (planned: PlannedChange) => origins.indexOf(given.proposerOf(planned));
   const deleted: { path: string; by: number }[] = [];
   const [edited, moved, leaving]: [string[], string[], string[]] = [[], [], []];
-  for (const planned of plan.changes) {
+  for await (const planned of timeSliced(plan.changes)) {
     const { file, outcome } = planned;
     if (file.original === null) continue;
     const { memoryId, path } = file.original;

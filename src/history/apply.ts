@@ -9,6 +9,7 @@ import { time } from '../postgres/time-column.ts';
 import { findTenantQuery, lockTenantQuery } from '../tenants/queries.ts';
 import { refuseArchived } from '../tenants/stores.ts';
 import { quotaExceeded } from '../tenants/tenants.ts';
+import { timeSliced } from '../util/time-slice.ts';
 import { type Changes, changesOf, type PlannedChanges } from './changes.ts';
 import { type DirectoryTargets, type Plan, planTree, type Target } from './plan.ts';
 
@@ -171,7 +172,7 @@ export async function planChange(
 ): Promise<Plan> {
   const comes = targets.flatMap(({ now, past }) => (past && past.path !== now?.path ? [past.path] : []));
   const paths = new Set<MemoryPath>();
-  for (const path of [...comes, ...directories.wanted, ...directories.unwanted]) {
+  for await (const path of timeSliced([...comes, ...directories.wanted, ...directories.unwanted])) {
     for (const each of [path, ...ancestorsOf(path)]) paths.add(each);
   }
   const { rows } = await query(findAroundQuery, {
@@ -195,9 +196,9 @@ export async function apply(
   verb: 'restore' | 'revert',
 ): Promise<Changes> {
   const { origin, defaults, dryRun } = options;
-  const files = changesOf(targets);
+  const files = await changesOf(targets);
   const planned = { files, directoriesMade: made, directoriesRemoved: removed };
-  const plan = checkedPlan(planned, options);
+  const plan = await checkedPlan(planned, options);
   const live = targets.flatMap(({ now, past }) => (now && past ? [{ now, past }] : []));
   const added = targets.flatMap(({ memoryId, now, past }) => (now || !past ? [] : [{ memoryId, past }]));
   if (targets.length + made.length + removed.length > 0) {
@@ -235,14 +236,16 @@ export async function apply(
  *
  * @throws ServiceError when it is not what is expected
  */
-function checkedPlan(
+async function checkedPlan(
   { files, directoriesMade, directoriesRemoved }: PlannedChanges,
   { expectedPlan }: ChangeOptions,
-): string {
+): Promise<string> {
+  const sha256 = createHash('sha256');
   // Without the ids of files: each dry run makes a new one for a copy. No path contains a NUL.
-  const parts = files.flatMap(({ path, oldVersion, version }) => [path, oldVersion, version]);
-  const text = [...parts, 'made', ...directoriesMade, 'removed', ...directoriesRemoved].join('\0');
-  const plan = createHash('sha256').update(text).digest('hex');
+  for await (const { path, oldVersion, version } of timeSliced(files))
+    sha256.update(`${path}\0${oldVersion ?? ''}\0${version ?? ''}\0`);
+  sha256.update(['made', ...directoriesMade, 'removed', ...directoriesRemoved].join('\0'));
+  const plan = sha256.digest('hex');
   if (expectedPlan !== undefined && plan !== expectedPlan) throw new ServiceError('plan_overtaken');
   return plan;
 }

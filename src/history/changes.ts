@@ -1,5 +1,6 @@
 import type { MemoryPath } from '../memory/path.ts';
 import { amount } from '../util/amount.ts';
+import { timeSliced, timeSlicedSort } from '../util/time-slice.ts';
 import type { Target } from './plan.ts';
 
 /** What `restore` and `revert` make of one file. */
@@ -30,8 +31,10 @@ export interface Changes extends PlannedChanges {
 }
 
 /** What becomes of files, in the order of their paths. */
-export function changesOf(targets: readonly Target[]): FileChange[] {
-  return targets.flatMap((target) => changeOf(target)).sort(byPath);
+export async function changesOf(targets: readonly Target[]): Promise<FileChange[]> {
+  const changes: FileChange[] = [];
+  for await (const target of timeSliced(targets)) changes.push(...changeOf(target));
+  return timeSlicedSort(changes, byPath);
 }
 
 /** Of two at one path, the file that comes first. */

@@ -1,4 +1,5 @@
 import { ancestorsOf, type MemoryPath, parentOf } from '../memory/path.ts';
+import { timeSliced, timeSlicedSort } from '../util/time-slice.ts';
 
 /** Where a file is, and what it contains. */
 export interface PlannedFile {
@@ -43,10 +44,12 @@ export interface Plan {
  * Decides which of many changes of a tree can be made together, so that the result is a tree. Where two of them want the same path, the
  * first one gets it. One that cannot be made stays in the way of others, so these are left out too.
  */
-export function planTree(targets: readonly Target[], surroundings: Surroundings): Plan {
+export async function planTree(targets: readonly Target[], surroundings: Surroundings): Promise<Plan> {
   const tree = new PlannedTree(surroundings);
-  for (const target of targets) tree.vacate(target);
-  for (const target of targets) if (target.past !== null) tree.claim({ ...target, past: target.past });
+  for await (const path of timeSliced(surroundings.kinds.keys())) tree.add(path);
+  for await (const target of timeSliced(targets)) tree.vacate(target);
+  for await (const target of timeSliced(targets))
+    if (target.past !== null) tree.claim({ ...target, past: target.past });
   return tree.plan(targets);
 }
 
@@ -65,13 +68,15 @@ class PlannedTree {
 
   constructor(around: Surroundings) {
     this.#around = around;
-    for (const path of around.kinds.keys()) {
-      const parent = parentOf(path);
-      if (parent === undefined) continue;
-      const siblings = this.#children.get(parent) ?? [];
-      siblings.push(path);
-      this.#children.set(parent, siblings);
-    }
+  }
+
+  /** Adds one of the paths in question to the directory above it. */
+  add(path: MemoryPath): void {
+    const parent = parentOf(path);
+    if (parent === undefined) return;
+    const siblings = this.#children.get(parent);
+    if (siblings === undefined) this.#children.set(parent, [path]);
+    else siblings.push(path);
   }
 
   vacate({ now, past }: Target): void {
@@ -141,20 +146,24 @@ class PlannedTree {
     }
   }
 
-  plan(targets: readonly Target[]): Plan {
+  async plan(targets: readonly Target[]): Promise<Plan> {
     const needed = new Set<MemoryPath>();
-    for (const path of this.#claims.keys()) for (const above of ancestorsOf(path)) needed.add(above);
+    for await (const path of timeSliced(this.#claims.keys()))
+      for (const above of ancestorsOf(path)) needed.add(above);
     const blockedDirectories: Plan['blockedDirectories'] = [];
-    for (const path of this.#around.wanted) {
+    for await (const path of timeSliced(this.#around.wanted)) {
       const blockedBy = this.#claims.has(path) || this.#staysFile(path) ? path : this.#fileAbove(path);
       if (blockedBy !== undefined) blockedDirectories.push({ path, blockedBy });
       else for (const each of [...ancestorsOf(path), path]) needed.add(each);
     }
     const { kinds, unwanted } = this.#around;
+    const removed: MemoryPath[] = [];
+    for await (const path of timeSliced(unwanted))
+      if (!needed.has(path) && this.#isEmptied(path)) removed.push(path);
     return {
       targets: targets.filter(({ memoryId }) => !this.#blocked.has(memoryId)),
-      made: [...needed].filter((path) => kinds.get(path) !== 'dir').sort(),
-      removed: [...unwanted].filter((path) => !needed.has(path) && this.#isEmptied(path)).sort(),
+      made: await timeSlicedSort([...needed].filter((path) => kinds.get(path) !== 'dir')),
+      removed: await timeSlicedSort(removed),
       blockedTargets: targets.flatMap((target) => {
         const blockedBy = this.#blocked.get(target.memoryId);
         return blockedBy === undefined ? [] : [{ target, blockedBy }];

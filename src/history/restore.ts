@@ -4,6 +4,7 @@ import { type MemoryPath, ROOT } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { time } from '../postgres/time-column.ts';
+import { timeSliced } from '../util/time-slice.ts';
 import { apply, type ChangeOptions, changeTenant, isChange, planChange, readTimes } from './apply.ts';
 import type { Changes } from './changes.ts';
 import { History } from './history.ts';
@@ -194,21 +195,23 @@ async function filesAt(
 ): Promise<Target[]> {
   const now = new Map<string, PlannedFile>();
   const past = new Map<string, PlannedFile>();
-  for (const head of (await query(listHeadsQuery, { tenant, path })).rows) {
+  for await (const head of timeSliced((await query(listHeadsQuery, { tenant, path })).rows)) {
     now.set(head.memoryId, fileOf(head));
     if (head.createdAt <= at) past.set(head.memoryId, fileOf(head));
   }
-  for (const version of (await query(listPastQuery, { tenant, path, at })).rows) {
+  for await (const version of timeSliced((await query(listPastQuery, { tenant, path, at })).rows)) {
     past.set(version.memoryId, fileOf(version));
   }
   const wasThere = [...past.values()].some((state) => state.path === path);
 
   const left = [...past.keys()].filter((memoryId) => !now.has(memoryId));
-  for (const head of (await query(findHeadsQuery, { tenant, memoryIds: left })).rows) {
+  for await (const head of timeSliced((await query(findHeadsQuery, { tenant, memoryIds: left })).rows)) {
     now.set(head.memoryId, fileOf(head));
   }
   const came = [...now.keys()].filter((memoryId) => !past.has(memoryId));
-  for (const version of (await query(findPastQuery, { tenant, memoryIds: came, at })).rows) {
+  for await (const version of timeSliced(
+    (await query(findPastQuery, { tenant, memoryIds: came, at })).rows,
+  )) {
     past.set(version.memoryId, fileOf(version));
   }
   const memoryIds = new Set([...now.keys(), ...past.keys()]);

@@ -3,6 +3,7 @@ import type { MemoryPath } from '../memory/path.ts';
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { time } from '../postgres/time-column.ts';
 import { readPages } from '../util/pages.ts';
+import { timeSliced } from '../util/time-slice.ts';
 import type { PlannedFile, Target } from './plan.ts';
 import { FIRST_ID, isBy, type Operation } from './version.ts';
 
@@ -159,7 +160,7 @@ export async function findTouched(
   let versions = 0;
   for (let after = FIRST_ID; ; ) {
     const { rows } = await query(listSinceQuery, { ...changes, after, limit: VERSIONS_A_PAGE });
-    for (const { memoryId, first, other } of rows) add(memoryId, first, other);
+    for await (const { memoryId, first, other } of timeSliced(rows)) add(memoryId, first, other);
     const [row] = rows;
     if (row === undefined) break;
     after = row.last;
@@ -177,13 +178,13 @@ export async function findTouched(
       (await query(listHeadsSinceQuery, { ...changes, after: last?.path ?? '', limit: ROWS_A_PAGE })).rows,
     ROWS_A_PAGE,
   );
-  for await (const { memoryId, version, createdAt, isTheirs } of heads) {
+  for await (const { memoryId, version, createdAt, isTheirs } of timeSliced(heads)) {
     add(memoryId, isTheirs ? version : null, isTheirs ? null : version);
     if (isTheirs) headTimes.add(createdAt);
   }
 
   const files: Touched['files'] = new Map();
-  for (const [memoryId, { first, other }] of seen) {
+  for await (const [memoryId, { first, other }] of timeSliced(seen)) {
     if (first !== null) files.set(memoryId, { first, other: other !== null && other > first ? other : null });
   }
   return { files, headTimes };

@@ -4,6 +4,7 @@ import type { Database } from '../postgres/database.ts';
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { time } from '../postgres/time-column.ts';
 import { readPages } from '../util/pages.ts';
+import { timeSliced, timeSlicedSort } from '../util/time-slice.ts';
 import { apply, type ChangeOptions, changeTenant, isChange, planChange, readTimes } from './apply.ts';
 import type { Changes } from './changes.ts';
 import { checkComplete, NOW } from './past.ts';
@@ -47,13 +48,15 @@ export function revert(
     const touched = await findTouched(query, changes, options.onProgress ?? (() => {}));
     const conflicts: Conflict[] = [];
     const undone: Undo[] = [];
-    for await (const file of readTouched(query, tenant, touched)) {
+    for await (const file of timeSliced(readTouched(query, tenant, touched))) {
       const { conflict, undo } = planUndo(file);
       if (conflict !== undefined) conflicts.push(conflict);
       if (undo !== undefined) undone.push(undo);
     }
     // As if undone one after the other, the latest first: of two files that were at one path, the later one gets it.
-    const targets = undone.filter(isChange).sort((a, b) => (a.startedAt > b.startedAt ? -1 : 1));
+    const targets = await timeSlicedSort(undone.filter(isChange), (a, b) =>
+      a.startedAt > b.startedAt ? -1 : 1,
+    );
     const directories = await touchedDirectories(query, changes, touched);
     const plan = await planChange(query, tenant, targets, directories);
     for (const { target, blockedBy } of plan.blockedTargets) {
@@ -63,7 +66,8 @@ export function revert(
       conflicts.push({ memoryId: null, path, reason: 'occupied', at: blockedBy });
     }
     const made = await apply(query, tenant, plan, options, 'revert');
-    return { ...made, conflicts: conflicts.sort((a, b) => ((a.path ?? '') < (b.path ?? '') ? -1 : 1)) };
+    const byPath = (a: Conflict, b: Conflict) => ((a.path ?? '') < (b.path ?? '') ? -1 : 1);
+    return { ...made, conflicts: await timeSlicedSort(conflicts, byPath) };
   });
 }
 
@@ -165,12 +169,12 @@ export async function touchedDirectories(
         .rows,
     ROWS_A_PAGE,
   );
-  for await (const period of present) add(period);
+  for await (const period of timeSliced(present)) add(period);
   const past = readPages<Period>(async (last) => {
     const position = { before: last?.path ?? LAST_PATH, beforeTime: last?.removedAt ?? 'infinity' };
     return (await query(listPeriodsQuery, { ...changes, ...position, limit: ROWS_A_PAGE })).rows;
   }, ROWS_A_PAGE);
-  for await (const period of past) add(period);
+  for await (const period of timeSliced(past)) add(period);
 
   const wanted = new Set<MemoryPath>();
   const unwanted = new Set<MemoryPath>();

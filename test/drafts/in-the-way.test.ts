@@ -4,7 +4,7 @@
  * @module-tag long-on-pglite
  */
 import { expect, it } from 'vitest';
-import { mergedFile } from '../../src/drafts/records.ts';
+import { mergedFiles } from '../../src/drafts/records.ts';
 import { revert } from '../../src/history/revert.ts';
 import { APPROVER, AUTHOR, changesIn, Drafting } from '../support/drafts.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
@@ -56,8 +56,7 @@ describeService('what is in the way of a merge', (service) => {
     await revert(service().database, tenant, { by: draft.id, since: at, until: at }, OPERATOR);
     expect(await files(tenant)).toStrictEqual(before);
     await assertInvariants(service());
-    const lines = merged.changes
-      .map(mergedFile)
+    const lines = (await mergedFiles(merged.changes))
       .map(({ change, path, from }) => `${change} ${from === null ? path : `${from} -> ${path}`}`)
       .sort();
     return {
@@ -346,7 +345,7 @@ describeService('what is in the way of a merge', (service) => {
       original: [cmd.delete(plan), cmd.create(plan, 'a file now\n')],
     });
     const merged = await drafting.merge(draft);
-    expect({ changes: merged.changes.map(mergedFile), removed: merged.removed }).toMatchObject({
+    expect({ changes: await mergedFiles(merged.changes), removed: merged.removed }).toMatchObject({
       changes: [{ path: x, change: 'changed' }],
       removed: [],
     });

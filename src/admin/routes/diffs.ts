@@ -3,7 +3,7 @@ import { betweenVersions, changesBetween, type FileDiff } from '../../history/di
 import { History } from '../../history/history.ts';
 import { withContents } from '../../history/log.ts';
 import { historyStart } from '../../history/past.ts';
-import { type Compare, type Difference, differenceOf, MAX_WORK, PatchThreads } from '../../history/patch.ts';
+import { type Compare, type Difference, differenceOf, MAX_WORK } from '../../history/patch.ts';
 import { departureOf } from '../../http/departure.ts';
 import { storedTime } from '../../util/rfc3339.ts';
 import { adminRoutes } from '../context.ts';
@@ -36,10 +36,8 @@ const diffPosition = z.strictObject({ at: storedTime, to: storedTime, skip: z.in
 const PATCH_CHARACTERS = 4 * 1024 * 1024;
 
 /** What changes are made of: by a version, or between two times. */
-export const diffRoutes = adminRoutes((app, { database }) => {
+export const diffRoutes = adminRoutes((app, { database, patches }) => {
   const history = new History(database);
-  const threads = new PatchThreads();
-  app.addHook('onClose', () => threads.close());
 
   /**
    * Compares as many changes as a page may have, after the first `skip` ones. Those that leave a file as it is are left out.
@@ -58,7 +56,7 @@ export const diffRoutes = adminRoutes((app, { database }) => {
     for await (const loaded of withContents(history, tenant, skipped(all, skip))) {
       if (changes.length >= limit || characters >= PATCH_CHARACTERS || work >= MAX_WORK)
         return { changes, taken, isLast: false };
-      const compare: Compare = (before, after) => threads.compare(before, after, signal);
+      const compare: Compare = (before, after) => patches.compare(before, after, signal);
       const difference = await differenceOf(loaded, compare);
       taken++;
       characters += difference.patch?.length ?? 0;

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { MergeThreads } from '../../drafts/line-merge.ts';
 import { type Merged, type MergeOptions, mergeDraft, replaceByDraft } from '../../drafts/merge.ts';
 import type { Resolution } from '../../drafts/merge-file.ts';
-import { draftRecords, mergedFile } from '../../drafts/records.ts';
+import { draftRecords, mergedFiles } from '../../drafts/records.ts';
 import { ServiceError } from '../../errors.ts';
 import { departureOf } from '../../http/departure.ts';
 import { MAX_TEXT_BYTES } from '../../tenants/settings.ts';
@@ -37,23 +36,21 @@ const refusals = [
 ];
 
 /** Merging a draft, or replacing the memory by it. */
-export const draftMergeRoutes = adminRoutes((app, { config, database }) => {
+export const draftMergeRoutes = adminRoutes((app, { config, database, merges }) => {
   const turns = new Turns();
-  const threads = new MergeThreads();
-  app.addHook('onClose', () => threads.close());
 
   const optionsOf = (
     request: Parameters<typeof administratorOf>[0],
     given: { review: string },
   ): MergeOptions => ({
     config,
-    threads,
+    threads: merges,
     approver: administratorOf(request).actor,
     requestId: request.id,
     review: given.review,
   });
   const respond = async (request: Parameters<typeof noteAudit>[0], merged: Merged) => {
-    const files = merged.changes.map(mergedFile).sort((a, b) => (a.path < b.path ? -1 : 1));
+    const files = await mergedFiles(merged.changes);
     noteAudit(request, { details: { draft: merged.draft.id, files: files.length } });
     return {
       draft: (await draftRecords(database.query, config, [merged.draft]))[0],

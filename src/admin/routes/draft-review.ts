@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { compareDraft } from '../../drafts/compare.ts';
-import { readTexts, type SideTexts } from '../../drafts/contents.ts';
-import { allInConflict, MergeThreads, type Region } from '../../drafts/line-merge.ts';
+import { NO_TEXTS, readTexts, type SideTexts } from '../../drafts/contents.ts';
+import { allInConflict, type MergeThreads, type Region } from '../../drafts/line-merge.ts';
 import { needsLines } from '../../drafts/merge-file.ts';
 import { changeRecords, draftRecords } from '../../drafts/records.ts';
 import { loadedSide } from '../../drafts/sides.ts';
 import { ServiceError } from '../../errors.ts';
-import { differenceOf, PatchThreads } from '../../history/patch.ts';
+import { differenceOf } from '../../history/patch.ts';
 import { departureOf } from '../../http/departure.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
@@ -35,13 +35,8 @@ const regionSchema = z.discriminatedUnion('kind', [
 const textOrNull = z.string().nullable();
 
 /** Comparing a draft with the memory that it came from. */
-export const draftReviewRoutes = adminRoutes((app, { config, database }) => {
+export const draftReviewRoutes = adminRoutes((app, { config, database, merges, patches }) => {
   const turns = new Turns();
-  const threads = new MergeThreads();
-  const patches = new PatchThreads();
-  app.addHook('onClose', async () => {
-    await Promise.all([threads.close(), patches.close()]);
-  });
 
   app.get(
     '/tenants/:tenant/drafts/:draft/changes',
@@ -87,9 +82,9 @@ export const draftReviewRoutes = adminRoutes((app, { config, database }) => {
       const { changed_in: changedIn, only_conflicts: onlyConflicts, limit, after } = request.query;
       const skip = readCursor(position, after)?.skip ?? 0;
       const compared = await turns.run(tenant, departureOf(request, reply), () =>
-        compareDraft(database, threads, { tenant, draft }),
+        compareDraft(database, merges, { tenant, draft }),
       );
-      const all = changeRecords(compared);
+      const all = await changeRecords(compared);
       const isIn = (side: string) => all.filter((each) => each.changed_in === side).length;
       const chosen = all.filter(
         (each) =>
@@ -156,8 +151,8 @@ export const draftReviewRoutes = adminRoutes((app, { config, database }) => {
       const { memory_id: memoryId } = request.query;
       const signal = departureOf(request, reply);
       const ids = { tenant, draft };
-      const compared = await turns.run(tenant, signal, () => compareDraft(database, threads, ids));
-      const change = changeRecords(compared).find((each) => each.memory_id === memoryId);
+      const compared = await turns.run(tenant, signal, () => compareDraft(database, merges, ids));
+      const change = (await changeRecords(compared)).find((each) => each.memory_id === memoryId);
       const file = compared.files.find(({ id }) => id === memoryId);
       if (change === undefined || file === undefined)
         throw new ServiceError('no_such_draft_file', draft, memoryId);
@@ -184,15 +179,13 @@ export const draftReviewRoutes = adminRoutes((app, { config, database }) => {
         texts,
         draft: await difference('draft'),
         original: await difference('original'),
-        regions: needsLines(file, compared.same) ? await regionsOf(threads, texts) : null,
+        regions: needsLines(file, compared.same) ? await regionsOf(merges, texts) : null,
       };
     },
   );
 });
 
-const NO_TEXTS: SideTexts = { base: null, draft: null, original: null };
-
-async function regionsOf(threads: MergeThreads, { base, draft, original }: SideTexts): Promise<Region[]> {
+async function regionsOf(merges: MergeThreads, { base, draft, original }: SideTexts): Promise<Region[]> {
   if (base === null) return allInConflict({ base: '', draft: draft ?? '', original: original ?? '' });
-  return threads.merge({ base, draft: draft ?? '', original: original ?? '' });
+  return merges.merge({ base, draft: draft ?? '', original: original ?? '' });
 }
