@@ -71,6 +71,21 @@ def test_a_block_is_sent_under_its_id(execute: Execute, fake: FakeService, timin
     assert not any("Idempotency-Key" in request.headers for request in fake.received)
 
 
+@pytest.mark.parametrize(
+    ("call", "given_id"),
+    [(BLOCK, "toolu_2"), (BLOCK, ""), (BLOCK, None), (BLOCK, ["toolu_1"]), (VIEW, "toolu_1")],
+)
+def test_the_result_of_another_block_is_refused(
+    execute: Execute, fake: FakeService, call: dict[str, object], given_id: object
+) -> None:
+    result = {"type": "tool_result", "tool_use_id": given_id, "content": "SECRET-TEXT", "is_error": False}
+    fake.script = [Answer(body=json.dumps(result).encode())]
+    with pytest.raises(MemoryServiceError) as caught:
+        execute(fake.url, call)
+    assert (caught.value.code, caught.value.status, caught.value.retryable) == ("invalid_response", 200, False)
+    assert "SECRET-TEXT" not in str(caught.value)
+
+
 def test_a_block_takes_no_other_key(execute: Execute, fake: FakeService) -> None:
     with pytest.raises(TypeError, match="id is its idempotency key"):
         execute(fake.url, BLOCK, idempotency_key="other")

@@ -84,7 +84,7 @@ export class MemoryClient {
     const signal = options.signal ?? undefined;
     if ('type' in call) {
       const { type, id, name, input } = call;
-      const result = await this.#send({ type, id, name, input }, this.#headers, id, signal);
+      const result = await this.#send({ type, id, name, input }, this.#headers, id, signal, id);
       return { type: 'tool_result', tool_use_id: id, ...result };
     }
     const key = options.idempotencyKey ?? crypto.randomUUID();
@@ -139,8 +139,10 @@ export class MemoryClient {
     headers: Headers,
     idempotencyKey: string,
     signal: AbortSignal | undefined,
+    toolUseId?: string,
   ): Promise<MemoryResult> {
-    const message = { url: this.#urls.execute, headers, body: JSON.stringify(body), read: readResult };
+    const read = readResult(toolUseId);
+    const message = { url: this.#urls.execute, headers, body: JSON.stringify(body), read };
     return this.#request(message, idempotencyKey, signal);
   }
 

@@ -16,8 +16,13 @@ interface Request {
 // 502 and 504 are how a gateway reports what is a network error without it.
 const RETRYABLE = new Set([429, 502, 503, 504]);
 
-export const readResult: Read<MemoryResult> = ({ content, is_error }) =>
-  typeof content === 'string' && typeof is_error === 'boolean' ? { content, is_error } : undefined;
+/** Reads the result of the `tool_use` block with this id, or of an input alone. The result of another block is none. */
+export const readResult =
+  (toolUseId: string | undefined): Read<MemoryResult> =>
+  ({ tool_use_id: id = toolUseId, content, is_error }) =>
+    id === toolUseId && typeof content === 'string' && typeof is_error === 'boolean'
+      ? { content, is_error }
+      : undefined;
 
 export const readInstructions: Read<string> = ({ content }) =>
   typeof content === 'string' ? content : undefined;

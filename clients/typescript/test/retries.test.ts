@@ -83,6 +83,24 @@ describe('tries again', () => {
   });
 });
 
+describe('refuses the result of another block', () => {
+  it.each([
+    [BLOCK, 'toolu_2'],
+    [BLOCK, ''],
+    [BLOCK, null],
+    [BLOCK, ['toolu_1']],
+    [VIEW, 'toolu_1'],
+  ])('%j: %j', async (call, id) => {
+    const { client, sent } = scripted([
+      ok({ type: 'tool_result', tool_use_id: id, content: 'SECRET', is_error: false }),
+    ]);
+    const error = await client.execute(call as typeof BLOCK).catch((caught: unknown) => caught);
+    expect(error).toMatchObject({ code: 'invalid_response', status: 200, retryable: false });
+    expect(String(error)).not.toContain('SECRET');
+    expect(sent).toHaveLength(1);
+  });
+});
+
 describe('gives up', () => {
   it('after maxRetries', async () => {
     const { client, sent } = scripted([busy()], { maxRetries: 2 });

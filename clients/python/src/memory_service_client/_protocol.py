@@ -205,6 +205,9 @@ def _result(call: Call, body: Mapping[str, object]) -> Result | None:
     content, is_error = body.get("content"), body.get("is_error", None if call.route == "execute" else False)
     if not isinstance(content, str) or not isinstance(is_error, bool):
         return None
+    # The result of another call: something in front of the service mixes up responses.
+    if body.get("tool_use_id", call.tool_use_id) != call.tool_use_id:
+        return None
     if call.tool_use_id is None:
         return {"content": content, "is_error": is_error}
     return {
@@ -295,6 +298,16 @@ def timeout_fault(service: Endpoint, request_id: str) -> Fault:
     return Fault(
         f"The memory service at {service.origin} sent no response in time.",
         code="timeout",
+        retryable=True,
+        request_id=request_id,
+    )
+
+
+def closed_loop_fault(service: Endpoint, request_id: str) -> Fault:
+    return Fault(
+        f"The memory service at {service.origin} cannot be reached: http_client has connections of an event loop that "
+        "is closed. Make an http_client in each event loop.",
+        code="network_error",
         retryable=True,
         request_id=request_id,
     )

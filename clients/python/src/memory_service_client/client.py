@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import asyncio
 import logging
+import os
 import uuid
 from types import TracebackType
 from typing import Any, Generic, TypeVar, cast, overload
@@ -14,6 +16,7 @@ from ._protocol import (
     Call,
     Fault,
     Result,
+    closed_loop_fault,
     endpoint,
     prepare,
     prepare_check,
@@ -24,6 +27,7 @@ from ._protocol import (
 )
 from ._retry import Limits, Outage, Timing, Tries
 from ._tracing import trace_headers
+from .errors import MemoryServiceError
 from .types import Identity, MemoryInput, MemoryResult, ToolUse
 
 _log = logging.getLogger(__name__)
@@ -56,6 +60,7 @@ class _BaseClient(Generic[_HttpClient]):
             attempt_timeout: Seconds that one try may take.
             max_retries: How often a call is tried again, at most.
             http_client: An httpx2 client to use, with its proxies, certificates and pool; it stays yours to close.
+                Make it in the process, and in the event loop, that uses it.
 
         Raises:
             ValueError: An option cannot be used; the message never holds the API key.
@@ -64,11 +69,21 @@ class _BaseClient(Generic[_HttpClient]):
         self._limits = Limits(timeout, attempt_timeout, max_retries)
         self._timing = _timing or Timing()
         self._outage = Outage(self._timing)
-        self._owns_http = http_client is None
-        self._http: _HttpClient = http_client or self._new_http_client()
+        self._given_http: _HttpClient | None = http_client
+        self._given_http_process: int | None = None
+        # By process and event loop: connections can be used neither after a fork nor in another loop. Clients of a
+        # parent process stay referenced, since closing them would write to its connections.
+        self._own_http: dict[tuple[int, object], _HttpClient] = {}
 
-    def _new_http_client(self) -> _HttpClient:
-        raise NotImplementedError
+    def _given_http_client(self) -> _HttpClient | None:
+        if self._given_http is not None:
+            self._given_http_process = self._given_http_process or os.getpid()
+            if self._given_http_process != os.getpid():
+                raise MemoryServiceError(
+                    "http_client was used before this process was forked, so its connections belong to another "
+                    "process. Make an http_client in each process."
+                )
+        return self._given_http
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._service.origin!r})"
@@ -105,8 +120,13 @@ class _BaseClient(Generic[_HttpClient]):
 class MemoryClient(_BaseClient[httpx2.Client]):
     """A client of the memory service. One can be shared by threads, and by all conversations of a tenant."""
 
-    def _new_http_client(self) -> httpx2.Client:
-        return httpx2.Client()
+    def _http(self) -> httpx2.Client:
+        given = self._given_http_client()
+        if given is not None:
+            return given
+        # `setdefault`, as threads share the client.
+        key = (os.getpid(), None)
+        return self._own_http.get(key) or self._own_http.setdefault(key, httpx2.Client())
 
     @overload
     def execute(self, call: ToolUse) -> BetaToolResultBlockParam: ...
@@ -174,7 +194,7 @@ class MemoryClient(_BaseClient[httpx2.Client]):
         chunks = []
         try:
             # The time-out in the request is for each wait by itself.
-            with self._http.stream(**request) as response:
+            with self._http().stream(**request) as response:
                 for chunk in response.iter_bytes():
                     if self._timing.clock() > until:
                         return timeout_fault(self._service, request_id)
@@ -184,9 +204,10 @@ class MemoryClient(_BaseClient[httpx2.Client]):
         return read_response(call, self._service, response, b"".join(chunks), request_id, self._timing.now)
 
     def close(self) -> None:
-        """Closes the connections."""
-        if self._owns_http:
-            self._http.close()
+        """Closes the connections of this process. A later call opens new ones."""
+        own = self._own_http.pop((os.getpid(), None), None)
+        if own is not None:
+            own.close()
 
     def __enter__(self) -> Self:
         return self
@@ -200,8 +221,18 @@ class MemoryClient(_BaseClient[httpx2.Client]):
 class AsyncMemoryClient(_BaseClient[httpx2.AsyncClient]):
     """A client of the memory service for asyncio. One can be shared by all conversations of a tenant."""
 
-    def _new_http_client(self) -> httpx2.AsyncClient:
-        return httpx2.AsyncClient()
+    def _http(self) -> httpx2.AsyncClient:
+        given = self._given_http_client()
+        if given is not None:
+            return given
+        key = (os.getpid(), asyncio.get_running_loop())
+        if key not in self._own_http:
+            for other in [
+                (process, loop) for process, loop in self._own_http if process == key[0] and _is_closed(loop)
+            ]:
+                del self._own_http[other]
+            self._own_http[key] = httpx2.AsyncClient()
+        return self._own_http[key]
 
     @overload
     async def execute(self, call: ToolUse) -> BetaToolResultBlockParam: ...
@@ -235,17 +266,23 @@ class AsyncMemoryClient(_BaseClient[httpx2.AsyncClient]):
         request_id, request = self._request(call, time_limit)
         try:
             with anyio.fail_after(time_limit):
-                response = await self._http.request(**request)
+                response = await self._http().request(**request)
         except TimeoutError:
             return timeout_fault(self._service, request_id)
         except httpx2.RequestError as error:
             return transport_fault(error, self._service, request_id)
+        except RuntimeError:
+            # A connection of a given `http_client` is from an event loop that is closed.
+            if self._given_http is None or self._given_http.is_closed:
+                raise
+            return closed_loop_fault(self._service, request_id)
         return read_response(call, self._service, response, response.content, request_id, self._timing.now)
 
     async def aclose(self) -> None:
-        """Closes the connections."""
-        if self._owns_http:
-            await self._http.aclose()
+        """Closes the connections of this event loop. A later call opens new ones."""
+        own = self._own_http.pop((os.getpid(), asyncio.get_running_loop()), None)
+        if own is not None:
+            await own.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -254,3 +291,7 @@ class AsyncMemoryClient(_BaseClient[httpx2.AsyncClient]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
+
+
+def _is_closed(loop: object) -> bool:
+    return isinstance(loop, asyncio.AbstractEventLoop) and loop.is_closed()
