@@ -23,8 +23,8 @@ declare module 'fastify' {
 
 /**
  * Records each request that changes something in the audit trail: before its handler runs, and again with its outcome before the response
- * is sent, or after a response that is streamed. A request that its key does not permit is recorded as refused. Also names the operation,
- * the tenant and the key in the log.
+ * is sent. A handler that streams its response calls `finishAudit` itself. A request that its key does not permit is recorded as refused.
+ * Also names the operation, the tenant and the key in the log.
  */
 export const audit = fp<{ database: Database }>(
   async (app, { database }) => {
@@ -51,10 +51,9 @@ export const audit = fp<{ database: Database }>(
 
     app.addHook('onSend', async (request, reply, payload) => {
       const isStream = typeof payload === 'object' && payload !== null && 'pipe' in payload;
-      if (!isStream) await finish(request, reply);
+      if (!isStream) await finishAudit(request, reply);
       return payload;
     });
-    app.addHook('onResponse', finish);
   },
   { name: 'audit', dependencies: ['admin-authentication', 'access-log'] },
 );
@@ -78,7 +77,8 @@ function intentOf(request: FastifyRequest, dryRun: boolean): AuditIntent {
   return auditIntent(request, { actor, channel: isConsole ? 'console' : 'admin_api', dryRun });
 }
 
-async function finish(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+/** Records the outcome of a request, once its work has ended: a client may leave long before that. */
+export async function finishAudit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const event = request.auditEvent;
   request.auditEvent = undefined;
   const failed = reply.statusCode >= 400 ? String(reply.statusCode) : 'ok';

@@ -1,10 +1,9 @@
-import { createWriteStream } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { ServiceError } from '../errors.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import type { Database } from '../postgres/database.ts';
 import { type Exported, exportEntries } from './export-entries.ts';
-import { openTemporaryFile } from './spool.ts';
+import { openTemporaryFile, writerTo } from './spool.ts';
 import { writeTar } from './tar.ts';
 
 export interface Total {
@@ -89,10 +88,10 @@ export async function spoolArchive(
 ): Promise<SpooledArchive> {
   const handle = await openTemporaryFile('export');
   try {
-    // By its number, because a stream of the handle that stays open keeps the handle open too.
-    const output = createWriteStream('', { fd: handle.fd, autoClose: false });
-    await exportArchive(database, tenant, output, { end: true, path, history, signal });
+    await exportArchive(database, tenant, writerTo(handle), { end: true, path, history, signal });
     const { size } = await handle.stat();
+    signal.throwIfAborted();
+    // From here on, the stream owns the handle.
     return { bytes: size, content: handle.createReadStream({ start: 0 }) };
   } catch (error) {
     await handle.close();

@@ -1,6 +1,7 @@
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Writable } from 'node:stream';
 import { ServiceError } from '../errors.ts';
 import { BATCH } from './batch.ts';
 
@@ -15,12 +16,28 @@ type Purpose = 'import' | 'export';
 export async function openTemporaryFile(purpose: Purpose): Promise<FileHandle> {
   try {
     const folder = await mkdtemp(join(tmpdir(), 'memory-service-'));
-    const handle = await open(join(folder, purpose), 'wx+', 0o600);
-    await rm(folder, { recursive: true, force: true });
-    return handle;
+    try {
+      return await open(join(folder, purpose), 'wx+', 0o600);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
   } catch (error) {
     throw cannotWrite(error, purpose);
   }
+}
+
+/**
+ * Returns a stream that appends to an open file and never closes it. A stream over the file's descriptor would close that when it is
+ * destroyed, and the handle would close the number again, which may belong to another file or socket by then.
+ */
+export function writerTo(handle: FileHandle): Writable {
+  const append = (content: Uint8Array, done: (error?: Error | null) => void) => {
+    handle.writeFile(content).then(() => done(), done);
+  };
+  return new Writable({
+    write: (chunk, _encoding, done) => append(chunk, done),
+    writev: (chunks, done) => append(Buffer.concat(chunks.map(({ chunk }) => chunk)), done),
+  });
 }
 
 /**

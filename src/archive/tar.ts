@@ -81,9 +81,11 @@ export async function writeTar(
     archive.finalize();
     await flowing;
   } catch (error) {
+    // Destroying the archive fails the output too, so only an earlier error of the output is the cause.
+    const cause = output.errored ?? error;
     archive.destroy();
     await failed;
-    throw output.errored ?? error;
+    throw cause;
   }
 }
 

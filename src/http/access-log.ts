@@ -1,4 +1,6 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
+import { ServiceError } from '../errors.ts';
 
 /** What is known of a request, for its log line and the metrics. */
 export interface AccessLogEntry {
@@ -11,6 +13,8 @@ export interface AccessLogEntry {
   /** `ok`, `error` (a result that reports a failure) or a problem's code. */
   outcome?: string;
   traceId?: string;
+  /** Whether the log line is written. */
+  isLogged?: boolean;
 }
 
 declare module 'fastify' {
@@ -24,6 +28,10 @@ export function commonHeaders(requestId: string): Record<string, string> {
   return { 'X-Request-Id': requestId, 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
 }
 
+const MAX_LISTENERS = 20;
+
+const { status: DEPARTED, code: CLIENT_GONE } = new ServiceError('client_gone');
+
 /** Gives each request a `logEntry` and writes one log line for it, without contents and paths. */
 export const accessLog = fp(
   async (app) => {
@@ -31,29 +39,49 @@ export const accessLog = fp(
     app.addHook('onRequest', (request, reply, done) => {
       request.logEntry = {};
       reply.headers(commonHeaders(request.id));
+      // More plugins wait for the end of a response than Node expects of code without leaks.
+      reply.raw.setMaxListeners(MAX_LISTENERS);
+      // Only completed responses reach `onResponse`.
+      reply.raw.once('close', () => {
+        if (!request.logEntry.isLogged) logDeparture(request, reply);
+      });
       done();
     });
     app.addHook('onResponse', (request, reply, done) => {
-      const { tenant, command, actor, key, outcome, traceId } = request.logEntry;
-      const line = {
-        reqId: request.id,
-        method: request.method,
-        route: request.routeOptions.url ?? 'none',
-        status: reply.statusCode,
-        tenant,
-        command,
-        actor,
-        key,
-        outcome,
-        trace_id: traceId,
-        durationMs: Math.round(reply.elapsedTime * 1000) / 1000,
-      };
-      // Probes come every few seconds. Successful ones are not worth a line.
-      if (tenant === undefined && actor === undefined && reply.statusCode < 400)
-        request.log.debug(line, 'request');
-      else request.log.info(line, 'request');
+      log(request, reply, reply.statusCode, request.logEntry.outcome);
       done();
     });
   },
   { name: 'access-log' },
 );
+
+/** Logs a request whose client has left before the end of its response. Work for the request may go on. */
+function logDeparture(request: FastifyRequest, reply: FastifyReply): void {
+  log(request, reply, reply.raw.headersSent ? reply.statusCode : DEPARTED, CLIENT_GONE);
+}
+
+function log(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  status: number,
+  outcome: string | undefined,
+): void {
+  request.logEntry.isLogged = true;
+  const { tenant, command, actor, key, traceId } = request.logEntry;
+  const line = {
+    reqId: request.id,
+    method: request.method,
+    route: request.routeOptions.url ?? 'none',
+    status,
+    tenant,
+    command,
+    actor,
+    key,
+    outcome,
+    trace_id: traceId,
+    durationMs: Math.round(reply.elapsedTime * 1000) / 1000,
+  };
+  // Probes come every few seconds. Successful ones are not worth a line.
+  if (tenant === undefined && actor === undefined && status < 400) request.log.debug(line, 'request');
+  else request.log.info(line, 'request');
+}

@@ -35,7 +35,10 @@ export const connections = fp<{ rawError?: RawError }>(
     });
 
     const pending = new WeakMap<Socket, Set<ServerResponse>>();
-    app.addHook('onRequest', ({ raw }, reply, done) => {
+    app.addHook('onRequest', (request, reply, done) => {
+      // A connection that its client has reset has no address, and nothing is done without one. Reading it keeps it for later.
+      if (request.ip === undefined) return done(new ServiceError('client_gone'));
+      const { raw } = request;
       const { socket } = raw;
       let responses = pending.get(socket);
       if (responses === undefined) {

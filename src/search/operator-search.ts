@@ -10,6 +10,7 @@ import { runSearch, type SearchResult } from './tool.ts';
 /**
  * Searches for an operator: the files of now, or of a time (ISO 8601).
  *
+ * @param options.gone ends the search
  * @throws ServiceError for what is an error result of the tool, DatabaseError
  */
 export async function searchForOperator(
@@ -24,6 +25,7 @@ export async function searchForOperator(
     input: unknown;
     where?: Where;
     at: string | undefined;
+    gone?: AbortSignal | undefined;
   },
 ): Promise<SearchResult> {
   const files = at === undefined ? filesNow(database, tenant) : filesAt(database, tenant, at);

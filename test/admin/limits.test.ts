@@ -306,6 +306,23 @@ describeService(
       },
     );
 
+    it('records an import whose client leaves as one, and imports nothing', async () => {
+      const admin = await listen({});
+      for (const accept of ['application/json', 'application/x-ndjson']) {
+        const tenant = await newTenant();
+        const upload = await openUpload(admin.url, { tenant, key: admin.key.key, accept });
+        upload.on('error', () => {}).write(entry({ name: 'memories/a', content: 'x' }));
+        upload.destroy();
+        const outcome = async () => {
+          const { body } = await admin.call('GET', `/audit?tenant=${tenant}&action=importMemory`);
+          return (body.events as { outcome: string }[])[0]?.outcome;
+        };
+        await expect.poll(outcome).toBe('client_gone');
+        expect((await admin.call('GET', `/tenants/${tenant}/file?path=/memories/a`)).status).toBe(404);
+      }
+      await admin.app.close();
+    });
+
     it('closes the temporary file of an archive that was downloaded', async () => {
       const admin = await listen({});
       const download = await open(admin, `/tenants/${await newTenant()}/export`);

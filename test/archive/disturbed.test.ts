@@ -3,8 +3,11 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { expect, it } from 'vitest';
+import { spoolArchive } from '../../src/archive/export.ts';
 import { type Exported, exportEntries } from '../../src/archive/export-entries.ts';
 import { writeTar } from '../../src/archive/tar.ts';
+import { ServiceError } from '../../src/errors.ts';
+import type { Database } from '../../src/postgres/database.ts';
 import { archiveOf } from '../support/archives.ts';
 import { runCli } from '../support/cli.ts';
 import { assertInvariants } from '../support/invariants.ts';
@@ -72,6 +75,28 @@ describeService('transfer under interference', (service, kind) => {
     expect(await readdir(folder)).toStrictEqual(['old.tar']);
     expect(service().database.pool().waiting).toBe(0);
     expect((await service().execute(cmd.view('/memories/a/x'), { tenant })).is_error).toBe(false);
+  });
+
+  it('ends an export with its signal, and closes its temporary file once', async () => {
+    const tenant = await tenantWith(service(), FILES);
+    const left = new ServiceError('client_gone');
+    const { database } = service();
+    const leaving = new AbortController();
+    const readTwoPages: Database = {
+      ...database,
+      transaction: (work, options) =>
+        database.transaction(async (query) => {
+          let pages = 0;
+          return work(async (statement, params) => {
+            const page = await query(statement, params);
+            if (statement.name === 'export_files' && ++pages === 2) leaving.abort(left);
+            return page;
+          });
+        }, options),
+    };
+    const { signal } = leaving;
+    await expect(spoolArchive(readTwoPages, tenant, { history: true, signal })).rejects.toBe(left);
+    expect(database.pool().waiting).toBe(0);
   });
 
   it('exports only as fast as its reader reads', async () => {

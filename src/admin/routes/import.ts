@@ -8,7 +8,7 @@ import { ServiceError } from '../../errors.ts';
 import { prefers } from '../../http/accept.ts';
 import { departureOf } from '../../http/departure.ts';
 import { logFault, problemFor, problemOf } from '../../http/problem-details.ts';
-import { noteAudit } from '../audit.ts';
+import { finishAudit, noteAudit } from '../audit.ts';
 import { originOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
 import { count, flag, memoryPath, tenantParams } from '../fields.ts';
@@ -96,7 +96,14 @@ export const importRoutes = adminRoutes((app, { config, database }) => {
       const work = async (write?: WriteLine) => {
         const masked: { name: string; kinds: string[] }[] = [];
         const onChanged = (name: string, kinds: string[]) => masked.push({ name, kinds });
-        const options = { origin: originOf(request), dryRun, into, strip, onChanged, ...progressIn(write) };
+        const options = {
+          origin: originOf(request),
+          dryRun,
+          into,
+          strip,
+          onChanged,
+          ...progressIn(signal, write),
+        };
         const { files, bytes, directories, versions, historyLeftOut } = await importEntries(
           { config, database, tenant, inTurn },
           readTar(Readable.from(chunksOf(request.raw))),
@@ -112,19 +119,30 @@ export const importRoutes = adminRoutes((app, { config, database }) => {
   );
 });
 
-/** The body as it arrives. Whoever ends early leaves the connection open for the response. */
+/**
+ * Reads the body as it arrives. A reader that ends early leaves the connection open for the response.
+ *
+ * @throws ServiceError that ended the reading of the body, or 499 when its connection was lost
+ */
 async function* chunksOf(body: IncomingMessage): AsyncGenerator<Buffer> {
   let failure: unknown;
   body.once('error', (error) => {
     failure = error;
   });
-  for await (const chunk of body.iterator({ destroyOnReturn: false })) yield chunk;
-  if (failure !== undefined) throw failure;
+  try {
+    for await (const chunk of body.iterator({ destroyOnReturn: false })) yield chunk;
+  } catch (error) {
+    failure ??= error;
+  }
+  if (failure !== undefined)
+    throw failure instanceof ServiceError ? failure : new ServiceError('client_gone');
 }
 
-function progressIn(write: WriteLine = () => {}) {
+/** Writes lines of progress, and ends the import before its next file once the client has left. */
+function progressIn(signal: AbortSignal, write: WriteLine = () => {}) {
   return {
     onProgress: (files: number, bytes: number) => {
+      signal.throwIfAborted();
       if (files % PROGRESS_STEP === 0) write({ type: 'progress', step: 'check', files, bytes });
     },
     onWritten: (files: number, of: number) => write({ type: 'progress', step: 'write', files, of }),
@@ -144,6 +162,7 @@ function sendLines(
       (result) => write({ type: 'result', ...result }),
       (error) => write({ type: 'error', problem: failed(error, request) }),
     )
+    .finally(() => finishAudit(request, reply))
     .finally(() => lines.end());
   return reply.type(JSON_LINES).send(lines);
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { departureOf } from '../../http/departure.ts';
 import { foundSchema } from '../../http/routes/search-schema.ts';
 import { searchForOperator } from '../../search/operator-search.ts';
 import { DEFAULT_RESULTS, MAX_QUERY_LENGTH, MAX_RESULTS, modes } from '../../search/query.ts';
@@ -39,12 +40,14 @@ export const searchRoutes = adminRoutes((app, { database, search }) => {
         },
       },
     },
-    async (request) => {
+    async (request, reply) => {
       const { in: where, limit, at: given, ...query } = request.query;
       const tenant = tenantOf(request);
+      const gone = departureOf(request, reply);
       const { at } = given === undefined ? { at: undefined } : await readTimes(database, { at: given });
       const input = { ...query, max_results: limit };
-      const { matches, more: left } = await searchForOperator(search, database, { tenant, input, where, at });
+      const searched = { tenant, input, where, at, gone };
+      const { matches, more: left } = await searchForOperator(search, database, searched);
       return { matches, more: left };
     },
   );

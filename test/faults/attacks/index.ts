@@ -4,8 +4,10 @@
  */
 import type { Environment } from '../environment.ts';
 import type { Row } from '../report.ts';
+import { departures } from './departures.ts';
 import { refusedRequests } from './refused-requests.ts';
 
 export const attackCases: Record<string, (environment: Environment) => Promise<Row>> = {
   refusedRequests,
+  departures,
 };

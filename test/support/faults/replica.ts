@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from './postgres.ts';
 
@@ -15,6 +16,7 @@ export class Replica {
   readonly #env: Record<string, string>;
   #child: ChildProcess | undefined;
   #output = '';
+  #onLine: ((line: string) => void) | undefined;
 
   readonly #cli: string;
 
@@ -37,6 +39,15 @@ export class Replica {
     return this.#child?.pid ?? 0;
   }
 
+  get isRunning(): boolean {
+    return this.#child?.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** Passes each line that the process prints from its next start on. */
+  onLine(listener: (line: string) => void): void {
+    this.#onLine = listener;
+  }
+
   /** Starts the process and waits until it is ready. */
   async start(): Promise<void> {
     const child = spawn(process.execPath, [this.#cli, 'serve'], {
@@ -50,6 +61,7 @@ export class Replica {
       stream.on('data', (text) => {
         this.#output = (this.#output + text).slice(-4000);
       });
+      if (this.#onLine) createInterface({ input: stream }).on('line', this.#onLine);
     }
     this.#child = child;
     while ((await this.status('/readyz')) !== 200) {

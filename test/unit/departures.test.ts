@@ -1,0 +1,60 @@
+/** Clients that leave before they have a response. */
+import { connect, type Socket } from 'node:net';
+import { pino } from 'pino';
+import { expect, it } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
+import { accessLog } from '../../src/http/access-log.ts';
+import { connections } from '../../src/http/connections.ts';
+import { createHttpServer } from '../../src/http/server.ts';
+
+async function listen(before: (socket: Socket) => void = () => {}) {
+  const lines: Record<string, unknown>[] = [];
+  const log = pino(
+    { formatters: { level: (label) => ({ level: label }) } },
+    { write: (line: string) => void lines.push(JSON.parse(line)) },
+  );
+  const app = createHttpServer(loadConfig({ AUTH: 'none' }), { log, requestTimeoutMs: 0 });
+  app.addHook('onRequest', async ({ raw }) => before(raw.socket));
+  await app.register(accessLog);
+  await app.register(connections);
+  return { app, lines };
+}
+
+it('logs a client that leaves before its response as 499', async () => {
+  const { app, lines } = await listen();
+  let respond = (_: string) => {};
+  const response = new Promise<string>((resolve) => {
+    respond = resolve;
+  });
+  let begin = () => {};
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  app.get('/', async (request) => {
+    request.logEntry.tenant = 'acme';
+    begin();
+    return response;
+  });
+  const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
+  const client = connect(Number(port), '127.0.0.1');
+  client.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  await begun;
+  client.resetAndDestroy();
+  const logged = () => lines.filter(({ msg }) => msg === 'request');
+  await expect
+    .poll(logged)
+    .toMatchObject([{ level: 'info', status: 499, outcome: 'client_gone', tenant: 'acme' }]);
+  respond('too late');
+  await app.close();
+  expect(logged()).toHaveLength(1);
+});
+
+it('rejects a request whose connection was reset before its address was read', async () => {
+  const { app } = await listen((socket) =>
+    Object.defineProperty(socket, 'remoteAddress', { value: undefined }),
+  );
+  app.get('/', async () => 'done without an address');
+  const { statusCode, body } = await app.inject('/');
+  expect([statusCode, JSON.parse(body).code]).toStrictEqual([499, 'client_gone']);
+  await app.close();
+});
