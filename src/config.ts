@@ -34,7 +34,35 @@ const flag = z
 
 const httpUrl = z
   .string()
-  .refine((value) => /^https?:\/\//.test(value) && URL.canParse(value), { error: 'must be an http(s) URL' });
+  .refine((value) => /^https?:\/\//.test(value) && URL.canParse(value), { error: 'must be an http(s) URL' })
+  // Requests would not send them, and messages show a part of the URL.
+  .refine((value) => !value.includes('@'), { error: 'must be a URL without a user, a password, and an @' });
+
+const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
+
+/** The problem of a `DATABASE_URL`, in words that hold no part of it. */
+function describeDatabaseUrl(value: string): string | undefined {
+  if (!/^postgres(ql)?:\/\//.test(value)) {
+    return 'must be a URL like postgres://user:password@host:5432/database';
+  }
+  // A user or password with a character that ends the host early: messages would show parts of the password as the host.
+  if (!URL.canParse(value) || /#|[/?].*@/s.test(value.slice(value.indexOf('//') + 2))) {
+    return 'must be a URL like postgres://user:password@host:5432/database; percent-encode the user and the password, such as @ as %40, / as %2F, ? as %3F, # as %23, : as %3A, and % as %25';
+  }
+  const mode = new URL(value).searchParams.get('sslmode');
+  if (mode !== null && !SSL_MODES.includes(mode))
+    return `must have one of these as sslmode: ${SSL_MODES.join(', ')}`;
+  return undefined;
+}
+
+const databaseUrl = z.string().superRefine((value, context) => {
+  const problem = describeDatabaseUrl(value);
+  if (problem !== undefined) context.addIssue(problem);
+});
+
+const folder = z.string().refine((value) => !/^\s*[a-z][a-z\d+.-]*:\/\//i.test(value), {
+  error: 'must be a folder; a URL belongs into DATABASE_URL',
+});
 
 const otlpProtocol = z.enum(['http/protobuf', 'http/json'], {
   error: 'must be http/protobuf or http/json: traces are not sent by gRPC',
@@ -82,13 +110,8 @@ const environment = z.object({
   MCP: z.enum(['on', 'off'], { error: 'must be on or off' }).default('on'),
   ADMIN_HOST: z.string().default('127.0.0.1'),
   ADMIN_PORT: integer(0, 65535).optional(),
-  DATABASE_URL: z
-    .string()
-    .refine((value) => /^postgres(ql)?:\/\//.test(value) && URL.canParse(value), {
-      error: 'must be a URL like postgres://user:password@host:5432/database',
-    })
-    .optional(),
-  DATA_DIR: z.string().default('./data'),
+  DATABASE_URL: databaseUrl.optional(),
+  DATA_DIR: folder.default('./data'),
   AUTH: z.enum(['none', 'keys', 'jwt'], { error: 'must be none, keys or jwt' }).optional(),
   ALLOW_UNAUTHENTICATED: flag.default(false),
   AUTH_CACHE_SECONDS: quantity('seconds', 1, 30).default(10),

@@ -36,6 +36,12 @@ export function hostedClient(url: string, io: Io): HostedClient {
   const key = process.env.ANTHROPIC_API_KEY;
   if (key === undefined || key === '')
     throw new OperatorError('Set ANTHROPIC_API_KEY to a key for the store.');
+  // Messages show the URL.
+  if (!/^https?:\/\/[^@?#]+$/.test(url) || !URL.canParse(url)) {
+    throw new OperatorError(
+      'The URL of the store (--store-url, ANTHROPIC_BASE_URL) must be an http(s) URL without a user, a password, and a query.',
+    );
+  }
   return new HostedClient(url, key, (milliseconds, why) => {
     if (milliseconds < SHOWN_PAUSE_MS) return;
     io.stderr.write(`Trying again in ${Math.round(milliseconds / 1000)} seconds (${why}).\n`);

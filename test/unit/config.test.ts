@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
+import { ConfigError, loadConfig } from '../../src/config.ts';
+import { describeDatabase } from '../../src/postgres/database.ts';
 
 const message = (env: Record<string, string>) => {
   try {
@@ -64,4 +65,50 @@ it('refuses to listen on a public address without authentication', () => {
 
 it('never includes the value of DATABASE_URL in an error', () => {
   expect(message({ DATABASE_URL: 'mysql://ada:secret@host/db' })).not.toContain('secret');
+});
+
+const PERCENT_ENCODE =
+  'must be a URL like postgres://user:password@host:5432/database; percent-encode the user and the password, such as @ as %40, / as %2F, ? as %3F, # as %23, : as %3A, and % as %25';
+
+it.each([
+  'p@ss/w:rd',
+  'p@ss?w=rd',
+  'p@ss#word',
+  'pass/word',
+  'pass?word',
+  'pass#word',
+  '12/34',
+  '12?34',
+  '12#34',
+  'p@12/34',
+  '@/@',
+])('rejects a DATABASE_URL whose password %s ends the host early, and shows no part of it', (password) => {
+  const read = () => loadConfig({ DATABASE_URL: `postgres://ada:${password}@db.example:5432/memory` });
+  expect(read).toThrow(new ConfigError(`The configuration is not valid:\n  DATABASE_URL ${PERCENT_ENCODE}`));
+  const encoded = `postgres://ada:${encodeURIComponent(password)}@db.example:5432/memory`;
+  expect(describeDatabase(loadConfig({ DATABASE_URL: encoded }))).toBe(
+    'the database at db.example:5432/memory',
+  );
+});
+
+it.each([
+  ['JWKS_URL', 'https://ada:secret@issuer.example/keys'],
+  ['PUBLIC_URL', 'https://ada:secret@memory.example'],
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://ada:se@cr/et@collector:4318'],
+  ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'http://ada:12/secret@collector:4318'],
+])('rejects a user and a password in %s, and shows neither', (name, value) => {
+  expect(() => loadConfig({ [name]: value })).toThrow(
+    new ConfigError(
+      `The configuration is not valid:\n  ${name} must be a URL without a user, a password, and an @`,
+    ),
+  );
+});
+
+it('rejects a URL as DATA_DIR, and an unknown sslmode', () => {
+  const url = 'postgres://ada:secret@db.example/memory';
+  expect(() => loadConfig({ DATA_DIR: url, DATABASE_URL: `${url}?sslmode=on` })).toThrow(
+    new ConfigError(
+      'The configuration is not valid:\n  DATABASE_URL must have one of these as sslmode: disable, prefer, require, verify-ca, verify-full, no-verify\n  DATA_DIR must be a folder; a URL belongs into DATABASE_URL',
+    ),
+  );
 });
