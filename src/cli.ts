@@ -6,6 +6,13 @@ import { version } from './version.ts';
 
 const notify = (line: string) => printLine(process.stderr, line);
 
+// Node's own listener adds a hint to trace the warning. Deprecations are for the authors of the service.
+process.removeAllListeners('warning');
+process.on('warning', ({ name, message }) => {
+  if (name !== 'DeprecationWarning' && name !== 'ExperimentalWarning')
+    notify(`Warning: ${message.replaceAll('\n', ' ')}`);
+});
+
 const code = await runProgram(process.argv.slice(2), {
   version,
   open: () => openSession(process.env, { notify }),

@@ -6,12 +6,23 @@ import { DataDirectoryInUse, hasDatabase } from './embedded/data-directory.ts';
 import type { EmbeddedEvents } from './embedded/pglite-engine.ts';
 import { connectToServedDatabase } from './embedded/served-database.ts';
 import { OperatorError } from './errors.ts';
+import { type ConnectionEvents, ConnectionWatch } from './postgres/connection-watch.ts';
 import { type Database, describeDatabase } from './postgres/database.ts';
 import { asDatabaseError } from './postgres/errors.ts';
 import { assertCompatible, migrate, schemaState } from './postgres/migrate.ts';
 import { checkPlanCache } from './postgres/plan-cache.ts';
 import type { StatementTracer } from './postgres/statement-tracer.ts';
 import { describeStartFault, describeUnmigrated } from './start-errors.ts';
+
+/** Events of whichever database the configuration names. */
+export type DatabaseEvents = EmbeddedEvents & ConnectionEvents;
+
+const NO_EVENTS: DatabaseEvents = {
+  stopped: () => {},
+  readOnly: () => {},
+  unreachable: () => {},
+  reachable: () => {},
+};
 
 /** Reads the configuration. @throws OperatorError when it is invalid */
 export function configured<T>(read: () => T): T {
@@ -31,12 +42,12 @@ export function configured<T>(read: () => T): T {
  */
 export async function openDatabase(
   config: Config,
-  events: EmbeddedEvents = { stopped: () => {}, readOnly: () => {} },
+  events: DatabaseEvents = NO_EVENTS,
   tracer?: StatementTracer,
 ): Promise<Database> {
   if (config.DATABASE_URL !== undefined) {
     const { openPostgres } = await import('./postgres/pg.ts');
-    return openPostgres(config.DATABASE_URL, config, tracer);
+    return openPostgres(config.DATABASE_URL, config, events, tracer);
   }
   // Imported on demand: the image has no PGlite.
   const { openPglite } = await import('./embedded/pglite.ts').catch(explainMissingPglite);
@@ -64,7 +75,7 @@ type Report = (line: string) => void;
  */
 export async function openMigrated(
   config: Config,
-  events: EmbeddedEvents,
+  events: DatabaseEvents,
   tracer: StatementTracer | undefined,
   report: Report,
 ): Promise<Database> {
@@ -80,7 +91,7 @@ async function migrateAndCheck(database: Database, report: Report): Promise<void
 /**
  * Opens the configured database for a command.
  *
- * @param options.notify receives a line that names the database, one whenever its disk is nearly full, and one whenever it is unreachable
+ * @param options.notify receives a line whenever the database is unreachable or reachable again, or its disk is nearly full
  * @param options.migrate migrates the database; otherwise it must be up to date
  * @throws OperatorError when it cannot be used
  */
@@ -90,16 +101,12 @@ export async function openSession(
 ): Promise<{ config: Config; database: Database }> {
   const config = configured(() => loadConfig(env));
   const events = {
-    stopped: () => {},
+    ...NO_EVENTS,
     readOnly: (isReadOnly: boolean) => {
       if (isReadOnly) options.notify(`The disk with ${config.DATA_DIR} is nearly full: writes are refused.`);
     },
   };
-  const open = async () => {
-    const opened = await openExistingDatabase(config, events);
-    options.notify(`Using ${describeDatabase(config)}.`);
-    return opened;
-  };
+  const open = () => openExistingDatabase(config, events);
   const work = ready(config, options.migrate ?? false, options.notify);
   const database = await whenReachable(config, open, work, options.notify);
   return { config, database };
@@ -121,6 +128,12 @@ export async function openPlace(
   if (!isServer && scheme !== undefined) {
     throw new OperatorError(
       `There is no database behind ${scheme} that this command knows: name a folder, or a URL like postgres://user:password@host:5432/database.`,
+    );
+  }
+  // A mistyped URL, whose password no message may show.
+  if (!isServer && /:.*@/s.test(place)) {
+    throw new OperatorError(
+      'A place is neither a folder nor a URL: name a folder, or a URL like postgres://user:password@host:5432/database.',
     );
   }
   const config = configured(() =>
@@ -159,7 +172,7 @@ function ready(config: Config, migrates: boolean, report: Report): (opened: Data
  *
  * @throws OperatorError when there is none, or the process that uses it accepts no commands
  */
-async function openExistingDatabase(config: Config, events: EmbeddedEvents): Promise<Database> {
+async function openExistingDatabase(config: Config, events: DatabaseEvents): Promise<Database> {
   if (config.DATABASE_URL !== undefined) return openDatabase(config, events);
   const { DATA_DIR: folder } = config;
   const served = await connectToServedDatabase(folder);
@@ -195,16 +208,21 @@ async function whenReachable(
   report: Report,
 ): Promise<Database> {
   const deadline = Date.now() + config.DB_START_TIMEOUT_MS;
+  const watch = new ConnectionWatch({
+    unreachable: (fault) => report(`${fault} Trying again.`),
+    reachable: () => report(`Connected to ${describeDatabase(config)}.`),
+  });
   let database: Database | undefined;
   for (;;) {
     try {
       database ??= await reportingDelay(config, open, report);
       await work(database);
+      watch.opened();
       return database;
     } catch (error) {
       const isExplained = error instanceof OperatorError || error instanceof ConfigError;
-      if (!isExplained && asDatabaseError(error).status === 503 && Date.now() < deadline) {
-        report(`${describeStartFault(config, error)} Trying again.`);
+      if (!isExplained && asDatabaseError(error).mayPass && Date.now() < deadline) {
+        watch.failed(describeStartFault(config, error));
         await delay(RETRY_AFTER_MS);
         continue;
       }

@@ -8,14 +8,13 @@ import { pruneAudit } from './audit/audit.ts';
 import { type Config, loadConfig } from './config.ts';
 import { expireDrafts } from './drafts/expiry.ts';
 import { serveLocalSocket } from './embedded/local-socket.ts';
-import type { EmbeddedEvents } from './embedded/pglite-engine.ts';
 import { OperatorError } from './errors.ts';
 import { expireFiles } from './expiration/expiration.ts';
 import { pruneHistory } from './history/pruning.ts';
 import { pruneStoredResults } from './idempotency/stored-results.ts';
 import { applyBootstrap, loadBootstrap } from './initial-data.ts';
 import { closeLog, createLogger } from './logger.ts';
-import { configured, openMigrated } from './open-database.ts';
+import { configured, type DatabaseEvents, openMigrated } from './open-database.ts';
 import type { Database } from './postgres/database.ts';
 import { asDatabaseError } from './postgres/errors.ts';
 import { describeListenFault, describeStartFault } from './start-errors.ts';
@@ -62,7 +61,7 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   const tracing = await startTracing(config, log);
   // Comes to an end last, when all spans have ended.
   if (tracing) started.push(() => tracing.stop());
-  const events: EmbeddedEvents = {
+  const events: DatabaseEvents = {
     stopped(reason) {
       failed = true;
       log.fatal(
@@ -72,6 +71,9 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
       void shutdown.close();
     },
     readOnly: (isReadOnly) => logReadOnly(log, config, isReadOnly),
+    unreachable: (reason) =>
+      log.error({ reason }, 'no connection to the database can be opened: requests that need one get 503'),
+    reachable: () => log.info('connections to the database can be opened again'),
   };
   const database = await openMigrated(config, events, tracing?.statements, (line) => log.warn(line));
   started.push(() => database.close());
@@ -183,8 +185,10 @@ function startJobs(config: Config, database: Database, log: Logger): () => Promi
   const start = (job: string, work: () => Promise<void>, times: typeof CLEANING) =>
     schedule(work, {
       ...times,
-      onError: (error) =>
-        log.error({ job, fault: asDatabaseError(error).code }, 'a job failed; it is tried again later'),
+      onError: (error) => {
+        const { code: fault, unavailability: reason } = asDatabaseError(error);
+        log.error({ job, fault, reason }, 'a job failed; it is tried again later');
+      },
     });
   const stops = Object.entries(cleaning).map(([job, work]) => start(job, work, CLEANING));
   if (database.vacuum) stops.push(start('vacuum', database.vacuum, VACUUMING));

@@ -1,5 +1,6 @@
 import type { ErrorValues } from '../error-catalog.ts';
 import type { ErrorReason, ServiceError } from '../errors.ts';
+import { DatabaseError } from '../postgres/errors.ts';
 
 /** What to do about an error on the command line. The messages themselves name no command, as HTTP clients get them too. */
 const HINTS: { readonly [R in ErrorReason]?: (...values: ErrorValues[R]) => string } = {
@@ -45,6 +46,8 @@ const HINTS: { readonly [R in ErrorReason]?: (...values: ErrorValues[R]) => stri
 
 /** The message of an error, with its hint. */
 export function explain(error: ServiceError): string {
+  if (error instanceof DatabaseError && error.unavailability !== undefined)
+    return `The database is not available: ${error.unavailability}.`;
   const hint = (HINTS[error.reason] as ((...values: unknown[]) => string) | undefined)?.(...error.values);
   return hint === undefined ? error.message : `${error.message} ${hint}`;
 }

@@ -1,5 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { OperatorError, ServiceError } from '../errors.ts';
+import { describeDatabase } from '../postgres/database.ts';
+import { capitalize } from '../start-errors.ts';
 import { registerAuditCommand } from './audit-command.ts';
 import { firstSentence, registerCompletionCommand } from './completion.ts';
 import { registerDraftCommands } from './draft-commands.ts';
@@ -96,9 +98,9 @@ export function createProgram({ version, open, openMigrated, openPlace, serve, i
       '\nExample:\n  DATABASE_URL=postgres://user:password@localhost/memory memory-service migrate',
     )
     .action(async () => {
-      const { database } = await openMigrated();
+      const { config, database } = await openMigrated();
       await database.close();
-      printLine(io.stdout, 'The database is up to date.');
+      printLine(io.stdout, `${capitalize(describeDatabase(config))} is up to date.`);
     });
 
   registerMigrateDataCommand(program, openPlace, io);

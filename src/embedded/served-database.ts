@@ -153,6 +153,6 @@ async function withJobLock(path: string, lock: number, job: () => Promise<void>)
 /** @throws DatabaseError when the process has stopped serving */
 async function openAgain(path: string): Promise<Connection> {
   return Connection.open(path).catch((error) => {
-    throw new DatabaseError(error);
+    throw new DatabaseError(error, { connecting: true });
   });
 }

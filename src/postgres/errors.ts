@@ -1,4 +1,5 @@
 import { ServiceError } from '../errors.ts';
+import { describeUnavailability, type Layer } from './unavailability.ts';
 
 export const FOREIGN_KEY_VIOLATION = '23503';
 export const CHECK_VIOLATION = '23514';
@@ -7,23 +8,15 @@ const SERIALIZATION_FAILURE = '40001';
 export const LOCK_NOT_AVAILABLE = '55P03';
 const DEADLOCK_DETECTED = '40P01';
 const ADMIN_SHUTDOWN = '57P01';
+const CONNECTION_FAILURE = '08006';
 const UNDEFINED_TABLE = '42P01';
 const UNDEFINED_FUNCTION = '42883';
 const INVALID_SCHEMA_NAME = '3F000';
 
 const NOT_MIGRATED: ReadonlySet<string> = new Set([UNDEFINED_TABLE, UNDEFINED_FUNCTION, INVALID_SCHEMA_NAME]);
 
-/** No connection was established, so no statement was sent. */
-const NOT_CONNECTED: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  '53300', // too_many_connections
-  '57P03', // cannot_connect_now
-]);
-
-/** SQLSTATEs for wrong credentials, an unknown database, and missing privileges. */
-const ACCESS_REFUSED = /^(28...|3D000|42501)$/;
+/** SQLSTATEs of a session that was refused. With an open connection, a pooler reports them, which has not sent the statement on. */
+const SESSION_REFUSED = /^(28...|3D000|53300|57P03)$/;
 
 /** The database works, but this statement was not executed in time. */
 const BUSY: ReadonlySet<string> = new Set([
@@ -33,33 +26,17 @@ const BUSY: ReadonlySet<string> = new Set([
   DEADLOCK_DETECTED,
 ]);
 
-/** The server, or the connection to it, is not available now. */
-const UNAVAILABLE: ReadonlySet<string> = new Set([
-  '25006', // read_only_sql_transaction: a standby, or a disk-full safeguard
-  '25P03', // idle_in_transaction_session_timeout
-  '53000', // insufficient_resources
-  '53100', // disk_full
-  '53200', // out_of_memory
-  '53300', // too_many_connections
-  ADMIN_SHUTDOWN,
-  '57P02', // crash_shutdown
-  '57P03', // cannot_connect_now
-  '57P05', // idle_session_timeout
-  '58030', // io_error
-  ...NOT_MIGRATED,
-]);
+/** SQLSTATEs of a server, or a connection to it, that is not available now. By class: */
+const UNAVAILABLE =
+  // connection exception, invalid authorization, insufficient resources, operator intervention (but not 57014), system error
+  /^(08...|28...|53...|57P..|58...|25006|25P03|3D000|42501)$/;
 
-const NETWORK: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ECONNABORTED',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EPIPE',
-  'ETIMEDOUT',
-]);
+/** SQLSTATEs of an unavailability that lasts until somebody mends it. */
+const LASTING = /^(28...|3D000|42501)$/;
+
+/** Codes of the system and of TLS, for a connection that fails. */
+const BROKEN_CONNECTION =
+  /^(E(CONN\w+|HOST\w+|NET\w+|NOTFOUND|AI_\w+|PIPE|PROTO|TIMEDOUT)|ERR_(SSL|STREAM|SOCKET)_\w+)$/;
 
 type DatabaseErrorCode = 'database_busy' | 'database_unavailable' | 'internal_error';
 
@@ -75,27 +52,38 @@ export class DatabaseError extends ServiceError<DatabaseErrorCode> {
   readonly faultCode: string | undefined;
   /** Whether the database or the connection was at fault, and not the statement. */
   readonly isUnavailable: boolean;
-  /** Whether nothing was sent, so that a retry cannot execute anything twice. */
+  /** Whether it can pass by itself, such as while the server restarts. */
+  readonly mayPass: boolean;
+  /** Whether nothing was sent, or all of it was rolled back, so that a retry cannot execute anything twice. */
   readonly neverSent: boolean;
-  /** Why the database cannot be used at all, in the driver's words, which contain no parameters in this case. */
-  readonly accessFault: string | undefined;
+  /** Whether a session of Citus has found out that its connection to another node is lost. */
+  readonly isNodeLost: boolean;
+  /** The name of the driver's error. */
+  readonly errorName: string;
+  /** Why the database is unavailable, in words that hold no secret. */
+  readonly unavailability: string | undefined;
 
-  constructor(error: unknown) {
-    const state = sqlStateOf(error);
-    const code = state ?? networkCode(error);
-    const isUnavailable =
-      state === undefined ? isConnectionFault(error) : UNAVAILABLE.has(state) || state.startsWith('08');
-    super(codeOf(state, isUnavailable), {
-      sqlState: state,
-      code,
-      errorName: error instanceof Error ? error.name : typeof error,
-    });
+  /** @param options.connecting whether no connection could be opened, for whatever reason */
+  constructor(error: unknown, { connecting = false }: { connecting?: boolean } = {}) {
+    const layers = [...causeChain(error)];
+    const state = sqlStateOf(layers);
+    const code = state ?? connectionCode(layers);
+    const isServerOrNetwork =
+      state === undefined ? isConnectionFault(layers) : isUnavailableState(state, layers);
+    const isUnavailable = connecting || isServerOrNetwork;
+    const unavailability = isUnavailable ? describeUnavailability(layers, connecting) : undefined;
+    const errorName = error instanceof Error ? error.name : typeof error;
+    // The log has the reason why no connection can be opened once (`ConnectionWatch`), and not for each request.
+    const cause = connecting ? undefined : { sqlState: state, code, errorName, reason: unavailability };
+    super(codeOf(state, isUnavailable), cause);
     this.sqlState = state;
     this.faultCode = code;
+    this.errorName = errorName;
     this.isUnavailable = isUnavailable;
-    this.neverSent = NOT_CONNECTED.has(code ?? '');
-    const isAccessFault = state === undefined ? isUnavailable : this.neverSent || ACCESS_REFUSED.test(state);
-    this.accessFault = isAccessFault ? describe(error) : undefined;
+    this.mayPass = isServerOrNetwork && !LASTING.test(state ?? '');
+    this.isNodeLost = layers.some(({ message }) => typeof message === 'string' && NODE_LOST.test(message));
+    this.neverSent = connecting || this.isNodeLost || SESSION_REFUSED.test(state ?? '');
+    this.unavailability = unavailability;
   }
 
   /** Whether it is unknown if the statement was executed, or the database is unavailable. */
@@ -110,8 +98,17 @@ export class DatabaseError extends ServiceError<DatabaseErrorCode> {
 }
 
 function codeOf(state: string | undefined, isUnavailable: boolean): DatabaseErrorCode {
-  if (state !== undefined && BUSY.has(state)) return 'database_busy';
-  return isUnavailable ? 'database_unavailable' : 'internal_error';
+  if (isUnavailable) return 'database_unavailable';
+  return BUSY.has(state ?? '') ? 'database_busy' : 'internal_error';
+}
+
+/** The server has ended the session, if it calls its error fatal. */
+function isUnavailableState(state: string, layers: readonly Layer[]): boolean {
+  return (
+    UNAVAILABLE.test(state) ||
+    NOT_MIGRATED.has(state) ||
+    layers.some(({ severity }) => severity === 'FATAL' || severity === 'PANIC')
+  );
 }
 
 export function asDatabaseError(error: unknown): DatabaseError {
@@ -123,30 +120,32 @@ export function throwDatabaseError(error: unknown): never {
   throw asDatabaseError(error);
 }
 
+/** Rethrows whatever kept a connection from being opened. */
+export function throwConnectionError(error: unknown): never {
+  throw new DatabaseError(error, { connecting: true });
+}
+
+/** How a session of Citus words that a node has died, to which it had a connection. It rolls back the transaction. */
+const NODE_LOST = /^failure on connection marked as essential\b/;
+
 /** Faults that Citus reports with the SQLSTATE of a bug (XX000), by their words, and the SQLSTATEs that they are. */
 const CITUS_FAULTS: readonly [RegExp, string][] = [
   // It rolls back what comes to a shard while that is being moved or split.
   [/^could not find valid entry for shard \d+$/, SERIALIZATION_FAILURE],
   // A session that waits for a worker finds out that its own server is gone.
   [/^postmaster was shut down, exiting$/, ADMIN_SHUTDOWN],
+  [NODE_LOST, CONNECTION_FAILURE],
 ];
 
-function sqlStateOf(error: unknown): string | undefined {
-  for (const { code, message } of causeChain(error)) {
+function sqlStateOf(layers: readonly Layer[]): string | undefined {
+  for (const { code, message } of layers) {
     const citusFault = CITUS_FAULTS.find(([words]) => typeof message === 'string' && words.test(message));
     if (citusFault !== undefined) return citusFault[1];
-    if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) return code;
+    // System codes such as EPIPE also have five letters.
+    if (typeof code === 'string' && /^(?!E[A-Z]{4}$)[0-9A-Z]{5}$/.test(code)) return code;
   }
   return undefined;
 }
-
-/** The message of an error, or of the errors that it contains. */
-export function describe(error: unknown): string {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  return cause instanceof AggregateError ? cause.errors.map(String).join('; ') : String(cause);
-}
-
-type Layer = { code?: unknown; message?: unknown };
 
 /** An error, its causes, and the errors of an AggregateError (one for each address of a host). */
 function* causeChain(error: unknown, depth = 0): Generator<Layer> {
@@ -156,19 +155,20 @@ function* causeChain(error: unknown, depth = 0): Generator<Layer> {
   if ('cause' in error) yield* causeChain(error.cause, depth + 1);
 }
 
-function networkCode(error: unknown): string | undefined {
-  for (const { code } of causeChain(error)) if (typeof code === 'string' && NETWORK.has(code)) return code;
-  return undefined;
+function connectionCode(layers: readonly Layer[]): string | undefined {
+  return layers.map(({ code }) => code).find((code) => typeof code === 'string') as string | undefined;
 }
 
 // pg gives these no code. The messages are only matched, never shown.
 const DRIVER_FAULT =
-  /^(Connection terminated|timeout exceeded when trying to connect|Client was closed|Client has encountered a connection error|Cannot use a pool after calling end|Query read timeout|PGlite is clos)/;
+  /^(Connection terminated|timeout expired|timeout exceeded when trying to connect|Client was closed|Client has encountered a connection error|Cannot use a pool after calling end|Query read timeout|Received unexpected|PGlite is clos)/;
 
-function isConnectionFault(error: unknown): boolean {
-  if (networkCode(error) !== undefined) return true;
-  for (const { message } of causeChain(error)) {
-    if (typeof message === 'string' && DRIVER_FAULT.test(message)) return true;
-  }
-  return false;
+function isConnectionFault(layers: readonly Layer[]): boolean {
+  return layers.some(
+    ({ code, message, syscall }) =>
+      (typeof code === 'string' && BROKEN_CONNECTION.test(code)) ||
+      // A socket that is a file.
+      (code === 'ENOENT' && syscall === 'connect') ||
+      (typeof message === 'string' && DRIVER_FAULT.test(message)),
+  );
 }

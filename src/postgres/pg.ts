@@ -6,9 +6,12 @@ import { OperatorError } from '../errors.ts';
 import { Deadlines } from '../util/deadlines.ts';
 import { BatchQueue } from './batch-queue.ts';
 import { encoded } from './binary-arrays.ts';
+import { Connection } from './connection.ts';
+import { type ConnectionEvents, ConnectionWatch } from './connection-watch.ts';
 import { type Database, describeDatabase, PLANNER, type Snapshot } from './database.ts';
-import { throwDatabaseError } from './errors.ts';
+import { asDatabaseError, DatabaseError, throwConnectionError, throwDatabaseError } from './errors.ts';
 import { failingWithFirstFault } from './first-fault.ts';
+import { ConnectionPool } from './pool.ts';
 import { describeUnfitPooler, usesPooler } from './pooler.ts';
 import { defineQuery, type QueryExecutor } from './query.ts';
 import { type StatementTracer, traced } from './statement-tracer.ts';
@@ -46,8 +49,6 @@ const NO_TIME_LIMITS = {
 /** How much longer the client waits than the server's own statement timeout. */
 const GRACE_MS = 1000;
 
-/** Agents pause for longer than pg's default of 10 seconds, and a new connection has to prepare every statement again. */
-const IDLE_TIMEOUT_MS = 10 * 60_000;
 /** TCP keep-alive, below the idle timeout of common firewalls. */
 const KEEP_ALIVE_AFTER_MS = 60_000;
 
@@ -59,9 +60,14 @@ export const BATCH_CONNECTIONS = 4;
  * how it is to be used.
  *
  * @throws DatabaseError when it cannot be reached
- * @throws OperatorError when the service cannot work through the pooler
+ * @throws OperatorError when its encoding is not UTF-8, or the service cannot work through the pooler
  */
-export async function openPostgres(url: string, config: Config, tracer?: StatementTracer): Promise<Database> {
+export async function openPostgres(
+  url: string,
+  config: Config,
+  events: ConnectionEvents,
+  tracer?: StatementTracer,
+): Promise<Database> {
   const reachable: pg.ClientConfig = {
     connectionString: url,
     application_name: 'memory-service',
@@ -72,13 +78,15 @@ export async function openPostgres(url: string, config: Config, tracer?: Stateme
   };
   // The server's own timeouts do not help when the server is frozen or the network drops packets.
   const maxMs = config.DB_STATEMENT_TIMEOUT_MS > 0 ? config.DB_STATEMENT_TIMEOUT_MS + GRACE_MS : 0;
-  const { isCitus, isPooled } = await onOneConnection(
+  const { encoding, isCitus, isPooled } = await onOneConnection(
     { ...reachable, query_timeout: maxMs },
     async (client) => ({
+      encoding: await encodingOf(client),
       isCitus: await hasCitus(client),
       isPooled: await usesPooler(client),
     }),
   ).catch(throwDatabaseError);
+  if (encoding !== 'UTF8') throw wrongEncoding(encoding, config);
   const settings = {
     statement_timeout: String(config.DB_STATEMENT_TIMEOUT_MS),
     lock_timeout: String(config.DB_LOCK_TIMEOUT_MS),
@@ -88,8 +96,9 @@ export async function openPostgres(url: string, config: Config, tracer?: Stateme
   if (isPooled) await checkPooler({ ...reachable, query_timeout: maxMs }, settings, config);
   const connection = isPooled ? reachable : { ...reachable, options: asOptions(settings) };
   const batchSize = isCitus ? 1 : config.DB_BATCH_SIZE;
-  const pool = openPool({ ...connection, max: config.DB_POOL_MAX });
-  const forBatches = openPool({ ...connection, max: BATCH_CONNECTIONS });
+  const watch = new ConnectionWatch(events);
+  const pool = new ConnectionPool({ ...connection, max: config.DB_POOL_MAX }, watch);
+  const forBatches = new ConnectionPool({ ...connection, max: BATCH_CONNECTIONS }, watch);
   const single = traced(executorOn(pool, maxMs), tracer);
   const queryBatch = traced(executorOn(forBatches, maxMs), tracer);
   const reads = new BatchQueue({ batched: queryBatch, single }, batchSize, tracer);
@@ -108,12 +117,15 @@ export async function openPostgres(url: string, config: Config, tracer?: Stateme
       if (isPooled) throw unmigratedBehindPooler(config);
       await migrateOnOneConnection(url, config, folder, functions);
     },
-    pool: () => ({
-      total: pool.totalCount + forBatches.totalCount,
-      idle: pool.idleCount + forBatches.idleCount,
-      waiting: pool.waitingCount + forBatches.waitingCount,
-      max: pool.options.max + forBatches.options.max,
-    }),
+    pool: () => {
+      const [some, others] = [pool.state, forBatches.state];
+      return {
+        total: some.total + others.total,
+        idle: some.idle + others.idle,
+        waiting: some.waiting + others.waiting,
+        max: some.max + others.max,
+      };
+    },
     close: async () => {
       await Promise.all([pool.end(), forBatches.end()]);
     },
@@ -125,15 +137,31 @@ async function onOneConnection<T>(
   connection: pg.ClientConfig,
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
-  const client = new pg.Client(connection);
-  // The running or next query rejects.
-  client.on('error', () => {});
-  await client.connect().catch(throwDatabaseError);
+  const client = await connect(connection).catch(throwConnectionError);
   try {
     return await work(client);
   } finally {
     await client.end();
   }
+}
+
+async function connect(connection: pg.ClientConfig): Promise<Connection> {
+  const client = new Connection(connection);
+  await client.connect();
+  return client;
+}
+
+/** Returns the encoding of the database. */
+async function encodingOf(client: pg.ClientBase): Promise<string> {
+  const { rows } = await client.query("SELECT current_setting('server_encoding') AS encoding");
+  return rows[0]?.encoding;
+}
+
+/** Any other encoding lacks characters, and with SQL_ASCII the database counts and compares bytes. */
+function wrongEncoding(encoding: string, config: Config): OperatorError {
+  return new OperatorError(
+    `Cannot use ${describeDatabase(config)}: its encoding is ${encoding}, and the service needs UTF8. Create a database with: createdb --encoding UTF8 --locale C --template template0 NAME`,
+  );
 }
 
 async function checkPooler(
@@ -153,15 +181,6 @@ function unmigratedBehindPooler(config: Config): OperatorError {
   );
 }
 
-function openPool(config: pg.PoolConfig): pg.Pool {
-  const pool = new pg.Pool({ ...config, idleTimeoutMillis: IDLE_TIMEOUT_MS });
-  // The pool replaces a broken idle connection; without a listener the error would end the process.
-  pool.on('error', () => {});
-  // The pool does not listen while a connection is checked out. The running or next query rejects.
-  pool.on('connect', (client) => client.on('error', () => {}));
-  return pool;
-}
-
 const deadlines = new Deadlines();
 
 /**
@@ -169,11 +188,11 @@ const deadlines = new Deadlines();
  *
  * @param maxMs a connection that has not responded by then is closed; 0: no limit
  */
-export function executorOn(connection: pg.Pool | pg.ClientBase, maxMs = 0): QueryExecutor {
+export function executorOn(connection: ConnectionPool | pg.ClientBase, maxMs = 0): QueryExecutor {
   return async ({ name, sql, parameters }, params) => {
     const values = parameters.map((parameter) => encoded(params[parameter]));
     const query = { name, text: sql, values };
-    const { rows, rowCount } = await (connection instanceof pg.Pool
+    const { rows, rowCount } = await (connection instanceof ConnectionPool
       ? sendOnPool(connection, query, maxMs)
       : send(connection, query, maxMs)
     ).catch(throwDatabaseError);
@@ -181,16 +200,21 @@ export function executorOn(connection: pg.Pool | pg.ClientBase, maxMs = 0): Quer
   };
 }
 
-/** Sends a query on a free connection. One whose query failed is not used again. */
-async function sendOnPool(pool: pg.Pool, query: pg.QueryConfig, maxMs: number): Promise<pg.QueryResult> {
-  const client = await pool.connect();
+/** Sends a query on a free connection. */
+async function sendOnPool(
+  pool: ConnectionPool,
+  query: pg.QueryConfig,
+  maxMs: number,
+): Promise<pg.QueryResult> {
+  const client = await pool.take();
   try {
     const result = await send(client, query, maxMs);
-    client.release();
+    pool.release(client);
     return result;
   } catch (error) {
-    client.release(true);
-    throw error;
+    const fault = asDatabaseError(error);
+    pool.release(client, fault);
+    throw fault;
   }
 }
 
@@ -211,35 +235,32 @@ function send(client: pg.ClientBase, query: pg.QueryConfig, maxMs: number): Prom
   });
 }
 
-/** Throws what `work` throws. A connection whose transaction cannot be ended is closed. */
+/** Throws what `work` throws. A connection that has failed, or whose transaction cannot be ended, is closed. */
 async function transaction<T>(
-  pool: pg.Pool,
+  pool: ConnectionPool,
   maxMs: number,
   snapshot: Snapshot,
   work: (query: QueryExecutor) => Promise<T>,
 ): Promise<T> {
-  const client = await pool.connect().catch(throwDatabaseError);
-  let broken = true;
+  const client = await pool.take();
+  let fault: unknown;
   try {
-    const query = executorOn(client, maxMs);
     const level = snapshot ? ' ISOLATION LEVEL REPEATABLE READ' : '';
     const begin = `BEGIN${level}${snapshot === true ? ' READ ONLY' : ''}`;
     await send(client, { text: begin }, maxMs).catch(throwDatabaseError);
-    try {
-      const result = await work(query);
-      await send(client, { text: 'COMMIT' }, maxMs).catch(throwDatabaseError);
-      broken = false;
-      return result;
-    } catch (error) {
-      // Without a connection there is nothing to roll back, and the first fault is the one that counts.
-      broken = await send(client, { text: 'ROLLBACK' }, maxMs).then(
-        () => false,
-        () => true,
-      );
-      throw error;
-    }
+    const result = await work(executorOn(client, maxMs));
+    await send(client, { text: 'COMMIT' }, maxMs).catch(throwDatabaseError);
+    return result;
+  } catch (error) {
+    // Without a connection there is nothing to roll back, and the first fault is the one that counts.
+    const rolledBack = send(client, { text: 'ROLLBACK' }, maxMs);
+    fault = error instanceof DatabaseError && error.isUnavailable ? error : undefined;
+    await rolledBack.catch((failed) => {
+      fault ??= failed;
+    });
+    throw error;
   } finally {
-    client.release(broken);
+    pool.release(client, fault);
   }
 }
 

@@ -45,7 +45,7 @@ describe('start', () => {
     );
   });
 
-  it('reports an unreachable database each time it tries again', { tags: 'long' }, async () => {
+  it('reports an unreachable database once while it tries again', { tags: 'long' }, async () => {
     const cli = startCli(['serve'], {
       AUTH: 'none',
       DATABASE_URL: 'postgres://ada:secret@127.0.0.1:1/memory',
@@ -55,7 +55,7 @@ describe('start', () => {
       'The database at 127.0.0.1:1/memory cannot be used: nothing listens there; check DATABASE_URL, and that the server runs.';
     expect(await cli.exit).toBe(1);
     const lines = cli.output().split('\n');
-    expect(lines.filter((line) => line.includes(`"msg":"${fault} Trying again."`))).toHaveLength(2);
+    expect(lines.filter((line) => line.includes(`"msg":"${fault} Trying again."`))).toHaveLength(1);
     expect(lines).toContain(`memory-service: ${fault}`);
   });
 
@@ -110,7 +110,7 @@ describe('start', () => {
     const both = [startCli(['migrate'], env), startCli(['migrate'], env)];
     expect(await Promise.all(both.map((cli) => cli.exit))).toStrictEqual([0, 0]);
     for (const cli of both) {
-      expect(cli.output()).toMatch(/^Using the database at .*\.\nThe database is up to date\.$/);
+      expect(cli.output()).toMatch(/^The database at .* is up to date\.$/);
     }
     await empty.drop();
   });

@@ -1,7 +1,7 @@
-import type pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { executorOn } from '../../src/postgres/pg.ts';
-import { createTestDatabase, openPool } from '../support/database.ts';
+import type { ConnectionPool } from '../../src/postgres/pool.ts';
+import { createTestDatabase, openServicePool } from '../support/database.ts';
 import { TcpProxy } from '../support/faults/proxies.ts';
 import { testQuery } from '../support/query.ts';
 
@@ -19,7 +19,7 @@ const unanswered = {
 
 let database: Awaited<ReturnType<typeof createTestDatabase>>;
 let proxy: TcpProxy;
-let pool: pg.Pool;
+let pool: ConnectionPool;
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -28,7 +28,7 @@ beforeAll(async () => {
   await proxy.open();
   const url = new URL(database.url);
   url.host = `127.0.0.1:${proxy.port}`;
-  pool = openPool(url.href, { max: 1 });
+  pool = openServicePool(url.href, { max: 1 });
 });
 afterAll(async () => {
   await pool.end();
@@ -45,9 +45,9 @@ it('fails a query that the server does not answer in time, and goes on with anot
 });
 
 it('fails a query on a connection of its own in the same way', async () => {
-  const client = await pool.connect();
+  const client = await pool.take();
   const query = executorOn(client, 50);
   proxy.blackhole();
   await expect(query(selectQuery, { text: 'lost' })).rejects.toMatchObject(unanswered);
-  client.release(true);
+  pool.release(client, unanswered);
 });

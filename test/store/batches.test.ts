@@ -8,8 +8,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { BatchQueue } from '../../src/postgres/batch-queue.ts';
 import { DatabaseError } from '../../src/postgres/errors.ts';
 import { executorOn, plannerOptions } from '../../src/postgres/pg.ts';
+import type { ConnectionPool } from '../../src/postgres/pool.ts';
 import type { BatchQuery, Query, QueryExecutor, Value } from '../../src/postgres/query.ts';
-import { connectTo, createTestDatabase, openPool, skipOnCitus } from '../support/database.ts';
+import { connectTo, createTestDatabase, openServicePool, skipOnCitus } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { genericPlan, tableScans } from '../support/plan.ts';
 import { testQuery } from '../support/query.ts';
@@ -29,13 +30,13 @@ const echo = echoWith(`SELECT item::integer, 'many' AS by, text FROM ${CALLS}`);
 
 describe('batches', () => {
   let database: Awaited<ReturnType<typeof createTestDatabase>>;
-  let pool: pg.Pool;
+  let pool: ConnectionPool;
   let sent: string[] = [];
   let run: QueryExecutor;
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    pool = openPool(database.url);
+    pool = openServicePool(database.url);
     const onPool = executorOn(pool);
     const counted: QueryExecutor = (each, params) => {
       sent.push(each.name);

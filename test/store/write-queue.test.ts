@@ -6,10 +6,18 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { executorOn } from '../../src/postgres/pg.ts';
+import type { ConnectionPool } from '../../src/postgres/pool.ts';
 import type { QueryExecutor, Value } from '../../src/postgres/query.ts';
 import type { CallFunction, TypedWriteFunction } from '../../src/store/write-function.ts';
 import { WriteQueue } from '../../src/store/write-queue.ts';
-import { connectTo, createTestDatabase, lockWait, openPool, skipOnCitus } from '../support/database.ts';
+import {
+  connectTo,
+  createTestDatabase,
+  lockWait,
+  openPool,
+  openServicePool,
+  skipOnCitus,
+} from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
 import { testQuery } from '../support/query.ts';
 import { describeService, freshTenant, startService } from '../support/service.ts';
@@ -57,12 +65,13 @@ describe('the write queue', () => {
   skipOnCitus('there are no batches on Citus');
   let database: Awaited<ReturnType<typeof createTestDatabase>>;
   let pool: pg.Pool;
+  let servicePool: ConnectionPool;
   /** For each statement: the number of its calls and whether it waits for locks. */
   let sent: { calls: number; wait: boolean }[] = [];
   let call: CallFunction;
 
   const queueOf = (size: number) => {
-    const onPool = executorOn(pool);
+    const onPool = executorOn(servicePool);
     const counted: QueryExecutor = (each, params) => {
       const { tenant, wait } = params as unknown as { tenant: string | string[]; wait: boolean };
       sent.push({ calls: Array.isArray(tenant) ? tenant.length : 1, wait });
@@ -83,6 +92,7 @@ describe('the write queue', () => {
   beforeAll(async () => {
     database = await createTestDatabase();
     pool = openPool(database.url);
+    servicePool = openServicePool(database.url);
     await pool.query(DIVIDE);
     await pool.query("INSERT INTO tenants (id) VALUES ('a'), ('b'), ('c')");
   });
@@ -91,6 +101,7 @@ describe('the write queue', () => {
     ({ call } = queueOf(8));
   });
   afterAll(async () => {
+    await servicePool.end();
     await pool.end();
     await database.drop();
   });
@@ -179,7 +190,7 @@ describe('the write queue', () => {
 
   it('waits for a lock only once for all calls of a tenant', async () => {
     const other = await pool.connect();
-    const impatient = openPool(database.url, { options: '-c lock_timeout=50' });
+    const impatient = openServicePool(database.url, { options: '-c lock_timeout=50' });
     try {
       await other.query("BEGIN; SELECT FROM tenants WHERE id = 'a' FOR NO KEY UPDATE");
       const run = executorOn(impatient);

@@ -3,6 +3,8 @@ import { cp, mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { beforeEach, inject } from 'vitest';
+import { ConnectionWatch } from '../../src/postgres/connection-watch.ts';
+import { ConnectionPool } from '../../src/postgres/pool.ts';
 import { createDatabase, dropDatabase } from './postgres/cluster.ts';
 import { databaseUrl } from './postgres/server.ts';
 
@@ -23,6 +25,12 @@ export function openPool(url: string, options: pg.PoolConfig = {}): pg.Pool {
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
+}
+
+/** Opens a pool as the service does. */
+export function openServicePool(url: string, options: pg.PoolConfig = {}): ConnectionPool {
+  const watch = new ConnectionWatch({ unreachable: () => {}, reachable: () => {} });
+  return new ConnectionPool({ ...options, connectionString: url }, watch);
 }
 
 /** The databases of this run are on a Citus cluster. */
