@@ -26,6 +26,7 @@ import { audit } from './audit.ts';
 import { adminAuthentication } from './authentication.ts';
 import { concurrencyLimit } from './concurrency-limit.ts';
 import { requiredTenant } from './required-tenant.ts';
+import { responseJson } from './response-json.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { changeRoutes } from './routes/changes.ts';
 import { consoleRoutes } from './routes/console.ts';
@@ -140,6 +141,7 @@ export async function buildAdminApp(options: {
       await api.register(adminAuthentication, { authenticator });
       await api.register(scopedResponses);
       await api.register(concurrencyLimit, { maxWaitMs: config.MAX_QUEUE_MS });
+      await api.register(responseJson);
       await api.register(audit, { database });
       const context = { config, database, search, merges, patches, scans: new Turns() };
       for (const routes of ROUTES) await api.register(routes, context);

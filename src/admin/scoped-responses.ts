@@ -1,4 +1,5 @@
 import fp from 'fastify-plugin';
+import { timeSliced } from '../util/time-slice.ts';
 import { scopeOf } from './authentication.ts';
 
 /** The fields of responses that name a tenant. */
@@ -19,14 +20,22 @@ export const scopedResponses = fp(
   { name: 'scoped-responses', dependencies: ['admin-authentication'] },
 );
 
-function hideTenants(value: unknown, scope: ReadonlySet<string>, naming: ReadonlySet<string>): unknown {
-  if (Array.isArray(value)) return value.map((each) => hideTenants(each, scope, naming));
+async function hideTenants(
+  value: unknown,
+  scope: ReadonlySet<string>,
+  naming: ReadonlySet<string>,
+): Promise<unknown> {
+  if (Array.isArray(value)) {
+    const items: unknown[] = [];
+    for await (const each of timeSliced(value)) items.push(await hideTenants(each, scope, naming));
+    return items;
+  }
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, each]) => {
-      if (name === METADATA) return [name, each];
-      if (naming.has(name) && typeof each === 'string') return [name, scope.has(each) ? each : null];
-      return [name, hideTenants(each, scope, name === 'details' ? NAMING_IN_DETAILS : naming)];
-    }),
-  );
+  const fields: [string, unknown][] = [];
+  for (const [name, each] of Object.entries(value)) {
+    if (name === METADATA) fields.push([name, each]);
+    else if (naming.has(name) && typeof each === 'string') fields.push([name, scope.has(each) ? each : null]);
+    else fields.push([name, await hideTenants(each, scope, name === 'details' ? NAMING_IN_DETAILS : naming)]);
+  }
+  return Object.fromEntries(fields);
 }

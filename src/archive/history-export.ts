@@ -6,6 +6,7 @@ import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { time } from '../postgres/time-column.ts';
 import { batches } from '../util/batches.ts';
 import { readPages } from '../util/pages.ts';
+import { timeSliced } from '../util/time-slice.ts';
 import { BATCH } from './batch.ts';
 import {
   archivedVersion,
@@ -140,7 +141,7 @@ export async function exportHistory(
 }
 
 async function* linesOf(rows: AsyncIterable<object>): AsyncGenerator<string> {
-  for await (const row of rows) yield `${JSON.stringify(row)}\n`;
+  for await (const row of timeSliced(rows)) yield `${JSON.stringify(row)}\n`;
 }
 
 async function* versionsOf(query: QueryExecutor, tenant: string) {

@@ -7,6 +7,7 @@ import type { Database } from '../postgres/database.ts';
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { beginChangeQuery, reserveQuery } from '../tenants/queries.ts';
 import { refuseArchived } from '../tenants/stores.ts';
+import { timeSlicedSort } from '../util/time-slice.ts';
 import { BATCH } from './batch.ts';
 import { type HistorySource, importHistory } from './history-import.ts';
 
@@ -205,9 +206,10 @@ async function importDirectories(
   at: string,
 ): Promise<string[]> {
   // Sorted, so that a directory comes after its parent.
-  const directories = [...entries]
-    .filter(([, { kind }]) => kind === 'dir')
-    .sort(([a], [b]) => (a < b ? -1 : 1));
+  const directories = await timeSlicedSort(
+    [...entries].filter(([, { kind }]) => kind === 'dir'),
+    ([a], [b]) => (a < b ? -1 : 1),
+  );
   const made: string[] = [];
   for (const chunk of chunks(directories)) {
     const paths = chunk.map(([path]) => path);

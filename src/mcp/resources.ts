@@ -1,5 +1,6 @@
 import type { Resource } from '@modelcontextprotocol/sdk/types.js';
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
+import { timeSliced } from '../util/time-slice.ts';
 import { callMemory, type ExecuteTool } from './call.ts';
 
 /** The code that the MCP specification has for a resource that does not exist. */
@@ -15,11 +16,13 @@ const CUT = /^\[Truncated: showing lines \d+ to (\d+) of \d+\./;
 export async function listFiles(execute: ExecuteTool): Promise<Resource[]> {
   const { content, isError } = await callMemory(execute, { command: 'view', path: '/memories' });
   if (isError) throw new McpError(ErrorCode.InternalError, content);
-  return content.split('\n').flatMap((line) => {
+  const files: Resource[] = [];
+  for await (const line of timeSliced(content.split('\n'))) {
     const path = LISTED_FILE.exec(line)?.[1];
-    if (path === undefined || path === '/memories') return [];
-    return [{ uri: uriOf(path), name: path, mimeType: 'text/plain' }];
-  });
+    if (path === undefined || path === '/memories') continue;
+    files.push({ uri: uriOf(path), name: path, mimeType: 'text/plain' });
+  }
+  return files;
 }
 
 /**
@@ -48,7 +51,7 @@ export async function readFile(execute: ExecuteTool, uri: URL): Promise<string> 
         throw new McpError(RESOURCE_NOT_FOUND, `${path} has a line that is too long to read.`);
     }
     // A view may have more lines than a call takes arguments.
-    for (const line of shown) lines.push(line.replace(NUMBER, ''));
+    for await (const line of timeSliced(shown)) lines.push(line.replace(NUMBER, ''));
     if (isWhole) return lines.join('\n');
   }
 }

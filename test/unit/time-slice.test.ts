@@ -1,5 +1,7 @@
 /** Loops over as many items as a request decides: each lets the event loop handle other requests. */
 import { afterAll, describe, expect, it } from 'vitest';
+import type { SourceEntry } from '../../src/archive/source/entry.ts';
+import { prepareImport } from '../../src/archive/source/prepare-import.ts';
 import { reviewOf } from '../../src/drafts/compare.ts';
 import { MergeThreads } from '../../src/drafts/line-merge.ts';
 import { planMerge, planReplacement } from '../../src/drafts/plan.ts';
@@ -90,6 +92,17 @@ it('plans a restore of many files without holding the event loop', async () => {
   const around = { wanted: new Set<MemoryPath>(), unwanted: new Set<MemoryPath>(), kinds: new Map() };
   expect(await turnsDuring(() => planTree(targets, around))).toBeGreaterThanOrEqual(ITEMS);
   expect(await turnsDuring(() => changesOf(targets))).toBeGreaterThanOrEqual(ITEMS);
+});
+
+it('checks an archive of many directories without holding the event loop', async () => {
+  async function* directories(): AsyncGenerator<SourceEntry> {
+    const content = (async function* () {})();
+    for (let i = 0; i < ITEMS; i++)
+      yield { name: `memories/${i}/`, kind: 'dir', bytes: 0, modified: new Date(0), content };
+  }
+  const rules = { tenant: 'acme', maxFileBytes: 0, maxFiles: 0, maxBytes: 0 };
+  const turns = await turnsDuring(async () => (await prepareImport(directories(), rules)).close());
+  expect(turns).toBeGreaterThanOrEqual(ITEMS);
 });
 
 describe('many short files of equal lines', () => {

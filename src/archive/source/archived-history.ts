@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { timeSliced } from '../../util/time-slice.ts';
 import {
   type ArchivedDirectory,
   damagedHistory,
@@ -122,7 +123,8 @@ export class ArchivedHistory implements HistorySource {
   }
 
   async #addVersions(name: string, content: Buffer): Promise<void> {
-    const rows = this.#rows(name, versionSchema, content).map(storedVersion);
+    const rows: StoredVersion[] = [];
+    for await (const row of this.#rows(name, versionSchema, content)) rows.push(storedVersion(row));
     this.#found.versions += rows.length;
     await this.#checkPaths(
       name,
@@ -130,21 +132,22 @@ export class ArchivedHistory implements HistorySource {
     );
     const heads = rows.filter(({ superseded_at }) => superseded_at === null);
     this.#found.heads += heads.length;
-    await addPage(this.#pages.heads, heads);
-    await addPage(
+    await addRows(this.#pages.heads, heads);
+    await addRows(
       this.#pages.versions,
       rows.filter(({ superseded_at }) => superseded_at !== null),
     );
   }
 
   async #addDirectories(name: string, content: Buffer): Promise<void> {
-    const rows = this.#rows(name, directorySchema, content);
+    const rows: ArchivedDirectory[] = [];
+    for await (const row of this.#rows(name, directorySchema, content)) rows.push(row);
     this.#found.directories += rows.length;
     await this.#checkPaths(
       name,
       rows.map(({ path }) => path),
     );
-    await addPage(this.#pages.directories, rows);
+    await addRows(this.#pages.directories, rows);
   }
 
   async #checkPaths(name: string, paths: string[]): Promise<void> {
@@ -153,12 +156,13 @@ export class ArchivedHistory implements HistorySource {
     throw cannotImport(name, 'entry_lists_secret_path', printable(found.masked), found.kinds);
   }
 
-  #rows<T>(name: string, schema: z.ZodType<T>, content: Buffer): T[] {
-    const lines = content.toString().split('\n');
-    if (lines.pop() !== '' || lines.length > PAGE_ROWS) {
-      throw damagedHistory(`${printable(name)} is not a page of at most ${PAGE_ROWS} lines`);
+  async *#rows<T>(name: string, schema: z.ZodType<T>, content: Buffer): AsyncGenerator<T> {
+    let line = 0;
+    for await (const json of timeSliced(linesOf(content))) {
+      if (json === undefined || ++line > PAGE_ROWS)
+        throw damagedHistory(`${printable(name)} is not a page of at most ${PAGE_ROWS} lines`);
+      yield this.#parse(`${name}, line ${line}`, schema, json);
     }
-    return lines.map((line, i) => this.#parse(`${name}, line ${i + 1}`, schema, line));
   }
 
   /** The text itself is in no message: it may quote a memory. */
@@ -180,10 +184,24 @@ function parseJson(text: string): unknown {
   }
 }
 
-async function addPage(spool: Spool<object>, rows: object[]): Promise<void> {
-  if (rows.length > 0) await spool.add({}, Buffer.from(JSON.stringify(rows)));
+/** The lines of a page; undefined for a last one without an end. */
+function* linesOf(content: Buffer): Generator<string | undefined> {
+  for (let from = 0; from < content.length; ) {
+    const end = content.indexOf('\n', from);
+    yield end === -1 ? undefined : content.toString('utf8', from, end);
+    if (end === -1) return;
+    from = end + 1;
+  }
+}
+
+async function addRows(spool: Spool<object>, rows: object[]): Promise<void> {
+  for await (const row of timeSliced(rows)) await spool.add({}, Buffer.from(JSON.stringify(row)));
 }
 
 async function* pagesOf<T>(spool: Spool<object>): AsyncGenerator<T[]> {
-  for await (const batch of spool.batches()) for (const { content } of batch) yield JSON.parse(content);
+  for await (const batch of spool.batches()) {
+    const rows: T[] = [];
+    for await (const { content } of timeSliced(batch)) rows.push(JSON.parse(content));
+    yield rows;
+  }
 }

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { ServiceError } from '../../errors.ts';
 import type { MemoryPath } from '../../memory/path.ts';
+import { timeSliced } from '../../util/time-slice.ts';
 import type { HistorySource } from '../history-import.ts';
 import type { ImportSource } from '../import-transaction.ts';
 import { Spool } from '../spool.ts';
@@ -57,7 +58,7 @@ export async function prepareImport(
   };
   try {
     let found = 0;
-    for await (const entry of source) {
+    for await (const entry of timeSliced(source)) {
       found++;
       if (isHistory(entry, rules)) {
         history ??= await ArchivedHistory.open({
