@@ -21,6 +21,7 @@ const code = await runProgram(process.argv.slice(2), {
   // Imported on demand: loading the server takes longer than most commands.
   serve: async () => (await import('./server.ts')).serve(process.env),
   io: process,
+  env: process.env,
 });
 // Not after success: a service runs on, and output may still be on its way.
 if (code !== 0) process.exit(code);

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { createAdminAuthenticator } from '../auth/authenticator.ts';
 import type { Config } from '../config.ts';
@@ -11,7 +11,7 @@ import { jsonBody } from '../http/json-body.ts';
 import { type Metrics, responseMetrics } from '../http/metrics.ts';
 import { notFound } from '../http/not-found.ts';
 import { openapi } from '../http/openapi.ts';
-import { handleError } from '../http/problem-details.ts';
+import { handleError, serviceErrorOf } from '../http/problem-details.ts';
 import { docsRoutes } from '../http/routes/docs.ts';
 import { healthRoutes } from '../http/routes/health.ts';
 import { createHttpServer } from '../http/server.ts';
@@ -25,6 +25,7 @@ import { ADMIN_API } from './api-description.ts';
 import { audit } from './audit.ts';
 import { adminAuthentication } from './authentication.ts';
 import { concurrencyLimit } from './concurrency-limit.ts';
+import { ERROR_HEADER } from './operation.ts';
 import { requiredTenant } from './required-tenant.ts';
 import { responseJson } from './response-json.ts';
 import { auditRoutes } from './routes/audit.ts';
@@ -41,7 +42,7 @@ import { importRoutes } from './routes/import.ts';
 import { singleKeyRoutes } from './routes/key.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { memoryRoutes } from './routes/memory.ts';
-import { mountRoutes } from './routes/mounts.ts';
+import { listMounts, removeTenantMount, setTenantMount } from './routes/mounts.ts';
 import { moveRoutes } from './routes/move.ts';
 import { redactRoutes } from './routes/redact.ts';
 import { searchRoutes } from './routes/search.ts';
@@ -53,6 +54,7 @@ import { timelineRoutes } from './routes/timeline.ts';
 import { usageRoutes } from './routes/usage.ts';
 import { versionRoutes } from './routes/versions.ts';
 import { writeFileRoutes } from './routes/write-file.ts';
+import { operationRoutes } from './routes.ts';
 import { scopedResponses } from './scoped-responses.ts';
 import { securityHeaders } from './security-headers.ts';
 import { Turns } from './turns.ts';
@@ -73,7 +75,7 @@ const ROUTES = [
 /** Those of one tenant, which must exist: `/tenants/:tenant/…`. */
 const TENANT_ROUTES = [
   usageRoutes,
-  mountRoutes,
+  operationRoutes([listMounts, setTenantMount, removeTenantMount]),
   directoryRoutes,
   memoryRoutes,
   moveRoutes,
@@ -90,6 +92,18 @@ const TENANT_ROUTES = [
   draftReviewRoutes,
   draftMergeRoutes,
 ];
+
+/** Longer parts of an error are left out: the message has what matters. */
+const MAX_ERROR_HEADER = 8192;
+
+function sendError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const { reason, values, status } = serviceErrorOf(error, request);
+  if (request.raw.headers[ERROR_HEADER] !== undefined && status < 500) {
+    const parts = encodeURIComponent(JSON.stringify([reason, ...values]));
+    if (parts.length <= MAX_ERROR_HEADER) reply.header(ERROR_HEADER, parts);
+  }
+  return handleError(error, request, reply);
+}
 
 /**
  * Builds the admin API over a database, not listening yet. Closing it lets running requests finish; the database stays open, since it is
@@ -109,7 +123,7 @@ export async function buildAdminApp(options: {
   const { config, database, log = createLogger(config.LOG_LEVEL), metrics, tracing } = options;
   const search = options.search ?? new MemorySearch();
   // An archive may take long to arrive: `slowClients` limits the time for each part of a body.
-  const app = createHttpServer(config, { log, requestTimeoutMs: 0, onError: handleError });
+  const app = createHttpServer(config, { log, requestTimeoutMs: 0, onError: sendError });
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(() => JSON.stringify);
 

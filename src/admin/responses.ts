@@ -3,6 +3,8 @@ import { ServiceError } from '../errors.ts';
 import { tooComplex } from '../http/json-limits.ts';
 import { problemResponses } from '../http/problem-responses.ts';
 
+export { archived, noSuchTenant, overQuota } from './errors.ts';
+
 /** What every route of the admin API can return instead. */
 const COMMON = [
   new ServiceError('invalid_parameter', 'The query parameter limit must be at most 200.'),
@@ -50,14 +52,6 @@ const BODY = {
   text: [...TEXT_BODY, new ServiceError('unsupported_media_type', 'text/plain')],
   archive: [new ServiceError('unsupported_media_type', 'application/x-tar')],
 };
-
-/** The error of a write that would exceed the tenant's quota. */
-export const overQuota = (what: 'change' | 'import' | 'merge' | 'restore' | 'revert') =>
-  new ServiceError('quota_exceeded', 'acme', what, { of: 'bytes', used: 99, limit: 100, needed: 20 });
-
-export const archived = new ServiceError('tenant_archived', 'acme');
-
-export const noSuchTenant = new ServiceError('no_such_tenant', 'acme');
 
 type Kind = 'reads' | 'changes' | 'takes JSON' | 'takes text' | 'takes an archive';
 

@@ -2,15 +2,23 @@ import type { FastifySchemaCompiler } from 'fastify';
 import type { z } from 'zod';
 import { ServiceError } from '../errors.ts';
 
-/** Fastify's `validatorCompiler` for zod schemas. An error names the first field that is wrong, in the words of the API. */
+/** Fastify's `validatorCompiler` for zod schemas. */
 export const validatorCompiler: FastifySchemaCompiler<z.ZodType> =
   ({ schema, httpPart }) =>
   (data: unknown) => {
-    const parsed = schema.safeParse(data, { reportInput: true });
-    if (parsed.success) return { value: parsed.data };
-    const [issue] = parsed.error.issues;
-    return { error: new ServiceError('invalid_parameter', describe(httpPart ?? '', issue)) };
+    try {
+      return { value: validate(schema, httpPart ?? '', data) };
+    } catch (error) {
+      return { error: error as ServiceError };
+    }
   };
+
+/** Parses a part of a request. @throws ServiceError that names the first field that is wrong, in the words of the API */
+export function validate<T>(schema: z.ZodType<T>, part: string, data: unknown): T {
+  const parsed = schema.safeParse(data, { reportInput: true });
+  if (parsed.success) return parsed.data;
+  throw new ServiceError('invalid_parameter', describe(part, parsed.error.issues[0]));
+}
 
 const PARTS: Partial<Record<string, { whole: string; member: string }>> = {
   body: { whole: 'body', member: 'field' },

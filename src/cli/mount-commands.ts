@@ -1,29 +1,27 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { listMounts, removeTenantMount, setTenantMount } from '../admin/routes/mounts.ts';
 import type { Mount } from '../memory/mount.ts';
 import { isMountName, MAX_INSTRUCTIONS, MOUNT_NAME_RULE } from '../tenants/mount-schema.ts';
-import { mountedBy, mountStatuses, removeMount, setMount } from '../tenants/mounts.ts';
 import { storableText } from '../util/storable-text.ts';
 import { tenantId } from './arguments.ts';
+import { type Connect, withCaller } from './caller.ts';
 import type { Io } from './io.ts';
 import { printJson, printLine, printTable } from './output.ts';
-import { audited, type Open, withDatabase, withTenant } from './session.ts';
 
 const EFFECT = 'It takes effect within AUTH_CACHE_SECONDS.';
-/** How many mounts by others are printed. */
-const MAX_LISTED = 1000;
 
 interface MountCommandOptions extends Pick<Mount, 'access' | 'instructions'> {
   name?: string;
 }
 
 /** `tenants mount|unmount|mounts`. */
-export function registerMountCommands(tenants: Command, open: Open, io: Io): void {
-  registerMount(tenants, open, io);
-  registerUnmount(tenants, open, io);
-  registerMounts(tenants, open, io);
+export function registerMountCommands(tenants: Command, connect: Connect, io: Io): void {
+  registerMount(tenants, connect, io);
+  registerUnmount(tenants, connect, io);
+  registerMounts(tenants, connect, io);
 }
 
-function registerMount(tenants: Command, open: Open, io: Io): void {
+function registerMount(tenants: Command, connect: Connect, io: Io): void {
   tenants
     .command('mount')
     .description("Show another tenant's memory as a directory, or change how it is shown.")
@@ -44,18 +42,15 @@ function registerMount(tenants: Command, open: Open, io: Io): void {
       const { name = mounted, access, instructions } = options;
       if (!isMountName(name))
         command.error(`error: the ID ${mounted} cannot be the directory's name; choose one with --name`);
-      return withDatabase(open, async ({ database }) => {
-        const mount = { name, tenant: mounted, access, instructions };
-        const details = { name, new: { tenant: mounted, access } };
-        await audited({ database, io }, 'setMount', { tenant, details }, () =>
-          setMount(database, tenant, mount),
-        );
+      return withCaller(connect, async (caller) => {
+        const body = { tenant: mounted, access, instructions };
+        await caller.call(setTenantMount, { params: { tenant, name }, body });
         printLine(io.stdout, `Mounted tenant ${mounted} as /memories/${name} of tenant ${tenant}. ${EFFECT}`);
       });
     });
 }
 
-function registerUnmount(tenants: Command, open: Open, io: Io): void {
+function registerUnmount(tenants: Command, connect: Connect, io: Io): void {
   tenants
     .command('unmount')
     .description('Remove a mount. The mounted memory stays as it is.')
@@ -63,17 +58,14 @@ function registerUnmount(tenants: Command, open: Open, io: Io): void {
     .argument('<name>', 'name of the directory, from `tenants mounts`')
     .addHelpText('after', '\nExample:\n  memory-service tenants unmount builder team')
     .action((tenant: string, name: string) =>
-      withDatabase(open, async ({ database }) => {
-        const subject = { tenant, details: { name, new: null } };
-        const mount = await audited({ database, io }, 'removeMount', subject, () =>
-          removeMount(database, tenant, name),
-        );
+      withCaller(connect, async (caller) => {
+        const mount = await caller.call(removeTenantMount, { params: { tenant, name } });
         printLine(io.stdout, `Unmounted tenant ${mount.tenant} from tenant ${tenant}. ${EFFECT}`);
       }),
     );
 }
 
-function registerMounts(tenants: Command, open: Open, io: Io): void {
+function registerMounts(tenants: Command, connect: Connect, io: Io): void {
   tenants
     .command('mounts')
     .description("List a tenant's mounts, and where it is mounted.")
@@ -81,10 +73,10 @@ function registerMounts(tenants: Command, open: Open, io: Io): void {
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  memory-service tenants mounts builder')
     .action((tenant: string, { json }: { json?: boolean }) =>
-      withTenant(open, tenant, async ({ database, tenant: row }) => {
-        const mounts = await mountStatuses(database, row);
-        const by = await mountedBy(database, tenant, { scope: null, limit: MAX_LISTED });
-        if (json) return printJson(io.stdout, { mounts, mountedBy: by.mounts, more: by.more });
+      withCaller(connect, async (caller) => {
+        const listed = await caller.call(listMounts, { params: { tenant } });
+        if (json) return printJson(io.stdout, listed);
+        const { mounts, mounted_by: by, more } = listed;
         printTable(
           io.stdout,
           ['DIRECTORY', 'TENANT', 'ACCESS', 'STATUS', 'INSTRUCTIONS'],
@@ -96,14 +88,14 @@ function registerMounts(tenants: Command, open: Open, io: Io): void {
             instructions.split('\n', 1)[0] || '-',
           ]),
         );
-        if (by.mounts.length === 0) return;
+        if (by.length === 0) return;
         io.stdout.write('\n');
         printTable(
           io.stdout,
           ['MOUNTED BY', 'AS', 'ACCESS'],
-          by.mounts.map((each) => [each.tenant, `/memories/${each.name}`, each.access]),
+          by.map((each) => [each.tenant, `/memories/${each.name}`, each.access]),
         );
-        if (by.more) io.stderr.write(`Only the first ${MAX_LISTED} are shown.\n`);
+        if (more) io.stderr.write(`Only the first ${by.length} are shown.\n`);
       }),
     );
 }

@@ -1,8 +1,9 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { OperatorError, ServiceError } from '../errors.ts';
 import { describeDatabase } from '../postgres/database.ts';
 import { capitalize } from '../start-errors.ts';
 import { registerAuditCommand } from './audit-command.ts';
+import { type Cli, type Connect, localCaller, remoteCaller } from './caller.ts';
 import { firstSentence, registerCompletionCommand } from './completion.ts';
 import { registerDraftCommands } from './draft-commands.ts';
 import { explain } from './hints.ts';
@@ -31,6 +32,8 @@ export interface CliContext {
   openPlace: OpenPlace;
   serve(): Promise<void>;
   io: Io;
+  /** Environment variables that name an admin API. */
+  env?: { MEMORY_ADMIN_URL?: string | undefined; MEMORY_ADMIN_KEY?: string | undefined };
 }
 
 /** Exit codes: 0 for success, 1 for failure, 2 for an invalid command line. A command may have others. */
@@ -59,6 +62,14 @@ export async function runProgram(args: string[], context: CliContext): Promise<n
   }
 }
 
+const NEEDS_DATABASE =
+  'This command works on the database. Leave out --url and MEMORY_ADMIN_URL, and set DATABASE_URL or DATA_DIR.';
+
+function adminUrl(value: string): string {
+  if (/^https?:\/\//.test(value) && URL.canParse(value)) return value;
+  throw new InvalidArgumentError('Use a URL such as https://admin.example.com.');
+}
+
 const EXAMPLES = `
 Examples:
   memory-service serve
@@ -70,10 +81,30 @@ Examples:
 
 Each command has examples of its own: memory-service <command> --help`;
 
-export function createProgram({ version, open, openMigrated, openPlace, serve, io }: CliContext): Command {
+export function createProgram(context: CliContext): Command {
+  const { version, openMigrated, openPlace, serve, io, env = {} } = context;
+  /** The admin API of the option or the variable; undefined: the database. */
+  const remote = () => {
+    const { url = env.MEMORY_ADMIN_URL } = program.opts<{ url?: string }>();
+    return url === undefined || url === '' ? undefined : { url, key: env.MEMORY_ADMIN_KEY };
+  };
+  const open: Open = () => {
+    if (remote() !== undefined) throw new OperatorError(NEEDS_DATABASE);
+    return context.open();
+  };
+  const connect: Connect = () => {
+    const target = remote();
+    return target === undefined ? localCaller(open, io)() : remoteCaller(target)();
+  };
+  const cli: Cli = { connect, open, io };
   const program = new Command('memory-service')
     .description("The backend for Claude's memory tool: POST /execute over Postgres.")
     .version(version)
+    .option(
+      '--url <url>',
+      'admin API to use instead of the database, such as https://admin.example.com',
+      adminUrl,
+    )
     .addHelpText('after', EXAMPLES)
     .configureHelp({ subcommandDescription: (command) => firstSentence(command.description()) })
     // So that a command can have an option --version of its own.
@@ -104,7 +135,7 @@ export function createProgram({ version, open, openMigrated, openPlace, serve, i
     });
 
   registerMigrateDataCommand(program, openPlace, io);
-  registerTenantCommands(program, open, io);
+  registerTenantCommands(program, cli);
   registerKeyCommands(program, open, io);
   registerUsageCommand(program, open, io);
   registerExpireCommand(program, open, io);

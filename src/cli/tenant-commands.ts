@@ -7,6 +7,7 @@ import { requireTenant, Tenants } from '../tenants/tenants.ts';
 import { amount } from '../util/amount.ts';
 import { byteAmount } from '../util/size.ts';
 import { newTenantId, tenantId } from './arguments.ts';
+import type { Cli } from './caller.ts';
 import { confirm, type Io } from './io.ts';
 import { registerMountCommands } from './mount-commands.ts';
 import { printJson, printLine } from './output.ts';
@@ -15,13 +16,13 @@ import { registerTenantListCommand, registerTenantShowCommand } from './tenant-l
 import { registerTenantCreateCommand, registerTenantSetCommand } from './tenant-settings-commands.ts';
 
 /** `tenants create|list|show|set|mount|unmount|mounts|suspend|resume|copy|rename|delete`. */
-export function registerTenantCommands(program: Command, open: Open, io: Io = process): void {
+export function registerTenantCommands(program: Command, { connect, open, io }: Cli): void {
   const tenants = program.command('tenants').description('Create, change, copy, rename, and delete tenants.');
   registerTenantCreateCommand(tenants, open, io);
   registerTenantListCommand(tenants, open, io);
   registerTenantShowCommand(tenants, open, io);
   registerTenantSetCommand(tenants, open, io);
-  registerMountCommands(tenants, open, io);
+  registerMountCommands(tenants, connect, io);
   registerSuspend(tenants, open, io);
   registerTenantCopyCommands(tenants, open, io);
   registerDelete(tenants, open, io);

@@ -14,14 +14,21 @@ export interface ProgramRun {
  * Runs the whole command line in this process, on the service's database.
  *
  * @param options.isTTY whether standard output is a terminal
+ * @param options.admin the admin API to use instead of the database
  * @param options.typed what an operator types at a terminal; without, there is no terminal
  */
 export async function runOn(
   service: Service,
   args: string[],
-  options: { env?: Record<string, string>; stdin?: string | Buffer; typed?: string; isTTY?: boolean } = {},
+  options: {
+    env?: Record<string, string>;
+    stdin?: string | Buffer;
+    typed?: string;
+    isTTY?: boolean;
+    admin?: { url: string; key: string };
+  } = {},
 ): Promise<ProgramRun> {
-  const { env = {}, stdin, typed, isTTY = false } = options;
+  const { env = {}, stdin, typed, isTTY = false, admin } = options;
   const stdout = new CollectedOutput(isTTY);
   const stderr = new CollectedOutput(typed !== undefined);
   const terminal = Object.assign(new PassThrough(), { isTTY: true });
@@ -35,6 +42,7 @@ export async function runOn(
     openMigrated: open,
     openPlace: async () => database,
     serve: async () => {},
+    env: { MEMORY_ADMIN_URL: admin?.url, MEMORY_ADMIN_KEY: admin?.key },
     io: {
       stdin: typed === undefined ? Readable.from(stdin === undefined ? [] : [Buffer.from(stdin)]) : terminal,
       stdout,

@@ -175,6 +175,6 @@ it('a command loads no server: that takes longer than most commands', () => {
   }
   expect(loaded).toContain('cli/program.ts');
   expect(loaded).toContain('commander');
-  const slow = /^(server\.ts|app\.ts|admin|http|@?fastify|pino|prom-client|pg|drizzle|@electric|jose)/;
+  const slow = /^(server\.ts|app\.ts|http|@?fastify|pino|prom-client|pg|drizzle|@electric|jose)/;
   expect([...loaded].filter((each) => slow.test(each))).toStrictEqual([]);
 });

@@ -1,0 +1,83 @@
+import type { z } from 'zod';
+import type { AuditSubject } from '../audit/audit.ts';
+import type { Administrator } from '../auth/admin-authenticator.ts';
+import type { Config } from '../config.ts';
+import type { ServiceError } from '../errors.ts';
+import type { Origin } from '../memory/origin.ts';
+import type { Database } from '../postgres/database.ts';
+import type { MemorySearch } from '../search/search.ts';
+import type { TenantRow } from '../tenants/queries.ts';
+
+/*
+ * The operations of the admin API. The route, its documentation, permissions, audit, and limits follow from one definition, and the command
+ * line calls the same `run`, in its own process or through the route. No operation knows Fastify.
+ */
+
+/** Input of one call, and everything that an operation works with. */
+export interface OperationCall<Params, Query, Body> {
+  params: Params;
+  query: Query;
+  body: Body;
+  config: Config;
+  database: Database;
+  search: MemorySearch;
+  administrator: Administrator;
+  /** Metadata for the versions that the operation creates. */
+  origin: Origin;
+  /** The tenant that the URL names. Operations below `/tenants/:tenant/` have it. */
+  tenant: TenantRow;
+  /** Aborts when the caller has left. */
+  signal: AbortSignal;
+  /** Adds the subject and details of the change to the audit trail and the log. */
+  note(subject: AuditSubject): void;
+}
+
+export interface Operation<Params = unknown, Query = unknown, Body = unknown, Output = unknown> {
+  /** Name in OpenAPI, the audit trail, and the log. */
+  id: string;
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Path below `/v1`. An operation below `/tenants/:tenant/` fails with 404 when there is no such tenant. */
+  url: string;
+  summary: string;
+  description?: string;
+  tag: string;
+  /** Access that an admin key needs (see permissions.ts for the defaults). */
+  access?: Administrator['access'];
+  /** Keys with a scope that may call the operation (see permissions.ts for the defaults). */
+  scope?: 'tenant' | 'fleet' | 'handler';
+  params?: z.ZodType<Params>;
+  query?: z.ZodType<Query>;
+  body?: z.ZodType<Body>;
+  /** Status of success, by default 200. */
+  status?: 201;
+  /** Description and schema of the response. */
+  response: { description: string; schema: z.ZodType };
+  /** Errors beside those of every operation with this method and body. */
+  errors?: ServiceError[];
+  /** Whether the operation waits for its turn among the heavy ones of the listener. */
+  isHeavy?: boolean;
+  run(call: OperationCall<Params, Query, Body>): Promise<Output>;
+}
+
+/** Declares an operation, with types inferred from its schemas. */
+export function defineOperation<Params, Query, Body, Output extends object>(
+  operation: Operation<Params, Query, Body, Output>,
+): Operation<Params, Query, Body, Output> {
+  return operation;
+}
+
+/** Whether a call changes nothing because it asks for a dry run. */
+export function isDryRun({ body, query }: { body: unknown; query: unknown }): boolean {
+  return [body, query].some(
+    (each) => typeof each === 'object' && each !== null && 'dry_run' in each && each.dry_run === true,
+  );
+}
+
+/** An operation with any input and output. */
+export type AnyOperation = Operation<unknown, unknown, unknown, object>;
+
+/**
+ * Header with which the command line asks for the reason and the values of an error, and the response has them: JSON, percent-encoded. The
+ * command line makes the same message and hint from them as on the database.
+ */
+export const ERROR_HEADER = 'memory-service-error';

@@ -1,0 +1,191 @@
+import { hostname } from 'node:os';
+import type { AnyOperation, Operation, OperationCall } from '../admin/operation.ts';
+import { ERROR_HEADER, isDryRun } from '../admin/operation.ts';
+import { validate } from '../admin/validation.ts';
+import { type AuditSubject, audited } from '../audit/audit.ts';
+import type { Config } from '../config.ts';
+import { OperatorError, ServiceError } from '../errors.ts';
+import type { Database } from '../postgres/database.ts';
+import { requireTenant } from '../tenants/tenants.ts';
+import type { Io } from './io.ts';
+import { printLine } from './output.ts';
+import { type Open, operatorOrigin } from './session.ts';
+
+/** Parts of an operation's input; schemas add the defaults. */
+export interface CallInput<Params, Query, Body> {
+  params?: Params;
+  query?: Partial<Query>;
+  body?: Partial<Body>;
+}
+
+/** Calls operations of the admin API, in this process or over HTTP, with the same results and errors. */
+export interface Caller {
+  /** @throws ServiceError */
+  call<Params, Query, Body, Output extends object>(
+    operation: Operation<Params, Query, Body, Output>,
+    input: CallInput<Params, Query, Body>,
+  ): Promise<Output>;
+  close(): Promise<void>;
+}
+
+/** Opens the database, or connects to the admin API that the user named. */
+export type Connect = () => Promise<Caller>;
+
+/** Ways from a command to its work. Commands that are not operations open the database themselves. */
+export interface Cli {
+  connect: Connect;
+  open: Open;
+  io: Io;
+}
+
+/** Runs a command's work with a caller and always closes it. */
+export async function withCaller<T>(connect: Connect, work: (caller: Caller) => Promise<T>): Promise<T> {
+  const caller = await connect();
+  try {
+    return await work(caller);
+  } finally {
+    await caller.close();
+  }
+}
+
+/** Returns a function that opens the configured database and runs operations on it, as the operator. */
+export function localCaller(open: Open, io: Io): Connect {
+  return async () => {
+    const session = await open();
+    return {
+      call: (operation, input) => callOn(session, io, operation, input),
+      close: () => session.database.close(),
+    };
+  };
+}
+
+async function callOn<Params, Query, Body, Output extends object>(
+  session: { config: Config; database: Database },
+  io: Io,
+  operation: Operation<Params, Query, Body, Output>,
+  given: CallInput<Params, Query, Body>,
+): Promise<Output> {
+  const input = {
+    params: parsed<Params>(operation, 'params', given.params),
+    query: parsed<Query>(operation, 'query', given.query),
+    body: parsed<Body>(operation, 'body', given.body),
+  };
+  const { tenant, id: key } = input.params as { tenant?: string; id?: string };
+  const run = async (note: OperationCall<Params, Query, Body>['note']) => {
+    const { origin, administrator } = operator();
+    const row =
+      tenant !== undefined && operation.url.startsWith('/tenants/:tenant/')
+        ? await requireTenant(session.database, tenant)
+        : undefined;
+    return operation.run({
+      ...session,
+      ...input,
+      administrator,
+      origin,
+      get tenant() {
+        if (row === undefined) throw new Error(`${operation.id} is not an operation of a tenant.`);
+        return row;
+      },
+      get search(): never {
+        throw new Error(`${operation.id} does not search.`);
+      },
+      signal: new AbortController().signal,
+      note,
+    });
+  };
+  if (operation.method === 'GET') return run(() => {});
+  const intent = {
+    actor: operator().administrator.actor,
+    action: operation.id,
+    channel: 'command_line',
+    address: hostname(),
+    requestId: null,
+    dryRun: isDryRun(input),
+  } as const;
+  const subject: AuditSubject = { tenant, key };
+  return audited(session.database, intent, subject, run, {
+    outcomeOf: (error) => (error instanceof OperatorError ? 'refused' : undefined),
+    onUnrecorded: () =>
+      printLine(io.stderr, 'Warning: the outcome of this command could not be recorded in the audit trail.'),
+  });
+}
+
+/** The operator, who may do everything. */
+function operator() {
+  const origin = operatorOrigin();
+  return {
+    origin,
+    administrator: { actor: origin.actor, access: 'read_write', onlyTenants: null } as const,
+  };
+}
+
+const PARTS = { params: 'params', query: 'querystring', body: 'body' } as const;
+
+function parsed<T>(operation: AnyOperation, part: keyof typeof PARTS, given: unknown): T {
+  const schema = operation[part];
+  if (schema === undefined) return {} as T;
+  return validate(schema, PARTS[part], given ?? {}) as T;
+}
+
+/** Returns a function that sends operations to an admin API. */
+export function remoteCaller({ url, key }: { url: string; key: string | undefined }): Connect {
+  return async () => ({
+    call: (operation, input) => send(new URL(url), key, operation, input) as never,
+    close: async () => {},
+  });
+}
+
+async function send(
+  base: URL,
+  key: string | undefined,
+  { method, url }: AnyOperation,
+  { params, query, body }: CallInput<unknown, unknown, unknown>,
+): Promise<unknown> {
+  const path = url.replace(/:(\w+)/g, (_, name) =>
+    encodeURIComponent(String((params as Record<string, unknown>)[name])),
+  );
+  const target = new URL(`${base.pathname.replace(/\/$/, '')}/v1${path}`, base);
+  for (const [name, value] of Object.entries(query ?? {})) {
+    if (value !== undefined && value !== null) target.searchParams.set(name, String(value));
+  }
+  const response = await fetch(target, {
+    method,
+    headers: {
+      accept: 'application/json',
+      [ERROR_HEADER]: 'yes',
+      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  }).catch((error) => {
+    throw new OperatorError(`The admin API at ${base.origin} cannot be reached: ${causeOf(error)}.`);
+  });
+  const text = await response.text();
+  if (response.ok) return JSON.parse(text);
+  throw errorOf(response, text, base);
+}
+
+function errorOf(response: Response, text: string, base: URL): Error {
+  const parts = response.headers.get(ERROR_HEADER);
+  if (parts !== null) {
+    const [reason, ...values] = JSON.parse(decodeURIComponent(parts));
+    return new ServiceError(reason, ...values);
+  }
+  const { detail } = problemIn(text);
+  return new OperatorError(
+    detail ?? `${base.origin} responded with status ${response.status}: it may not be an admin API.`,
+  );
+}
+
+function problemIn(text: string): { detail?: string } {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
+}
+
+function causeOf(error: Error): string {
+  const { cause } = error as { cause?: NodeJS.ErrnoException };
+  return cause?.code ?? cause?.message ?? error.message;
+}
