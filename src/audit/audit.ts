@@ -75,6 +75,7 @@ VALUES ($1::text::uuid, $2::text::jsonb, $3, $4, $5, $6, $7::boolean, $8, $9, $1
 `,
 );
 
+/** A tenant that is recorded stays: its ID may have been replaced meanwhile (`forgetTenant`). */
 const finishQuery = defineQuery<{
   id: string;
   outcome: string;
@@ -86,7 +87,7 @@ const finishQuery = defineQuery<{
   ['id', 'outcome', 'tenant', 'key', 'details'],
   `
 UPDATE audit_events
-SET outcome = $2, tenant_id = COALESCE($3, tenant_id), key_id = COALESCE($4, key_id), details = $5::text::jsonb
+SET outcome = $2, tenant_id = COALESCE(tenant_id, $3), key_id = COALESCE($4, key_id), details = $5::text::jsonb
 WHERE id = $1::text::uuid
 `,
 );

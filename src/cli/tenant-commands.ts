@@ -1,9 +1,12 @@
 import type { Command } from 'commander';
+import type { AuditSubject } from '../audit/audit.ts';
+import { forgetTenant } from '../audit/forget.ts';
 import { ServiceError } from '../errors.ts';
 import type { Database } from '../postgres/database.ts';
 import { type Copied, copyTenant, type Renamed, renameTenant } from '../tenants/copy.ts';
 import { refuseMounted } from '../tenants/mounts.ts';
-import { requireTenant, Tenants } from '../tenants/tenants.ts';
+import type { TenantRow } from '../tenants/queries.ts';
+import { type Erased, requireTenant, Tenants } from '../tenants/tenants.ts';
 import { amount } from '../util/amount.ts';
 import { byteAmount } from '../util/size.ts';
 import { newTenantId, tenantId } from './arguments.ts';
@@ -11,7 +14,7 @@ import type { Cli } from './caller.ts';
 import { confirm, type Io } from './io.ts';
 import { registerMountCommands } from './mount-commands.ts';
 import { printJson, printLine } from './output.ts';
-import { audited, type Open, operatorOrigin, withDatabase, withTenant } from './session.ts';
+import { audited, type Open, operatorOrigin, withDatabase } from './session.ts';
 import { registerTenantListCommand, registerTenantShowCommand } from './tenant-list-commands.ts';
 import { registerTenantCreateCommand, registerTenantSetCommand } from './tenant-settings-commands.ts';
 
@@ -60,27 +63,54 @@ function registerDelete(tenants: Command, open: Open, io: Io): void {
     .description('Delete a tenant with its files, history, keys, and settings.')
     .argument('<tenant>', 'tenant ID', tenantId)
     .option('--force', 'delete it even if other tenants mount it')
+    .option('--forget', 'replace its ID in the audit trail by a hash, also if it was deleted before')
     .option('--yes', 'do not ask for confirmation')
-    .addHelpText('after', '\nExample:\n  memory-service tenants delete acme --yes')
-    .action((tenant: string, { yes, force }: { yes?: boolean; force?: boolean }) =>
-      withTenant(open, tenant, async ({ database, tenant: { files, bytes } }) => {
-        if (!force) await refuseMounted(database, tenant, null);
-        if (!yes) {
-          const what = `${amount(files, 'file')} (${byteAmount(bytes)})`;
-          await confirm(io, `Permanently delete tenant ${tenant} with ${what}?`, 'Nothing was deleted.');
-        }
-        const erased = await audited({ database, io }, 'deleteTenant', { tenant }, async (note) => {
-          const rows = await new Tenants(database).delete(tenant);
-          if (rows === undefined) throw new ServiceError('no_such_tenant', tenant);
-          note({ details: { ...rows } });
-          return rows;
+    .addHelpText(
+      'after',
+      '\nExamples:\n  memory-service tenants delete acme --yes\n  memory-service tenants delete acme --forget --yes',
+    )
+    .action((tenant: string, { yes, force, forget }: { yes?: boolean; force?: boolean; forget?: boolean }) =>
+      withDatabase(open, async ({ database }) => {
+        const found = await (forget ? new Tenants(database).find(tenant) : requireTenant(database, tenant));
+        if (found !== undefined && !force) await refuseMounted(database, tenant, null);
+        if (!yes) await confirm(io, questionOf(tenant, found, forget ?? false), 'Nothing was deleted.');
+        await audited({ database, io }, 'deleteTenant', { tenant }, async (note) => {
+          const erased = found && (await new Tenants(database).delete(tenant));
+          if (erased !== undefined) {
+            note({ details: { ...erased } });
+            printLine(io.stdout, deletedRows(tenant, erased));
+          }
+          const events = forget ? await forgetInAuditTrail(database, tenant, note, io) : 0;
+          // The event of this command contains the ID, too.
+          if (erased === undefined && events <= 1) throw new ServiceError('no_such_tenant', tenant);
         });
-        printLine(
-          io.stdout,
-          `Deleted tenant ${tenant}: 1 row of tenants, ${erased.entries} rows of entries, ${erased.versions} rows of versions, ${erased.directories} rows of past_directories, ${erased.storedResults} rows of idempotency_keys, ${erased.keys} rows of api_keys.`,
-        );
       }),
     );
+}
+
+function questionOf(tenant: string, found: TenantRow | undefined, forget: boolean): string {
+  const forgetting = 'replace its ID in the audit trail by a hash';
+  if (found === undefined) return `Tenant ${tenant} is deleted already. Permanently ${forgetting}?`;
+  const what = `${amount(found.files, 'file')} (${byteAmount(found.bytes)})`;
+  return `Permanently delete tenant ${tenant} with ${what}${forget ? `, and ${forgetting}` : ''}?`;
+}
+
+function deletedRows(tenant: string, erased: Erased): string {
+  return `Deleted tenant ${tenant}: 1 row of tenants, ${erased.entries} rows of entries, ${erased.versions} rows of versions, ${erased.directories} rows of past_directories, ${erased.storedResults} rows of idempotency_keys, ${erased.keys} rows of api_keys.`;
+}
+
+/** Returns the number of events that contained the ID. */
+async function forgetInAuditTrail(
+  database: Database,
+  tenant: string,
+  note: (more: AuditSubject) => void,
+  io: Io,
+): Promise<number> {
+  const { hash, events } = await forgetTenant(database, tenant);
+  note({ tenant: hash, details: { forgotten_events: events } });
+  if (events > 1)
+    printLine(io.stdout, `Replaced its ID by ${hash} in ${amount(events, 'event')} of the audit trail.`);
+  return events;
 }
 
 /** How many of the tenants that mount a renamed one are named. */

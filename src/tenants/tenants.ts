@@ -35,6 +35,14 @@ export interface Erased {
   keys: number;
 }
 
+export const NOTHING_ERASED: Readonly<Erased> = {
+  entries: 0,
+  versions: 0,
+  directories: 0,
+  storedResults: 0,
+  keys: 0,
+};
+
 /** The tenants and their settings. Throws `DatabaseError`. */
 export class Tenants {
   readonly #database: Database;
@@ -132,7 +140,7 @@ export class Tenants {
     const since = new Date().toISOString();
     if ((await this.#database.query(suspendTenantQuery, { tenant, since })).count === 0) return undefined;
 
-    const erased: Erased = { entries: 0, versions: 0, directories: 0, storedResults: 0, keys: 0 };
+    const erased: Erased = { ...NOTHING_ERASED };
     while (!(await eraseBatch(this.#database.query, tenant, erased)));
     return this.#database.transaction(async (query) => {
       await query(lockTenantQuery, { tenant });
@@ -220,7 +228,7 @@ async function eraseLocked(query: QueryExecutor, tenant: string, erased: Erased)
 export async function eraseData(
   query: QueryExecutor,
   tenant: string,
-  erased: Erased = { entries: 0, versions: 0, directories: 0, storedResults: 0, keys: 0 },
+  erased: Erased = { ...NOTHING_ERASED },
 ): Promise<void> {
   while (!(await eraseBatch(query, tenant, erased)));
   await query(deleteTenantQuery, { tenant });

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { changedValues } from '../../audit/audit.ts';
+import { forgetTenant } from '../../audit/forget.ts';
 import { ServiceError } from '../../errors.ts';
 import { findListedTenant, listTenants } from '../../tenants/listing.ts';
 import { refuseMounted } from '../../tenants/mounts.ts';
 import { MAX_METADATA, mergeDetails, Stores } from '../../tenants/stores.ts';
-import { Tenants } from '../../tenants/tenants.ts';
+import { type Erased, NOTHING_ERASED, Tenants } from '../../tenants/tenants.ts';
 import { noteAudit } from '../audit.ts';
 import { scopeOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
@@ -42,6 +43,8 @@ const tenantChange = z
   .strictObject({ settings: settingsChangeSchema.optional(), ...detailsChange })
   .refine((given) => Object.keys(given).length > 0, 'must have a field to change.');
 
+const FORGOTTEN = 'forgotten_9f86d081884c7d659a2feaa0c55ad015';
+
 const counted = z.int().min(0);
 const erasedSchema = z.object({
   id: tenantId,
@@ -52,7 +55,24 @@ const erasedSchema = z.object({
     stored_results: counted,
     keys: counted,
   }),
+  forgotten: z
+    .object({
+      hash: z
+        .string()
+        .meta({ description: 'In place of the id, the same in all events.', example: FORGOTTEN }),
+      events: counted.meta({ description: 'The events that contained the id, with that of this request.' }),
+    })
+    .optional()
+    .meta({ description: 'With `forget`.' }),
 });
+
+function rowsOf({ storedResults, ...rows }: Erased) {
+  return { ...rows, stored_results: storedResults };
+}
+
+function missing(tenant: string): never {
+  throw new ServiceError('no_such_tenant', tenant);
+}
 
 /** The tenants and their settings. */
 export const tenantRoutes = adminRoutes((app, { config, database }) => {
@@ -178,6 +198,10 @@ export const tenantRoutes = adminRoutes((app, { config, database }) => {
           force: flag
             .default(false)
             .meta({ description: 'Delete it even if other tenants mount it. Their mounts stay.' }),
+          forget: flag.default(false).meta({
+            description:
+              'Also replace its id in the audit trail by a hash, once it is deleted or if it was deleted before.',
+          }),
         }),
         response: {
           200: json('Number of deleted rows.', erasedSchema),
@@ -190,12 +214,17 @@ export const tenantRoutes = adminRoutes((app, { config, database }) => {
     },
     async (request) => {
       const { tenant } = request.params;
-      if (!request.query.force) await refuseMounted(database, tenant, scopeOf(request));
-      const erased = await tenants.delete(tenant);
-      if (erased === undefined) throw new ServiceError('no_such_tenant', tenant);
-      const { storedResults, ...rows } = erased;
-      noteAudit(request, { details: { ...erased } });
-      return { id: tenant, erased: { ...rows, stored_results: storedResults } };
+      const { force, forget } = request.query;
+      const exists = (await tenants.find(tenant)) !== undefined;
+      if (exists && !force) await refuseMounted(database, tenant, scopeOf(request));
+      const erased = exists ? await tenants.delete(tenant) : undefined;
+      if (erased !== undefined) noteAudit(request, { details: { ...erased } });
+      if (!forget) return { id: tenant, erased: rowsOf(erased ?? missing(tenant)) };
+      const forgotten = await forgetTenant(database, tenant);
+      noteAudit(request, { tenant: forgotten.hash, details: { forgotten_events: forgotten.events } });
+      // The event of this request contains the id, too.
+      if (erased === undefined && forgotten.events <= 1) missing(tenant);
+      return { id: tenant, erased: rowsOf(erased ?? NOTHING_ERASED), forgotten };
     },
   );
 });
