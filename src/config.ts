@@ -1,11 +1,18 @@
 import { createPublicKey } from 'node:crypto';
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { ALL_SETTINGS, MAX_TEXT_BYTES, type Setting, type SettingVariables } from './tenants/settings.ts';
 import { expectedQuantity, formatQuantity, parseQuantity, type Unit } from './util/quantity.ts';
 
-/** A configuration that cannot be used. Its message names every variable that is wrong, and never a value's secret. */
+/** A configuration that cannot be used. Each problem names a variable, and none has a value that may be secret. */
 export class ConfigError extends Error {
   override name = 'ConfigError';
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(`The configuration is not valid:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+    this.problems = problems;
+  }
 }
 
 /** A number from the environment, which only holds strings: digits, or with a unit of its own, such as `10MB` or `5s`. */
@@ -26,11 +33,18 @@ function range(unit: Unit, min: number, max: number): string {
 }
 
 const integer = (min: number, max?: number) => quantity('things', min, max);
-const milliseconds = (min: number, max?: number) => quantity('milliseconds', min, max);
+/** The longest time that a timer of Node and a timeout of Postgres can have. Node ends a longer one at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+const milliseconds = (min: number, max = MAX_TIMER_MS) => quantity('milliseconds', min, max);
 
 const flag = z
   .enum(['true', 'false'], { error: 'must be true or false' })
   .transform((value) => value === 'true');
+
+/** Whether an address exists, or a name resolves, shows when the service listens. `%` begins the zone of an IPv6 address. */
+const host = z
+  .string()
+  .regex(/^[\p{L}\p{N}_.:%-]{1,253}$/u, { error: 'must be an IP address or a host name' });
 
 const httpUrl = z
   .string()
@@ -63,6 +77,26 @@ const databaseUrl = z.string().superRefine((value, context) => {
 const folder = z.string().refine((value) => !/^\s*[a-z][a-z\d+.-]*:\/\//i.test(value), {
   error: 'must be a folder; a URL belongs into DATABASE_URL',
 });
+
+/** `true`, `false`, or the addresses and networks of proxies. */
+const trustedProxies = z
+  .string()
+  .transform((value) =>
+    /^(true|false)$/.test(value) ? value === 'true' : value.split(',').map((each) => each.trim()),
+  )
+  .refine((value) => typeof value === 'boolean' || value.every(isAddressOrNetwork), {
+    error: 'must be true, false, or a list of addresses and networks such as 10.0.0.0/8',
+  });
+
+/** The names of networks that Fastify knows. */
+const NETWORKS = /^(loopback|linklocal|uniquelocal)$/;
+
+function isAddressOrNetwork(text: string): boolean {
+  if (NETWORKS.test(text)) return true;
+  const [, address = '', prefix] = /^([\da-f.:]+)(?:\/(\d{1,3}))?$/i.exec(text) ?? [];
+  const bits = { 0: 0, 4: 32, 6: 128 }[isIP(address)] ?? 0;
+  return bits > 0 && (prefix === undefined || (Number(prefix) >= 1 && Number(prefix) <= bits));
+}
 
 const otlpProtocol = z.enum(['http/protobuf', 'http/json'], {
   error: 'must be http/protobuf or http/json: traces are not sent by gRPC',
@@ -104,11 +138,11 @@ const settingVariables = Object.fromEntries(
 
 /** Every variable that the service reads; docs/configuration.md describes them. */
 const environment = z.object({
-  HOST: z.string().default('127.0.0.1'),
+  HOST: host.default('127.0.0.1'),
   PORT: integer(0, 65535).default(8080),
   PUBLIC_URL: httpUrl.transform((url) => url.replace(/\/+$/, '')).optional(),
   MCP: z.enum(['on', 'off'], { error: 'must be on or off' }).default('on'),
-  ADMIN_HOST: z.string().default('127.0.0.1'),
+  ADMIN_HOST: host.default('127.0.0.1'),
   ADMIN_PORT: integer(0, 65535).optional(),
   DATABASE_URL: databaseUrl.optional(),
   DATA_DIR: folder.default('./data'),
@@ -126,10 +160,7 @@ const environment = z.object({
   AUTO_CREATE_TENANTS: flag.optional(),
   BOOTSTRAP: z.string().optional(),
   BOOTSTRAP_FILE: z.string().optional(),
-  TRUST_PROXY: z
-    .string()
-    .transform((value) => (value === 'true' ? true : value === 'false' ? false : value))
-    .default(false),
+  TRUST_PROXY: trustedProxies.default(false),
   ...settingVariables,
   /** Of the service itself, so never without a limit. The default follows from `MAX_FILE_BYTES`. */
   MAX_BODY_BYTES: quantity('bytes', 1024, MAX_TEXT_BYTES).optional(),
@@ -165,6 +196,9 @@ const environment = z.object({
   SHUTDOWN_TIMEOUT_MS: milliseconds(1).default(10_000),
 });
 
+/** The names of all variables. */
+export const VARIABLES: readonly string[] = Object.keys(environment.shape);
+
 export type Config = Readonly<ReturnType<typeof loadConfig>>;
 
 /**
@@ -176,9 +210,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>) {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
   const parsed = environment.safeParse(given);
   if (!parsed.success) {
-    throw new ConfigError(
-      formatProblems(parsed.error.issues.map(({ path, message }) => `${String(path[0])} ${message}`)),
-    );
+    throw new ConfigError(parsed.error.issues.map(({ path, message }) => `${String(path[0])} ${message}`));
   }
   const values = parsed.data;
   const isLocal = isLoopback(values.HOST);
@@ -190,7 +222,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>) {
     );
   }
   if (values.ADMIN_PORT !== undefined) problems.push(...adminProblems({ ...values, AUTH }));
-  if (problems.length > 0) throw new ConfigError(formatProblems(problems));
+  if (problems.length > 0) throw new ConfigError(problems);
   return { ...values, AUTH, MAX_BODY_BYTES: values.MAX_BODY_BYTES ?? bodyLimitFor(values.MAX_FILE_BYTES) };
 }
 
@@ -199,8 +231,12 @@ type Values = z.output<typeof environment>;
 function jwtProblems(values: Values): string[] {
   if (values.AUTH !== 'jwt') return [];
   const problems: string[] = [];
-  if ((values.JWKS_URL === undefined) === (values.JWT_PUBLIC_KEY === undefined)) {
-    problems.push('AUTH=jwt requires JWKS_URL or JWT_PUBLIC_KEY, not both');
+  const { JWKS_URL, JWT_PUBLIC_KEY } = values;
+  if (JWKS_URL === undefined && JWT_PUBLIC_KEY === undefined) {
+    problems.push('AUTH=jwt requires JWKS_URL or JWT_PUBLIC_KEY');
+  }
+  if (JWKS_URL !== undefined && JWT_PUBLIC_KEY !== undefined) {
+    problems.push('JWKS_URL and JWT_PUBLIC_KEY must not both be set');
   }
   for (const name of ['JWT_ISSUER', 'JWT_AUDIENCE'] as const) {
     if (values[name] === undefined) problems.push(`AUTH=jwt requires ${name}`);
@@ -233,8 +269,4 @@ export function isLoopback(host: string): boolean {
  */
 function bodyLimitFor(maxFileBytes: number): number {
   return maxFileBytes === 0 ? MAX_TEXT_BYTES / 8 : Math.min(6 * maxFileBytes + 65_536, MAX_TEXT_BYTES);
-}
-
-function formatProblems(problems: string[]): string {
-  return `The configuration is not valid:\n${problems.map((problem) => `  ${problem}`).join('\n')}`;
 }

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { hashOf, isApiKey, keyId } from './auth/api-key.ts';
 import { Keys } from './auth/api-keys.ts';
-import { type Config, ConfigError } from './config.ts';
+import { ConfigError } from './config.ts';
 import type { Database } from './postgres/database.ts';
-import { mountsSchema } from './tenants/mount-schema.ts';
+import { mountFields, mountNameSchema, mountsSchema } from './tenants/mount-schema.ts';
 import { setMount } from './tenants/mounts.ts';
 import { typedSettingSchemas } from './tenants/setting-schemas.ts';
 import type { TenantSettings } from './tenants/settings.ts';
@@ -25,28 +25,30 @@ const tenantId = z
   .refine((id) => !isDraftId(id), DRAFT_ID_RULE);
 
 /** Settings have the names that `tenants show --json` and the admin API give them; those that they had before are accepted too. */
+const tenantFields = {
+  id: tenantId,
+  mounts: mountsSchema.optional(),
+  ...z.object(typedSettingSchemas).partial().shape,
+};
 const tenantSchema = z.preprocess(
   (given) => renamed(given, camelCase),
   z
-    .strictObject({
-      id: tenantId,
-      mounts: mountsSchema.optional(),
-      ...z.object(typedSettingSchemas).partial().shape,
-    })
+    .strictObject(tenantFields)
     .refine(({ id, mounts = [] }) => mounts.every(({ tenant }) => tenant !== id), 'mounts itself'),
 );
 
+const keyFields = {
+  key: z.string().refine(isApiKey, 'is not a key: create one with `memory-service keys generate`'),
+  tenant: tenantId.optional(),
+  service: z.literal(true).optional(),
+  admin: z.literal(true).optional(),
+  manageStores: z.literal(true).optional(),
+  access: z.enum(['read_write', 'propose', 'read_only']).default('read_write'),
+  label: storableText(255).default('bootstrap'),
+  source: storableText(64).default(''),
+};
 const keySchema = z
-  .strictObject({
-    key: z.string().refine(isApiKey, 'is not a key: create one with `memory-service keys generate`'),
-    tenant: tenantId.optional(),
-    service: z.literal(true).optional(),
-    admin: z.literal(true).optional(),
-    manageStores: z.literal(true).optional(),
-    access: z.enum(['read_write', 'propose', 'read_only']).default('read_write'),
-    label: storableText(255).default('bootstrap'),
-    source: storableText(64).default(''),
-  })
+  .strictObject(keyFields)
   .refine(({ tenant, service, admin }) => [tenant, service, admin].filter(Boolean).length === 1, {
     error: 'needs one of "tenant", "service": true, and "admin": true',
   })
@@ -57,10 +59,19 @@ const keySchema = z
     error: '"access": "propose" is for "tenant"',
   });
 
-const bootstrapSchema = z.strictObject({
+const bootstrapFields = {
   tenants: z.array(tenantSchema).default([]),
   keys: z.array(keySchema).default([]),
-});
+};
+const bootstrapSchema = z.strictObject(bootstrapFields);
+
+/** The fields of an object, by the name of the list that holds the object. */
+const FIELDS = new Map<PropertyKey | undefined, object>([
+  [undefined, bootstrapFields],
+  ['tenants', tenantFields],
+  ['keys', keyFields],
+  ['mounts', { name: mountNameSchema, ...mountFields }],
+]);
 
 export type Bootstrap = z.output<typeof bootstrapSchema>;
 
@@ -69,27 +80,37 @@ export type Bootstrap = z.output<typeof bootstrapSchema>;
  *
  * @throws ConfigError that says where it is invalid, without its values, because it contains keys
  */
-export function loadBootstrap({ BOOTSTRAP, BOOTSTRAP_FILE }: Config): Bootstrap {
-  if (BOOTSTRAP !== undefined && BOOTSTRAP_FILE !== undefined) {
-    throw new ConfigError('Set BOOTSTRAP or BOOTSTRAP_FILE, not both.');
+export function loadBootstrap(env: {
+  BOOTSTRAP?: string | undefined;
+  BOOTSTRAP_FILE?: string | undefined;
+}): Bootstrap {
+  const [inline, file] = [env.BOOTSTRAP || undefined, env.BOOTSTRAP_FILE || undefined];
+  if (inline !== undefined && file !== undefined) {
+    throw new ConfigError(['BOOTSTRAP and BOOTSTRAP_FILE must not both be set']);
   }
-  const name = BOOTSTRAP_FILE === undefined ? 'BOOTSTRAP' : 'BOOTSTRAP_FILE';
-  const text = BOOTSTRAP_FILE === undefined ? (BOOTSTRAP ?? '{}') : read(BOOTSTRAP_FILE);
+  const name = file === undefined ? 'BOOTSTRAP' : 'BOOTSTRAP_FILE';
+  const text = file === undefined ? (inline ?? '{}') : read(file);
   const parsed = bootstrapSchema.safeParse(parseJson(name, text));
   if (parsed.success) return parsed.data;
-  // zod's messages name types, not values; but an unknown field may be a key in the wrong place.
-  const problems = parsed.error.issues.map(
-    ({ code, path, message }) =>
-      `  ${path.map((each) => snakeCase(String(each))).join('.') || 'it'}: ${code === 'unrecognized_keys' ? 'has an unknown field' : message}`,
-  );
-  throw new ConfigError(`${name} is not valid:\n${problems.join('\n')}`);
+  throw new ConfigError(parsed.error.issues.map((issue) => `${name}${describeIssue(issue)}`));
+}
+
+/** Describes an issue. zod's messages name types, not values; but an unknown field may be a key in the wrong place. */
+function describeIssue({ code, path, message }: z.core.$ZodIssue): string {
+  const place = path.map((each) => snakeCase(String(each))).join('.');
+  const fields = Object.keys(FIELDS.get(path.at(-2)) ?? {}).map(snakeCase);
+  const problem =
+    code === 'unrecognized_keys' ? `has an unknown field (allowed: ${fields.join(', ')})` : message;
+  return `${place === '' ? '' : ` ${place}`}: ${problem}`;
 }
 
 function read(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new ConfigError(`Cannot read BOOTSTRAP_FILE ${file} (${(error as NodeJS.ErrnoException).code}).`);
+    throw new ConfigError([
+      `BOOTSTRAP_FILE ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`,
+    ]);
   }
 }
 
@@ -98,7 +119,7 @@ function parseJson(name: string, text: string): unknown {
     return JSON.parse(text);
   } catch {
     // The parser's message quotes the text.
-    throw new ConfigError(`${name} is not valid JSON.`);
+    throw new ConfigError([`${name} must be JSON`]);
   }
 }
 
@@ -149,9 +170,9 @@ async function checkMounts(tenants: Tenants, all: Bootstrap['tenants']): Promise
   for (const { id, mounts = [] } of all) {
     for (const { name, tenant } of mounts) {
       if (created.has(tenant) || (await tenants.find(tenant)) !== undefined) continue;
-      throw new ConfigError(
-        `BOOTSTRAP: tenant ${id} mounts ${tenant} as ${name}, and there is no such tenant.`,
-      );
+      throw new ConfigError([
+        `BOOTSTRAP: tenant ${id} mounts ${tenant} as ${name}, and there is no such tenant`,
+      ]);
     }
   }
 }

@@ -56,9 +56,9 @@ export async function openDatabase(
 
 function explainMissingPglite(error: Error & { code?: string }): never {
   if (error.code !== 'ERR_MODULE_NOT_FOUND' || !error.message.includes('@electric-sql/pglite')) throw error;
-  throw new ConfigError(
-    'Set DATABASE_URL to a URL such as postgres://user:password@host:5432/database: the embedded database is not installed here.',
-  );
+  throw new ConfigError([
+    'DATABASE_URL must be set to a URL such as postgres://user:password@host:5432/database: the embedded database is not installed here',
+  ]);
 }
 
 /** How long a database may take to respond until it is reported. */

@@ -5,14 +5,15 @@ import type { Logger } from 'pino';
 import { buildAdminApp } from './admin/app.ts';
 import { buildApp } from './app.ts';
 import { pruneAudit } from './audit/audit.ts';
-import { type Config, loadConfig } from './config.ts';
+import { type Config, ConfigError, loadConfig } from './config.ts';
+import { configWarnings } from './config-warnings.ts';
 import { expireDrafts } from './drafts/expiry.ts';
 import { serveLocalSocket } from './embedded/local-socket.ts';
 import { OperatorError } from './errors.ts';
 import { expireFiles } from './expiration/expiration.ts';
 import { pruneHistory } from './history/pruning.ts';
 import { pruneStoredResults } from './idempotency/stored-results.ts';
-import { applyBootstrap, loadBootstrap } from './initial-data.ts';
+import { applyBootstrap, type Bootstrap, loadBootstrap } from './initial-data.ts';
 import { closeLog, createLogger } from './logger.ts';
 import { configured, type DatabaseEvents, openMigrated } from './open-database.ts';
 import type { Database } from './postgres/database.ts';
@@ -31,9 +32,9 @@ import { schedule } from './util/schedule.ts';
  * @throws OperatorError when it cannot start.
  */
 export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
-  const config = configured(() => loadConfig(env));
-  const bootstrap = configured(() => loadBootstrap(config));
+  const { config, bootstrap } = configured(() => loadAll(env));
   const log = createLogger(config.LOG_LEVEL);
+  for (const warning of configWarnings(env, config)) log.warn(warning);
   // Everything that has been started, because a signal can come at any time.
   const started: (() => Promise<void>)[] = [];
   const stop = async () => {
@@ -104,6 +105,24 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
       'embedded database, for evaluation and for one small worker: it has one connection, a long statement delays all others, and a power cut can lose the latest writes. Set DATABASE_URL for production.',
     );
   }
+}
+
+/** Reads the configuration with the initial tenants and keys. @throws ConfigError naming what is wrong in both */
+function loadAll(env: NodeJS.ProcessEnv): { config: Config; bootstrap: Bootstrap } {
+  const problems: string[] = [];
+  const collect = <T>(read: () => T): T | undefined => {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      problems.push(...error.problems);
+      return undefined;
+    }
+  };
+  const config = collect(() => loadConfig(env));
+  const bootstrap = collect(() => loadBootstrap(env));
+  if (config === undefined || bootstrap === undefined) throw new ConfigError(problems);
+  return { config, bootstrap };
 }
 
 interface Listener {

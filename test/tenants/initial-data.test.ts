@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
 import { hashOf, newApiKey } from '../../src/auth/api-key.ts';
 import { ALL_KEYS, Keys } from '../../src/auth/api-keys.ts';
-import { loadConfig } from '../../src/config.ts';
 import { applyBootstrap, loadBootstrap } from '../../src/initial-data.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -13,9 +12,7 @@ import { describeServiceOnOwnDatabase } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
 
 const load = (bootstrap: unknown) =>
-  loadBootstrap(
-    loadConfig({ BOOTSTRAP: typeof bootstrap === 'string' ? bootstrap : JSON.stringify(bootstrap) }),
-  );
+  loadBootstrap({ BOOTSTRAP: typeof bootstrap === 'string' ? bootstrap : JSON.stringify(bootstrap) });
 
 describeServiceOnOwnDatabase('bootstrap', (service) => {
   it('makes what is missing, once, and leaves alone what was changed since', async () => {
@@ -66,8 +63,8 @@ describe('a bootstrap that is wrong', () => {
   const { key } = newApiKey();
   const NEEDS_ONE = 'keys.0: needs one of "tenant", "service": true, and "admin": true';
   it.each([
-    ['not json', 'BOOTSTRAP is not valid JSON.'],
-    [{ tenants: [{ id: '-x' }] }, 'BOOTSTRAP is not valid:\n  tenants.0.id: starts with "-"'],
+    ['not json', 'The configuration is not valid:\n  BOOTSTRAP must be JSON'],
+    [{ tenants: [{ id: '-x' }] }, '  BOOTSTRAP tenants.0.id: starts with "-"'],
     [{ tenants: [{ id: 'a', max_files: -1 }] }, 'tenants.0.max_files: '],
     [{ keys: [{ key, tenant: 'a', service: true }] }, NEEDS_ONE],
     [{ keys: [{ key, service: true, admin: true }] }, NEEDS_ONE],
@@ -76,7 +73,19 @@ describe('a bootstrap that is wrong', () => {
       { keys: [{ key: 'hunter2', tenant: 'a' }] },
       'keys.0.key: is not a key: create one with `memory-service keys generate`',
     ],
-    [{ keys: [{ [key]: 'a' }] }, 'keys.0: has an unknown field'],
+    [
+      { keys: [{ [key]: 'a' }] },
+      'BOOTSTRAP keys.0: has an unknown field (allowed: key, tenant, service, admin, manage_stores, access, label, source)',
+    ],
+    [{ tenant: [] }, 'BOOTSTRAP: has an unknown field (allowed: tenants, keys)'],
+    [
+      { tenants: [{ id: 'a', max_file: 1 }] },
+      'tenants.0: has an unknown field (allowed: id, mounts, max_file_bytes, ',
+    ],
+    [
+      { tenants: [{ id: 'a', mounts: [{ name: 'b', tenant: 'c', mode: 'rw' }] }] },
+      'tenants.0.mounts.0: has an unknown field (allowed: name, tenant, access, instructions)',
+    ],
     [
       { tenants: [{ id: 'a' }], keys: [{ key, tenant: 'a', label: 'a\u0000b' }] },
       'keys.0.label: must be Unicode text without U+0000',
@@ -92,11 +101,11 @@ describe('a bootstrap that is wrong', () => {
   });
 
   it('is not both, and not a file that cannot be read', () => {
-    const both = loadConfig({ BOOTSTRAP: '{}', BOOTSTRAP_FILE: '/x' });
-    expect(() => loadBootstrap(both)).toThrow('Set BOOTSTRAP or BOOTSTRAP_FILE, not both.');
-    const missing = loadConfig({ BOOTSTRAP_FILE: '/nowhere/bootstrap.json' });
+    const both = { BOOTSTRAP: '{}', BOOTSTRAP_FILE: '/x' };
+    expect(() => loadBootstrap(both)).toThrow('BOOTSTRAP and BOOTSTRAP_FILE must not both be set');
+    const missing = { BOOTSTRAP_FILE: '/nowhere/bootstrap.json' };
     expect(() => loadBootstrap(missing)).toThrow(
-      'Cannot read BOOTSTRAP_FILE /nowhere/bootstrap.json (ENOENT).',
+      'BOOTSTRAP_FILE /nowhere/bootstrap.json cannot be read (ENOENT)',
     );
   });
 });
@@ -121,10 +130,10 @@ describe('serve', { tags: 'long' }, () => {
   });
 
   it('does not start with one that is wrong', async () => {
-    const cli = startCli(['serve'], { AUTH: 'none', BOOTSTRAP: '{"keys":[{"key":"hunter2","tenant":"a"}]}' });
+    const cli = startCli(['serve'], { PORT: 'x', BOOTSTRAP: '{"keys":[{"key":"hunter2","tenant":"a"}]}' });
     expect(await cli.exit).toBe(1);
     expect(cli.output()).toBe(
-      'memory-service: BOOTSTRAP is not valid:\n  keys.0.key: is not a key: create one with `memory-service keys generate`',
+      'memory-service: The configuration is not valid:\n  PORT must be a whole number\n  BOOTSTRAP keys.0.key: is not a key: create one with `memory-service keys generate`',
     );
   });
 });

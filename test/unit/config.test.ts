@@ -1,5 +1,8 @@
+import { generateKeyPairSync } from 'node:crypto';
+import Fastify from 'fastify';
 import { expect, it } from 'vitest';
 import { ConfigError, loadConfig } from '../../src/config.ts';
+import { configWarnings } from '../../src/config-warnings.ts';
 import { describeDatabase } from '../../src/postgres/database.ts';
 
 const message = (env: Record<string, string>) => {
@@ -84,7 +87,7 @@ it.each([
   '@/@',
 ])('rejects a DATABASE_URL whose password %s ends the host early, and shows no part of it', (password) => {
   const read = () => loadConfig({ DATABASE_URL: `postgres://ada:${password}@db.example:5432/memory` });
-  expect(read).toThrow(new ConfigError(`The configuration is not valid:\n  DATABASE_URL ${PERCENT_ENCODE}`));
+  expect(read).toThrow(new ConfigError([`DATABASE_URL ${PERCENT_ENCODE}`]));
   const encoded = `postgres://ada:${encodeURIComponent(password)}@db.example:5432/memory`;
   expect(describeDatabase(loadConfig({ DATABASE_URL: encoded }))).toBe(
     'the database at db.example:5432/memory',
@@ -98,17 +101,102 @@ it.each([
   ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'http://ada:12/secret@collector:4318'],
 ])('rejects a user and a password in %s, and shows neither', (name, value) => {
   expect(() => loadConfig({ [name]: value })).toThrow(
-    new ConfigError(
-      `The configuration is not valid:\n  ${name} must be a URL without a user, a password, and an @`,
-    ),
+    new ConfigError([`${name} must be a URL without a user, a password, and an @`]),
   );
 });
 
 it('rejects a URL as DATA_DIR, and an unknown sslmode', () => {
   const url = 'postgres://ada:secret@db.example/memory';
   expect(() => loadConfig({ DATA_DIR: url, DATABASE_URL: `${url}?sslmode=on` })).toThrow(
-    new ConfigError(
-      'The configuration is not valid:\n  DATABASE_URL must have one of these as sslmode: disable, prefer, require, verify-ca, verify-full, no-verify\n  DATA_DIR must be a folder; a URL belongs into DATABASE_URL',
-    ),
+    new ConfigError([
+      'DATABASE_URL must have one of these as sslmode: disable, prefer, require, verify-ca, verify-full, no-verify',
+      'DATA_DIR must be a folder; a URL belongs into DATABASE_URL',
+    ]),
   );
+});
+
+it.each([
+  'abc',
+  '1',
+  '10.0.0.0/0',
+  '10.0.0.0/33',
+  '::1/129',
+  '10.0.0.1,',
+  '10.0.0.0/',
+  '\u{1f600}',
+  'fe80::1%eth0',
+])('refuses TRUST_PROXY=%s', (TRUST_PROXY) => {
+  expect(message({ TRUST_PROXY })).toBe(
+    'The configuration is not valid:\n  TRUST_PROXY must be true, false, or a list of addresses and networks such as 10.0.0.0/8',
+  );
+});
+
+it.each(['true', 'false', '10.0.0.0/8, ::1', 'fd00::/8', 'loopback,uniquelocal', '::ffff:10.0.0.1'])(
+  'accepts TRUST_PROXY=%s, and so does Fastify',
+  (TRUST_PROXY) => {
+    Fastify({ trustProxy: loadConfig({ TRUST_PROXY }).TRUST_PROXY });
+  },
+);
+
+it('refuses a time that is longer than a timer can be', () => {
+  expect(message({ HANDLER_TIMEOUT_MS: '9007199254740991', DB_STATEMENT_TIMEOUT_MS: '25d' })).toBe(
+    'The configuration is not valid:\n  DB_STATEMENT_TIMEOUT_MS must be from 0 milliseconds to 2147483647 milliseconds\n  HANDLER_TIMEOUT_MS must be from 1 millisecond to 2147483647 milliseconds',
+  );
+});
+
+it('names what AUTH=jwt lacks or has too much', () => {
+  const required = { AUTH: 'jwt', JWT_ISSUER: 'i', JWT_AUDIENCE: 'a' };
+  const publicKey = generateKeyPairSync('ed25519')
+    .publicKey.export({ type: 'spki', format: 'pem' })
+    .toString();
+  expect(message(required)).toBe(
+    'The configuration is not valid:\n  AUTH=jwt requires JWKS_URL or JWT_PUBLIC_KEY',
+  );
+  expect(message({ ...required, JWKS_URL: 'https://a/jwks', JWT_PUBLIC_KEY: publicKey })).toBe(
+    'The configuration is not valid:\n  JWKS_URL and JWT_PUBLIC_KEY must not both be set',
+  );
+});
+
+const warnings = (env: Record<string, string>) => configWarnings(env, loadConfig(env));
+
+it.each([
+  ['REDCAT', 'REDACT'],
+  ['redact', 'REDACT'],
+  ['DATABSE_URL', 'DATABASE_URL'],
+  ['AUHT', 'AUTH'],
+  ['PROT', 'PORT'],
+  ['LOGLEVEL', 'LOG_LEVEL'],
+  ['TRUST_PROXIES', undefined],
+  ['MAX_TENNANT_FILE', 'MAX_TENANT_FILES'],
+  ['BOOTSTRAP_FLIE', 'BOOTSTRAP_FILE'],
+])('warns of %s, meant as %s', (name, meant) => {
+  expect(warnings({ [name]: 'secret' })).toStrictEqual(
+    meant === undefined ? [] : [`${name} has no effect. Did you mean ${meant}?`],
+  );
+});
+
+it('warns of settings of tokens without AUTH=jwt, and of misspelled ones only with it', () => {
+  expect(
+    warnings({ JWT_ISSUER: 'https://issuer', JWT_ALGORITHM: 'HS256', JWKS_URI: 'x', JWT_SECRET: 'x' }),
+  ).toStrictEqual(['JWT_ISSUER has no effect with AUTH=none; it needs AUTH=jwt.']);
+  const tokens = { AUTH: 'jwt', JWKS_URL: 'https://a/jwks', JWT_ISSUER: 'i', JWT_AUDIENCE: 'a' };
+  expect(warnings({ ...tokens, JWT_ALGORITHM: 'ES256', JWT_SECRET: 'x' })).toStrictEqual([
+    'JWT_ALGORITHM has no effect. Did you mean JWT_ALGORITHMS?',
+  ]);
+});
+
+it('does not warn of variables of other programs, of empty ones, or beside the right one', () => {
+  const others =
+    'PATH HOME HOSTNAME HOSTS host port POST PORTS XAUTH USER SHELL TERM TZ TMP TMPDIR MPC PWD OLDPWD LANG LC_ALL SHLVL _ EDITOR PAGER MAIL DISPLAY LOGNAME ' +
+    'npm_config_loglevel npm_package_name NODE_ENV NODE_OPTIONS NODE_VERSION YARN_VERSION PGHOST PGPORT PGPASSWORD PGDATA DB_HOST DB_PORT DB_URL DB_NAME DB_POOL_MIN ' +
+    'JWT_SECRET JWT_PRIVATE_KEY JWT_EXPIRES_IN JWT_KEY AUTH_URL AUTH_SECRET AUTH0_DOMAIN PUBLIC_KEY PUBLIC_DIR ADMIN_USER ADMIN_PASSWORD ADMIN_ROOT KUBERNETES_PORT KUBERNETES_SERVICE_HOST ' +
+    'MEMORY_SERVICE_PORT MEMORY_SERVICE_SERVICE_HOST MEMORY_SERVICE_URL MEMORY_PORT POSTGRES_PASSWORD REDIS_URL DATABASE_NAME DATABASE_HOST OTEL_SERVICE_NAME ' +
+    'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT OTEL_EXPORTER_OTLP_LOGS_PROTOCOL OTEL_LOG_LEVEL LOG_FORMAT LOG_FILE MAX_OLD_SPACE REQUEST_TIMEOUT HTTP_PROXY NO_PROXY SSH_AUTH_SOCK';
+  const env = Object.fromEntries(others.split(' ').map((name) => [name, 'x']));
+  expect(warnings({ ...env, REDCAT: '' })).toStrictEqual([]);
+  expect(warnings({ REDACT: 'off', REDCAT: 'mask' })).toStrictEqual([]);
+});
+
+it.each([' ', 'http://0.0.0.0', '[::1]', 'x'.repeat(254)])('refuses HOST=%s', (HOST) => {
+  expect(message({ HOST })).toContain('  HOST must be an IP address or a host name');
 });

@@ -14,6 +14,7 @@ const LAYERS = [
   'errors.ts',
   'tenants/settings.ts',
   'config.ts',
+  'config-warnings.ts',
   'logger.ts',
   'request-limiter.ts',
   'memory',
