@@ -158,7 +158,7 @@ export const SETTINGS = {
     default: 'off',
     choices: { off: 'Store them', mask: 'Mask them', reject: 'Reject the write' },
     title: 'Secrets in contents',
-    help: 'how to handle secrets in written text',
+    help: 'how to handle secrets in written text; known examples (AKIAIOSFODNN7EXAMPLE, the password pass) are no secrets',
   },
   createExisting: {
     variable: 'CREATE_EXISTING',

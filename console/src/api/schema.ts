@@ -284,7 +284,7 @@ export interface components {
             /** @description Days after which drafts that nobody has used are closed. 0: never. */
             draft_days: number;
             /**
-             * @description How to handle secrets in written text.
+             * @description How to handle secrets in written text; known examples (AKIAIOSFODNN7EXAMPLE, the password pass) are no secrets.
              * @enum {string}
              */
             redact: "off" | "mask" | "reject";
