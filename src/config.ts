@@ -74,9 +74,15 @@ const databaseUrl = z.string().superRefine((value, context) => {
   if (problem !== undefined) context.addIssue(problem);
 });
 
-const folder = z.string().refine((value) => !/^\s*[a-z][a-z\d+.-]*:\/\//i.test(value), {
-  error: 'must be a folder; a URL belongs into DATABASE_URL',
-});
+/** Whether a text that should name a folder is a URL, perhaps a mistyped one, whose password no message may show. */
+export function looksLikeUrl(text: string): boolean {
+  // Not the drive of a path on Windows.
+  return /:\/\/|:.*@/s.test(text.replace(/^[a-z]:\\/i, ''));
+}
+
+const folder = z
+  .string()
+  .refine((value) => !looksLikeUrl(value), { error: 'must be a folder; a URL belongs into DATABASE_URL' });
 
 /** `true`, `false`, or the addresses and networks of proxies. */
 const trustedProxies = z

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
-import { type Config, ConfigError, loadConfig } from './config.ts';
+import { type Config, ConfigError, loadConfig, looksLikeUrl } from './config.ts';
 import { DataDirectoryInUse, hasDatabase } from './embedded/data-directory.ts';
 import type { EmbeddedEvents } from './embedded/pglite-engine.ts';
 import { connectToServedDatabase } from './embedded/served-database.ts';
@@ -130,8 +130,7 @@ export async function openPlace(
       `There is no database behind ${scheme} that this command knows: name a folder, or a URL like postgres://user:password@host:5432/database.`,
     );
   }
-  // A mistyped URL, whose password no message may show.
-  if (!isServer && /:.*@/s.test(place)) {
+  if (!isServer && looksLikeUrl(place)) {
     throw new OperatorError(
       'A place is neither a folder nor a URL: name a folder, or a URL like postgres://user:password@host:5432/database.',
     );

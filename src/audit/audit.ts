@@ -5,6 +5,7 @@ import { databaseTime } from '../postgres/clock.ts';
 import type { Database } from '../postgres/database.ts';
 import { asDatabaseError } from '../postgres/errors.ts';
 import { defineQuery } from '../postgres/query.ts';
+import { retrying } from '../postgres/retry.ts';
 import { time } from '../postgres/time-column.ts';
 import { DAY_MS } from '../util/duration.ts';
 import { renamed, snakeCase } from '../util/snake-case.ts';
@@ -195,7 +196,7 @@ export async function beginAudit(
     async finish(outcome) {
       const { tenant = null, key = null, details = {} } = noted;
       const params = { id, outcome, tenant, key, details: JSON.stringify(renamed(details, snakeCase)) };
-      await database.query(finishQuery, params).then(() => {}, onUnrecorded);
+      await retrying(true, () => database.query(finishQuery, params)).then(() => {}, onUnrecorded);
     },
   };
 }
@@ -246,7 +247,8 @@ async function insert(
 ): Promise<string> {
   const id = randomUUID();
   const about = { tenant: tenant ?? null, key: key ?? null };
-  await database.query(insertQuery, { ...intent, ...about, id, actor: storedActor(actor), outcome });
+  const params = { ...intent, ...about, id, actor: storedActor(actor), outcome };
+  await retrying(false, () => database.query(insertQuery, params));
   return id;
 }
 

@@ -107,7 +107,7 @@ const DRIVER: readonly [RegExp, string][] = [
   ],
   [
     /^There was an error establishing an SSL connection/,
-    'it answers the request for TLS with an error; see its log',
+    'it does not answer the request for TLS as Postgres does; check that a Postgres server listens there, and its log',
   ],
   [
     /^SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must/,
