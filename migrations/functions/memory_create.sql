@@ -5,11 +5,11 @@
 CREATE OR REPLACE FUNCTION memory_create(
   p_tenant text, p_path text, p_content text, p_version uuid, p_auto_create boolean, p_origin jsonb,
   p_key_hash text, p_request_hash text, p_result text,
-  p_max_files bigint, p_max_bytes bigint, p_wait boolean,
+  p_max_files bigint, p_max_bytes bigint, p_wait boolean, p_created_at timestamptz DEFAULT NULL,
   OUT outcome text, OUT data jsonb
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  opened record := memory_open_write(p_tenant, 1, p_key_hash, p_request_hash, p_wait);
+  opened record := memory_open_write(p_tenant, 1, p_key_hash, p_request_hash, p_wait, p_created_at);
   new_id uuid;
   bytes CONSTANT bigint := octet_length(p_content);
   made_tenant boolean := false;
@@ -17,7 +17,7 @@ BEGIN
   IF opened.outcome = 'unknown_tenant' AND p_auto_create THEN
     INSERT INTO tenants (id) VALUES (p_tenant) ON CONFLICT (id) DO NOTHING;
     made_tenant := FOUND;
-    opened := memory_open_write(p_tenant, 1, p_key_hash, p_request_hash, p_wait);
+    opened := memory_open_write(p_tenant, 1, p_key_hash, p_request_hash, p_wait, p_created_at);
   END IF;
   IF opened.outcome IS NOT NULL THEN
     outcome := opened.outcome;

@@ -6,10 +6,11 @@
 -- archived, so that its files may only be deleted, and a null outcome when the write is to go on. Otherwise it returns the write's outcome:
 --   skipped         p_wait is false, and another session holds the lock or the tenant does not exist
 --   unknown_tenant  the tenant does not exist
+--   replaced        the tenant that was created at p_created_at does not exist: it was deleted, and another one may have its id
 --   replayed        the key has a stored result: {content, isError}
 --   key_reused      the key has a stored result, to a different request
 CREATE OR REPLACE FUNCTION memory_open_write(
-  p_tenant text, p_history_days bigint, p_key_hash text, p_request_hash text, p_wait boolean,
+  p_tenant text, p_history_days bigint, p_key_hash text, p_request_hash text, p_wait boolean, p_created_at timestamptz DEFAULT NULL,
   OUT outcome text, OUT data jsonb, OUT files bigint, OUT max_files bigint, OUT bytes bigint, OUT max_bytes bigint,
   OUT history_bytes bigint, OUT max_history_bytes bigint, OUT at timestamptz, OUT id_prefix text, OUT keeps_history boolean, OUT is_archived boolean
 ) LANGUAGE plpgsql VOLATILE AS $$
@@ -17,21 +18,25 @@ DECLARE
   is_held CONSTANT boolean := memory_hold_shard(p_tenant);
   history_days bigint;
   last_change_at timestamptz;
+  created_at timestamptz;
   stored record;
 BEGIN
   IF p_wait THEN
     SELECT t.file_count, t.max_files, t.byte_count, t.max_bytes, t.history_bytes, t.max_history_bytes, t.history_days, t.last_change_at,
-      t.archived_at IS NOT NULL
-    INTO files, max_files, bytes, max_bytes, history_bytes, max_history_bytes, history_days, last_change_at, is_archived
+      t.archived_at IS NOT NULL, t.created_at
+    INTO files, max_files, bytes, max_bytes, history_bytes, max_history_bytes, history_days, last_change_at, is_archived, created_at
     FROM tenants AS t WHERE t.id = p_tenant FOR NO KEY UPDATE;
   ELSE
     SELECT t.file_count, t.max_files, t.byte_count, t.max_bytes, t.history_bytes, t.max_history_bytes, t.history_days, t.last_change_at,
-      t.archived_at IS NOT NULL
-    INTO files, max_files, bytes, max_bytes, history_bytes, max_history_bytes, history_days, last_change_at, is_archived
+      t.archived_at IS NOT NULL, t.created_at
+    INTO files, max_files, bytes, max_bytes, history_bytes, max_history_bytes, history_days, last_change_at, is_archived, created_at
     FROM tenants AS t WHERE t.id = p_tenant FOR NO KEY UPDATE SKIP LOCKED;
   END IF;
   IF NOT FOUND THEN
-    outcome := CASE WHEN p_wait THEN 'unknown_tenant' ELSE 'skipped' END;
+    outcome := CASE WHEN NOT p_wait THEN 'skipped' WHEN p_created_at IS NULL THEN 'unknown_tenant' ELSE 'replaced' END;
+    RETURN;
+  ELSIF created_at <> p_created_at THEN
+    outcome := 'replaced';
     RETURN;
   END IF;
   at := memory_next_time(last_change_at);

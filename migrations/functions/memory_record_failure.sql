@@ -2,11 +2,11 @@
 --
 -- Outcomes beside those of memory_open_write: recorded. For a tenant that does not exist nothing is stored.
 CREATE OR REPLACE FUNCTION memory_record_failure(
-  p_tenant text, p_key_hash text, p_request_hash text, p_result text, p_wait boolean,
+  p_tenant text, p_key_hash text, p_request_hash text, p_result text, p_wait boolean, p_created_at timestamptz DEFAULT NULL,
   OUT outcome text, OUT data jsonb
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  opened CONSTANT record := memory_open_write(p_tenant, 1, p_key_hash, p_request_hash, p_wait);
+  opened CONSTANT record := memory_open_write(p_tenant, 1, p_key_hash, p_request_hash, p_wait, p_created_at);
 BEGIN
   IF opened.outcome IS NOT NULL THEN
     outcome := CASE opened.outcome WHEN 'unknown_tenant' THEN 'recorded' ELSE opened.outcome END;

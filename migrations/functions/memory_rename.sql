@@ -7,11 +7,11 @@
 CREATE OR REPLACE FUNCTION memory_rename(
   p_tenant text, p_from text, p_to text, p_change uuid, p_origin jsonb,
   p_key_hash text, p_request_hash text, p_result text,
-  p_max_path_bytes integer, p_max_depth integer, p_max_files bigint, p_history_days bigint, p_max_history_bytes bigint, p_wait boolean,
+  p_max_path_bytes integer, p_max_depth integer, p_max_files bigint, p_history_days bigint, p_max_history_bytes bigint, p_wait boolean, p_created_at timestamptz DEFAULT NULL,
   OUT outcome text, OUT data jsonb
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  opened CONSTANT record := memory_open_write(p_tenant, p_history_days, p_key_hash, p_request_hash, p_wait);
+  opened CONSTANT record := memory_open_write(p_tenant, p_history_days, p_key_hash, p_request_hash, p_wait, p_created_at);
   paths text[];
   problem_path text;
   kept record;

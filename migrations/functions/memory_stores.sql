@@ -9,11 +9,11 @@
 CREATE OR REPLACE FUNCTION memory_store_create(
   p_tenant text, p_path text, p_content text, p_version uuid, p_origin jsonb, p_with_content boolean,
   p_key_hash text, p_request_hash text, p_result text,
-  p_max_files bigint, p_max_bytes bigint, p_history_days bigint, p_max_history_bytes bigint, p_wait boolean,
+  p_max_files bigint, p_max_bytes bigint, p_history_days bigint, p_max_history_bytes bigint, p_wait boolean, p_created_at timestamptz DEFAULT NULL,
   OUT outcome text, OUT data jsonb
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  opened CONSTANT record := memory_open_write(p_tenant, p_history_days, p_key_hash, p_request_hash, p_wait);
+  opened CONSTANT record := memory_open_write(p_tenant, p_history_days, p_key_hash, p_request_hash, p_wait, p_created_at);
 BEGIN
   outcome := CASE WHEN opened.outcome IS NULL AND opened.is_archived THEN 'archived' ELSE opened.outcome END;
   data := opened.data;
@@ -52,11 +52,11 @@ CREATE OR REPLACE FUNCTION memory_store_update(
   p_tenant text, p_memory uuid, p_path text, p_content text, p_expected text, p_max_file_bytes bigint, p_change uuid, p_origin jsonb,
   p_with_content boolean,
   p_key_hash text, p_request_hash text, p_result text,
-  p_max_files bigint, p_max_bytes bigint, p_history_days bigint, p_max_history_bytes bigint, p_wait boolean,
+  p_max_files bigint, p_max_bytes bigint, p_history_days bigint, p_max_history_bytes bigint, p_wait boolean, p_created_at timestamptz DEFAULT NULL,
   OUT outcome text, OUT data jsonb
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  opened CONSTANT record := memory_open_write(p_tenant, p_history_days, p_key_hash, p_request_hash, p_wait);
+  opened CONSTANT record := memory_open_write(p_tenant, p_history_days, p_key_hash, p_request_hash, p_wait, p_created_at);
   file record;
   new_path text;
   is_moved boolean;
@@ -134,11 +134,11 @@ $$;
 CREATE OR REPLACE FUNCTION memory_store_delete(
   p_tenant text, p_memory uuid, p_expected text, p_change uuid, p_origin jsonb,
   p_key_hash text, p_request_hash text, p_result text,
-  p_history_days bigint, p_max_history_bytes bigint, p_wait boolean,
+  p_history_days bigint, p_max_history_bytes bigint, p_wait boolean, p_created_at timestamptz DEFAULT NULL,
   OUT outcome text, OUT data jsonb
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  opened CONSTANT record := memory_open_write(p_tenant, p_history_days, p_key_hash, p_request_hash, p_wait);
+  opened CONSTANT record := memory_open_write(p_tenant, p_history_days, p_key_hash, p_request_hash, p_wait, p_created_at);
   file record;
 BEGIN
   outcome := opened.outcome;

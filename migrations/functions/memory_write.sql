@@ -7,11 +7,11 @@
 CREATE OR REPLACE FUNCTION memory_write(
   p_tenant text, p_path text, p_read_version uuid, p_start integer, p_removed integer, p_text text, p_version uuid, p_origin jsonb,
   p_key_hash text, p_request_hash text, p_result text,
-  p_max_bytes bigint, p_history_days bigint, p_max_history_bytes bigint, p_wait boolean,
+  p_max_bytes bigint, p_history_days bigint, p_max_history_bytes bigint, p_wait boolean, p_created_at timestamptz DEFAULT NULL,
   OUT outcome text, OUT data jsonb
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  opened CONSTANT record := memory_open_write(p_tenant, p_history_days, p_key_hash, p_request_hash, p_wait);
+  opened CONSTANT record := memory_open_write(p_tenant, p_history_days, p_key_hash, p_request_hash, p_wait, p_created_at);
   more_bytes CONSTANT bigint := octet_length(p_text) - p_removed;
   max_history_bytes CONSTANT bigint := COALESCE(opened.max_history_bytes, p_max_history_bytes);
   file record;

@@ -1,6 +1,7 @@
 import { ServiceError } from '../errors.ts';
 import type { Database } from '../postgres/database.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
+import { tenantCreatedAtQuery } from '../tenants/queries.ts';
 import { hashOf, newApiKey } from './api-key.ts';
 import {
   addSecretQuery,
@@ -88,6 +89,19 @@ export class Keys {
 
   /** @param hash the key's SHA-256 in hexadecimal */
   async find(hash: string): Promise<FoundKeyRow | undefined> {
+    for (let key = await this.#findRow(hash); ; ) {
+      if (key === undefined) return undefined;
+      const { tenant } = key;
+      if (tenant === null) return { ...key, tenantCreatedAt: null };
+      const [created] = (await this.#database.query(tenantCreatedAtQuery, { tenant })).rows;
+      // A key is deleted and renamed with its tenant, so that was the tenant of the key if it still is.
+      key = await this.#findRow(hash);
+      if (created !== undefined && key?.tenant === tenant)
+        return { ...key, tenantCreatedAt: created.createdAt };
+    }
+  }
+
+  async #findRow(hash: string) {
     return (await this.#database.query(findKeyQuery, { hash })).rows[0];
   }
 

@@ -77,10 +77,11 @@ class KeyAuthenticator implements Authenticator {
     return mapMaybePromise(this.#keys.identify(credentials), (key) => this.#callerOf(key));
   }
 
-  #callerOf({ id, tenant, isAdmin, managesStores, actor, access }: KnownKey): Caller {
+  #callerOf({ id, tenant, tenantCreatedAt, isAdmin, managesStores, actor, access }: KnownKey): Caller {
     if (isAdmin) throw new ServiceError('is_admin_key');
     return {
       tenant,
+      tenantCreatedAt: tenantCreatedAt ?? undefined,
       actor,
       managesStores,
       access: access === 'read_write' || access === 'propose' ? 'read_write' : 'read_only',
@@ -89,17 +90,21 @@ class KeyAuthenticator implements Authenticator {
     };
   }
 
+  forget(tenant: string): void {
+    this.#keys.forget(tenant);
+  }
+
   close(): Promise<void> {
     return this.#keys.close();
   }
 }
 
 function principalOf(caller: Caller, credentials: Credentials): Principal {
-  const { tenant, actor, access, autoCreate, proposesAs } = caller;
+  const { tenant, tenantCreatedAt, actor, access, autoCreate, proposesAs } = caller;
   const named = namedTenant(credentials);
   if (tenant !== null) {
     if (named !== undefined && named !== tenant) throw new ServiceError('tenant_mismatch');
-    return { tenant, actor, access, autoCreate, proposesAs };
+    return { tenant, tenantCreatedAt, actor, access, autoCreate, proposesAs };
   }
   if (named === undefined) throw new ServiceError('tenant_required');
   return { tenant: named, actor, access, autoCreate };
@@ -117,6 +122,7 @@ function noAuthentication(options: { autoCreate: boolean }): Authenticator {
   return {
     authenticate: (credentials) => ({ ...caller, tenant: namedTenant(credentials) ?? DEFAULT_TENANT }),
     identify: () => ({ ...caller, tenant: null, managesStores: true }),
+    forget: () => {},
     close: async () => {},
   };
 }

@@ -39,6 +39,7 @@ export function jwtAuthenticator(options: JwtOptions): Authenticator {
       return { ...caller, tenant };
     },
     identify,
+    forget: () => {},
     close: async () => {},
   };
 

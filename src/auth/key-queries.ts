@@ -35,6 +35,8 @@ export interface FoundKeyRow
     'id' | 'label' | 'source' | 'tenant' | 'isAdmin' | 'managesStores' | 'access' | 'onlyTenants'
   > {
   isRevoked: boolean;
+  /** When the tenant of the key was created; null for a key without a tenant. */
+  tenantCreatedAt: string | null;
   /** Null for a key that does not expire. */
   expiresInMs: number | null;
   /** Null for a key that was never used. */
@@ -43,7 +45,7 @@ export interface FoundKeyRow
 
 const milliseconds = (interval: string) => `(EXTRACT(EPOCH FROM ${interval}) * 1000)::double precision`;
 
-export const findKeyQuery = defineQuery<{ hash: string }, FoundKeyRow>(
+export const findKeyQuery = defineQuery<{ hash: string }, Omit<FoundKeyRow, 'tenantCreatedAt'>>(
   'find_key',
   ['hash'],
   `

@@ -19,7 +19,7 @@ const LAST_USED_RESOLUTION_MS = 5 * 60_000;
 export interface KnownKey
   extends Pick<
     FoundKeyRow,
-    'id' | 'tenant' | 'isAdmin' | 'onlyTenants' | 'managesStores' | 'access' | 'isRevoked'
+    'id' | 'tenant' | 'tenantCreatedAt' | 'isAdmin' | 'onlyTenants' | 'managesStores' | 'access' | 'isRevoked'
   > {
   actor: Actor;
   expiresAt: number;
@@ -86,6 +86,11 @@ export class KnownKeys {
     });
   }
 
+  /** Looks the keys of a tenant up again: it was deleted or renamed. */
+  forget(tenant: string): void {
+    for (const [hash, key] of this.#known.entries()) if (key.tenant === tenant) this.#known.delete(hash);
+  }
+
   /** Writes when keys were last used, as far as that is still to be written. */
   close(): Promise<void> {
     return this.#used.flush();
@@ -95,6 +100,8 @@ export class KnownKeys {
     if (this.#unknown.has(hash)) return undefined;
     if (!this.#valid.has(hash)) this.#failures.check(ip);
     const key = await this.#lookups.run(ip, () => this.#known.fetch(hash));
+    // A tenant that is deleted leaves its scope at once, and another one may have the id.
+    if (key !== undefined && key.onlyTenants !== null) this.#known.delete(hash);
     if (key === undefined) this.#unknown.set(hash, true);
     if (key !== undefined && isValid(key)) this.#valid.set(hash, true);
     else this.#valid.delete(hash);
@@ -116,6 +123,7 @@ function knownKey(row: FoundKeyRow | undefined, now: number): KnownKey | undefin
     label,
     source,
     tenant,
+    tenantCreatedAt,
     isAdmin,
     onlyTenants,
     managesStores,
@@ -127,6 +135,7 @@ function knownKey(row: FoundKeyRow | undefined, now: number): KnownKey | undefin
   return {
     id,
     tenant,
+    tenantCreatedAt,
     isAdmin,
     onlyTenants,
     managesStores,

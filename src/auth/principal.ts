@@ -9,6 +9,8 @@ export interface Principal {
   /** Whom the history names. */
   actor: Actor;
   access: 'read_write' | 'read_only';
+  /** Of a key for one tenant: when that tenant was created. The key is not for a later tenant with its id. */
+  tenantCreatedAt?: string | undefined;
   /** Whether the first write creates a tenant that does not exist yet. */
   autoCreate: boolean;
   /** Of a propose-only key, its id: it works in a draft of its own (src/http/proposals.ts). */
@@ -18,7 +20,8 @@ export interface Principal {
 }
 
 /** The caller of a request, before it is known which tenant the request is for. */
-export interface Caller extends Pick<Principal, 'actor' | 'access' | 'autoCreate' | 'proposesAs'> {
+export interface Caller
+  extends Pick<Principal, 'actor' | 'access' | 'autoCreate' | 'proposesAs' | 'tenantCreatedAt'> {
   /** The only tenant that the caller may act for; null for all. */
   tenant: string | null;
   /** Whether the caller may create, change, archive and delete stores, and redact versions. */
@@ -46,6 +49,8 @@ export interface Authenticator {
    * @throws ServiceError 401, 403 or 429.
    */
   identify(credentials: Credentials): Caller | Promise<Caller>;
+  /** Looks the keys of a tenant up again. */
+  forget(tenant: string): void;
   /** Flushes background writes. */
   close(): Promise<void>;
 }

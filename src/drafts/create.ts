@@ -7,7 +7,7 @@ import type { QueryExecutor } from '../postgres/query.ts';
 import { effectiveSettings } from '../tenants/effective-settings.ts';
 import { findTenantQuery, lockTenantQuery, suspendTenantQuery, type TenantRow } from '../tenants/queries.ts';
 import { refuseArchived } from '../tenants/stores.ts';
-import { followSettings, requireTenant, Tenants } from '../tenants/tenants.ts';
+import { followSettings, requireSameTenant, requireTenant, Tenants } from '../tenants/tenants.ts';
 import { copyToDraft } from './copy.ts';
 import { type Draft, findDraft, findKeyDraftQuery, insertDraftQuery, openDrafts } from './drafts.ts';
 
@@ -18,6 +18,8 @@ export interface NewDraft {
   at?: string | undefined;
   /** Of a propose-only key, which has at most one open draft. */
   keyId?: string | undefined;
+  /** When the tenant was created, where a later tenant with its id is another one. */
+  tenantCreatedAt?: string | undefined;
 }
 
 /**
@@ -31,9 +33,11 @@ export async function createDraft(
   database: Database,
   config: Config,
   tenant: string,
-  { title, author, at, keyId }: NewDraft,
+  { title, author, at, keyId, tenantCreatedAt }: NewDraft,
 ): Promise<Draft> {
   const found = await requireTenant(database, tenant);
+  const { createdAt } = found;
+  if ((tenantCreatedAt ?? createdAt) !== createdAt) throw new ServiceError('tenant_replaced', tenant);
   if (found.draftOf !== null) throw new ServiceError('draft_of_draft', tenant);
   await refuseArchived(database.query, tenant);
   await checkQuota(database.query, config, found);
@@ -41,6 +45,7 @@ export async function createDraft(
   const baseAt = await database.transaction(
     async (query) => {
       const source = await requireTenant({ query }, tenant);
+      if (source.createdAt !== createdAt) throw new ServiceError('tenant_replaced', tenant);
       const maxBytes = await checkQuota(query, config, source);
       return copyToDraft(query, source, { id, at: at ?? null, maxBytes });
     },
@@ -48,7 +53,7 @@ export async function createDraft(
   );
   try {
     const registered = await database.transaction((query) =>
-      register(query, config, { tenant, id, title, author, keyId: keyId ?? null, baseAt }),
+      register(query, config, { tenant, id, title, author, keyId: keyId ?? null, baseAt }, createdAt),
     );
     if (registered !== id) await new Tenants(database).deleteDraft(id);
     return await findDraft(database.query, tenant, registered);
@@ -63,10 +68,13 @@ async function register(
   query: QueryExecutor,
   config: Config,
   draft: Omit<Draft, 'createdAt' | 'state' | 'closedAt' | 'closedBy' | 'mergedAt'>,
+  /** Of the tenant whose memory was copied. */
+  createdAt: string,
 ): Promise<string> {
   const { tenant, id, keyId, author } = draft;
   if ((await query(lockTenantQuery, { tenant })).rows.length === 0)
     throw new ServiceError('no_such_tenant', tenant);
+  await requireSameTenant({ query }, tenant, createdAt);
   await refuseArchived(query, tenant);
   if (keyId !== null) {
     const [existing] = (await query(findKeyDraftQuery, { tenant, keyId })).rows;

@@ -4,6 +4,15 @@ import type { Database } from '../postgres/database.ts';
 import { createDraft } from './create.ts';
 import { findKeyDraftQuery } from './drafts.ts';
 
+/** A propose-only key, and whose memory it proposes changes to. */
+interface Proposer {
+  tenant: string;
+  /** When the tenant of the key was created. */
+  tenantCreatedAt?: string | undefined;
+  keyId: string;
+  actor: Actor;
+}
+
 /** The drafts of propose-only keys: each key has at most one open draft. Nothing is cached, because any replica may create or close it. */
 export class Proposals {
   readonly #database: Database;
@@ -26,11 +35,12 @@ export class Proposals {
    *
    * @throws ServiceError when the tenant may not have one more draft
    */
-  async findOrMake(tenant: string, keyId: string, actor: Actor): Promise<string> {
+  async findOrMake(proposer: Proposer): Promise<string> {
+    const { tenant, keyId } = proposer;
     const found = await this.find(tenant, keyId);
     if (found !== null) return found;
     const key = `${tenant} ${keyId}`;
-    const pending = this.#pending.get(key) ?? this.#make(tenant, keyId, actor);
+    const pending = this.#pending.get(key) ?? this.#make(proposer);
     this.#pending.set(key, pending);
     try {
       return await pending;
@@ -39,9 +49,10 @@ export class Proposals {
     }
   }
 
-  async #make(tenant: string, keyId: string, actor: Actor): Promise<string> {
+  async #make({ tenant, keyId, actor, tenantCreatedAt }: Proposer): Promise<string> {
     const label = 'label' in actor ? actor.label : '';
     const title = `Proposed by ${label || keyId}`;
-    return (await createDraft(this.#database, this.#config, tenant, { title, author: actor, keyId })).id;
+    const draft = { title, author: actor, keyId, tenantCreatedAt };
+    return (await createDraft(this.#database, this.#config, tenant, draft)).id;
   }
 }

@@ -44,6 +44,14 @@ export const ACCESS_ERRORS = {
       message: `Tenant ${tenant} does not exist. An operator must create it first.`,
     }),
   },
+  tenant_replaced: {
+    description: 'The tenant was deleted or renamed while the request was executed.',
+    problem: (tenant: string) => ({
+      status: 503,
+      message: `Tenant ${tenant} was deleted or renamed meanwhile. Try again.`,
+      retryAfter: 1,
+    }),
+  },
   is_admin_key: {
     description: 'The credential is an admin key, which is for the admin API only.',
     problem: () => ({

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Authenticator, Principal } from '../auth/principal.ts';
+import { ServiceError } from '../errors.ts';
 import { countedAs, type TenantPolicy, type TenantPolicyCache } from '../tenants/policy-cache.ts';
 import { isDraftId } from '../tenants/tenant-id.ts';
 import { mapMaybePromise } from '../util/maybe-promise.ts';
@@ -24,6 +25,10 @@ declare module 'fastify' {
     /** How the route identifies the caller; by default `X-Tenant-Id` or the credential names the tenant. */
     identify?: Identify;
   }
+  interface FastifyInstance {
+    /** Identifies the caller of a request without the cache. */
+    identifyAgain(request: FastifyRequest): Promise<void>;
+  }
   interface FastifyRequest {
     /** Set for routes that need a credential. */
     context: RequestContext | undefined;
@@ -37,8 +42,8 @@ declare module 'fastify' {
 export const authentication = fp<Authentication>(
   async (app, by) => {
     app.decorateRequest('context');
+    app.decorate('identifyAgain', (request) => identifyAgain(request, by));
     app.addHook('onRequest', (request, _reply, done) => {
-      const { identify = identifyByHeader } = request.routeOptions.config;
       const identified = mapMaybePromise(identify(request, by), (context) => {
         request.context = context;
       });
@@ -48,6 +53,39 @@ export const authentication = fp<Authentication>(
   },
   { name: 'authentication', dependencies: ['access-log'] },
 );
+
+/** The key of a caller is for the tenant that was created when the key was, not for a later one with the same id. */
+function isForTenant({ principal: { tenantCreatedAt }, policy }: RequestContext): boolean {
+  return tenantCreatedAt === undefined || tenantCreatedAt === policy.createdAt;
+}
+
+function identify(request: FastifyRequest, by: Authentication): RequestContext | Promise<RequestContext> {
+  const { identify = identifyByHeader } = request.routeOptions.config;
+  return mapMaybePromise(identify(request, by), (context) =>
+    isForTenant(context) ? context : lookUpAgain(request, by, context.principal.tenant),
+  );
+}
+
+/** @throws ServiceError when the credential is not for the tenant that has the id now */
+async function lookUpAgain(
+  request: FastifyRequest,
+  by: Authentication,
+  tenant: string,
+): Promise<RequestContext> {
+  by.authenticator.forget(tenant);
+  by.policies.forget(tenant);
+  const { identify = identifyByHeader } = request.routeOptions.config;
+  const context = await identify(request, by);
+  if (!isForTenant(context)) throw new ServiceError('unauthorized');
+  return context;
+}
+
+/** Identifies the caller of a request without the cache, since its tenant was deleted or renamed meanwhile. */
+async function identifyAgain(request: FastifyRequest, by: Authentication): Promise<void> {
+  const { tenant, draftOf } = contextOf(request).principal;
+  by.policies.forget(tenant);
+  request.context = await lookUpAgain(request, by, draftOf ?? tenant);
+}
 
 const identifyByHeader: Identify = (request, { authenticator, policies }) =>
   mapMaybePromise(authenticator.authenticate(request), (principal) => {

@@ -36,16 +36,24 @@ export const proposing = fp<Redirection>(
 );
 
 async function inDraft(request: FastifyRequest, context: RequestContext): Promise<void> {
+  try {
+    request.context = await contextInDraft(request, context);
+  } catch (error) {
+    if (!hasReason(error, 'unknown_tenant')) throw error;
+    // The draft was closed after it was found.
+    request.context = await contextInDraft(request, context);
+  }
+}
+
+async function contextInDraft(request: FastifyRequest, context: RequestContext): Promise<RequestContext> {
   const { principal, policy } = context;
   const { tenant, proposesAs = '' } = principal;
   const draft = await request.server.redirection.proposals.find(tenant, proposesAs);
-  request.context =
-    draft === null
-      ? {
-          principal: { ...principal, access: 'read_only' },
-          policy: { ...policy, mounts: readOnly(policy.mounts) },
-        }
-      : await moved(request, context, draft);
+  if (draft !== null) return moved(request, context, draft);
+  return {
+    principal: { ...principal, access: 'read_only' },
+    policy: { ...policy, mounts: readOnly(policy.mounts) },
+  };
 }
 
 /**
@@ -55,11 +63,26 @@ async function inDraft(request: FastifyRequest, context: RequestContext): Promis
  */
 export async function contextForWrite(request: FastifyRequest): Promise<RequestContext> {
   const context = contextOf(request);
-  const { tenant, proposesAs, access, actor } = context.principal;
+  const { proposesAs, access } = context.principal;
   if (proposesAs === undefined || access === 'read_write') return context;
-  const draft = await request.server.redirection.proposals.findOrMake(tenant, proposesAs, actor);
-  request.context = await moved(request, context, draft);
+  try {
+    request.context = await moved(request, context, await draftFor(request, context));
+  } catch (error) {
+    if (!hasReason(error, 'tenant_replaced')) throw error;
+    await identifyAgain(request);
+    const current = contextOf(request);
+    request.context = await moved(request, current, await draftFor(request, current));
+  }
   return request.context;
+}
+
+/** The open draft of a propose-only key, which is created if there is none. */
+function draftFor({ server }: FastifyRequest, { principal }: RequestContext): Promise<string> {
+  return server.redirection.proposals.findOrMake({
+    ...principal,
+    tenant: principal.draftOf ?? principal.tenant,
+    keyId: principal.proposesAs ?? '',
+  });
 }
 
 /**
@@ -75,14 +98,47 @@ export async function inOpenDraft<T>(
   try {
     return await work(context);
   } catch (error) {
-    const { tenant, draftOf, proposesAs, actor } = context.principal;
+    if (hasReason(error, 'tenant_replaced')) {
+      await identifyAgain(request);
+      return work(await contextForWrite(request));
+    }
+    const { tenant, draftOf, proposesAs } = context.principal;
     if (draftOf === undefined || proposesAs === undefined || !isOfClosed(error)) throw error;
-    const draft = await request.server.redirection.proposals.findOrMake(draftOf, proposesAs, actor);
+    const draft = await draftFor(request, context);
     if (draft === tenant) throw error;
     const principal = { ...context.principal, tenant: draftOf };
     request.context = await moved(request, { ...context, principal }, draft);
     return work(request.context);
   }
+}
+
+/**
+ * Runs work that only reads in a request's context.
+ *
+ * @throws ServiceError as `work`
+ */
+export async function inCurrentTenant<T>(
+  request: FastifyRequest,
+  work: (context: RequestContext) => Promise<T>,
+): Promise<T> {
+  try {
+    return await work(contextOf(request));
+  } catch (error) {
+    if (!hasReason(error, 'tenant_replaced')) throw error;
+    await identifyAgain(request);
+    return work(contextOf(request));
+  }
+}
+
+/**
+ * Identifies the caller of a request without the cache: the tenant of its context does not exist any more.
+ *
+ * @throws ServiceError 401 when the credential is not for the tenant that has the id by now
+ */
+async function identifyAgain(request: FastifyRequest): Promise<void> {
+  await request.server.identifyAgain(request);
+  const context = contextOf(request);
+  if (context.principal.proposesAs !== undefined) await inDraft(request, context);
 }
 
 /** Whether a memory refuses writes, as a draft does once it is closed, and is gone soon after. */

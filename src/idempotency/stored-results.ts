@@ -25,11 +25,11 @@ const listDraftIdsQuery = defineQuery<{ tenant: string }, { id: string }>(
 
 /** The time of the oldest of the `maxStoredResults` newest stored results of a tenant and its drafts; no row for fewer. */
 const oldestStoredResultKeptQuery = defineQuery<
-  { tenants: string[]; maxStoredResults: number },
+  { ids: string[]; maxStoredResults: number },
   { createdAt: string }
 >(
   'oldest_stored_result_kept',
-  ['tenants', 'maxStoredResults'],
+  ['ids', 'maxStoredResults'],
   `
 SELECT created_at::text AS "createdAt" FROM idempotency_keys WHERE tenant_id = ANY ($1::text[])
 ORDER BY created_at DESC OFFSET $2::integer - 1 LIMIT 1
@@ -118,11 +118,11 @@ export async function forgetStoredResultsOver(
   maxStoredResults: number,
 ): Promise<number> {
   const drafts = (await database.query(listDraftIdsQuery, { tenant })).rows.map(({ id }) => id);
-  const tenants = [tenant, ...drafts];
-  const oldest = (await database.query(oldestStoredResultKeptQuery, { tenants, maxStoredResults })).rows[0];
+  const ids = [tenant, ...drafts];
+  const oldest = (await database.query(oldestStoredResultKeptQuery, { ids, maxStoredResults })).rows[0];
   if (oldest === undefined) return 0;
   let forgotten = 0;
-  for (const each of tenants) forgotten += await forgetStoredResults(database, each, oldest.createdAt);
+  for (const id of ids) forgotten += await forgetStoredResults(database, id, oldest.createdAt);
   return forgotten;
 }
 

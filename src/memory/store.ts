@@ -158,6 +158,11 @@ export interface StoreOptions {
   /** What the history names. */
   origin: Origin;
   request?: RequestKey | undefined;
+  /**
+   * When the tenant was created that the call is for; null for whichever tenant has the id. When the tenant was deleted since, the call
+   * fails with `tenant_replaced`, even if another one was created with the id.
+   */
+  createdAt?: string | null | undefined;
   /** The tenant that stored results count for; by default the tenant itself. */
   countedAs?: string | undefined;
   /** The directory at which the caller sees this memory as a part of its own: paths have to be short enough below it. */

@@ -89,6 +89,7 @@ function ownContext(
   const store = memory.forTenant(principal.tenant, {
     autoCreate: principal.autoCreate,
     origin: originOf(call),
+    createdAt: policy.createdAt,
     countedAs: countedAs(principal.tenant, policy),
     request: isKeyed ? requestKey(idempotencyKey, input) : undefined,
   });
@@ -113,6 +114,7 @@ async function executeMounted(
   const inner = memory.forTenant(mount.tenant, {
     autoCreate: false,
     seenAt,
+    createdAt: policy.createdAt,
     countedAs: countedAs(mount.tenant, policy),
     request: keys?.mounted,
     origin: { ...originOf(call), viaTenant: principal.tenant },
@@ -122,6 +124,8 @@ async function executeMounted(
     return await executeCommand(input, contextOf(store, policy, call, scanner));
   } catch (error) {
     if (hasReason(error, 'tenant_archived')) return refusal(readOnlyMount(mount, call.policy.mounts));
+    // The next attempt looks the mounted tenant up again.
+    if (hasReason(error, 'tenant_replaced')) policies.forget(mount.tenant);
     // It was deleted while its policy was cached.
     if (hasReason(error, 'unknown_tenant')) return failure(mountUnavailable(seenAt, 'missing'));
     throw error;
@@ -143,6 +147,7 @@ async function reserveKey(
   const options: StoreOptions = {
     autoCreate: false,
     origin: originOf(call),
+    createdAt: call.policy.createdAt,
     countedAs: countedAs(tenant, call.policy),
     request,
   };
@@ -168,8 +173,18 @@ function rootsOf(
       const listing = await unlessUnreachable(async () => {
         const policy = await mountedPolicy(mount, policies, call.ip);
         if (typeof policy === 'string') return policy;
-        const store = memory.forTenant(mount.tenant, { autoCreate: false, origin: originOf(call) });
-        return seenFrom(store, path).rootEntries(maxEntries);
+        const { createdAt } = policy;
+        const store = memory.forTenant(mount.tenant, {
+          autoCreate: false,
+          createdAt,
+          origin: originOf(call),
+        });
+        return seenFrom(store, path)
+          .rootEntries(maxEntries)
+          .catch((error) => {
+            if (hasReason(error, 'tenant_replaced')) policies.forget(mount.tenant);
+            throw error;
+          });
       });
       return {
         path,

@@ -7,7 +7,8 @@ import type { Database } from '../postgres/database.ts';
 import { type FileSource, filesNow } from '../search/files.ts';
 import type { MemorySearch } from '../search/search.ts';
 import { runSearch, type Search, type SearchResult } from '../search/tool.ts';
-import { countedAs } from '../tenants/policy-cache.ts';
+import { countedAs, type TenantPolicy } from '../tenants/policy-cache.ts';
+import { requireSameTenant } from '../tenants/tenants.ts';
 import type { MemoryCall, MemoryServices } from './execute.ts';
 import { filesWithMounts, type MountedFiles, mountedFiles } from './files.ts';
 import { mountedPolicy, unlessUnreachable } from './mounted-policy.ts';
@@ -28,8 +29,14 @@ export async function searchCall(
   call: SearchCall,
   services: SearchServices,
 ): Promise<SearchResult> {
+  const result = await search(input, call, services);
+  await requireSameTenant(services.database, call.principal.tenant, call.policy.createdAt);
+  return result;
+}
+
+async function search(input: unknown, call: SearchCall, services: SearchServices): Promise<SearchResult> {
   const { principal, policy } = call;
-  const { search, database, policies } = services;
+  const { search: engine, database, policies } = services;
   const { tenant } = principal;
   const { maxViewChars: maxChars } = policy.limits;
   const own = {
@@ -40,15 +47,32 @@ export async function searchCall(
     gone: call.gone,
   };
   const path = policy.mounts.length === 0 ? undefined : pathOf(input);
-  if (path === undefined) return runSearch(search, own);
+  if (path === undefined) return runSearch(engine, own);
   if (path === ROOT) return searchAll(own, call, services);
   const mount = mountAt(path, policy.mounts);
-  if (mount === undefined) return runSearch(search, own);
+  if (mount === undefined) return runSearch(engine, own);
   const mounted = await mountedPolicy(mount, policies, call.ip);
   const seenAt = mountPath(mount);
   if (typeof mounted === 'string')
     return { ...failure(mountUnavailable(seenAt, mounted)), matches: [], more: 0 };
-  return runSearch(search, { ...own, files: mountedFiles(filesNow(database, mount.tenant), seenAt) });
+  const files = mountedFiles(filesNow(database, mount.tenant), seenAt);
+  const result = await runSearch(engine, { ...own, files });
+  await requireSameMount(mount, mounted, services);
+  return result;
+}
+
+/** @throws ServiceError when the mounted tenant does not exist any more, whose policy was cached */
+async function requireSameMount(
+  { tenant }: Mount,
+  { createdAt }: TenantPolicy,
+  { database, policies }: Pick<SearchServices, 'database' | 'policies'>,
+): Promise<void> {
+  try {
+    await requireSameTenant(database, tenant, createdAt);
+  } catch (error) {
+    policies.forget(tenant);
+    throw error;
+  }
 }
 
 /** Searches everything. Mounts that are not available are left out, and the result says so. */
@@ -96,6 +120,11 @@ async function searchWithout(
     files: filesWithMounts(own.files, mounts, available),
     maxChars: own.maxChars === 0 ? 0 : Math.max(1, own.maxChars - length),
   });
+  for (const [i, mount] of mounts.entries()) {
+    const policy = mountedPolicies[i];
+    if (policy !== undefined && typeof policy !== 'string')
+      await requireSameMount(mount, policy, { database, policies });
+  }
   return result.isError ? result : { ...result, content: [result.content, ...notes].join('\n') };
 }
 

@@ -3,7 +3,7 @@ import type { MemoryPath } from '../memory/path.ts';
 import type { MemoryResult } from '../memory/result.ts';
 import type { Deleted, Edit, Edited, OverQuota } from '../memory/store.ts';
 import type { Change } from '../memory/text.ts';
-import type { QueryExecutor } from '../postgres/query.ts';
+import type { QueryExecutor, QueryResult } from '../postgres/query.ts';
 import type { FileVersion } from './pending-files.ts';
 import { type FileRow, readFileQuery } from './read-queries.ts';
 import type { TenantDatabase } from './tenant-database.ts';
@@ -62,7 +62,7 @@ function editExclusively<R>(
 ): Promise<Edited<R>> {
   return db.inTransaction(async (query) => {
     const { tenant } = db.context;
-    const base = (await query(readFileQuery, { tenant, path })).rows[0];
+    const base = fileOf(db, await query(readFileQuery, { tenant, path }));
     if (base === undefined) return { kind: 'missing' } as const;
     const edit = await change(base.content);
     if ('refusal' in edit) return { kind: 'refused', refusal: edit.refusal } as const;
@@ -82,7 +82,7 @@ export function deleteFileIf(
 ): Promise<Deleted | { kind: 'changed' }> {
   return db.inTransaction(async (query) => {
     const { tenant } = db.context;
-    const [file] = (await query(readFileQuery, { tenant, path })).rows;
+    const file = fileOf(db, await query(readFileQuery, { tenant, path }));
     if (file === undefined) return { kind: 'missing' };
     if (!isExpected(file.content)) return { kind: 'changed' };
     const change = { path, change: randomUUID(), origin: db.origin, ...db.context.defaults };
@@ -90,8 +90,15 @@ export function deleteFileIf(
   });
 }
 
-async function readFile(db: TenantDatabase, path: MemoryPath): Promise<FileRow | undefined> {
-  return (await db.read(readFileQuery, { tenant: db.context.tenant, path })).rows[0];
+async function readFile(db: TenantDatabase, path: MemoryPath): Promise<FileVersion | undefined> {
+  return fileOf(db, await db.read(readFileQuery, { tenant: db.context.tenant, path }));
+}
+
+/** @throws ServiceError when it is not a file of the tenant that the call is for */
+function fileOf(db: TenantDatabase, found: QueryResult<FileRow>): FileVersion | undefined {
+  db.checkTenant(found);
+  const { content = null, version = null } = found.rows[0] ?? {};
+  return content === null || version === null ? undefined : { content, version };
 }
 
 /** Writes the part of the content that differs. */

@@ -76,12 +76,12 @@ class TenantMemory implements MemoryStore {
   async lookup(path: MemoryPath, maxEntries: number): Promise<LookupResult> {
     const { tenant } = this.#db.context;
     if (isNamedLikeFile(path)) {
-      const [entry] = (await this.#db.read(lookupFileQuery, { tenant, path })).rows;
+      const [entry] = (await this.#db.readOfTenant(lookupFileQuery, { tenant, path })).rows;
       if (!entry?.kind) return { kind: 'missing' };
       if (entry.kind === 'file') return this.#file(path, entry);
       // A directory after all: look it up again, together with its listing, so that both are of the same moment.
     }
-    const [entry] = (await this.#db.read(lookupQuery, { tenant, path, maxEntries })).rows;
+    const [entry] = (await this.#db.readOfTenant(lookupQuery, { tenant, path, maxEntries })).rows;
     if (!entry?.kind) {
       return path === ROOT ? { kind: 'dir', entries: [], total: 0 } : { kind: 'missing' };
     }
@@ -91,7 +91,7 @@ class TenantMemory implements MemoryStore {
 
   async rootEntries(maxEntries: number): Promise<Listing> {
     const { tenant } = this.#db.context;
-    const [row] = (await this.#db.read(listRootQuery, { tenant, maxEntries })).rows;
+    const [row] = (await this.#db.readOfTenant(listRootQuery, { tenant, maxEntries })).rows;
     return row === undefined ? { entries: [], total: 0 } : { entries: entriesOf(row), total: row.total ?? 0 };
   }
 

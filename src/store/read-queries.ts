@@ -1,11 +1,26 @@
 import { ROOT } from '../memory/path.ts';
 import { defineBatchQuery, MAX_BYTES } from '../postgres/batch-query.ts';
 import { defineQuery } from '../postgres/query.ts';
+import { time } from '../postgres/time-column.ts';
 import { STALE } from './access-times.ts';
 
 /* The statements that read memory, each with its form for batches. They take no lock. */
 
-export interface LookupRow {
+/** When the tenant was created; a statement returns no row when there is no such tenant. */
+export interface OfTenant {
+  tenantCreatedAt: string | null;
+}
+
+/** Adds to each call of a batch, `c`, when its tenant was created, as `t`. */
+const TENANT_OF_CALL = `LEFT JOIN (SELECT id, ${time('created_at')} AS created_at FROM tenants) AS t ON t.id = c.tenant`;
+
+/** The row of a statement, or nulls, with the tenant `$1`. */
+const ofTenant = (statement: string) => `
+SELECT found.*, t.created_at AS "tenantCreatedAt"
+FROM (SELECT ${time('created_at')} AS created_at FROM tenants WHERE id = $1) AS t LEFT JOIN (${statement}) AS found ON true
+`;
+
+export interface LookupRow extends OfTenant {
   /** Null, like a missing row, means that there is no entry. */
   kind: 'file' | 'dir' | null;
   content: string | null;
@@ -41,8 +56,9 @@ const lookupBatchQuery = defineBatchQuery(
   'lookup_batch',
   { tenant: 'text', path: 'text', maxEntries: 'bigint' },
   (calls) => `
-SELECT c.item::integer, e.kind, e.content, ${STALE} AS stale, s.entries, s.total
+SELECT c.item::integer, e.kind, e.content, ${STALE} AS stale, s.entries, s.total, t.created_at AS "tenantCreatedAt"
 FROM ${calls} LEFT JOIN entries AS e ON e.tenant_id = c.tenant AND e.path = c.path
+${TENANT_OF_CALL}
 CROSS JOIN LATERAL (
   WITH children AS MATERIALIZED (
     SELECT path, kind, size_bytes, ${VISIBLE} AS is_visible FROM entries
@@ -68,7 +84,7 @@ WHERE ${NOT_LARGE} AND s.looked_at <= ${MAX_LISTED} AND s.total <= c.max_entries
 export const lookupQuery = defineQuery<{ tenant: string; path: string; maxEntries: number }, LookupRow>(
   'lookup',
   ['tenant', 'path', 'maxEntries'],
-  `
+  ofTenant(`
 WITH children AS (
   SELECT path, kind, size_bytes FROM entries WHERE tenant_id = $1 AND parent_path = $2 AND ${VISIBLE}
 ), listed AS (
@@ -86,7 +102,7 @@ FROM entries AS e, (
   SELECT string_agg(${LINE}, E'\\n') AS entries, max(total)::integer AS total FROM shown
 ) AS s
 WHERE e.tenant_id = $1 AND e.path = $2
-`,
+`),
   lookupBatchQuery,
 );
 
@@ -94,8 +110,8 @@ const listRootsBatchQuery = defineBatchQuery(
   'list_roots',
   { tenant: 'text', maxEntries: 'bigint' },
   (calls) => `
-SELECT c.item::integer, s.entries, s.total
-FROM ${calls} CROSS JOIN LATERAL (
+SELECT c.item::integer, s.entries, s.total, t.created_at AS "tenantCreatedAt"
+FROM ${calls} ${TENANT_OF_CALL} CROSS JOIN LATERAL (
   SELECT string_agg(${LINE}, E'\\n' ORDER BY path) FILTER (WHERE is_visible) AS entries,
     (count(*) FILTER (WHERE is_visible))::integer AS total, count(*) AS looked_at
   FROM (
@@ -110,16 +126,16 @@ WHERE s.looked_at <= ${MAX_LISTED} AND s.total <= c.max_entries
 /** What is directly in the root, in order. */
 export const listRootQuery = defineQuery<
   { tenant: string; maxEntries: number },
-  Pick<LookupRow, 'entries' | 'total'>
+  Pick<LookupRow, 'entries' | 'total' | 'tenantCreatedAt'>
 >(
   'list_root',
   ['tenant', 'maxEntries'],
-  `
+  ofTenant(`
 SELECT string_agg(${LINE}, E'\\n') AS entries, max(total)::integer AS total FROM (
   SELECT path, size_bytes, count(*) OVER () AS total FROM entries
   WHERE tenant_id = $1 AND parent_path = '${ROOT}' AND ${VISIBLE} ORDER BY path LIMIT $2
 ) AS shown
-`,
+`),
   listRootsBatchQuery,
 );
 
@@ -128,8 +144,9 @@ const lookupFilesBatchQuery = defineBatchQuery(
   'lookup_files',
   { tenant: 'text', path: 'text' },
   (calls) => `
-SELECT c.item::integer, e.kind, e.content, ${STALE} AS stale
+SELECT c.item::integer, e.kind, e.content, ${STALE} AS stale, t.created_at AS "tenantCreatedAt"
 FROM ${calls} LEFT JOIN entries AS e ON e.tenant_id = c.tenant AND e.path = c.path
+${TENANT_OF_CALL}
 WHERE ${NOT_LARGE}
 `,
 );
@@ -137,34 +154,34 @@ WHERE ${NOT_LARGE}
 /** The entry at a path, without a listing: cheaper than `lookupQuery`. */
 export const lookupFileQuery = defineQuery<
   { tenant: string; path: string },
-  Pick<LookupRow, 'kind' | 'content' | 'stale'>
+  Pick<LookupRow, 'kind' | 'content' | 'stale' | 'tenantCreatedAt'>
 >(
   'lookup_file',
   ['tenant', 'path'],
-  `
-SELECT kind, content, ${STALE} AS stale FROM entries WHERE tenant_id = $1 AND path = $2
-`,
+  ofTenant(`SELECT kind, content, ${STALE} AS stale FROM entries WHERE tenant_id = $1 AND path = $2`),
   lookupFilesBatchQuery,
 );
 
-export interface FileRow {
-  content: string;
-  version: string;
+/** A file; without a content, there is none. */
+export interface FileRow extends OfTenant {
+  content: string | null;
+  version: string | null;
 }
 
 const readFilesBatchQuery = defineBatchQuery(
   'read_files',
   { tenant: 'text', path: 'text' },
   (calls) => `
-SELECT c.item::integer, e.content, e.version
-FROM ${calls} JOIN entries AS e ON e.tenant_id = c.tenant AND e.path = c.path
-WHERE e.kind = 'file' AND e.size_bytes <= ${MAX_BYTES}
+SELECT c.item::integer, e.content, e.version, t.created_at AS "tenantCreatedAt"
+FROM ${calls} LEFT JOIN entries AS e ON e.tenant_id = c.tenant AND e.path = c.path AND e.kind = 'file'
+${TENANT_OF_CALL}
+WHERE ${NOT_LARGE}
 `,
 );
 
 export const readFileQuery = defineQuery<{ tenant: string; path: string }, FileRow>(
   'read_file',
   ['tenant', 'path'],
-  `SELECT content, version FROM entries WHERE tenant_id = $1 AND path = $2 AND kind = 'file'`,
+  ofTenant(`SELECT content, version FROM entries WHERE tenant_id = $1 AND path = $2 AND kind = 'file'`),
   readFilesBatchQuery,
 );

@@ -10,6 +10,7 @@ import { retrying } from '../postgres/retry.ts';
 import { lockTenantQuery } from '../tenants/queries.ts';
 import type { AccessTimes } from './access-times.ts';
 import type { PendingFiles } from './pending-files.ts';
+import type { OfTenant } from './read-queries.ts';
 import { type CommonOutcome, callOn, type RequestParams, type TypedWriteFunction } from './write-function.ts';
 import type { WriteQueue } from './write-queue.ts';
 
@@ -45,6 +46,27 @@ export class TenantDatabase {
     return retrying(true, () => this.context.database.query(statement, params));
   }
 
+  /**
+   * Reads by a statement that says when the tenant was created.
+   *
+   * @throws ServiceError when that is not the tenant that the call is for
+   */
+  async readOfTenant<Params extends Record<string, Value>, Row extends OfTenant>(
+    statement: Query<Params, Row>,
+    params: Params,
+  ): Promise<QueryResult<Row>> {
+    const result = await this.read(statement, params);
+    this.checkTenant(result);
+    return result;
+  }
+
+  /** @throws ServiceError when a row is not of the tenant that the call is for */
+  checkTenant({ rows: [row] }: Pick<QueryResult<OfTenant>, 'rows'>): void {
+    const { tenant, createdAt = null } = this.context;
+    if (createdAt !== null && row?.tenantCreatedAt !== createdAt)
+      throw new ServiceError('tenant_replaced', tenant);
+  }
+
   /** Runs work that reads before it writes, with the tenant locked: nothing comes in between. A retry repeats all of it. */
   inTransaction<T>(work: (query: QueryExecutor) => Promise<T>): Promise<T> {
     const { tenant, database, writes } = this.context;
@@ -71,7 +93,8 @@ export class TenantDatabase {
     const { tenant, countedAs = tenant, request, writes } = this.context;
     this.writeAttempted = true;
     const { keyHash, requestHash } = request ?? { keyHash: null, requestHash: null };
-    const params = { ...own, tenant, keyHash, requestHash, result: storedResult(content) };
+    const { createdAt = null } = this.context;
+    const params = { ...own, tenant, keyHash, requestHash, result: storedResult(content), createdAt };
     const outcome = transaction
       ? await callOn(transaction)(fn, params)
       : await retrying(this.#isRepeatable, () => writes.call(fn, params, size));
@@ -82,6 +105,8 @@ export class TenantDatabase {
         throw new ServiceError('idempotency_key_reused');
       case 'unknown_tenant':
         throw new ServiceError('unknown_tenant', tenant);
+      case 'replaced':
+        throw new ServiceError('tenant_replaced', tenant);
       case 'archived':
         throw new ServiceError('tenant_archived', tenant);
     }

@@ -14,7 +14,7 @@ import {
 
 /** The outcomes that every write can have. `skipped` never leaves the write queue. */
 export type CommonOutcome =
-  | { kind: 'skipped' | 'key_reused' | 'unknown_tenant' | 'archived' }
+  | { kind: 'skipped' | 'key_reused' | 'unknown_tenant' | 'replaced' | 'archived' }
   | ({ kind: 'replayed' } & MemoryResult);
 
 /** The parameters that all writes have in common. The key is null when the request has none. */
@@ -24,6 +24,8 @@ export type RequestParams = {
   requestHash: string | null;
   /** The result to store under the key when the write succeeds. */
   result: string;
+  /** When the tenant was created that the write is for; null for whichever has the id. */
+  createdAt: string | null;
 };
 
 /** `item` is the number of the call, from 1. */
@@ -98,12 +100,12 @@ const defined: WriteFunction[] = [];
 export const declaredWriteFunctions: readonly WriteFunction[] = defined;
 
 /** SQL types whose values are strings in TypeScript. */
-const AS_TEXT: ReadonlySet<string> = new Set(['uuid', 'jsonb']);
+const AS_TEXT: ReadonlySet<string> = new Set(['uuid', 'jsonb', 'timestamptz']);
 
 /**
  * Declares a function. Its calls run in the order of the arrays, and each sees the changes of those before it.
  *
- * @param types.call SQL types of the function's own parameters, in order; those of `RequestParams` follow, as in SQL
+ * @param types.call SQL types of the function's own parameters, in order; those of `RequestParams` follow, as in SQL, with `createdAt` as the last of all
  * @param types.service of the parameters after these, which are the same for every call of the process
  */
 export function writeFunction<
@@ -118,7 +120,14 @@ export function writeFunction<
   },
   { mixesTenants }: { mixesTenants: boolean },
 ): TypedWriteFunction<Params & Service & RequestParams, Outcome | CommonOutcome> {
-  const ofCalls = { tenant: 'text', ...types.call, keyHash: 'text', requestHash: 'text', result: 'text' };
+  const ofCalls = {
+    tenant: 'text',
+    ...types.call,
+    keyHash: 'text',
+    requestHash: 'text',
+    result: 'text',
+    createdAt: 'timestamptz',
+  };
   const columns = Object.keys(ofCalls).map((_, i) => `c.p${i + 1}`);
   const names = [...Object.keys(ofCalls), ...Object.keys(types.service), 'wait'];
   const service = [...Object.values<string>(types.service), 'boolean'].map(
@@ -131,11 +140,12 @@ export function writeFunction<
   const arrays = Object.values(ofCalls).map((type, i) =>
     AS_TEXT.has(type) ? `$${i + 1}::text[]::${type}[]` : `$${i + 1}::${type}[]`,
   );
-  const single = `SELECT 1 AS item, f.outcome, f.data FROM ${name}(${[...values, ...service].join(', ')}) AS f`;
+  const inOrder = (given: string[]) => [...given.slice(0, -1), ...service, ...given.slice(-1)].join(', ');
+  const single = `SELECT 1 AS item, f.outcome, f.data FROM ${name}(${inOrder(values)}) AS f`;
   const batch = `
 SELECT c.item::integer, f.outcome, f.data
 FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS c (${columns.map((column) => column.slice(2)).join(', ')}, item),
-  LATERAL ${name}(${[...columns, ...service].join(', ')}) AS f`;
+  LATERAL ${name}(${inOrder(columns)}) AS f`;
   const fn: WriteFunction = {
     name,
     ofCalls: Object.keys(ofCalls),

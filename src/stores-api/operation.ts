@@ -6,13 +6,14 @@ import { auditIntent, logUnrecorded } from '../http/audit.ts';
 import { contextOf, type RequestContext } from '../http/authentication.ts';
 import { inFlightOf } from '../http/capacity.ts';
 import { agentErrors } from '../http/problem-responses.ts';
-import { contextForWrite, inOpenDraft } from '../http/proposals.ts';
+import { contextForWrite, inCurrentTenant, inOpenDraft } from '../http/proposals.ts';
 import { countUse } from '../http/usage.ts';
 import type { Origin } from '../memory/origin.ts';
 import type { SecretScanner } from '../memory/secrets.ts';
 import type { Database } from '../postgres/database.ts';
 import type { Memories } from '../store/memories.ts';
 import type { PostgresMemory } from '../store/memory-store.ts';
+import { requireSameTenant } from '../tenants/tenants.ts';
 import { type Access, ALL_STORES, identifyForStore } from './authenticate.ts';
 import { errorResponses, invalid, notFound, StoreError } from './errors.ts';
 
@@ -121,17 +122,24 @@ export function defineOperation<Params, Query, Body>(
       };
       const work = async () => {
         if (access === 'write') await contextForWrite(request);
-        return inOpenDraft(request, (context) => {
+        const inTenant = access === 'read' ? inCurrentTenant : inOpenDraft;
+        return inTenant(request, async (context) => {
           const { tenant, draftOf = tenant, actor } = context.principal;
           const origin = { actor, requestId: request.id };
-          return operation.run({
+          const result = await operation.run({
             ...context,
             ...input,
             store: draftOf,
             tenant,
             origin,
-            memories: memory.memoriesOf(tenant, { autoCreate: false, origin }),
+            memories: memory.memoriesOf(tenant, {
+              autoCreate: false,
+              origin,
+              createdAt: context.policy.createdAt,
+            }),
           });
+          if (access === 'read') await requireSameTenant(database, tenant, context.policy.createdAt);
+          return result;
         });
       };
       const result = await inFlight.workWithin(timeoutMs, () =>

@@ -18,6 +18,8 @@ export interface TenantPolicy extends Pick<EffectiveSettings, 'ratePerMinute' | 
   mounts: readonly Mount[];
   /** The tenant of which this one is a draft; null for any other tenant. */
   draftOf: string | null;
+  /** When the tenant was created; null for one that does not exist yet. Another tenant may have had its id before. */
+  createdAt: string | null;
 }
 
 /** Returns the tenant that rates, slots, searches, stored results, and usage count: of a draft, the tenant that it is a draft of. */
@@ -80,11 +82,17 @@ export class TenantPolicyCache {
     });
   }
 
+  /** Looks the tenant up again for its next request. */
+  forget(tenant: string): void {
+    this.#cache.delete(tenant);
+  }
+
   #policyOf({
     mounts = [],
     draftOf = null,
+    createdAt,
     ...own
-  }: Partial<TenantSettings & Pick<TenantRow, 'mounts' | 'draftOf'>>): TenantPolicy {
+  }: Partial<TenantSettings & Pick<TenantRow, 'mounts' | 'draftOf' | 'createdAt'>>): TenantPolicy {
     const settings = effectiveSettings(own, this.#config);
     const { maxFileBytes, maxViewChars, ratePerMinute, maxBodyBytes, redact, createExisting } = settings;
     return {
@@ -95,6 +103,7 @@ export class TenantPolicyCache {
       createExisting,
       mounts,
       draftOf,
+      createdAt: createdAt ?? null,
     };
   }
 }

@@ -49,6 +49,13 @@ export const findTenantQuery = defineQuery<{ tenant: string }, TenantRow>(
   findTenantsBatchQuery,
 );
 
+/** When a tenant was created. */
+export const tenantCreatedAtQuery = defineQuery<{ tenant: string }, { createdAt: string }>(
+  'tenant_created_at',
+  ['tenant'],
+  `SELECT ${time('created_at')} AS "createdAt" FROM tenants WHERE id = $1`,
+);
+
 /** Creates a tenant. `count` is 0 when it exists already. */
 export const createTenantQuery = defineQuery<{ tenant: string }>(
   'create_tenant',

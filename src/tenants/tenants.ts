@@ -19,6 +19,7 @@ import {
   suspendDraftsQuery,
   suspendTenantQuery,
   type TenantRow,
+  tenantCreatedAtQuery,
 } from './queries.ts';
 import type { TenantSettings } from './settings.ts';
 import { type StoreDetailsChange, setDetails } from './stores.ts';
@@ -195,6 +196,22 @@ const UNLIMITED = 0;
 function lowerLimit(own: number | null, other: number | null): number | null {
   if (own === null || own === UNLIMITED) return other;
   return other === null || other === UNLIMITED ? own : Math.min(own, other);
+}
+
+/**
+ * Checks, after something of a tenant was read, that this was the tenant that was created then.
+ *
+ * @param createdAt null: any tenant
+ * @throws ServiceError when that tenant does not exist any more
+ */
+export async function requireSameTenant(
+  { query }: Pick<Database, 'query'>,
+  tenant: string,
+  createdAt: string | null,
+): Promise<void> {
+  if (createdAt === null) return;
+  const [row] = (await query(tenantCreatedAtQuery, { tenant })).rows;
+  if (row?.createdAt !== createdAt) throw new ServiceError('tenant_replaced', tenant);
 }
 
 /** @throws ServiceError when there is no such tenant. */

@@ -41,6 +41,7 @@ const SERVICE: Record<string, Value> = {
   origin: '{"actor":{"type":"anonymous"}}',
   wait: true,
   keyHash: null,
+  createdAt: null,
   requestHash: null,
   result: null,
   maxFiles: 0,

@@ -28,6 +28,7 @@ type Params = {
   keyHash: null;
   requestHash: null;
   result: string;
+  createdAt: null;
 };
 
 /** A test function that divides 100 by the length of its result. It locks its tenant like every write. */
@@ -84,6 +85,7 @@ describe('the write queue', () => {
     result,
     keyHash: null,
     requestHash: null,
+    createdAt: null,
   });
   const callAll = (calls: [tenant: string, result: string][]) =>
     Promise.allSettled(calls.map(([tenant, result]) => call(divide, paramsOf(tenant, result))));

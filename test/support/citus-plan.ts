@@ -118,6 +118,7 @@ const TENANT_LISTS: ReadonlySet<string> = new Set([
   'mounted_by.scope',
   'draft_sizes.ids',
   'list_draft_days.ids',
+  'oldest_stored_result_kept.ids',
 ]);
 const IS_NUMBER =
   /^(limit|nearLimit|reads|writes|refused|tenants|bytes|files|directories|start|keep|.*(Days|Bytes|Files|Chars|Minute|Entries|Answers|Depth|Drafts|Results|Mounts))$/;

@@ -6,7 +6,7 @@ import { failure, refusal } from '../../memory/result.ts';
 import { executeCall, type MemoryServices } from '../../mounts/execute.ts';
 import { contextOf } from '../authentication.ts';
 import { inFlightOf } from '../capacity.ts';
-import { contextForWrite, inOpenDraft } from '../proposals.ts';
+import { contextForWrite, inCurrentTenant, inOpenDraft } from '../proposals.ts';
 import { executeSchema, IDEMPOTENCY_KEY } from './execute-schema.ts';
 import { type SearchOptions, searchMemory } from './search.ts';
 import { type InvalidCall, readToolCalls, type ToolCall, type ValidCall } from './tool-call.ts';
@@ -122,8 +122,9 @@ function executeMemory(
   const call = { tool, command: found?.name ?? 'unknown', access: found?.access, toolUseId };
   const { ip, id: requestId } = request;
   const language = languageOf(request);
+  const inTenant = found?.access === 'write' ? inOpenDraft : inCurrentTenant;
   return measured(request, options.metrics, call, () =>
-    inOpenDraft(request, ({ principal, policy }) =>
+    inTenant(request, ({ principal, policy }) =>
       executeCall(input, { principal, policy, ip, language, requestId, toolUseId, idempotencyKey }, options),
     ).catch(refusedWrite),
   );

@@ -3,9 +3,9 @@ import { type SearchServices, searchCall } from '../../mounts/search.ts';
 import { SEARCH_TOOL } from '../../search/input.ts';
 import type { MemorySearch } from '../../search/search.ts';
 import type { SearchResult } from '../../search/tool.ts';
-import { contextOf } from '../authentication.ts';
 import { inFlightOf } from '../capacity.ts';
 import type { Metrics } from '../metrics.ts';
+import { inCurrentTenant } from '../proposals.ts';
 import { notAnObject, searchRouteSchema } from './search-schema.ts';
 import { isObject } from './tool-call.ts';
 import { measured, sendJson, sendText, wantsText } from './tool-run.ts';
@@ -46,9 +46,14 @@ export function searchMemory(
   options: SearchOptions,
 ): Promise<SearchResult> {
   const inFlight = inFlightOf(request);
-  const memoryCall = { ...contextOf(request), ip: request.ip, gone: inFlight.gone };
+  const { ip } = request;
   const call = { tool: SEARCH_TOOL, command: SEARCH_TOOL, access: 'read', toolUseId } as const;
   // Searches take turns: those that wait would take the slots of all other requests.
-  const work = () => inFlight.workWithoutSlot(() => searchCall(input, memoryCall, options));
+  const work = () =>
+    inFlight.workWithoutSlot(() =>
+      inCurrentTenant(request, (context) =>
+        searchCall(input, { ...context, ip, gone: inFlight.gone }, options),
+      ),
+    );
   return measured(request, options.metrics, call, work);
 }

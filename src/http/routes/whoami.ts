@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Authenticator, Caller } from '../../auth/principal.ts';
 import type { Config } from '../../config.ts';
+import { ServiceError } from '../../errors.ts';
 import { instructionsFor } from '../../mounts/instructions.ts';
 import { effectiveSettings } from '../../tenants/effective-settings.ts';
 import type { TenantPolicyCache } from '../../tenants/policy-cache.ts';
@@ -8,8 +9,9 @@ import { ALL_SETTINGS } from '../../tenants/settings.ts';
 import type { Tenants } from '../../tenants/tenants.ts';
 import { snakeCase } from '../../util/snake-case.ts';
 import { version } from '../../version.ts';
-import { contextOf } from '../authentication.ts';
+import type { RequestContext } from '../authentication.ts';
 import { inFlightOf } from '../capacity.ts';
+import { inCurrentTenant } from '../proposals.ts';
 import { sendJson } from './tool-run.ts';
 import { type Identity, whoamiSchema } from './whoami-schema.ts';
 
@@ -30,19 +32,23 @@ export async function whoamiRoute(
   app.get('/whoami', { config: { hasNoBody: true }, schema: whoamiSchema }, async (request, reply) => {
     const inFlight = inFlightOf(request);
     await inFlight.takeSlot();
-    const identity = await inFlight.workWithin(timeoutMs, () => identify(request));
+    const identity = await inFlight.workWithin(timeoutMs, () =>
+      inCurrentTenant(request, (context) => identify(request, context)),
+    );
     request.logEntry.command = 'whoami';
     request.logEntry.outcome = 'ok';
     return sendJson(reply, identity);
   });
 
-  async function identify(request: FastifyRequest): Promise<Identity> {
+  async function identify(request: FastifyRequest, context: RequestContext): Promise<Identity> {
     // Known since the request was authenticated.
     const caller = await authenticator.identify(request);
-    const context = contextOf(request);
     const { principal } = context;
     const { mounts } = await instructionsFor({ ...context, ip: request.ip }, { policies }, false);
     const tenant = await tenants.find(principal.tenant);
+    const { createdAt } = context.policy;
+    if (createdAt !== null && tenant?.createdAt !== createdAt)
+      throw new ServiceError('tenant_replaced', principal.tenant);
     return {
       credential: credentialOf(caller),
       tenant: {

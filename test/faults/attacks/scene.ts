@@ -1,0 +1,75 @@
+/** A service with tenants, keys and the admin API, for attacks by customers and operators. */
+import { randomUUID } from 'node:crypto';
+import { newApiKey } from '../../../src/auth/api-key.ts';
+import { freePort } from '../../support/faults/postgres.ts';
+import { Replica } from '../../support/faults/replica.ts';
+import { createDatabase, type Environment } from '../environment.ts';
+
+export interface Answer {
+  status: number;
+  text: string;
+}
+
+export interface Scene {
+  replicas: Replica[];
+  /** Sends a request to the admin API with an admin key for all tenants, or with another one. */
+  admin(method: string, path: string, body?: object, key?: string): Promise<Answer>;
+  /** Creates a key by the admin API and returns its secret. */
+  newKey(purpose: object): Promise<string>;
+  end(): Promise<void>;
+}
+
+/** @param env settings of all replicas; the first one has the admin API */
+export async function openScene(
+  { postgres }: Environment,
+  env: Record<string, string> = {},
+  count = 1,
+): Promise<Scene> {
+  const { key: adminKey } = newApiKey();
+  const url = postgres.url(postgres.port, await createDatabase(postgres));
+  const adminPort = await freePort();
+  const shared = {
+    DATABASE_URL: url,
+    AUTH: 'keys',
+    LOG_LEVEL: 'silent',
+    BOOTSTRAP: JSON.stringify({ keys: [{ key: adminKey, admin: true }] }),
+    ...env,
+  };
+  const replicas: Replica[] = [];
+  for (let i = 0; i < count; i++) {
+    const replica = await Replica.create(i === 0 ? { ...shared, ADMIN_PORT: String(adminPort) } : shared);
+    await replica.start();
+    replicas.push(replica);
+  }
+  const admin: Scene['admin'] = (method, path, body, key = adminKey) =>
+    call(`http://127.0.0.1:${adminPort}/v1${path}`, method, key, body);
+  return {
+    replicas,
+    admin,
+    async newKey(purpose) {
+      const { status, text } = await admin('POST', '/keys', {
+        kind: 'tenant',
+        label: randomUUID(),
+        ...purpose,
+      });
+      if (status !== 201) throw new Error(`a key was refused: ${text}`);
+      return (JSON.parse(text) as { key: string }).key;
+    },
+    end: async () => {
+      await Promise.all(replicas.map((replica) => replica.end()));
+    },
+  };
+}
+
+export async function call(url: string, method: string, key: string, body?: object): Promise<Answer> {
+  const response = await fetch(url, {
+    method,
+    headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+/** Sends an input of the memory tool. */
+export const execute = (replica: Replica, key: string, input: object): Promise<Answer> =>
+  call(`${replica.url}/execute`, 'POST', key, input);
