@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { buildAdminApp } from './admin/app.ts';
 import { buildApp } from './app.ts';
 import { pruneAudit } from './audit/audit.ts';
+import { ALL_KEYS, Keys } from './auth/api-keys.ts';
 import { type Config, ConfigError, loadConfig } from './config.ts';
 import { configWarnings } from './config-warnings.ts';
 import { expireDrafts } from './drafts/expiry.ts';
@@ -78,10 +79,15 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   };
   const database = await openMigrated(config, events, tracing?.statements, (line) => log.warn(line));
   started.push(() => database.close());
-  const created = await applyBootstrap(database, bootstrap).catch(async (error) => {
-    await stop();
-    throw new OperatorError(describeStartFault(config, error));
-  });
+  const created = await applyBootstrap(database, bootstrap)
+    .then(async (made) => {
+      if (config.AUTH === 'keys') await warnWithoutKeys(database, log);
+      return made;
+    })
+    .catch(async (error) => {
+      await stop();
+      throw new OperatorError(describeStartFault(config, error));
+    });
   if (created.tenants > 0 || created.keys > 0) log.info(created, 'created the initial tenants and keys');
   if (database.kind === 'pglite') started.push(await takeCommands(config, database, log));
   started.push(startJobs(config, database, log));
@@ -123,6 +129,14 @@ function loadAll(env: NodeJS.ProcessEnv): { config: Config; bootstrap: Bootstrap
   const bootstrap = collect(() => loadBootstrap(env));
   if (config === undefined || bootstrap === undefined) throw new ConfigError(problems);
   return { config, bootstrap };
+}
+
+async function warnWithoutKeys(database: Database, log: Logger): Promise<void> {
+  const { keys } = await new Keys(database).page({ ...ALL_KEYS, status: 'active' }, null, 1);
+  if (keys.length > 0) return;
+  log.warn(
+    'AUTH=keys, and there is no active key: every request gets 401. Create a tenant and a key: memory-service tenants create acme, then memory-service keys create --tenant acme',
+  );
 }
 
 interface Listener {

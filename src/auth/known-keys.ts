@@ -15,6 +15,9 @@ const REMEMBERED_VALID_KEYS = 100_000;
 /** How old a key's last-used time may get before it is written again. */
 const LAST_USED_RESOLUTION_MS = 5 * 60_000;
 
+/** How long the use of a key stays unrecorded, so that `keys show` right after the first request is not wrong. */
+const USE_FLUSH_MS = 1000;
+
 /** A cached key; times as of `performance.now()`, which no correction of the clock changes. */
 export interface KnownKey
   extends Pick<
@@ -50,7 +53,9 @@ export class KnownKeys {
     },
   ) {
     const ttl = options.cacheSeconds * 1000;
-    this.#used = new WriteBehindBuffer((hashes) => keys.noteUse(hashes), CACHED_KEYS);
+    this.#used = new WriteBehindBuffer((hashes) => keys.noteUse(hashes), CACHED_KEYS, {
+      flushMs: USE_FLUSH_MS,
+    });
     this.#lookups = options.lookups;
     this.#failures = new FailedAttempts(options.failuresPerMinute);
     this.#unknown = new LRUCache({ max: CACHED_KEYS, ttl });

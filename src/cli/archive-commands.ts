@@ -8,7 +8,7 @@ import { printable, type SourceEntry } from '../archive/source/entry.ts';
 import { readFolder } from '../archive/source/folder.ts';
 import { readTar } from '../archive/tar.ts';
 import type { AuditSubject } from '../audit/audit.ts';
-import { OperatorError, ServiceError } from '../errors.ts';
+import { hasReason, OperatorError, ServiceError } from '../errors.ts';
 import type { MemoryPath } from '../memory/path.ts';
 import { amount } from '../util/amount.ts';
 import { byteAmount } from '../util/size.ts';
@@ -181,6 +181,11 @@ Examples:
           if (!(error instanceof ServiceError)) throw error;
           throw new OperatorError(`${explain(error)}\nNothing was imported.`);
         }
+      }).catch((error) => {
+        if (!hasReason(error, 'no_such_tenant')) throw error;
+        throw new OperatorError(
+          `${explain(error)}, or create it: memory-service tenants create ${tenant}\nNothing was imported.`,
+        );
       }),
     );
 }

@@ -72,7 +72,9 @@ export function registerKeyCommands(program: Command, open: Open, io: Io = proce
 
   keys
     .command('show')
-    .description('Show a key, and until when its previous secret works.')
+    .description(
+      'Show a key, and until when its previous secret works. The first use shows after a second; later, the last use may be up to 5 minutes newer.',
+    )
     .argument('<id>', 'ID of the key, from `keys list`')
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  memory-service keys show key_0123456789ab')

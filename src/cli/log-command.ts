@@ -132,7 +132,7 @@ async function* lines(
   }
 }
 
-const COLUMNS = { time: 27, version: 36, operation: 9, size: 9, actor: 20 } as const;
+const COLUMNS = { time: 27, version: 36, operation: 9, size: 9, actor: 24 } as const;
 const HEAD = row('TIME', 'VERSION', 'OPERATION', 'SIZE', 'BY', 'PATH\n');
 
 function row(
@@ -148,9 +148,15 @@ function row(
     version.padEnd(COLUMNS.version),
     operation.padEnd(COLUMNS.operation),
     size.padStart(COLUMNS.size),
-    actor.padEnd(COLUMNS.actor),
+    shorten(actor, COLUMNS.actor).padEnd(COLUMNS.actor),
     path,
   ].join('  ');
+}
+
+/** Shortens a text that is too long for its column; `--json` has the whole. */
+function shorten(text: string, width: number): string {
+  const characters = [...text];
+  return characters.length <= width ? text : `${characters.slice(0, width - 1).join('')}…`;
 }
 
 function line({ version, before, after }: LogEntry): string {

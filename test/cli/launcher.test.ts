@@ -40,7 +40,8 @@ async function startInVain(command: string, args: string[], nodeOptions = ''): P
 }
 
 describe('bin/memory-service', () => {
-  const flags = ['--no-memory-reducer', '--no-allocation-site-pretenuring'];
+  const check = fileURLToPath(new URL('../../bin/check-node.cjs', import.meta.url));
+  const flags = ['--no-memory-reducer', '--no-allocation-site-pretenuring', '--require', check];
   // 1000 MiB of old objects, and three semi-spaces of 8 MiB.
   const tuned = { flags, heapMiB: 1024 };
 
