@@ -49,8 +49,15 @@ const host = z
 const httpUrl = z
   .string()
   .refine((value) => /^https?:\/\//.test(value) && URL.canParse(value), { error: 'must be an http(s) URL' })
-  // Requests would not send them, and messages show a part of the URL.
-  .refine((value) => !value.includes('@'), { error: 'must be a URL without a user, a password, and an @' });
+  // A password with a character that ends the host early: messages would show a part of the password as the host.
+  .refine((value) => !/\/\/[^/?#\\]*[/?#\\].*@/s.test(value), {
+    error: 'must have no @ after its host; percent-encode the user and the password, such as / as %2F',
+  });
+
+/** Requests to such a URL would not send a user and a password. */
+const urlWithoutUser = httpUrl.refine((value) => !/\/\/[^/?#\\]*@/.test(value), {
+  error: 'must be a URL without a user and a password',
+});
 
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 
@@ -146,7 +153,7 @@ const settingVariables = Object.fromEntries(
 const environment = z.object({
   HOST: host.default('127.0.0.1'),
   PORT: integer(0, 65535).default(8080),
-  PUBLIC_URL: httpUrl.transform((url) => url.replace(/\/+$/, '')).optional(),
+  PUBLIC_URL: urlWithoutUser.transform((url) => url.replace(/\/+$/, '')).optional(),
   MCP: z.enum(['on', 'off'], { error: 'must be on or off' }).default('on'),
   ADMIN_HOST: host.default('127.0.0.1'),
   ADMIN_PORT: integer(0, 65535).optional(),
@@ -156,7 +163,7 @@ const environment = z.object({
   ALLOW_UNAUTHENTICATED: flag.default(false),
   AUTH_CACHE_SECONDS: quantity('seconds', 1, 30).default(10),
   AUTH_FAILURES_PER_MINUTE: integer(0).default(30),
-  JWKS_URL: httpUrl.optional(),
+  JWKS_URL: urlWithoutUser.optional(),
   JWT_PUBLIC_KEY: publicKey.optional(),
   JWT_ISSUER: z.string().optional(),
   JWT_AUDIENCE: z.string().optional(),

@@ -140,7 +140,7 @@ describe('embedded database', () => {
     const second = startCli(['serve'], { AUTH: 'none', PORT: '0', ...env });
     expect(await second.exit).toBe(1);
     expect(second.output()).toContain(
-      `memory-service: The data directory ${env.DATA_DIR} is in use by process ${first.child.pid}.`,
+      `memory-service: The data directory ${env.DATA_DIR} is in use by process ${first.child.pid} on host `,
     );
 
     first.child.kill('SIGKILL');
