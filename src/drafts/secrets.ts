@@ -1,10 +1,10 @@
-import { setImmediate as macrotask } from 'node:timers/promises';
 import { ServiceError } from '../errors.ts';
 import { kindsOf } from '../memory/commands/secrets.ts';
 import { mask, type Secret } from '../memory/secrets.ts';
 import type { QueryExecutor } from '../postgres/query.ts';
 import { loadSecretScanner } from '../secrets/load-scanner.ts';
 import type { EffectiveSettings } from '../tenants/settings.ts';
+import { endOfSlice, timeSliced } from '../util/time-slice.ts';
 import { type DraftIds, draftContents, readTexts } from './contents.ts';
 import type { MergePlan, PlannedChange } from './plan.ts';
 
@@ -56,9 +56,9 @@ export class MergeSecrets {
       const texts = (await readTexts(query, this.#ids, [file])).get(file.id);
       const text = isText(outcome) ? outcome.content.text : (texts?.draft ?? '');
       const original = texts?.original ?? '';
-      const added = this.#secretsOf(change).filter(
-        ({ start, end }) => !original.includes(text.slice(start, end)),
-      );
+      const added: Secret[] = [];
+      for await (const secret of timeSliced(this.#secretsOf(change)))
+        if (!original.includes(text.slice(secret.start, secret.end))) added.push(secret);
       if (outcome === null || added.length === 0) continue;
       paths.push(outcome.path);
       for (const kind of kindsOf(added)) kinds.add(kind);
@@ -91,8 +91,7 @@ export class MergeSecrets {
     if (known !== undefined) return known;
     const secrets = await (await loadSecretScanner()).scan(text);
     this.#found.set(key, secrets);
-    // Scanning does not leave the microtask queue, and other requests wait.
-    await macrotask();
+    await endOfSlice();
     return secrets;
   }
 }

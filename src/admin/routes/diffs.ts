@@ -6,6 +6,7 @@ import { historyStart } from '../../history/past.ts';
 import { type Compare, type Difference, differenceOf, MAX_WORK } from '../../history/patch.ts';
 import { departureOf } from '../../http/departure.ts';
 import { storedTime } from '../../util/rfc3339.ts';
+import { timeSliced } from '../../util/time-slice.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
 import { givenTime, next, pageFields, pathOrRoot, tenantParams, time, versionId } from '../fields.ts';
@@ -146,5 +147,5 @@ export function differenceRecord({ oldPath, path, oldVersion, version, patch, no
 
 async function* skipped<T>(all: AsyncIterable<T>, count: number): AsyncGenerator<T> {
   let index = 0;
-  for await (const each of all) if (index++ >= count) yield each;
+  for await (const each of timeSliced(all)) if (index++ >= count) yield each;
 }

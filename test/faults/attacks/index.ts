@@ -7,11 +7,13 @@ import type { Row } from '../report.ts';
 import { departures } from './departures.ts';
 import { draftSecrets } from './draft-secrets.ts';
 import { draftShares } from './draft-shares.ts';
+import { longRequests } from './long-requests.ts';
 import { refusedRequests } from './refused-requests.ts';
 import { replacedTenants } from './replaced-tenants.ts';
 import { scopedAdmins } from './scoped-admins.ts';
 
 export const attackCases: Record<string, (environment: Environment) => Promise<Row>> = {
+  longRequests,
   refusedRequests,
   departures,
   draftShares,

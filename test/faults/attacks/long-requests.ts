@@ -1,0 +1,320 @@
+/**
+ * One request at a time, each of a kind that reads or changes as much at once as the default limits allow: none of them holds the event loop for
+ * long.
+ */
+import { randomUUID } from 'node:crypto';
+import { archiveOf } from '../../support/archives.ts';
+import { freePort } from '../../support/faults/postgres.ts';
+import { Replica } from '../../support/faults/replica.ts';
+import { cmd } from '../../support/table.ts';
+import { createDatabase, type Environment } from '../environment.ts';
+import { Row } from '../report.ts';
+
+const MIB = 1024 * 1024;
+/** The longest that a request may compute without a pause, in processor time. */
+const LONGEST_MS = 100;
+const CALLS_A_REQUEST = 32;
+/** Has the most bytes in JSON for its size. */
+const CONTROL = '\u0001';
+
+export async function longRequests({ postgres, option }: Environment): Promise<Row> {
+  const row = new Row('long requests');
+  const files = option('LONG_REQUEST_FILES', 10_000, 2000);
+  const edited = option('LONG_REQUEST_EDITS', 2000, 100);
+  const service = await MeasuredService.start(
+    postgres.url(postgres.port, await createDatabase(postgres)),
+    row,
+  );
+  try {
+    await manyFiles(service, files);
+    await manyLines(service, edited);
+    await largeTexts(service);
+    await fullPages(service);
+  } finally {
+    await service.replica.end('SIGKILL');
+  }
+  row.notes.push(service.slowest());
+  return row;
+}
+
+/** A service whose process measures its computations. */
+class MeasuredService {
+  readonly replica: Replica;
+  readonly #adminUrl: string;
+  readonly #blocksUrl: string;
+  readonly #row: Row;
+  readonly #blocks: { title: string; ms: number }[] = [];
+
+  private constructor(replica: Replica, adminPort: number, blocksPort: number, row: Row) {
+    this.replica = replica;
+    this.#adminUrl = `http://127.0.0.1:${adminPort}/v1`;
+    this.#blocksUrl = `http://127.0.0.1:${blocksPort}`;
+    this.#row = row;
+  }
+
+  static async start(url: string, row: Row): Promise<MeasuredService> {
+    const [adminPort, blocksPort] = [await freePort(), await freePort()];
+    const probe = new URL('../../support/faults/cpu-blocks.mjs', import.meta.url);
+    const replica = await Replica.create({
+      DATABASE_URL: url,
+      ADMIN_PORT: String(adminPort),
+      CPU_BLOCKS_PORT: String(blocksPort),
+      NODE_OPTIONS: `--import ${probe.href}`,
+      DB_STATEMENT_TIMEOUT_MS: '60000',
+      HANDLER_TIMEOUT_MS: '120000',
+    });
+    await replica.start();
+    return new MeasuredService(replica, adminPort, blocksPort, row);
+  }
+
+  /** Measures one request. */
+  async measure<T>(title: string, work: () => Promise<T>): Promise<T> {
+    await this.#longest();
+    const result = await work();
+    const ms = await this.#longest();
+    this.#row.times++;
+    this.#blocks.push({ title, ms });
+    this.#row.expect(
+      ms <= LONGEST_MS,
+      `${title} held the event loop for ${Math.round(ms)} ms, over ${LONGEST_MS}`,
+    );
+    return result;
+  }
+
+  slowest(): string {
+    const [first] = this.#blocks.toSorted((a, b) => b.ms - a.ms);
+    return first === undefined ? '' : `at most ${Math.round(first.ms)} ms: ${first.title}`;
+  }
+
+  async #longest(): Promise<number> {
+    return Number(await (await fetch(this.#blocksUrl)).text());
+  }
+
+  admin(
+    path: string,
+    body?: object | Buffer,
+    method = body === undefined ? 'GET' : 'POST',
+  ): Promise<Response> {
+    const isArchive = Buffer.isBuffer(body);
+    return ask(`${this.#adminUrl}${path}`, {
+      method,
+      headers: body ? { 'content-type': isArchive ? 'application/x-tar' : 'application/json' } : {},
+      body: body === undefined ? null : isArchive ? new Uint8Array(body) : JSON.stringify(body),
+    });
+  }
+
+  async adminJson<T>(path: string, body?: object | Buffer): Promise<T> {
+    return (await (await this.admin(path, body)).json()) as T;
+  }
+
+  post(path: string, tenant: string, body: unknown): Promise<Response> {
+    return ask(`${this.replica.url}${path}`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'x-tenant-id': tenant,
+      },
+      body: JSON.stringify(body),
+    });
+  }
+
+  get(path: string): Promise<Response> {
+    return ask(`${this.replica.url}${path}`);
+  }
+
+  async execute(tenant: string, commands: readonly object[]): Promise<void> {
+    for (let from = 0; from < commands.length; from += CALLS_A_REQUEST) {
+      const calls = commands.slice(from, from + CALLS_A_REQUEST);
+      const blocks = calls.map((input) => ({ type: 'tool_use', id: randomUUID(), name: 'memory', input }));
+      const results = (await (await this.post('/execute', tenant, blocks)).json()) as {
+        is_error?: boolean;
+      }[];
+      const failed = results.find(({ is_error }) => is_error);
+      if (failed !== undefined) throw new Error(`cannot prepare ${tenant}: ${JSON.stringify(failed)}`);
+    }
+  }
+
+  /** @returns the id of a new draft, which is the tenant that its changes are made in */
+  async draftOf(tenant: string): Promise<string> {
+    const { id } = await this.adminJson<{ id: string }>(`/tenants/${tenant}/drafts`, { title: 'Measured' });
+    return id;
+  }
+
+  async reviewOf(tenant: string, draft: string): Promise<string> {
+    const { review } = await this.adminJson<{ review: string }>(`/tenants/${tenant}/drafts/${draft}/changes`);
+    return review;
+  }
+}
+
+/** The response, read to its end. */
+async function ask(url: string, init: RequestInit = {}): Promise<Response> {
+  const response = await fetch(url, init).catch((error) => {
+    throw new Error(`${init.method ?? 'GET'} ${url}`, { cause: error });
+  });
+  const body = await response.arrayBuffer();
+  if (!response.ok) {
+    const text = Buffer.from(body).toString().slice(0, 500);
+    throw new Error(`${init.method ?? 'GET'} ${url}: ${response.status} ${text}`);
+  }
+  return new Response(body, response);
+}
+
+/** A memory with as many files as a tenant may have, and changes of all of them at once. */
+async function manyFiles(service: MeasuredService, count: number): Promise<void> {
+  const tenant = 'files';
+  await service.admin('/tenants', { id: tenant });
+  const names = Array.from({ length: count }, (_, i) => `memories/all/${i}`);
+  const archive = archiveOf(Object.fromEntries(names.map((name) => [name, ''])));
+  const dry = `/tenants/${tenant}/import?dry_run=true`;
+  const directories = archiveOf(Object.fromEntries(names.slice(2).map((name) => [`${name}/`, ''])));
+  await service.measure('import of directories', () => service.admin(dry, directories));
+  await service.measure('import', () => service.admin(`/tenants/${tenant}/import`, archive));
+  const change = await lastChange(service, tenant);
+  await service.measure('list of MCP resources', () =>
+    service.post('/mcp', tenant, { jsonrpc: '2.0', id: 1, method: 'resources/list', params: {} }),
+  );
+  await service.measure('view of a directory', () =>
+    service.execute(tenant, [cmd.view('/memories'), cmd.view('/memories/all')]),
+  );
+  await service.measure('listing of a directory', () =>
+    service.admin(`/tenants/${tenant}/directory?path=/memories/all&limit=1000`),
+  );
+
+  const move = cmd.rename('/memories/all', '/memories/moved');
+  const moved = await service.draftOf(tenant);
+  await service.measure('move', () => service.execute(moved, [move]));
+  const review = await service.measure('comparison of moved files', () => service.reviewOf(tenant, moved));
+  await service.measure('merge of moved files', () =>
+    service.admin(`/tenants/${tenant}/drafts/${moved}/merge`, { review }),
+  );
+  for (const dry_run of [true, false]) {
+    const restore = { at: change, dry_run };
+    const title = dry_run ? 'dry run of a restore' : 'restore';
+    await service.measure(title, () => service.admin(`/tenants/${tenant}/restore`, restore));
+  }
+  const replacing = await service.draftOf(tenant);
+  await service.execute(replacing, [move]);
+  await service.measure('replacement of all files', async () =>
+    service.admin(`/tenants/${tenant}/drafts/${replacing}/replace`, {
+      review: await service.reviewOf(tenant, replacing),
+    }),
+  );
+  for (const dry_run of [true, false]) {
+    const title = dry_run ? 'dry run of a revert' : 'revert';
+    const revert = { by: 'anonymous', since: change, dry_run };
+    await service.measure(title, () => service.admin(`/tenants/${tenant}/revert`, revert));
+  }
+  await service.measure('differences of two times', () =>
+    service.admin(`/tenants/${tenant}/diff?at=${change}&limit=100`),
+  );
+  await service.measure('log', () => service.admin(`/tenants/${tenant}/versions?limit=100`));
+  await service.measure('export', () => service.admin(`/tenants/${tenant}/export`));
+  const history = await service.measure('export with its history', () =>
+    service.admin(`/tenants/${tenant}/export?history=true`),
+  );
+  await service.admin('/tenants', { id: 'copy' });
+  const exported = Buffer.from(await history.arrayBuffer());
+  await service.measure('import with a history', () => service.admin('/tenants/copy/import', exported));
+}
+
+/** @returns the time of the last change */
+async function lastChange(service: MeasuredService, tenant: string): Promise<string> {
+  const { versions } = await service.adminJson<{ versions: { created_at: string }[] }>(
+    `/tenants/${tenant}/versions?limit=1`,
+  );
+  return versions[0]?.created_at ?? '';
+}
+
+/** Files of equal lines, the slowest to merge, that both a draft and its original changed. */
+async function manyLines(service: MeasuredService, count: number): Promise<void> {
+  const tenant = 'lines';
+  await service.admin('/tenants', { id: tenant });
+  const text = 'the same\n'.repeat(199);
+  const paths = Array.from({ length: count }, (_, i) => `/memories/${i}`);
+  const files = Object.fromEntries(paths.map((path) => [path.slice(1), text]));
+  await service.admin(`/tenants/${tenant}/import`, archiveOf(files));
+  const draft = await service.draftOf(tenant);
+  for (const side of [draft, tenant])
+    await service.execute(
+      side,
+      paths.map((path) => cmd.insert(path, side === draft ? 0 : 199, `by ${side}\n`)),
+    );
+  const review = await service.measure('comparison of edited lines', () => service.reviewOf(tenant, draft));
+  await service.measure('merge of edited lines', () =>
+    service.admin(`/tenants/${tenant}/drafts/${draft}/merge`, { review }),
+  );
+}
+
+/** Files of the largest size. */
+async function largeTexts(service: MeasuredService): Promise<void> {
+  const tenant = 'texts';
+  await service.admin('/tenants', { id: tenant });
+  const large = CONTROL.repeat(MIB - 100);
+  const lines = `${CONTROL.repeat(99)}\n`.repeat((MIB - 1000) / 100);
+  const files = Array.from({ length: 10 }, (_, i) => `/memories/${i}`);
+  await service.measure('creation of a file', () =>
+    service.execute(tenant, [cmd.create('/memories/0', large)]),
+  );
+  for (const path of files.slice(1)) await service.execute(tenant, [cmd.create(path, large)]);
+  await service.execute(tenant, [cmd.create('/memories/lines', lines)]);
+  await service.measure('view of a file', () => service.execute(tenant, [cmd.view('/memories/lines')]));
+  await service.measure('MCP resource', () =>
+    service.post('/mcp', tenant, {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'resources/read',
+      params: { uri: 'memory:///memories/lines' },
+    }),
+  );
+  await service.execute(tenant, [cmd.create('/memories/conflicts', alternating('base'))]);
+  const draft = await service.draftOf(tenant);
+  for (const side of [draft, tenant]) {
+    await service.execute(side, [
+      cmd.delete('/memories/conflicts'),
+      cmd.create('/memories/conflicts', alternating(side === draft ? 'draft' : 'here')),
+    ]);
+    await service.execute(side, [cmd.insert('/memories/lines', side === draft ? 0 : 10_000, `by ${side}\n`)]);
+    await service.execute(
+      side,
+      files.map((path) => cmd.insert(path, 0, `by ${side}\n`)),
+    );
+  }
+  type Changes = { changes: { memory_id: string; path: string }[] };
+  const { changes } = await service.adminJson<Changes>(`/tenants/${tenant}/drafts/${draft}/changes`);
+  for (const name of ['lines', '0', 'conflicts']) {
+    const change = changes.find(({ path }) => path === `/memories/${name}`);
+    await service.measure(`difference of a draft's file of 1 MiB (${name})`, () =>
+      service.admin(`/tenants/${tenant}/drafts/${draft}/diff?memory_id=${change?.memory_id}`),
+    );
+  }
+  await service.measure('admin file', () => service.admin(`/tenants/${tenant}/file?path=/memories/0`));
+  await service.measure('differences of large files', () =>
+    service.admin(`/tenants/${tenant}/diff?limit=100`),
+  );
+  const store = `/v1/memory_stores/${tenant}`;
+  await service.measure('full page of memories', () => service.get(`${store}/memories?view=full&limit=100`));
+  await service.measure('full page of versions', () =>
+    service.get(`${store}/memory_versions?view=full&limit=100`),
+  );
+  await service.measure('search', () => service.post('/search', tenant, { query: 'by' }));
+}
+
+/** Lines of which every second one differs from side to side: as many conflicts as a text may have. */
+function alternating(side: string): string {
+  return Array.from({ length: 60_000 }, (_, i) => (i % 2 === 0 ? `${i}\n` : `${side} ${i}\n`)).join('');
+}
+
+/** Full pages of what has no files. */
+async function fullPages(service: MeasuredService): Promise<void> {
+  const text = (length: number) => '\u{1F600}'.repeat(length);
+  const metadata = Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`${text(60)}${i}`, text(512)]));
+  for (let i = 0; i < 100; i++)
+    await service.post('/v1/memory_stores', 'none', { name: text(255), description: text(1024), metadata });
+  await service.measure('full page of stores', () => service.get('/v1/memory_stores?limit=100'));
+  await service.measure('full page of tenants', () => service.admin('/tenants?limit=200'));
+  await service.measure('full page of versions without contents', () =>
+    service.get('/v1/memory_stores/files/memory_versions?limit=100'),
+  );
+  await service.measure('audit trail', () => service.admin('/audit?limit=200'));
+}
