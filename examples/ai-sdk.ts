@@ -1,7 +1,7 @@
 /**
  * Claude with shared memory, through the Vercel AI SDK:
  *
- *   export MEMORY_SERVICE_URL=http://localhost:8080 MEMORY_SERVICE_API_KEY=mem_… ANTHROPIC_API_KEY=…
+ *   export MEMORY_SERVICE_URL=http://localhost:8080 MEMORY_SERVICE_API_KEY=msk_… ANTHROPIC_API_KEY=…
  *   npx tsx examples/ai-sdk.ts "I live in Lyon."
  */
 import { anthropic } from '@ai-sdk/anthropic';

@@ -2,7 +2,7 @@
  * Lets Claude tidy a memory, in a draft that a person then reviews (docs/consolidation.md):
  *
  *   memory-service keys create --tenant acme --access propose --source consolidation --label consolidation
- *   export MEMORY_SERVICE_URL=http://localhost:8080 MEMORY_SERVICE_API_KEY=mem_… ANTHROPIC_API_KEY=…
+ *   export MEMORY_SERVICE_URL=http://localhost:8080 MEMORY_SERVICE_API_KEY=msk_… ANTHROPIC_API_KEY=…
  *   npx tsx examples/consolidate.ts
  *   memory-service drafts list acme
  *

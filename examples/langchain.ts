@@ -1,7 +1,7 @@
 /**
  * Claude with shared memory, through LangChain:
  *
- *   export MEMORY_SERVICE_URL=http://localhost:8080 MEMORY_SERVICE_API_KEY=mem_… ANTHROPIC_API_KEY=…
+ *   export MEMORY_SERVICE_URL=http://localhost:8080 MEMORY_SERVICE_API_KEY=msk_… ANTHROPIC_API_KEY=…
  *   npx tsx examples/langchain.ts "I live in Lyon."
  */
 import { ChatAnthropic } from '@langchain/anthropic';

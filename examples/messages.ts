@@ -1,7 +1,7 @@
 /**
  * Claude with shared memory, in a loop of your own on the Messages API:
  *
- *   export MEMORY_SERVICE_URL=http://localhost:8080 MEMORY_SERVICE_API_KEY=mem_… ANTHROPIC_API_KEY=…
+ *   export MEMORY_SERVICE_URL=http://localhost:8080 MEMORY_SERVICE_API_KEY=msk_… ANTHROPIC_API_KEY=…
  *   npx tsx examples/messages.ts "I live in Lyon."
  */
 import Anthropic from '@anthropic-ai/sdk';

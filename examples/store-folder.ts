@@ -1,7 +1,7 @@
 /**
  * A memory store as a folder, with the sync of the Anthropic SDK's worker: for agents that use files instead of the memory tool.
  *
- *   export MEMORY_SERVICE_URL=http://localhost:8080 MEMORY_SERVICE_API_KEY=mem_…   (a key made with --service --manage-stores)
+ *   export MEMORY_SERVICE_URL=http://localhost:8080 MEMORY_SERVICE_API_KEY=msk_…   (a key made with --service --manage-stores)
  *   npx tsx examples/store-folder.ts
  */
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';

@@ -4,7 +4,7 @@
  *   memory-service tenants create builder && memory-service tenants create reviewer && memory-service tenants create team
  *   memory-service tenants mount builder team --name team --access read_write --instructions 'What all of us have learned.'
  *   memory-service tenants mount reviewer team --name team --instructions 'What all of us have learned.'
- *   export MEMORY_SERVICE_URL=http://localhost:8080 BUILDER_KEY=mem_… REVIEWER_KEY=mem_… ANTHROPIC_API_KEY=…
+ *   export MEMORY_SERVICE_URL=http://localhost:8080 BUILDER_KEY=msk_… REVIEWER_KEY=msk_… ANTHROPIC_API_KEY=…
  *   npx tsx examples/two-agents.ts
  */
 import Anthropic from '@anthropic-ai/sdk';

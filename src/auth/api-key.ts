@@ -2,16 +2,16 @@ import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /**
- * An API key is `mem_`, 32 random bytes as 43 characters of base64url, and the CRC-32 of both as 6 characters of base62. The checksum
+ * An API key is `msk_`, 32 random bytes as 43 characters of base64url, and the CRC-32 of both as 6 characters of base62. The checksum
  * detects typos without a lookup and lets secret scanners recognize a key. This is the format of GitHub's tokens:
  * https://github.blog/engineering/behind-githubs-new-authentication-token-formats/
  */
-const KEY = /^(mem_[A-Za-z0-9_-]{43})([A-Za-z0-9]{6})$/;
+const KEY = /^(msk_[A-Za-z0-9_-]{43})([A-Za-z0-9]{6})$/;
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 /** Generates a key. Store only `hash` (SHA-256, hexadecimal) and `id`; show `key` once. */
 export function newApiKey(): { key: string; hash: string; id: string } {
-  const body = `mem_${randomBytes(32).toString('base64url')}`;
+  const body = `msk_${randomBytes(32).toString('base64url')}`;
   const key = body + checksum(body);
   return { key, hash: hashOf(key), id: keyId() };
 }

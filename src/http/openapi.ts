@@ -26,7 +26,7 @@ const MEMORY_API: ApiDescription = {
   title: 'Memory service',
   description: "The backend for Claude's memory tool: executes its commands over Postgres.",
   credential:
-    'An API key (`mem_…`), or a JSON Web Token if the service is configured for it. None with `AUTH=none`.',
+    'An API key (`msk_…`), or a JSON Web Token if the service is configured for it. None with `AUTH=none`.',
   tags: [
     { name: 'memory', description: 'For agents.' },
     { name: 'memory stores', description: "The same memory in the shape of Anthropic's Memory Stores API." },

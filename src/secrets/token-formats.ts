@@ -21,8 +21,8 @@ const FORMATS: readonly Format[] = [
   // This service's own keys: 32 random bytes in base64url and a checksum of 6 characters.
   {
     kind: 'memory_service_key',
-    hints: ['mem_'],
-    pattern: /(?<![A-Za-z0-9])mem_[\w-]{43}[A-Za-z0-9]{6}(?![A-Za-z0-9])/g,
+    hints: ['msk_'],
+    pattern: /(?<![A-Za-z0-9])msk_[\w-]{43}[A-Za-z0-9]{6}(?![A-Za-z0-9])/g,
   },
 
   // AI

@@ -53,7 +53,7 @@ describeService(
 
     it('answers 401 for what is no valid key', async () => {
       const expired = await makeKey(service(), { isAdmin: true, expiresAt: '2020-01-01T00:00:00Z' });
-      for (const key of ['', 'mem_nonsense', expired.key]) {
+      for (const key of ['', 'msk_nonsense', expired.key]) {
         const answer = await admin().call('GET', '/session', { key });
         expect([answer.status, answer.headers['www-authenticate']]).toStrictEqual([401, 'Bearer']);
       }

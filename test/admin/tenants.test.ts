@@ -352,7 +352,7 @@ describeServiceOnOwnDatabase(
           expires_at: '2099-01-01T00:00:00.000000Z',
           revoked_at: null,
           last_used_at: null,
-          key: expect.stringMatching(/^mem_[A-Za-z0-9_-]{49}$/),
+          key: expect.stringMatching(/^msk_[A-Za-z0-9_-]{49}$/),
         },
       ]);
       const headers = { authorization: `Bearer ${made.body.key}` };

@@ -43,7 +43,7 @@ async function createTenant(service: Service, tenant = freshTenant()) {
 describe('API keys', () => {
   it('have a prefix and a checksum that detects typos', () => {
     const { key, hash } = newApiKey();
-    expect(key).toMatch(/^mem_[A-Za-z0-9_-]{43}[A-Za-z0-9]{6}$/);
+    expect(key).toMatch(/^msk_[A-Za-z0-9_-]{43}[A-Za-z0-9]{6}$/);
     expect([isApiKey(key), hashOf(key)]).toStrictEqual([true, hash]);
     for (let i = 4; i < key.length; i++) {
       const typo = key.slice(0, i) + (key[i] === 'a' ? 'b' : 'a') + key.slice(i + 1);
@@ -112,7 +112,7 @@ describeService(
       await new Keys(service().database).revoke(revoked.id);
       const answers = [
         await view({}),
-        await view(bearer('mem_nonsense')),
+        await view(bearer('msk_nonsense')),
         await view(bearer(newApiKey().key)),
         await view(bearer(expired.key)),
         await view(bearer(revoked.key)),

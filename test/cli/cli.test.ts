@@ -60,7 +60,7 @@ describeServiceOnOwnDatabase(
         '--label',
         'w',
       );
-      expect(key).toMatch(/^mem_/);
+      expect(key).toMatch(/^msk_/);
       expect((await run('keys', 'create', '--tenant', 'nobody')).stderr).toBe(
         'memory-service: Tenant nobody does not exist. See: memory-service tenants list\n',
       );

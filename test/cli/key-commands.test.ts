@@ -30,7 +30,7 @@ describeService(
       );
       const rotated = await run('keys', 'rotate', made.id, '--overlap', '1h');
       expect(rotated.stderr).toContain(`Rotated key ${made.id}. The new secret cannot be shown again:\n`);
-      expect(rotated.stdout).toMatch(/^mem_[A-Za-z0-9_-]{49}\n$/);
+      expect(rotated.stdout).toMatch(/^msk_[A-Za-z0-9_-]{49}\n$/);
       expect(rotated.stdout).not.toContain(made.key);
       expect(await json('keys', 'show', made.id)).toMatchObject({
         id: made.id,

@@ -63,7 +63,7 @@ it('a service that gives no result: the model reads why', async () => {
     [use('toolu_1', { command: 'view', path: '/memories' })],
     [text('My memory is away.')],
   ]);
-  await play(api.url, fixture.client({ apiKey: 'mem_wrong' }));
+  await play(api.url, fixture.client({ apiKey: 'msk_wrong' }));
   const [sent] = resultsSent(api)[1] ?? [];
   expect(sent).toMatchObject({ is_error: true });
   expect(sent?.content).toMatch(

@@ -31,7 +31,7 @@ it("the rest of the tool's definition reaches the API", async () => {
 it('a service that gives no result: the model reads why, onError is told, and the conversation goes on', async () => {
   const api = await fixture.messagesApi([[use('toolu_1', VIEW)], [text('My memory is away.')]]);
   const told: string[] = [];
-  const memory = fixture.client({ apiKey: 'mem_wrong', onError: ({ code }) => told.push(code) });
+  const memory = fixture.client({ apiKey: 'msk_wrong', onError: ({ code }) => told.push(code) });
   const answer = await run(api.url, memoryTool(memory));
   expect(answer.content).toMatchObject([{ text: 'My memory is away.' }]);
   expect(told).toStrictEqual(['unauthorized']);

@@ -78,7 +78,7 @@ it('invoked with an input alone it gives the content', async () => {
 
 it('a service that gives no result: the call throws', async () => {
   const api = await fixture.messagesApi([[use('toolu_1', { command: 'view', path: '/memories' })]]);
-  const conversation = play(api.url, fixture.client({ apiKey: 'mem_wrong' }));
+  const conversation = play(api.url, fixture.client({ apiKey: 'msk_wrong' }));
   await expect(conversation).rejects.toBeInstanceOf(MemoryServiceError);
 });
 

@@ -185,7 +185,7 @@ describe('a caller that the service refuses', () => {
   it.each([initialize, message('tools/list'), callOf(view), message('ping')])(
     'gets a 401 for %o',
     async (sent) => {
-      const { status, headers, body } = await send(await serve(), sent, headersOf('mem_wrong'));
+      const { status, headers, body } = await send(await serve(), sent, headersOf('msk_wrong'));
       expect({ status, body }).toMatchObject(
         refusal(
           401,
@@ -214,7 +214,7 @@ it('a service that cannot be reached is a result that the model reads', async ()
   const gone = await listen(closed);
   await new Promise((resolve) => closed.close(resolve));
   const url = await serve({ client: { url: gone } });
-  expect((await send(url, message('tools/list'), headersOf('mem_a'))).status).toBe(200);
+  expect((await send(url, message('tools/list'), headersOf('msk_a'))).status).toBe(200);
 });
 
 it('GET /healthz says that the server runs, whoever asks', async () => {
@@ -261,7 +261,7 @@ describe('limits', () => {
   it.each([
     [undefined, 'The service needs a key. Set MEMORY_SERVICE_API_KEY (over HTTP, the bearer token).'],
     [
-      'mem_wrong',
+      'msk_wrong',
       'MEMORY_SERVICE_API_KEY (over HTTP, the bearer token) is not a valid key or token of this service.',
     ],
   ])('with the key %s, a body that is not small is not read', async (key, why) => {
@@ -302,17 +302,17 @@ describe('limits', () => {
     const concurrency = { total: 2, perKey: 1, maxWaiting: 0, maxWaitMs: 0 };
     const url = await serve({ client: { url: await listen(service) }, concurrency });
     // Ends with the server, like the service that never answers.
-    send(url, callOf(view), headersOf('mem_a')).catch(() => {});
+    send(url, callOf(view), headersOf('msk_a')).catch(() => {});
     await arrived;
-    const refused = await send(url, callOf(view), headersOf('mem_a'));
+    const refused = await send(url, callOf(view), headersOf('msk_a'));
     expect(refused).toMatchObject(
       refusal(429, 'The tenant has too many requests in flight. Wait for their responses.'),
     );
     expect(refused.headers.get('retry-after')).toBe('1');
     const again = once(service, 'request');
-    send(url, callOf(view), headersOf('mem_b')).catch(() => {});
+    send(url, callOf(view), headersOf('msk_b')).catch(() => {});
     await again;
-    const overloaded = await send(url, callOf(view), headersOf('mem_c'));
+    const overloaded = await send(url, callOf(view), headersOf('msk_c'));
     expect(overloaded).toMatchObject(refusal(503, 'The service is at capacity. Try again shortly.'));
   });
 });

@@ -189,7 +189,7 @@ it('over stdio, the calls of one turn run in their order', { tags: 'long' }, asy
 });
 
 it('over HTTP, a host with a wrong key does not connect', async () => {
-  await expect(connectHttp(http.url, 'mem_wrong')).rejects.toMatchObject({ code: 401 });
+  await expect(connectHttp(http.url, 'msk_wrong')).rejects.toMatchObject({ code: 401 });
 });
 
 /** `fetch` sends no `Host` of its own choosing. */
@@ -298,7 +298,7 @@ describe('the command', { tags: 'long' }, () => {
     ],
     [
       ['--http', '0'],
-      { MEMORY_SERVICE_API_KEY: 'mem_secret' },
+      { MEMORY_SERVICE_API_KEY: 'msk_secret' },
       'Unset MEMORY_SERVICE_API_KEY: with --http, each caller sends its own API key as a bearer token',
     ],
   ] as const)('refuses %o with %o', (args, env, message) => {
@@ -325,7 +325,7 @@ describe('the command', { tags: 'long' }, () => {
   it.each([
     [
       'a wrong key',
-      () => ({ MEMORY_SERVICE_API_KEY: 'mem_wrong' }),
+      () => ({ MEMORY_SERVICE_API_KEY: 'msk_wrong' }),
       `responded with 401 unauthorized: ${KEY} is not a valid key or token of this service.`,
     ],
     ['no key', () => ({}), `responded with 401 unauthorized: The service needs a key. Set ${KEY}.`],

@@ -82,7 +82,7 @@ it("after giving up, the error's key makes the same call safe to send again", as
 
 it('tells the problems of the service with status, code and request id, and the option to change', async () => {
   const problems = await Promise.all([
-    errorOf(fixture.client({ apiKey: 'mem_wrong' }).execute(view)),
+    errorOf(fixture.client({ apiKey: 'msk_wrong' }).execute(view)),
     errorOf(fixture.client({ tenant: 'not-a-tenant!' }).execute(view)),
     errorOf(fixture.client({ tenant: undefined }).execute(view)),
     errorOf(fixture.client({ apiKey: await fixture.tenantKey(), tenant: 'other' }).execute(view)),

@@ -40,7 +40,7 @@ describeConsole('signing in to the console', (fixture) => {
       'This is not an admin key. Keys of tenants and services do not work here.',
     );
     await page.reload();
-    expect(await tryKey(`mem_${'0'.repeat(40)}`)).toBe('This key is not valid, expired, or was revoked.');
+    expect(await tryKey(`msk_${'0'.repeat(40)}`)).toBe('This key is not valid, expired, or was revoked.');
   });
 
   it.each(['expired', 'revoked'])('leads back to the sign-in when the key is %s', async (how) => {

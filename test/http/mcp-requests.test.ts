@@ -26,7 +26,7 @@ const send = (body: string | object, headers: Record<string, string>) => sendMcp
 describe('a request', () => {
   it.each([
     ['without a key', undefined, {}, 401, 'unauthorized'],
-    ['with a wrong key', 'mem_wrong', {}, 401, 'unauthorized'],
+    ['with a wrong key', 'msk_wrong', {}, 401, 'unauthorized'],
     ['with a service key without a tenant', 'service', {}, 400, 'tenant_required'],
     [
       'for another tenant than that of its key',
@@ -36,7 +36,7 @@ describe('a request', () => {
       'tenant_mismatch',
     ],
   ] as const)('%s is refused, initialize too', async (_, key, more, status, code) => {
-    const keys = { service: fixture.serviceKey, tenant: await fixture.tenantKey(), mem_wrong: 'mem_wrong' };
+    const keys = { service: fixture.serviceKey, tenant: await fixture.tenantKey(), msk_wrong: 'msk_wrong' };
     const headers = headersOf(key === undefined ? undefined : keys[key], more);
     for (const each of [initialize, message('tools/list'), callOf(view), message('ping')]) {
       const refused = await send(each, headers);

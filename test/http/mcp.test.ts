@@ -103,7 +103,7 @@ describe('the official client', () => {
   });
 
   it('does not connect with a wrong key', async () => {
-    await expect(connectWith('mem_wrong')).rejects.toMatchObject({ code: 401 });
+    await expect(connectWith('msk_wrong')).rejects.toMatchObject({ code: 401 });
   });
 
   it('applies a call once that a host sends twice under the id of its block', async () => {

@@ -107,7 +107,7 @@ describe('with keys', () => {
     const { key: adminKey } = await createKey(null, { isAdmin: true });
     const at = `The memory service at ${url} responded with`;
     expect(await messageOf(check())).toBe(`${at} 401 unauthorized: The service needs a key. Set \`apiKey\`.`);
-    expect(await messageOf(check('mem_wrong'))).toBe(
+    expect(await messageOf(check('msk_wrong'))).toBe(
       `${at} 401 unauthorized: \`apiKey\` is not a valid key or token of this service.`,
     );
     expect(await messageOf(check(adminKey))).toBe(

@@ -94,7 +94,7 @@ it.for(Object.entries(PROXIES))(
     await startCli(['tenants', 'create', 'acme', '--max-file-bytes', '6MB'], env).exit;
     const created = startCli(['keys', 'create', '--tenant', 'acme'], env);
     await created.exit;
-    const authorization = `Bearer ${/mem_[\w-]+/.exec(created.output())?.[0]}`;
+    const authorization = `Bearer ${/msk_[\w-]+/.exec(created.output())?.[0]}`;
     const trust = { AUTH: 'keys', AUTH_FAILURES_PER_MINUTE: '2', TRUST_PROXY: '127.0.0.1' };
     const server = await startServer({ ...env, ...trust });
     onTestFinished(async () => {

@@ -208,11 +208,11 @@ describe.each(LANGUAGES)('$name', ({ name, needs, build }) => {
 
   it('ends at once with a key that is refused, and does not show it', async (context) => {
     const { url, bodies } = await proxy([]);
-    const env = { MEMORY_SERVICE_URL: url, MEMORY_SERVICE_API_KEY: 'mem_wrong' };
+    const env = { MEMORY_SERVICE_URL: url, MEMORY_SERVICE_API_KEY: 'msk_wrong' };
     const { status, err, results } = await execute(context, [CREATE, VIEW], env);
     expect([status, results]).toStrictEqual([1, []]);
     expect(err).toMatch(/^The memory service answered 401: .*unauthorized/i);
-    expect(err).not.toContain('mem_wrong');
+    expect(err).not.toContain('msk_wrong');
     expect(bodies).toHaveLength(1);
   });
 });

@@ -120,7 +120,7 @@ describe.each(VERSIONS)('snippet %i with %j', (snippet, packages) => {
 
   it('a service that gives no result', async () => {
     const api = await fixture.messagesApi([[use('toolu_1', CREATE)], [text(ANSWER)]]);
-    const agent = runAgent(api.url, { MEMORY_SERVICE_API_KEY: 'mem_wrong', MEMORY_SERVICE_TENANT: 'a' });
+    const agent = runAgent(api.url, { MEMORY_SERVICE_API_KEY: 'msk_wrong', MEMORY_SERVICE_TENANT: 'a' });
     const refused = REFUSED[snippet];
     if (refused === undefined) {
       await expect(agent).rejects.toThrow(

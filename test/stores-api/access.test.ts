@@ -76,7 +76,7 @@ describeService(
     it('an admin key, and no key, are refused', async () => {
       const admin = await storeKey(service(), { isAdmin: true, managesStores: false });
       await failing(as(admin).list(), 403, 'permission_error');
-      await failing(as('mem_wrong').list(), 401, 'authentication_error');
+      await failing(as('msk_wrong').list(), 401, 'authentication_error');
     });
 
     it('the history names the key, and versions are found by it', async () => {

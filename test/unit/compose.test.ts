@@ -68,7 +68,7 @@ function portText(port: Port): string {
 
 function describeFiles(read: Read): void {
   it.each(FILES)('%s passes settings of .env to the service', (file) => {
-    const bootstrap = '{"keys":[{"tenant":"acme","key":"mem_x"}]}';
+    const bootstrap = '{"keys":[{"tenant":"acme","key":"msk_x"}]}';
     const { environment, ports } = read([file], {
       REDACT: 'mask',
       BOOTSTRAP: bootstrap,

@@ -164,7 +164,7 @@ const FOUND: [kind: string, what: string, secret: string, context: Context][] = 
     `3782 ${'822463'} 10005`,
     (s) => `card ${s} exp 12/27 cvv 1234`,
   ],
-  ['memory_service_key', "this service's key", `mem_${made(BASE64URL, 43)}${made(ALNUM, 6)}`, inEnv],
+  ['memory_service_key', "this service's key", `msk_${made(BASE64URL, 43)}${made(ALNUM, 6)}`, inEnv],
 ];
 
 /** The other 4 of the 40 are known misses: only their meaning tells them apart from harmless text. */

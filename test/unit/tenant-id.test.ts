@@ -18,7 +18,7 @@ it.each([id, 'draft_x'])('rejects %s as the id of a new tenant', async (each) =>
   await expect(tenants.create(each)).rejects.toThrow(`Tenant id ${each} ${rule}.`);
 });
 
-it.each([{ tenants: [{ id }] }, { keys: [{ key: 'mem_', tenant: id }] }])(
+it.each([{ tenants: [{ id }] }, { keys: [{ key: 'msk_', tenant: id }] }])(
   'rejects a draft in BOOTSTRAP: %o',
   (bootstrap) => {
     const config = loadConfig({ AUTH: 'keys', BOOTSTRAP: JSON.stringify(bootstrap) });

@@ -68,7 +68,7 @@ def test_keys_and_tenants(check: Check, secured: tuple[str, Path]) -> None:
     service = f"The memory service at {url}"
     assert message_of(check, url) == f"{service} responded with 401 unauthorized: The service needs a key. Set api_key."
     assert (
-        message_of(check, url, api_key="mem_wrong")
+        message_of(check, url, api_key="msk_wrong")
         == f"{service} responded with 401 unauthorized: api_key is not a valid key or token of this service."
     )
     assert (

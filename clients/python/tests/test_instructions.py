@@ -37,7 +37,7 @@ def test_comes_from_the_service(service_url: str, tenant: str, flavor: str) -> N
 def test_asks_once_and_tells_what_went_wrong(fake: FakeService, flavor: str) -> None:
     text = json.dumps({"content": "text", "mounts": []}).encode()
     fake.script = [Answer(200, text, {}), problem(401, "unauthorized")]
-    assert instructions(fake.url, flavor, api_key="mem_x") == "text"
+    assert instructions(fake.url, flavor, api_key="msk_x") == "text"
     assert [request.path for request in fake.received] == ["/instructions"]
     with pytest.raises(MemoryServiceError, match="api_key is not a valid key"):
-        instructions(fake.url, flavor, api_key="mem_x")
+        instructions(fake.url, flavor, api_key="msk_x")

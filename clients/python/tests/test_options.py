@@ -18,10 +18,10 @@ VIEW: MemoryInput = {"command": "view", "path": "/memories"}
 
 def test_headers(execute: Execute, fake: FakeService) -> None:
     fake.script = [Answer(), Answer()]
-    execute(fake.url, VIEW, api_key=" mem_abc\n", tenant="team-a:1@x")
+    execute(fake.url, VIEW, api_key=" msk_abc\n", tenant="team-a:1@x")
     execute(fake.url, VIEW)
     first, second = (request.headers for request in fake.received)
-    assert first["Authorization"] == "Bearer mem_abc"
+    assert first["Authorization"] == "Bearer msk_abc"
     assert first["X-Tenant-Id"] == "team-a:1@x"
     assert first["Content-Type"] == "application/json"
     assert first["Accept"] == "application/json"
@@ -81,7 +81,7 @@ def test_unusable_options_are_refused(make: Any, options: dict[str, Any], messag
 
 @pytest.mark.parametrize("make", [MemoryClient, AsyncMemoryClient])
 def test_repr_shows_no_key(make: Any) -> None:
-    client = make("https://memory.example.com/x", api_key="mem_SECRET", tenant="a")
+    client = make("https://memory.example.com/x", api_key="msk_SECRET", tenant="a")
     assert repr(client) == f"{make.__name__}('https://memory.example.com')"
     assert "SECRET" not in repr(client._service)
 

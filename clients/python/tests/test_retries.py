@@ -18,7 +18,7 @@ from memory_service_client._retry import Timing
 
 VIEW = {"command": "view", "path": "/memories"}
 # Named, as a traceback shows the lines of source it goes through.
-SECRET_KEY = "mem_SECRET-KEY"
+SECRET_KEY = "msk_SECRET-KEY"
 SECRET_CALL = {"command": "create", "path": "/memories/SECRET-PATH", "file_text": "SECRET-TEXT"}
 BLOCK = {"type": "tool_use", "id": "toolu_1", "name": "memory", "input": VIEW}
 
@@ -180,7 +180,7 @@ def test_other_failures_are_final(
     ("code", "options", "advice"),
     [
         ("unauthorized", {}, "The service needs a key. Set api_key."),
-        ("unauthorized", {"api_key": "mem_wrong"}, "api_key is not a valid key or token of this service."),
+        ("unauthorized", {"api_key": "msk_wrong"}, "api_key is not a valid key or token of this service."),
         ("tenant_required", {}, "The key is valid for many tenants. Set tenant."),
         (
             "tenant_mismatch",
@@ -323,7 +323,7 @@ def test_neither_key_nor_contents_show(
     timing = Timing(sleep=time.sleep, async_sleep=time.async_sleep)
     with pytest.raises(MemoryServiceError) as caught:
         execute(fake.url, SECRET_CALL, api_key=SECRET_KEY, attempt_timeout=0.2, max_retries=1, _timing=timing)
-    assert fake.received[0].headers["Authorization"] == "Bearer mem_SECRET-KEY"
+    assert fake.received[0].headers["Authorization"] == "Bearer msk_SECRET-KEY"
     error = caught.value
     shown = [
         str(error),

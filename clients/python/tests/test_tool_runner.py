@@ -48,7 +48,7 @@ def converse(request: pytest.FixtureRequest, api: MessagesApi) -> Converse:
             "messages": [{"role": "user", "content": "Help me respond to this customer service ticket."}],
             **params,
         }
-        options: Any = {"api_key": "mem_SECRET", "tenant": tenant, "max_retries": 0}
+        options: Any = {"api_key": "msk_SECRET", "tenant": tenant, "max_retries": 0}
         if request.param == "sync":
             with (
                 MemoryClient(service_url, **options) as client,

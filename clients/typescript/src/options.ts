@@ -10,7 +10,7 @@ export interface Logger {
 export interface MemoryClientOptions {
   /** Where the service is, without `/execute`: `https://memory.example.com`. */
   url: string | URL;
-  /** An API key (`mem_…`) or a JWT; sent as `Authorization: Bearer`. */
+  /** An API key (`msk_…`) or a JWT; sent as `Authorization: Bearer`. */
   apiKey?: string | undefined;
   /** Whose memory it is: with a service key, or with a service without authentication. Sent as `X-Tenant-Id`. */
   tenant?: string | undefined;

@@ -25,12 +25,12 @@ describe('check', () => {
       mounts: [],
       version: '0.1.0',
     };
-    const { client, sent } = scripted([ok(identity)], { apiKey: 'mem_secret', tenant: 'acme' });
+    const { client, sent } = scripted([ok(identity)], { apiKey: 'msk_secret', tenant: 'acme' });
     expect(await client.check()).toStrictEqual(identity);
     expect(sent).toMatchObject([
       {
         url: 'http://memory.test:8080/whoami',
-        headers: { authorization: 'Bearer mem_secret', 'x-tenant-id': 'acme' },
+        headers: { authorization: 'Bearer msk_secret', 'x-tenant-id': 'acme' },
         body: undefined,
       },
     ]);

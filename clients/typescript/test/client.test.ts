@@ -18,7 +18,7 @@ useScriptedTime();
 
 describe('a call', () => {
   it('of an input: sends it under a random key, and gives the content and the flag', async () => {
-    const { client, sent } = scripted([ok()], { apiKey: 'mem_secret', tenant: 'acme' });
+    const { client, sent } = scripted([ok()], { apiKey: 'msk_secret', tenant: 'acme' });
     expect(await client.execute(VIEW)).toStrictEqual({ content: 'text', is_error: false });
     expect(sent).toStrictEqual([
       {
@@ -27,7 +27,7 @@ describe('a call', () => {
         headers: {
           accept: 'application/json',
           'content-type': 'application/json',
-          authorization: 'Bearer mem_secret',
+          authorization: 'Bearer msk_secret',
           'x-tenant-id': 'acme',
           'idempotency-key': expect.stringMatching(UUID),
           'x-request-id': expect.stringMatching(UUID),
@@ -86,7 +86,7 @@ describe('options that cannot be used', () => {
       { url: 'http://memory.test/team/execute/?key=secret' },
       '`url` must not end in /execute, which the client adds: http://memory.test/team/execute',
     ],
-    [{ apiKey: 'mem_\nsecret' }, '`apiKey` is empty or holds characters that a header cannot carry'],
+    [{ apiKey: 'msk_\nsecret' }, '`apiKey` is empty or holds characters that a header cannot carry'],
     [{ apiKey: '' }, '`apiKey` is empty or holds characters that a header cannot carry'],
     [{ tenant: 'añb' }, '`tenant` is empty or holds characters that a header cannot carry'],
     [{ timeoutMs: 0 }, '`timeoutMs` must be a whole number, at least 1 and below 2 ** 31'],
@@ -107,9 +107,9 @@ describe('options that cannot be used', () => {
   });
 
   it('a trailing newline in the key, as from a file, is dropped', async () => {
-    const { client, sent } = scripted([ok()], { apiKey: 'mem_secret\n' });
+    const { client, sent } = scripted([ok()], { apiKey: 'msk_secret\n' });
     await client.execute(VIEW);
-    expect(sent[0]?.headers.authorization).toBe('Bearer mem_secret');
+    expect(sent[0]?.headers.authorization).toBe('Bearer msk_secret');
   });
 });
 
@@ -144,7 +144,7 @@ describe('a signal', () => {
 it('no error holds the key, or anything of the input', async () => {
   const input = { command: 'create', path: '/memories/secret-path', file_text: 'secret-text' } as const;
   for (const step of [network(), busy(), problem(401, 'unauthorized', 'No.'), 'hang'] as const) {
-    const { client } = scripted([step], { apiKey: 'mem_secret', timeoutMs: 100, maxRetries: 0 });
+    const { client } = scripted([step], { apiKey: 'msk_secret', timeoutMs: 100, maxRetries: 0 });
     const caught = client.execute(input).catch((error: unknown) => error);
     await vi.runAllTimersAsync();
     const error = await caught;
@@ -173,7 +173,7 @@ describe('instructions', () => {
 
   it('that are no text, or refused, are an error', async () => {
     const refused = problem(401, 'unauthorized', 'No.');
-    const { client } = scripted([ok({ mounts: [] }), refused], { apiKey: 'mem_secret' });
+    const { client } = scripted([ok({ mounts: [] }), refused], { apiKey: 'msk_secret' });
     await expect(client.instructions()).rejects.toMatchObject({ code: 'invalid_response' });
     await expect(client.instructions()).rejects.toMatchObject({
       code: 'unauthorized',

@@ -41,7 +41,7 @@ export function SignInPage() {
             required
             autoComplete="off"
             spellcheck={false}
-            placeholder="mem_…"
+            placeholder="msk_…"
             value={key}
             onInput={(event) => setKey(event.currentTarget.value)}
           />

@@ -52,7 +52,7 @@ class _BaseClient(Generic[_HttpClient]):
 
         Args:
             url: Where the service is, without `/execute`: `https://memory.example.com`.
-            api_key: An API key (`mem_…`) or a JWT; sent as `Authorization: Bearer`.
+            api_key: An API key (`msk_…`) or a JWT; sent as `Authorization: Bearer`.
             tenant: Whose memory it is: with a service key, or with a service without authentication. Sent as
                 `X-Tenant-Id`.
             timeout: Seconds that a call may take with all its retries. For as long after a call that ran out of
