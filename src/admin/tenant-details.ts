@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { metadataPairs } from '../tenants/metadata-schema.ts';
 import { MAX_METADATA, type StoreDetailsChange } from '../tenants/stores.ts';
 import { text } from './fields.ts';
 
@@ -15,21 +16,18 @@ export const detailsSchema = { name, description, metadata: z.record(z.string(),
 export const newDetails = {
   name: name.optional(),
   description: description.optional(),
-  metadata: z
-    .record(metadataKey, metadataValue)
+  metadata: metadataPairs(metadataKey, metadataValue)
     .refine((pairs) => Object.keys(pairs).length <= MAX_METADATA, tooMany)
     .optional()
     .meta({
-      description: `Pairs for your own use. At most ${MAX_METADATA} pairs.`,
-      examples: [{ plan: 'pro' }],
+      description: `Pairs for your own use, such as \`{"plan": "pro"}\`. At most ${MAX_METADATA} pairs.`,
     }),
 };
 
 /** What changes of that. */
 export const detailsChange = {
   ...newDetails,
-  metadata: z
-    .record(metadataKey, metadataValue.nullable())
+  metadata: metadataPairs(metadataKey, metadataValue.nullable())
     .optional()
     .meta({
       description: `Pairs to set; null removes a pair, and omitted pairs stay. At most ${MAX_METADATA} in all.`,

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { changedValues } from '../audit/audit.ts';
 import { OperatorError, ServiceError } from '../errors.ts';
+import { REFUSED_METADATA_KEY } from '../tenants/metadata-schema.ts';
 import { ALL_SETTINGS, type NumberSetting, type TenantSettings } from '../tenants/settings.ts';
 import { mergeDetails, type StoreDetailsChange, Stores } from '../tenants/stores.ts';
 import { requireTenant, Tenants } from '../tenants/tenants.ts';
@@ -49,6 +50,8 @@ function metadataPair(
 ): Record<string, string | null> {
   const [, key = '', given = ''] = /^([^=]{1,64})=([\s\S]{0,512})$/.exec(value) ?? [];
   if (key === '') throw new InvalidArgumentError('Use key=value, with up to 64 and 512 characters.');
+  if (key === REFUSED_METADATA_KEY && given !== '')
+    throw new InvalidArgumentError(`There must be no pair named ${REFUSED_METADATA_KEY}.`);
   return { ...before, [key]: given === '' ? null : given };
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { metadataPairs } from '../tenants/metadata-schema.ts';
 import { MAX_METADATA } from '../tenants/stores.ts';
 import { boundOf } from '../util/rfc3339.ts';
 import { isFilePath, PATH_RULE } from './paths.ts';
@@ -42,8 +43,7 @@ export const storeCreate = z
   .strictObject({
     name,
     description: description.nullish(),
-    metadata: z
-      .record(metadataKey, metadataValue)
+    metadata: metadataPairs(metadataKey, metadataValue)
       .refine((pairs) => Object.keys(pairs).length <= MAX_METADATA, `it has at most ${MAX_METADATA} pairs`)
       .nullish()
       .meta({ description: `At most ${MAX_METADATA} pairs.` }),
@@ -54,8 +54,7 @@ export const storeUpdate = z
   .strictObject({
     name: name.nullish(),
     description: description.nullish(),
-    metadata: z
-      .record(metadataKey, metadataValue.nullable())
+    metadata: metadataPairs(metadataKey, metadataValue.nullable())
       .nullish()
       .meta({
         description: `Pairs to set; null removes a pair, and omitted pairs stay. At most ${MAX_METADATA} in all.`,
@@ -90,7 +89,8 @@ export const memoryUpdate = z
         description: 'The content that the memory must have, unless it already matches the request.',
       }),
   })
-  .meta({ id: 'MemoryUpdate' });
+  .refine(({ path, content }) => path != null || content != null, 'the body has neither `content` nor `path`')
+  .meta({ id: 'MemoryUpdate', description: '`content`, `path`, or both are required.' });
 
 const view = z.enum(['basic', 'full']).meta({ description: 'With `full`, items have their `content`.' });
 

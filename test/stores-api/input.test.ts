@@ -51,6 +51,16 @@ describeService(
         '',
         { name: 'x', metadata: Object.fromEntries([...'abcdefghijklmnopq'].map((k) => [k, ''])) },
       ],
+      ['metadata with a pair named __proto__', 'POST', '', '{"name":"x","metadata":{"__proto__":"x"}}'],
+      ['a change of a pair named __proto__', 'POST', '/:store', '{"metadata":{"__proto__":"x"}}'],
+      ['an update of nothing', 'POST', '/:store/memories/:memory', {}],
+      ['an update of null', 'POST', '/:store/memories/:memory', { path: null, content: null }],
+      [
+        'an update of a precondition alone',
+        'POST',
+        '/:store/memories/:memory',
+        { precondition: { type: 'content_sha256', content_sha256: '0'.repeat(64) } },
+      ],
       ['a description with U+0000', 'POST', '', { name: 'x', description: 'a\0' }],
       ['half a character', 'POST', '', '{"name":"\\ud83d"}'],
       ['an array', 'POST', '', []],
@@ -186,6 +196,26 @@ describeService(
       const { id } = await sdk(service(), 'any').beta.memoryStores.create({ name: 'x' });
       expect((await request('POST', `/${id}/archive`, '')).status).toBe(200);
       expect((await request('DELETE', `/${id}`, '')).status).toBe(200);
+    });
+
+    it('says what is wrong with an empty update and with metadata', async () => {
+      expect(await request('POST', `/${store}/memories/${memory.id}`, {})).toMatchObject({
+        message: 'The request is not valid: the body has neither `content` nor `path`.',
+      });
+      expect(await request('POST', '', '{"name":"x","metadata":{"__proto__":"x"}}')).toMatchObject({
+        message: 'metadata: must not have a pair named __proto__.',
+      });
+    });
+
+    it('keeps pairs of metadata that have the names of members of objects', async () => {
+      const metadata = { constructor: 'a', prototype: 'b', toString: 'c', hasOwnProperty: 'd', toJSON: 'e' };
+      const { memoryStores } = sdk(service(), 'any').beta;
+      const { id } = await memoryStores.create({ name: 'x', metadata });
+      expect((await memoryStores.retrieve(id)).metadata).toStrictEqual(metadata);
+      const changed = await memoryStores.update(id, { metadata: { valueOf: 'f', toJSON: null } });
+      const { toJSON: _, ...kept } = metadata;
+      expect(changed.metadata).toStrictEqual({ ...kept, valueOf: 'f' });
+      await memoryStores.delete(id);
     });
 
     it('nothing was changed by all that', async () => {
