@@ -8,21 +8,20 @@ import { mountFields, mountNameSchema, mountsSchema } from './tenants/mount-sche
 import { setMount } from './tenants/mounts.ts';
 import { typedSettingSchemas } from './tenants/setting-schemas.ts';
 import type { TenantSettings } from './tenants/settings.ts';
-import { DRAFT_ID_RULE, isDraftId, TENANT_ID } from './tenants/tenant-id.ts';
+import { newTenantIdProblem } from './tenants/tenant-id.ts';
 import { Tenants } from './tenants/tenants.ts';
+import { nameText } from './util/names.ts';
 import { camelCase, renamed, snakeCase } from './util/snake-case.ts';
-import { storableText } from './util/storable-text.ts';
 
 /*
  * Tenants and keys that the service creates when it starts, so that a deployment needs no command afterwards. Existing ones are left
  * alone: what an operator has changed or revoked stays changed or revoked.
  */
 
-const tenantId = z
-  .string()
-  .regex(TENANT_ID, 'is not a tenant id')
-  .refine((id) => !id.startsWith('-'), 'starts with "-"')
-  .refine((id) => !isDraftId(id), DRAFT_ID_RULE);
+const tenantId = z.string().superRefine((id, { addIssue }) => {
+  const message = newTenantIdProblem(id);
+  if (message !== undefined) addIssue({ code: 'custom', message });
+});
 
 /** Settings have the names that `tenants show --json` and the admin API give them; those that they had before are accepted too. */
 const tenantFields = {
@@ -44,8 +43,8 @@ const keyFields = {
   admin: z.literal(true).optional(),
   manageStores: z.literal(true).optional(),
   access: z.enum(['read_write', 'propose', 'read_only']).default('read_write'),
-  label: storableText(255).default('bootstrap'),
-  source: storableText(64).default(''),
+  label: nameText(255).default('bootstrap'),
+  source: nameText(64).default(''),
 };
 const keySchema = z
   .strictObject(keyFields)

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { metadataPairs } from '../tenants/metadata-schema.ts';
 import { MAX_METADATA, type StoreDetailsChange } from '../tenants/stores.ts';
+import { nameText } from '../util/names.ts';
 import { text } from './fields.ts';
 
-const name = text(255).min(1).meta({ description: 'A display name, not unique. By default, the id.' });
+const name = nameText(255).min(1).meta({ description: 'A display name, not unique. By default, the id.' });
 const description = text(1024).meta({ description: 'What the memory contains, for people and agents.' });
 const metadataKey = text(64).min(1);
 const metadataValue = text(512);

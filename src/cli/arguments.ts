@@ -6,7 +6,8 @@ import { pathProblemText } from '../memory/messages.ts';
 import { type MemoryPath, parsePath } from '../memory/path.ts';
 import { databaseTime } from '../postgres/clock.ts';
 import type { Database } from '../postgres/database.ts';
-import { DRAFT_ID_RULE, isDraftId, TENANT_ID, TENANT_ID_RULE } from '../tenants/tenant-id.ts';
+import { newTenantIdProblem, TENANT_ID, TENANT_ID_RULE } from '../tenants/tenant-id.ts';
+import { NAME_RULE, nameText } from '../util/names.ts';
 import { parseQuantity } from '../util/quantity.ts';
 
 /*
@@ -18,12 +19,22 @@ export function tenantId(value: string): string {
   throw new InvalidArgumentError(`A tenant ID is ${TENANT_ID_RULE}`);
 }
 
-/** The ID of a new tenant. One that looks like an option would be awkward in every command; existing ones can be given after `--`. */
+/** The ID of a new tenant. Existing ones can be given after `--`. */
 export function newTenantId(value: string): string {
-  if (isDraftId(value)) throw new InvalidArgumentError(`A new tenant ID ${DRAFT_ID_RULE}.`);
-  if (!value.startsWith('-')) return tenantId(value);
-  throw new InvalidArgumentError('A new tenant ID must not start with "-".');
+  const problem = newTenantIdProblem(value);
+  if (problem === undefined) return value;
+  throw new InvalidArgumentError(`A new tenant ID ${problem}.`);
 }
+
+/** A commander argument parser for a label, source, title or display name of at most so many characters. */
+export const nameOf = (maxLength: number, minLength = 0) => {
+  const schema = nameText(maxLength).min(minLength);
+  return (value: string): string => {
+    if (schema.safeParse(value).success) return value;
+    const length = minLength > 0 ? `${minLength} to ${maxLength}` : `at most ${maxLength}`;
+    throw new InvalidArgumentError(`Use ${length} characters. It ${NAME_RULE}.`);
+  };
+};
 
 export function memoryPath(value: string): MemoryPath {
   const parsed = parsePath(value);

@@ -9,7 +9,7 @@ import { actorText } from '../memory/origin.ts';
 import type { Database } from '../postgres/database.ts';
 import { requireTenant } from '../tenants/tenants.ts';
 import { amount } from '../util/amount.ts';
-import { TIME_HELP, tenantId, timeArgument, timesOf } from './arguments.ts';
+import { nameOf, TIME_HELP, tenantId, timeArgument, timesOf } from './arguments.ts';
 import { registerDraftDiffCommand } from './draft-diff-command.ts';
 import { registerDraftMergeCommands } from './draft-merge-commands.ts';
 import type { Io } from './io.ts';
@@ -36,7 +36,7 @@ function registerCreateCommand(drafts: Command, open: Open, io: Io): void {
       'Create a draft, a copy of the memory to work on, and print its ID. Use the ID like that of a tenant, for keys and in all commands for memories.',
     )
     .argument('<tenant>', 'tenant ID', tenantId)
-    .requiredOption('--title <text>', 'what it is for')
+    .requiredOption('--title <text>', 'what it is for', nameOf(200, 1))
     .option('--at <time>', 'start from the memory at this time (default: now)', timeArgument)
     .option('--json', 'print JSON')
     .addHelpText(

@@ -5,7 +5,7 @@ import { ALL_KEYS, Keys, kindOfKey } from '../auth/api-keys.ts';
 import type { KeyFilter, KeyRow } from '../auth/key-queries.ts';
 import { requireTenant } from '../tenants/tenants.ts';
 import { parseDuration } from '../util/duration.ts';
-import { tenantId } from './arguments.ts';
+import { nameOf, tenantId } from './arguments.ts';
 import type { Io } from './io.ts';
 import { expiry, registerKeyCreateCommand } from './key-create-command.ts';
 import { printJson, printLine, printTable, time } from './output.ts';
@@ -132,7 +132,7 @@ function registerKeyChangeCommands(keys: Command, open: Open, io: Io): void {
     .command('update')
     .description('Change the label and the expiry of a key.')
     .argument('<id>', 'ID of the key, from `keys list`')
-    .option('--label <text>', 'what the key is for')
+    .option('--label <text>', 'what the key is for', nameOf(255))
     .option(
       '--expires <when>',
       'when the key expires: a duration (90d, 12h), a time, or never',

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { Keys, kindOfKey } from '../auth/api-keys.ts';
 import type { KeyRow } from '../auth/key-queries.ts';
 import { parseDuration } from '../util/duration.ts';
-import { tenantId } from './arguments.ts';
+import { nameOf, tenantId } from './arguments.ts';
 import type { Io } from './io.ts';
 import { printJson, printLine } from './output.ts';
 import { audited, type Open, withDatabase } from './session.ts';
@@ -30,11 +30,6 @@ export function expiry(value: string): Date {
   }
   if (date.getTime() <= Date.now()) throw new InvalidArgumentError('It must be in the future.');
   return date;
-}
-
-function sourceArgument(value: string): string {
-  if (value.length <= 64 && value.isWellFormed() && !/[\p{Cc}\p{Cf}]/u.test(value)) return value;
-  throw new InvalidArgumentError('Use at most 64 characters, without control characters.');
 }
 
 function tenantIds(value: string): string[] {
@@ -68,11 +63,11 @@ export function registerKeyCreateCommand(keys: Command, open: Open, io: Io): voi
       tenantIds,
     )
     .option('--expires <when>', 'when the key expires: a duration (90d, 12h) or a time', expiry)
-    .option('--label <text>', 'what the key is for', '')
+    .option('--label <text>', 'what the key is for', nameOf(255), '')
     .option(
       '--source <text>',
       'where its writes come from, such as user, web, import or consolidation; recorded in every version',
-      sourceArgument,
+      nameOf(64),
       '',
     )
     .option('--json', 'print JSON')

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { listMounts, removeTenantMount, setTenantMount } from '../admin/routes/mounts.ts';
 import type { Mount } from '../memory/mount.ts';
-import { isMountName, MAX_INSTRUCTIONS, MOUNT_NAME_RULE } from '../tenants/mount-schema.ts';
+import { isNewMountName, MAX_INSTRUCTIONS, MOUNT_NAME_RULE } from '../tenants/mount-schema.ts';
 import { storableText } from '../util/storable-text.ts';
 import { tenantId } from './arguments.ts';
 import { type Connect, withCaller } from './caller.ts';
@@ -40,7 +40,7 @@ function registerMount(tenants: Command, connect: Connect, io: Io): void {
     )
     .action((tenant: string, mounted: string, options: MountCommandOptions, command: Command) => {
       const { name = mounted, access, instructions } = options;
-      if (!isMountName(name))
+      if (!isNewMountName(name))
         command.error(`error: the ID ${mounted} cannot be the directory's name; choose one with --name`);
       return withCaller(connect, async (caller) => {
         const body = { tenant: mounted, access, instructions };
@@ -101,7 +101,7 @@ function registerMounts(tenants: Command, connect: Connect, io: Io): void {
 }
 
 function mountName(value: string): string {
-  if (isMountName(value)) return value;
+  if (isNewMountName(value)) return value;
   throw new InvalidArgumentError(`--name must be ${MOUNT_NAME_RULE}.`);
 }
 

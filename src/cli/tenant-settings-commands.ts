@@ -8,7 +8,7 @@ import { requireTenant, Tenants } from '../tenants/tenants.ts';
 import { amount } from '../util/amount.ts';
 import { expectedQuantity, formatQuantity, parseQuantity } from '../util/quantity.ts';
 import { snakeCase } from '../util/snake-case.ts';
-import { newTenantId, tenantId } from './arguments.ts';
+import { nameOf, newTenantId, tenantId } from './arguments.ts';
 import { confirm, type Io } from './io.ts';
 import { printLine } from './output.ts';
 import { audited, type Open, withDatabase } from './session.ts';
@@ -19,7 +19,7 @@ type DetailOptions = StoreDetailsChange;
 /** Options for what people say of a tenant. */
 function addDetailOptions(command: Command): Command {
   return command
-    .option('--name <name>', 'a name for people', textOf(1, 255))
+    .option('--name <name>', 'a name for people', nameOf(255, 1))
     .option('--description <text>', 'what the memory contains', textOf(0, 1024))
     .option(
       '--metadata <key=value>',

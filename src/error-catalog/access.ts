@@ -107,8 +107,8 @@ export const ACCESS_ERRORS = {
     description: 'A tenant with this id already exists.',
     problem: (tenant: string) => ({ status: 409, message: `Tenant ${tenant} already exists.` }),
   },
-  reserved_tenant_id: {
-    description: 'The id is reserved for drafts.',
+  invalid_new_tenant_id: {
+    description: 'No new tenant can have the id.',
     problem: (tenant: string, rule: string) => ({ status: 400, message: `Tenant id ${tenant} ${rule}.` }),
   },
   tenant_archived: {

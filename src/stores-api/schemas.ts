@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { metadataPairs } from '../tenants/metadata-schema.ts';
 import { MAX_METADATA } from '../tenants/stores.ts';
+import { isName, NAME_RULE } from '../util/names.ts';
 import { boundOf } from '../util/rfc3339.ts';
 import { isFilePath, PATH_RULE } from './paths.ts';
 
@@ -28,7 +29,7 @@ const text = (min: number, max: number) =>
     .meta({ minLength: min, maxLength: max });
 
 const name = text(1, 255)
-  .refine((value) => !/\p{Cc}/u.test(value), 'it has no control characters')
+  .refine(isName, NAME_RULE)
   .meta({
     description: 'Not unique.',
     examples: ['Preferences'],

@@ -10,12 +10,12 @@ export const MAX_MOUNTS = 16;
 export const MAX_INSTRUCTIONS = 4096;
 
 export const MOUNT_NAME_RULE =
-  'a name that a directory of the memory can have; not node_modules, and without a dot at the start, because a view would not show it';
+  'letters, digits, spaces and . _ @ + -, with a letter, a digit or _ at the start and no space or dot at the end, at most 255 bytes; not node_modules';
 
 /** The name of a mount's directory. */
 export const mountNameSchema = z
   .string()
-  .refine(isMountName, `must be ${MOUNT_NAME_RULE}`)
+  .refine(isNewMountName, `must be ${MOUNT_NAME_RULE}`)
   .meta({ description: 'Of the directory below `/memories`.', examples: ['team'] });
 
 export const mountFields = {
@@ -47,8 +47,9 @@ export const mountsSchema = z
     'has a name more than once',
   );
 
-export function isMountName(name: string): boolean {
-  if (name.includes('/') || name.startsWith('.') || name === 'node_modules') return false;
+/** Whether a new mount may have a name: URLs, shells and models carry it unchanged. Existing ones can have other names. */
+export function isNewMountName(name: string): boolean {
+  if (!/^[\p{L}\p{N}_][\p{L}\p{M}\p{N} ._@+-]*$/u.test(name) || /[ .]$/.test(name)) return false;
   const parsed = parsePath(`${ROOT}/${name}`);
-  return parsed.ok && parsed.path === `${ROOT}/${name}` && name !== '';
+  return parsed.ok && parsed.path === `${ROOT}/${name}` && name !== 'node_modules';
 }

@@ -23,7 +23,7 @@ import {
 } from './queries.ts';
 import type { TenantSettings } from './settings.ts';
 import { type StoreDetailsChange, setDetails } from './stores.ts';
-import { DRAFT_ID_RULE, isDraftId } from './tenant-id.ts';
+import { newTenantIdProblem } from './tenant-id.ts';
 
 const ERASED_AT_ONCE = 2000;
 
@@ -154,10 +154,11 @@ export class Tenants {
 /**
  * Creates a tenant. Returns false when it exists already.
  *
- * @throws ServiceError for an id that is reserved for drafts
+ * @throws ServiceError for an id that no new tenant can have
  */
 export async function insertTenant(query: QueryExecutor, tenant: string): Promise<boolean> {
-  if (isDraftId(tenant)) throw new ServiceError('reserved_tenant_id', tenant, DRAFT_ID_RULE);
+  const problem = newTenantIdProblem(tenant);
+  if (problem !== undefined) throw new ServiceError('invalid_new_tenant_id', tenant, problem);
   return (await query(createTenantQuery, { tenant })).count === 1;
 }
 

@@ -25,6 +25,48 @@ describeService(
       return (await service().execute(cmd.view('/memories'), { headers })).status;
     };
 
+    it('refuses labels, sources, titles and names that are not safe to print, and keeps existing ones', async () => {
+      const { id, tenant, key } = await create();
+      const rule =
+        'must be one line without control and invisible characters, without spaces at its ends, and must not start with "-"';
+      for (const name of ['a\nb', 'a\u202eb', ' a', '-a']) {
+        const refused: [string, 'POST' | 'PATCH', string, object][] = [
+          ['label', 'POST', '/keys', { kind: 'tenant', tenant, label: name }],
+          ['source', 'POST', '/keys', { kind: 'tenant', tenant, source: name }],
+          ['label', 'PATCH', `/keys/${id}`, { label: name }],
+          ['title', 'POST', `/tenants/${tenant}/drafts`, { title: name }],
+          ['name', 'PATCH', `/tenants/${tenant}`, { name }],
+        ];
+        for (const [field, method, url, body] of refused) {
+          expect(problem(await call(method, url, { body }))).toStrictEqual([
+            400,
+            'invalid_parameter',
+            `The field ${field} ${rule}`,
+          ]);
+        }
+      }
+      await service().query("UPDATE api_keys SET label = '-old' || chr(10) WHERE id = $1", [id]);
+      expect((await call('GET', `/keys/${id}`)).body).toMatchObject({ label: '-old\n' });
+      expect(await view(key)).toBe(200);
+      expect((await call('PATCH', `/keys/${id}`, { body: { label: 'new' } })).body).toMatchObject({
+        label: 'new',
+      });
+    });
+
+    it('keeps an existing tenant with an unsafe id reachable, to rename and to delete', async () => {
+      await service().query("INSERT INTO tenants (id) VALUES ('-old')");
+      expect((await call('GET', '/tenants/-old')).status).toBe(200);
+      const refused = await call('POST', '/tenants/-old/rename', { body: { to: '-new' } });
+      expect(problem(refused)).toStrictEqual([
+        400,
+        'invalid_parameter',
+        'The field to must not start with "-"',
+      ]);
+      const to = freshTenant('renamed');
+      expect((await call('POST', '/tenants/-old/rename', { body: { to } })).status).toBe(200);
+      expect((await call('DELETE', `/tenants/${to}`)).status).toBe(200);
+    });
+
     it('gets one key, and changes its label and expiry', async () => {
       const { id, tenant } = await create({ label: 'worker' });
       const changed = await call('PATCH', `/keys/${id}`, {

@@ -142,9 +142,11 @@ describeServiceOnOwnDatabase(
         metadata: { region: 'eu', owner: 'a' },
       });
       const pairs = Object.fromEntries(Array.from({ length: 15 }, (_, i) => [`k${i}`, 'v']));
-      expect(
-        problem(await change(JSON.parse(`{"metadata":{"__proto__":"x"}}`))),
-      ).toStrictEqual([400, 'invalid_parameter', 'The field metadata must not have a pair named __proto__.']);
+      expect(problem(await change(JSON.parse(`{"metadata":{"__proto__":"x"}}`)))).toStrictEqual([
+        400,
+        'invalid_parameter',
+        'The field metadata must not have a pair named __proto__.',
+      ]);
       expect(problem(await change({ metadata: pairs, settings: { max_files: 6 } }))).toStrictEqual([
         400,
         'invalid_parameter',

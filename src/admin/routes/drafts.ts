@@ -7,13 +7,14 @@ import { draftRecords } from '../../drafts/records.ts';
 import { ServiceError } from '../../errors.ts';
 import { departureOf } from '../../http/departure.ts';
 import type { Database } from '../../postgres/database.ts';
+import { nameText } from '../../util/names.ts';
 import { storedTime } from '../../util/rfc3339.ts';
 import { noteAudit } from '../audit.ts';
 import { administratorOf, scopeOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
 import { draftClosed, draftParams, draftSchema, noSuchDraft, stateFilter } from '../draft-schemas.ts';
-import { givenTime, next, pageFields, tenantParams, text } from '../fields.ts';
+import { givenTime, next, pageFields, tenantParams } from '../fields.ts';
 import { incomplete } from '../file-schemas.ts';
 import { archived, errorResponses, json, noSuchTenant } from '../responses.ts';
 import { readTimes } from '../time-parameters.ts';
@@ -30,7 +31,7 @@ const listSchema = z.object({
 });
 
 const newDraft = z.strictObject({
-  title: text(200)
+  title: nameText(200)
     .min(1)
     .meta({ description: 'What it is for.', examples: ['Tidy up the notes on travel'] }),
   at: givenTime

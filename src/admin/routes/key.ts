@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { changedValues } from '../../audit/audit.ts';
 import { Keys } from '../../auth/api-keys.ts';
 import { ServiceError } from '../../errors.ts';
+import { nameText } from '../../util/names.ts';
 import { noteAudit } from '../audit.ts';
 import { scopeOf } from '../authentication.ts';
 import { adminRoutes } from '../context.ts';
@@ -22,7 +23,7 @@ const previous = z
   .meta({ description: 'The secret before the last rotation, while it still works.' });
 
 const changes = z
-  .strictObject({ label: text(255), expires_at: expiresAt })
+  .strictObject({ label: nameText(255), expires_at: expiresAt })
   .partial()
   .refine((given) => Object.keys(given).length > 0, 'must have a field to change.');
 

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { Keys } from '../../auth/api-keys.ts';
 import { ServiceError } from '../../errors.ts';
 import { requireTenant } from '../../tenants/tenants.ts';
+import { nameText } from '../../util/names.ts';
 import { storedTime } from '../../util/rfc3339.ts';
 import { noteAudit } from '../audit.ts';
 import { administratorOf, scopeOf } from '../authentication.ts';
@@ -28,8 +29,8 @@ const newKey = z
       description:
         'Only with the kind `service` and the access `read_write`: the key may also create, change, archive and delete memory stores, and redact versions.',
     }),
-    label: text(255).default('').meta({ description: 'What it is for.' }),
-    source: text(64).default('').meta({
+    label: nameText(255).default('').meta({ description: 'What it is for.' }),
+    source: nameText(64).default('').meta({
       description:
         'Where the writes of the key come from, such as user, web, import or consolidation. The service stamps it on every version.',
     }),

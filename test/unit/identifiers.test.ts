@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import { isNewMountName } from '../../src/tenants/mount-schema.ts';
+import { newTenantIdProblem } from '../../src/tenants/tenant-id.ts';
+import { isName } from '../../src/util/names.ts';
+
+const UNSAFE = [
+  '\n',
+  '\r',
+  '\t',
+  '\0',
+  '\u007f',
+  '\u0085',
+  '\u2028',
+  '\u2029',
+  '\u202e',
+  '\u2066',
+  '\u200f',
+  '\u061c',
+  '\u200b',
+  '\ufeff',
+  '\u{e0041}',
+];
+
+describe('ids of new tenants', () => {
+  it.each(['acme', 'a', '0', '_x', '.hidden', 'user:1', 'a@example.com', '...', 'x'.repeat(128)])(
+    'allows %s',
+    (id) => {
+      expect(newTenantIdProblem(id)).toBeUndefined();
+    },
+  );
+
+  it.each([
+    ['-x', 'must not start with "-"'],
+    ['--all', 'must not start with "-"'],
+    ['.', 'must not be . or ..'],
+    ['..', 'must not be . or ..'],
+    ['draft_1', 'must not start with "draft_", as the ids of drafts do'],
+    ...[
+      '',
+      ' ',
+      'a b',
+      ' a',
+      'a ',
+      'a/b',
+      'a\\b',
+      'a%2fb',
+      'ä',
+      '*',
+      '$x',
+      "'",
+      'x'.repeat(129),
+      ...UNSAFE.map((c) => `a${c}`),
+    ].map((id): [string, string] => [id, 'must be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -']),
+  ])('refuses %j', (id, problem) => {
+    expect(newTenantIdProblem(id)).toBe(problem);
+  });
+});
+
+describe('labels, sources, titles and display names', () => {
+  it.each([
+    '',
+    'worker',
+    'Preferences (50 % / week)',
+    'Größe',
+    '日本語',
+    '\u{1f469}\u200d\u{1f4bb}',
+    'نمی\u200cخواهم',
+    'a-b',
+    '"q"',
+  ])('allows %j', (name) => {
+    expect(isName(name)).toBe(true);
+  });
+
+  it.each([
+    '-x',
+    '--label',
+    ' a',
+    'a ',
+    '\u00a0a',
+    'a\u3000',
+    ' ',
+    ...UNSAFE.flatMap((c) => [`a${c}b`, `${c}a`, `a${c}`]),
+  ])('refuses %j', (name) => {
+    expect(isName(name)).toBe(false);
+  });
+});
+
+describe('names of new mounts', () => {
+  it.each(['team', 'wïki', 'a.b', 'a b', '_x', '1', 'a@example.com', 'a+b', '日本語', 'x'.repeat(255)])(
+    'allows %s',
+    (name) => {
+      expect(isNewMountName(name)).toBe(true);
+    },
+  );
+
+  it.each([
+    '',
+    '.',
+    '..',
+    '.x',
+    '-x',
+    ' a',
+    'a ',
+    'a.',
+    'a/b',
+    '/',
+    'a\\b',
+    'a%20b',
+    '%2e%2e',
+    'a*',
+    'a?',
+    "a'b",
+    'a"b',
+    '$HOME',
+    '`id`',
+    'a;b',
+    'a|b',
+    'a&b',
+    'a<b',
+    'a>b',
+    'a:b',
+    'a#b',
+    '~',
+    'node_modules',
+    'e\u0301',
+    'x'.repeat(256),
+    ...UNSAFE.map((c) => `a${c}b`),
+  ])('refuses %j', (name) => {
+    expect(isNewMountName(name)).toBe(false);
+  });
+});
