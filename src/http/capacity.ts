@@ -29,6 +29,8 @@ declare module 'fastify' {
 export class Capacity {
   readonly requests: RequestLimiter;
   readonly bytes: RequestLimiter;
+  /** The part of the bytes that one tenant may have; 0: no limit. */
+  readonly bytesOfTenant: number;
   readonly deadlines = new Deadlines();
 
   constructor(
@@ -43,9 +45,10 @@ export class Capacity {
       perKey: config.MAX_IN_FLIGHT_PER_TENANT,
       ...waiting,
     });
+    this.bytesOfTenant = Math.ceil(config.MAX_IN_FLIGHT_BYTES * TENANT_SHARE_OF_BYTES);
     this.bytes = new RequestLimiter({
       total: config.MAX_IN_FLIGHT_BYTES,
-      perKey: Math.ceil(config.MAX_IN_FLIGHT_BYTES * TENANT_SHARE_OF_BYTES),
+      perKey: this.bytesOfTenant,
       ...waiting,
     });
   }
@@ -61,6 +64,8 @@ export class InFlightRequest {
   readonly #request: Slot;
   readonly bytes: Slot;
   #hasResponse = false;
+  /** Bytes of the response, reserved before it is made. */
+  #responseBytes = 0;
   #isClosed = false;
   #isWorking = false;
   readonly #reply: FastifyReply;
@@ -85,20 +90,42 @@ export class InFlightRequest {
     return this.#gone;
   }
 
-  /** Counts the response, which is in memory and about to be sent. */
+  /** Counts the response, which is in memory and about to be sent, instead of what was reserved for it. */
   countResponse(bytes: number): void {
-    this.bytes.add(bytes);
+    const more = bytes - this.#responseBytes;
+    if (more > 0) this.bytes.add(more);
+    else this.bytes.giveBack(-more);
+    this.#responseBytes = bytes;
     this.#hasResponse = true;
     this.#releaseIfDone();
   }
 
   /**
-   * Takes the slot, and waits for it if need be; see `Slot.acquire`. To be called when the body has been read, so that nobody holds a
-   * slot while a body trickles in.
+   * Takes the slot once the body is read, so that nobody holds a slot while a body trickles in; see `Slot.acquire`.
+   *
+   * @param responseBytes the most that the response is expected to have: reserved first, since a request that waits for room holds no slot
    */
-  takeSlot(): Promise<void> | undefined {
+  async takeSlot(responseBytes = 0): Promise<void> {
     const bodyBytes = this.bytes.units - REQUEST_BYTES;
-    return this.#request.acquire(Math.min(MAX_UNITS, 1 + Math.floor(bodyBytes / UNIT_BYTES)));
+    await this.reserveResponse(responseBytes);
+    await this.#request.acquire(Math.min(MAX_UNITS, 1 + Math.floor(bodyBytes / UNIT_BYTES)));
+  }
+
+  /**
+   * Waits for room for a response before it is made. The slot, if the request has it, is free for others meanwhile.
+   *
+   * @throws ServiceError 429 or 503 when there is no room in time
+   */
+  async reserveResponse(bytes: number): Promise<void> {
+    const { bytesOfTenant } = this.#capacity;
+    const wanted = bytesOfTenant === 0 ? bytes : Math.min(bytes, bytesOfTenant);
+    if (wanted <= this.#responseBytes) return;
+    // Requests that keep a part while they wait for the rest could block one another.
+    this.bytes.giveBack(this.#responseBytes);
+    this.#responseBytes = 0;
+    const waiting = this.bytes.acquire(wanted);
+    if (waiting) await this.workWithoutSlot(() => waiting);
+    this.#responseBytes = wanted;
   }
 
   /** Runs work that waits for a limit of its own, without the slot. */

@@ -3,6 +3,7 @@ import fp from 'fastify-plugin';
 import { ServiceError } from '../errors.ts';
 import { contextOf, countedTenant } from './authentication.ts';
 import { type Capacity, InFlightRequest, inFlightOf, REQUEST_BYTES } from './capacity.ts';
+import { bytesInMemory } from './slow-clients.ts';
 
 /**
  * Counts the requests to the routes that are registered after it, with the bytes of their bodies and responses. The routes take a slot
@@ -19,7 +20,7 @@ export const concurrencyLimit = fp<{ capacity: Capacity }>(
       else done();
     });
     app.addHook('onSend', (request, _reply, payload, done) => {
-      request.inFlight?.countResponse(typeof payload === 'string' ? Buffer.byteLength(payload) : 0);
+      request.inFlight?.countResponse(bytesInMemory(payload));
       done();
     });
   },

@@ -1,13 +1,17 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { finished } from 'node:stream';
-import type { FastifyReply } from 'fastify';
+import { finished, Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { ServiceError } from '../errors.ts';
 import { type Deadline, Deadlines } from '../util/deadlines.ts';
 
 /** Bytes of a body or response that a client moves in each `TRANSFER_TIMEOUT_MS`, unless fewer are left. */
 const MIN_TRANSFER_BYTES = 64 * 1024;
+/** The time that a client has for any response, in units of `TRANSFER_TIMEOUT_MS`. */
+const MAX_RESPONSE_PERIODS = 12;
+/** A longer response has another `TRANSFER_TIMEOUT_MS` for each such part. */
+const BYTES_OF_PERIOD = 1024 * 1024;
 /** How long what a client with its response still sends is read. */
 const MAX_DISCARD_MS = 30_000;
 
@@ -19,8 +23,9 @@ declare module 'fastify' {
 }
 
 /**
- * Ends the requests of clients that send or take less than `MIN_TRANSFER_BYTES` in `timeoutMs` while there is more, and reads what a
- * client that has its response, a refusal for example, still sends. Time in which the service is at work does not count.
+ * Ends the requests of clients that send or take less than `MIN_TRANSFER_BYTES` in `timeoutMs` while there is more, or that take a whole
+ * response too slowly, and reads what a client that has its response, a refusal for example, still sends. Time in which the service is at
+ * work does not count.
  */
 export const slowClients = fp<{ timeoutMs: number }>(
   async (app, { timeoutMs }) => {
@@ -30,13 +35,54 @@ export const slowClients = fp<{ timeoutMs: number }>(
       request.transfer = new Transfer(request.raw, reply, { deadlines, timeoutMs });
       done();
     });
-    app.addHook('onSend', (request, _reply, _payload, done) => {
+    app.addHook('onSend', (request, reply, payload, done) => {
       request.transfer?.keepOpenForBody();
-      done();
+      done(null, inParts(request, reply, payload));
     });
   },
   { name: 'slow-clients' },
 );
+
+/** Makes a long response a stream of parts: Node does not tell how much of a single buffer a client has taken. */
+function inParts({ method }: FastifyRequest, reply: FastifyReply, payload: unknown): unknown {
+  if (method === 'HEAD') return payload;
+  const content = typeof payload === 'string' ? longText(payload) : payload;
+  if (!Buffer.isBuffer(content) || content.length <= MIN_TRANSFER_BYTES) return payload;
+  reply.header('Content-Length', content.length);
+  return new PartsOfBuffer(content);
+}
+
+/** Sends a buffer in parts. */
+class PartsOfBuffer extends Readable {
+  readonly bytes: number;
+  #rest: Buffer;
+
+  constructor(content: Buffer) {
+    super({ highWaterMark: MIN_TRANSFER_BYTES });
+    this.bytes = content.length;
+    this.#rest = content;
+  }
+
+  override _read(): void {
+    const part = this.#rest.subarray(0, MIN_TRANSFER_BYTES);
+    this.#rest = this.#rest.subarray(part.length);
+    this.push(part.length === 0 ? null : part);
+  }
+}
+
+/** Returns the bytes of a response that are in memory; 0 for one that is read from elsewhere while it is sent. */
+export function bytesInMemory(payload: unknown): number {
+  if (typeof payload === 'string') return Buffer.byteLength(payload);
+  if (Buffer.isBuffer(payload)) return payload.length;
+  return payload instanceof PartsOfBuffer ? payload.bytes : 0;
+}
+
+/** Returns the bytes of a text that may be longer than one part. */
+function longText(text: string): Buffer | undefined {
+  return text.length * MAX_UTF8_BYTES_OF_UNIT > MIN_TRANSFER_BYTES ? Buffer.from(text) : undefined;
+}
+
+const MAX_UTF8_BYTES_OF_UNIT = 3;
 
 /** What a client sends and takes for one request. */
 class Transfer {
@@ -49,8 +95,8 @@ class Transfer {
   #deadline: Deadline;
   #bytesRead = 0;
   #bytesWritten = 0;
-  /** Since when the client has taken nothing. */
-  #idleSince = 0;
+  /** When the client began to take the response. */
+  #takingSince: number | undefined;
   #isPaused = false;
   #isTooSlow = false;
   #isOver = false;
@@ -103,19 +149,16 @@ class Transfer {
     const socket = this.#socket;
     this.#bytesRead = socket.bytesRead;
     this.#bytesWritten = socket.bytesWritten;
-    this.#idleSince = performance.now();
     return this.#deadlines.start(this.#timeoutMs, () => this.#check());
   }
 
   #check(): void {
     const { bytesRead, bytesWritten } = this.#socket;
-    const now = performance.now();
-    if (this.#isTaking() && bytesWritten === this.#bytesWritten) {
-      // Node does not tell what part of a buffer is taken, so a large one has the time of its parts.
-      const parts = Math.ceil(this.#reply.raw.writableLength / MIN_TRANSFER_BYTES);
-      if (now - this.#idleSince >= parts * this.#timeoutMs) return void this.#reply.raw.destroy();
-    } else {
-      this.#idleSince = now;
+    if (this.#isTaking()) {
+      this.#takingSince ??= performance.now();
+      const isStalled = bytesWritten === this.#bytesWritten;
+      if (isStalled || performance.now() - this.#takingSince >= this.#maxResponseMs())
+        return void this.#reply.raw.destroy();
     }
     if (this.#isSending() && bytesRead - this.#bytesRead < MIN_TRANSFER_BYTES) this.#refuseBody();
     this.#bytesRead = bytesRead;
@@ -134,6 +177,12 @@ class Transfer {
   #isTaking(): boolean {
     const { raw } = this.#reply;
     return raw.socket !== null && raw.writableLength > 0;
+  }
+
+  /** A response without a length reports the progress of work, which may take any time. */
+  #maxResponseMs(): number {
+    const bytes = Number(this.#reply.getHeader('content-length') ?? Number.POSITIVE_INFINITY);
+    return this.#timeoutMs * (MAX_RESPONSE_PERIODS + bytes / BYTES_OF_PERIOD);
   }
 
   /** Ends the reading of a body with an error, which whoever reads it reports, and then the connection. */

@@ -1,11 +1,14 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import { fileJsonBytes } from '../http/result-bounds.ts';
+import type { MemoryLimits } from '../memory/commands/command.ts';
 import { ROOT } from '../memory/path.ts';
 import { Stores } from '../tenants/stores.ts';
 import { positions, readCursor, writeCursor } from './cursors.ts';
 import { invalid, notFound, pathConflict, preconditionFailed, type StoreError } from './errors.ts';
 import { uuidOf } from './ids.ts';
 import { defineOperation, type StoresOptions } from './operation.ts';
+import { FULL_PAGE_BYTES, fittingItems, fullPageBytes } from './page-size.ts';
 import { directoryOf, filePathOf, shownPath } from './paths.ts';
 import { deletedSchema, memoryRecord, memorySchema, pageOf, prefixSchema } from './responses.ts';
 import {
@@ -20,8 +23,8 @@ import {
 } from './schemas.ts';
 import { applySecretPolicy, overQuota, tooLarge } from './write-policy.ts';
 
-/** A page ends with the file that takes its contents beyond this many bytes, whether they are sent or only hashed by the database. */
-const PAGE_BYTES = { full: 4 * 1024 * 1024, basic: 64 * 1024 * 1024 };
+/** The database ends a page with the file that takes its contents beyond this many bytes, whether they are sent or only hashed. */
+const PAGE_BYTES = { full: FULL_PAGE_BYTES, basic: 64 * 1024 * 1024 };
 
 const conflict = pathConflict({ path: filePathOf('/notes.md') ?? ROOT, memoryId: '' });
 const notStored = [
@@ -46,6 +49,7 @@ export async function memoryRoutes(app: FastifyInstance, options: StoresOptions)
     query: memoryView,
     body: memoryCreate,
     response: memorySchema,
+    responseBytes: fullFileBytes,
     errors: [...notStored, conflict],
     run: async ({ store, memories, query: { view = 'basic' }, body, policy }) => {
       const path = filePathOf(body.path) ?? ROOT;
@@ -69,6 +73,7 @@ export async function memoryRoutes(app: FastifyInstance, options: StoresOptions)
     query: memoryList,
     body: null,
     response: pageOf(z.union([memorySchema, prefixSchema])),
+    responseBytes: ({ view }, { limits }) => fullPageBytes(view, limits),
     run: async ({ store, memories, query }) => {
       const { path_prefix: prefix = '/', depth, view = 'basic', limit, page } = query;
       const [, after = ''] = readCursor(positions.memories, page) ?? [];
@@ -80,13 +85,15 @@ export async function memoryRoutes(app: FastifyInstance, options: StoresOptions)
         limit: view === 'full' ? Math.min(limit, MAX_FULL_PAGE) : limit,
       });
       if (rows.length === 0 && (await stores.find(store)) === undefined) throw notFound('memory store');
-      const data = rows.map((row) =>
-        row.kind === 'file'
-          ? memoryRecord(store, row)
-          : { type: 'memory_prefix' as const, path: `${shownPath(row.path)}/` },
+      const data = fittingItems(
+        rows.map((row) =>
+          row.kind === 'file'
+            ? memoryRecord(store, row)
+            : { type: 'memory_prefix' as const, path: `${shownPath(row.path)}/` },
+        ),
       );
-      const last = rows.at(-1);
-      return { data, next_page: hasMore && last ? writeCursor(['memories', last.path]) : null };
+      const last = hasMore || data.length < rows.length ? rows[data.length - 1] : undefined;
+      return { data, next_page: last === undefined ? null : writeCursor(['memories', last.path]) };
     },
   });
 
@@ -119,6 +126,7 @@ export async function memoryRoutes(app: FastifyInstance, options: StoresOptions)
     query: memoryView,
     body: memoryUpdate,
     response: memorySchema,
+    responseBytes: fullFileBytes,
     errors: [notFound('memory'), ...notStored, preconditionFailed(), conflict],
     run: async ({ store, memories, params, query: { view = 'basic' }, body, policy }) => {
       const path = body.path == null ? null : (filePathOf(body.path) ?? ROOT);
@@ -154,6 +162,13 @@ export async function memoryRoutes(app: FastifyInstance, options: StoresOptions)
       return { id: params.memory_id, type: 'memory_deleted' };
     },
   });
+}
+
+function fullFileBytes(
+  { view }: { view?: string | undefined },
+  { limits }: { limits: MemoryLimits },
+): number {
+  return view === 'full' ? fileJsonBytes(limits) : 0;
 }
 
 /** @throws StoreError 404 for what cannot be the id of a memory. */

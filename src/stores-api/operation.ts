@@ -14,6 +14,7 @@ import type { Database } from '../postgres/database.ts';
 import type { Memories } from '../store/memories.ts';
 import type { PostgresMemory } from '../store/memory-store.ts';
 import { requireSameTenant } from '../tenants/tenants.ts';
+import { jsonBytes } from '../util/json-bytes.ts';
 import { type Access, ALL_STORES, identifyForStore } from './authenticate.ts';
 import { errorResponses, invalid, notFound, StoreError } from './errors.ts';
 
@@ -52,6 +53,8 @@ interface Operation<Params, Query, Body> {
   /** Null: it takes none. */
   body: z.ZodType<Body> | null;
   response: z.ZodType;
+  /** Returns the bytes to reserve before contents are read or written. For reads, the bytes of the result are reserved in any case. */
+  responseBytes?(query: Query, policy: RequestContext['policy']): number;
   /** Its errors beside those of all operations. */
   errors?: StoreError[];
   run(request: StoreRequest<Params, Query, Body>): Promise<object>;
@@ -114,12 +117,12 @@ export function defineOperation<Params, Query, Body>(
     },
     handler: async (request, reply) => {
       const inFlight = inFlightOf(request);
-      await inFlight.takeSlot();
       const input = {
         params: parsed(params, request.params),
         query: parsed(query, request.query),
         body: body === null ? (undefined as Body) : parsed(body, request.body),
       };
+      await inFlight.takeSlot(operation.responseBytes?.(input.query, contextOf(request).policy));
       const work = async () => {
         if (access === 'write') await contextForWrite(request);
         const inTenant = access === 'read' ? inCurrentTenant : inOpenDraft;
@@ -147,6 +150,8 @@ export function defineOperation<Params, Query, Body>(
       );
       request.logEntry.outcome = 'ok';
       countUse(request, access === 'read' ? 'reads' : 'writes');
+      // A change is done, whether or not there is room for its result.
+      if (method === 'GET') await inFlight.reserveResponse(jsonBytes(result));
       return reply.type('application/json; charset=utf-8').send(JSON.stringify(result));
     },
   });

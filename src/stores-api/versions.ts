@@ -19,11 +19,9 @@ import { positions, readCursor, writeCursor } from './cursors.ts';
 import { notFound, stillCurrent } from './errors.ts';
 import { uuidOf } from './ids.ts';
 import { defineOperation, type StoresOptions } from './operation.ts';
+import { FULL_PAGE_BYTES, fittingItems, fullPageBytes } from './page-size.ts';
 import { pageOf, versionRecord, versionSchema } from './responses.ts';
 import { MAX_FULL_PAGE, memoryView, nothing, storeParams, versionList, versionParams } from './schemas.ts';
-
-/** A page with contents ends with the version that takes them beyond this many bytes. */
-const FULL_PAGE_BYTES = 4 * 1024 * 1024;
 
 /** The filter of a list of versions; null: any. Times in ISO 8601, both inclusive. */
 type VersionFilter = {
@@ -96,6 +94,7 @@ export async function versionRoutes(app: FastifyInstance, options: StoresOptions
     query: versionList,
     body: null,
     response: pageOf(versionSchema),
+    responseBytes: ({ view }, { limits }) => fullPageBytes(view, limits),
     run: async ({ store, tenant, query }) => {
       const isFull = query.view === 'full';
       const limit = isFull ? Math.min(query.limit, MAX_FULL_PAGE) : query.limit;
@@ -104,11 +103,11 @@ export async function versionRoutes(app: FastifyInstance, options: StoresOptions
       if (found.length === 0 && (await stores.find(store)) === undefined) throw notFound('memory store');
       const page = fitting(found.slice(0, limit), isFull ? FULL_PAGE_BYTES : Number.POSITIVE_INFINITY);
       const contents = isFull ? await history.contents(tenant, page.map(withVersionId)) : new Map();
-      const last = found.length > page.length ? page.at(-1) : undefined;
-      return {
-        data: page.map((version) => versionRecord(store, version, contents.get(version.id) ?? null)),
-        next_page: last === undefined ? null : writeCursor(['versions', last.id]),
-      };
+      const data = fittingItems(
+        page.map((version) => versionRecord(store, version, contents.get(version.id) ?? null)),
+      );
+      const last = found.length > data.length ? page[data.length - 1] : undefined;
+      return { data, next_page: last === undefined ? null : writeCursor(['versions', last.id]) };
     },
   });
 

@@ -112,17 +112,22 @@ export class ConcurrencyLimiter {
 
   /** Called by the slot: gives back all it holds, and leaves the queue. */
   release(slot: Slot): void {
-    const { key, units, waiter } = slot;
+    const { units, waiter } = slot;
     if (waiter) {
       this.#remove(waiter);
       waiter.reject(this.#errorFor('released'));
     }
-    if (units > 0) this.#slotsInFlight--;
-    slot.units = 0;
+    this.giveBack(slot, units);
+  }
+
+  /** Called by the slot: gives back some of what it holds. */
+  giveBack(slot: Slot, units: number): void {
+    slot.units -= units;
+    if (slot.units === 0 && units > 0) this.#slotsInFlight--;
     this.#inFlight -= units;
-    const left = this.#keyInFlight(key) - units;
-    if (left === 0) this.#inFlightByKey.delete(key);
-    else this.#inFlightByKey.set(key, left);
+    const left = this.#keyInFlight(slot.key) - units;
+    if (left === 0) this.#inFlightByKey.delete(slot.key);
+    else this.#inFlightByKey.set(slot.key, left);
     this.#admit();
   }
 
@@ -230,7 +235,12 @@ export class Slot {
 
   /** Counts units that are already in use, even beyond the limits. */
   add(units: number): void {
-    if (!this.#isReleased) this.#limiter.add(this, units);
+    if (!this.#isReleased && units > 0) this.#limiter.add(this, units);
+  }
+
+  /** Gives back some of the units. */
+  giveBack(units: number): void {
+    if (!this.#isReleased && units > 0) this.#limiter.giveBack(this, units);
   }
 
   /** Runs work that holds no units, and takes them back afterward, even beyond the limits. */

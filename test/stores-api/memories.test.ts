@@ -115,6 +115,19 @@ describeService('memories of a store', (service) => {
     expect((await stores.memoryVersions.list(id, { view: 'full' })).data.length).toBe(5);
   });
 
+  it('a page with contents ends early where they are large in JSON', async () => {
+    const { id } = await stores.create({ name: 'large in JSON' });
+    // 300,000 bytes, and 1,800,000 in JSON.
+    const content = '\u0001'.repeat(300_000);
+    for (let i = 0; i < 4; i++) await stores.memories.create(id, { path: `/${i}`, content });
+    const page = await stores.memories.list(id, { view: 'full' });
+    expect(page.data.length).toBe(3);
+    expect((await page.getNextPage()).data).toMatchObject([{ path: '/3', content }]);
+    const versions = await stores.memoryVersions.list(id, { view: 'full' });
+    expect(versions.data.length).toBe(3);
+    expect((await versions.getNextPage()).data).toMatchObject([{ path: '/0', content }]);
+  });
+
   it('overlapping paths conflict, and the error names the memory in the way', async () => {
     const { id, of } = await storeWith('/notes/todo.md', '/other');
     const [todo, other] = (await all(stores.memories.list(id))) as { id: string; path: string }[];

@@ -1,12 +1,16 @@
 import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import fastify from 'fastify';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { departureOf } from '../../src/http/departure.ts';
 import { slowClients } from '../../src/http/slow-clients.ts';
 
-const app = fastify();
-afterEach(() => app.close());
+let app = fastify();
+afterEach(async () => {
+  await app.close();
+  app = fastify();
+});
 
 it('adds nothing to a kept connection for each request that is refused before its body is read', async () => {
   const sockets = new Set<Socket>();
@@ -42,4 +46,49 @@ it('adds nothing to a kept connection for each request that is refused before it
   expect([responses, sockets.size, states.length]).toStrictEqual([101, 1, 101]);
   // The first response installs the handler that delays the close.
   for (const state of states.slice(2)) expect(state).toStrictEqual(states[1]);
+});
+
+describe('a response of 32 MiB', () => {
+  const LENGTH = 32 * 1024 * 1024;
+
+  /**
+   * Reads until the service closes the connection, and calls `next` after each chunk. Returns the bytes of the body that arrive.
+   */
+  async function read(timeoutMs: number, next: (resume: () => void) => void): Promise<number> {
+    await app.register(slowClients, { timeoutMs });
+    app.get('/', () => 'é'.repeat(LENGTH / 2));
+    const connection = once(app.server, 'connection') as Promise<[Socket]>;
+    const sent = get(await app.listen({ host: '127.0.0.1', port: 0 }), { agent: false });
+    const [socket] = await connection;
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    expect(response.headers['content-length']).toBe(String(LENGTH));
+    let bytes = 0;
+    let isClosed = false;
+    response.on('error', () => {});
+    response.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (isClosed) return;
+      response.pause();
+      next(() => response.resume());
+    });
+    await closed;
+    isClosed = true;
+    const ended = new Promise((resolve) => response.once('close', resolve));
+    response.resume();
+    if (!response.closed) await ended;
+    return bytes;
+  }
+
+  it('arrives whole, in parts', async () => {
+    expect(await read(5000, setImmediate)).toBe(LENGTH);
+  });
+
+  it('is cut off for a client that takes each part in time, but all of them too slowly', async () => {
+    expect(await read(20, (resume) => setTimeout(resume, 10))).toBeLessThan(LENGTH);
+  });
+
+  it('is cut off for a client that takes nothing', async () => {
+    expect(await read(20, () => {})).toBeLessThan(LENGTH);
+  });
 });

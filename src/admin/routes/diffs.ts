@@ -5,6 +5,7 @@ import { withContents } from '../../history/log.ts';
 import { historyStart } from '../../history/past.ts';
 import { type Compare, type Difference, differenceOf, MAX_WORK } from '../../history/patch.ts';
 import { departureOf } from '../../http/departure.ts';
+import { jsonBytes } from '../../util/json-bytes.ts';
 import { storedTime } from '../../util/rfc3339.ts';
 import { timeSliced } from '../../util/time-slice.ts';
 import { adminRoutes } from '../context.ts';
@@ -33,8 +34,8 @@ export const differenceSchema = z
 
 const diffPosition = z.strictObject({ at: storedTime, to: storedTime, skip: z.int().min(0) });
 
-/** A page of differences also ends once its patches have so many characters, or cost `MAX_WORK` to make. */
-const PATCH_CHARACTERS = 4 * 1024 * 1024;
+/** A page of differences also ends once its patches have so many bytes in JSON, or cost `MAX_WORK` to make. */
+const PATCH_BYTES = 4 * 1024 * 1024;
 
 /** What changes are made of: by a version, or between two times. */
 export const diffRoutes = adminRoutes((app, { database, patches }) => {
@@ -52,15 +53,15 @@ export const diffRoutes = adminRoutes((app, { database, patches }) => {
   ) {
     const changes: Difference[] = [];
     let taken = 0;
-    let characters = 0;
+    let bytes = 0;
     let work = 0;
     for await (const loaded of withContents(history, tenant, skipped(all, skip))) {
-      if (changes.length >= limit || characters >= PATCH_CHARACTERS || work >= MAX_WORK)
+      if (changes.length >= limit || bytes >= PATCH_BYTES || work >= MAX_WORK)
         return { changes, taken, isLast: false };
       const compare: Compare = (before, after) => patches.compare(before, after, signal);
       const difference = await differenceOf(loaded, compare);
       taken++;
-      characters += difference.patch?.length ?? 0;
+      bytes += jsonBytes(difference.patch);
       work += difference.work;
       if (difference.patch !== '') changes.push(difference);
     }

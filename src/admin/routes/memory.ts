@@ -6,6 +6,7 @@ import { History } from '../../history/history.ts';
 import { redactedAt } from '../../history/past.ts';
 import { noteAudit } from '../audit.ts';
 import { originOf } from '../authentication.ts';
+import { reserveResponse } from '../concurrency-limit.ts';
 import { adminRoutes } from '../context.ts';
 import { readCursor, writeCursor } from '../cursor.ts';
 import {
@@ -109,7 +110,10 @@ export const memoryRoutes = adminRoutes((app, { config, database }) => {
         },
       },
     },
-    async ({ params: { tenant }, query: { path, at: given }, headers }, reply) => {
+    async (request, reply) => {
+      const { params, query, headers } = request;
+      const { tenant } = params;
+      const { path, at: given } = query;
       const { at } = await readTimes(database, { at: given });
       const content =
         at === undefined
@@ -118,6 +122,7 @@ export const memoryRoutes = adminRoutes((app, { config, database }) => {
       const sha256 = contentHash(content);
       reply.header('ETag', entityTag(sha256));
       if (isNotModified(sha256, headers)) return reply.code(304).send(null);
+      await reserveResponse(request, Buffer.byteLength(content));
       return reply.type('text/plain; charset=utf-8').send(content);
     },
   );

@@ -7,6 +7,7 @@ import { executeCall, type MemoryServices } from '../../mounts/execute.ts';
 import { contextOf } from '../authentication.ts';
 import { inFlightOf } from '../capacity.ts';
 import { contextForWrite, inCurrentTenant, inOpenDraft } from '../proposals.ts';
+import { countLongCalls, maxResultsChars, resultBytes } from '../result-bounds.ts';
 import { executeSchema, IDEMPOTENCY_KEY } from './execute-schema.ts';
 import { type SearchOptions, searchMemory } from './search.ts';
 import { type InvalidCall, readToolCalls, type ToolCall, type ValidCall } from './tool-call.ts';
@@ -27,8 +28,6 @@ interface ExecuteResponse {
 const REUSED_ID =
   'Error: This call was not run: the id of its tool_use block was used for another write before. Send it again under a new id.';
 
-/** Once the results of an array are this many times `MAX_VIEW_CHARS` long, the remaining calls are not run. */
-const MAX_RESULT_VIEWS = 4;
 const RESULTS_FULL =
   'Error: This call was not run because the results of this request have reached the size limit. Send it again in a separate request.';
 
@@ -36,7 +35,8 @@ const RESULTS_FULL =
 export async function executeRoute(app: FastifyInstance, options: ExecuteOptions): Promise<void> {
   app.post('/execute', { schema: executeSchema, config: { takesBlocks: true } }, async (request, reply) => {
     const inFlight = inFlightOf(request);
-    await inFlight.takeSlot();
+    const { limits } = contextOf(request).policy;
+    await inFlight.takeSlot(resultBytes(countLongCalls(request.body), limits));
     const { body, single } = await inFlight.workWithin(options.timeoutMs, () => respond(request, options));
     if (single?.replayed) reply.header('Idempotency-Replayed', 'true');
     return single && wantsText(request) ? sendText(reply, single) : sendJson(reply, body);
@@ -61,10 +61,10 @@ export function callsInTurn(
   request: FastifyRequest,
   options: ExecuteOptions,
 ): (call: ToolCall) => Promise<Executed> {
-  const { maxViewChars } = contextOf(request).policy.limits;
+  const maxLength = maxResultsChars(contextOf(request).policy.limits);
   let length = 0;
   return async (call) => {
-    const isFull = maxViewChars > 0 && length >= MAX_RESULT_VIEWS * maxViewChars;
+    const isFull = length >= maxLength;
     const result = isFull ? notRun(request, RESULTS_FULL) : await executeInTurn(request, call, options);
     length += result.content.length;
     return result;

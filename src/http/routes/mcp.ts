@@ -11,6 +11,7 @@ import { contextOf } from '../authentication.ts';
 import { inFlightOf } from '../capacity.ts';
 import { problemFor } from '../problem-details.ts';
 import { publicUrlOf } from '../public-url.ts';
+import { mcpResponseBytes } from '../result-bounds.ts';
 import { callsInTurn, type ExecuteOptions, executeInTurn } from './execute.ts';
 import { METADATA_PATH } from './protected-resource.ts';
 import { tools } from './tool-call.ts';
@@ -90,7 +91,7 @@ async function exchange(
 ): Promise<McpResponse> {
   const { answerMessages } = await load();
   const inFlight = inFlightOf(request);
-  await inFlight.takeSlot();
+  await inFlight.takeSlot(mcpResponseBytes(request.body, contextOf(request).policy.limits));
   // Ends what is left to do for a caller that has gone, or was told that it took too long.
   const over = new AbortController();
   reply.raw.once('close', () => over.abort());

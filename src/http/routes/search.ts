@@ -3,9 +3,11 @@ import { type SearchServices, searchCall } from '../../mounts/search.ts';
 import { SEARCH_TOOL } from '../../search/input.ts';
 import type { MemorySearch } from '../../search/search.ts';
 import type { SearchResult } from '../../search/tool.ts';
+import { contextOf } from '../authentication.ts';
 import { inFlightOf } from '../capacity.ts';
 import type { Metrics } from '../metrics.ts';
 import { inCurrentTenant } from '../proposals.ts';
+import { resultBytes } from '../result-bounds.ts';
 import { notAnObject, searchRouteSchema } from './search-schema.ts';
 import { isObject } from './tool-call.ts';
 import { measured, sendJson, sendText, wantsText } from './tool-run.ts';
@@ -28,7 +30,8 @@ export async function searchRoute(
 ): Promise<void> {
   app.post('/search', { schema: searchRouteSchema }, async (request, reply) => {
     const inFlight = inFlightOf(request);
-    await inFlight.takeSlot();
+    // The matches repeat what the text shows.
+    await inFlight.takeSlot(resultBytes(2, contextOf(request).policy.limits));
     const { body: input } = request;
     if (!isObject(input)) throw notAnObject();
     const work = () => searchMemory(request, { input }, options);

@@ -11,6 +11,7 @@ import { longRequests } from './long-requests.ts';
 import { refusedRequests } from './refused-requests.ts';
 import { replacedTenants } from './replaced-tenants.ts';
 import { scopedAdmins } from './scoped-admins.ts';
+import { unreadResponses } from './unread-responses.ts';
 
 export const attackCases: Record<string, (environment: Environment) => Promise<Row>> = {
   longRequests,
@@ -20,4 +21,5 @@ export const attackCases: Record<string, (environment: Environment) => Promise<R
   draftSecrets,
   replacedTenants,
   scopedAdmins,
+  unreadResponses,
 };
