@@ -132,7 +132,7 @@ async function* lines(
   }
 }
 
-const COLUMNS = { time: 27, version: 36, operation: 9, size: 9, actor: 24 } as const;
+const COLUMNS = { time: 27, version: 36, operation: 9, size: 9, actor: 20 } as const;
 const HEAD = row('TIME', 'VERSION', 'OPERATION', 'SIZE', 'BY', 'PATH\n');
 
 function row(

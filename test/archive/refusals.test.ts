@@ -186,12 +186,14 @@ describeService('transfer rejects', (service) => {
       ['ls', nobody],
       ['cat', nobody, '/memories/a'],
       ['export', nobody],
-      ['import', nobody, empty],
     ]) {
       expect((await runCli(service(), args)).error).toBe(
         `Tenant ${nobody} does not exist. See: memory-service tenants list`,
       );
     }
+    expect((await runCli(service(), ['import', nobody, empty])).error).toBe(
+      `Tenant ${nobody} does not exist. See: memory-service tenants list, or create it: memory-service tenants create ${nobody}\nNothing was imported.`,
+    );
   });
 
   it('paths with a secret, without quoting it, as create and rename do', async () => {

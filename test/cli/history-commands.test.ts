@@ -3,9 +3,12 @@
  *
  * @module-tag long-on-pglite
  */
+
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
+import { setMount } from '../../src/tenants/mounts.ts';
+import { Tenants } from '../../src/tenants/tenants.ts';
 import { runCli } from '../support/cli.ts';
 import { describeServiceOnOwnDatabase, freshTenant, type Service } from '../support/service.ts';
 import { cmd } from '../support/table.ts';
@@ -91,6 +94,18 @@ T..........................  V...................................  created      
 T..........................  V...................................  created          8 B  anonymous             /memories/d/a.md
 `);
     expect(await out(service(), ['log', tenant, '/memories'])).toBe(await out(service(), ['log', tenant]));
+  });
+
+  it('shortens an actor that is wider than its column', async () => {
+    const [tenant, mounting] = [await story(service()), 'mounting-tenant-with-a-long-id'];
+    await new Tenants(service().database).create(mounting);
+    const mount = { name: 'team', tenant, access: 'read_write', instructions: '' } as const;
+    await setMount(service().database, mounting, mount);
+    await run(service(), mounting, cmd.create('/memories/team/z', 'z'));
+    const [, first = ''] = masked(await out(service(), ['log', tenant])).split('\n');
+    expect(first).toBe(
+      'T..........................  V...................................  created          1 B  anonymous via mount…  /memories/z',
+    );
   });
 
   it('with patches', async () => {
