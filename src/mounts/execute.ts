@@ -24,7 +24,7 @@ import {
 import { countedAs, type TenantPolicy, type TenantPolicyCache } from '../tenants/policy-cache.ts';
 import { mountedPolicy, unlessUnreachable } from './mounted-policy.ts';
 import { MountedStore } from './mounted-store.ts';
-import { type MountedRoot, withMountedRoots } from './root-listing.ts';
+import { type MountedDirectory, withMountedRoots } from './root-listing.ts';
 import { OWN, readOnlyMount, routeOf } from './route.ts';
 
 /** One call of the memory tool: who makes it, and what holds for it. */
@@ -66,8 +66,8 @@ export async function executeCall(
       return executeCommand(input, ownContext(input, command, call, services));
     case 'root': {
       const own = ownContext(input, command, call, services);
-      const readRoots = (maxEntries: number) => rootsOf(mounts, maxEntries, call, services);
-      return executeCommand(input, { ...own, store: withMountedRoots(own.store, readRoots) });
+      const directories = mounts.map((mount) => directoryOf(mount, call, services));
+      return executeCommand(input, { ...own, store: withMountedRoots(own.store, directories) });
     }
     case 'refused':
       if (call.principal.access === 'read_only') return refusal(readOnly);
@@ -160,25 +160,18 @@ async function reserveKey(
   }
 }
 
-/** The listings of all mounts, read at the same time. */
-function rootsOf(
-  mounts: readonly Mount[],
-  maxEntries: number,
-  call: MemoryCall,
-  { memory, policies }: MemoryServices,
-): Promise<MountedRoot[]> {
-  return Promise.all(
-    mounts.map(async (mount) => {
-      const path = mountPath(mount);
+/** Returns a mount for a view of the root. */
+function directoryOf(mount: Mount, call: MemoryCall, { memory, policies }: MemoryServices): MountedDirectory {
+  const path = mountPath(mount);
+  const origin = { ...originOf(call), viaTenant: call.principal.tenant };
+  return {
+    path,
+    read: async (maxEntries) => {
       const listing = await unlessUnreachable(async () => {
         const policy = await mountedPolicy(mount, policies, call.ip);
         if (typeof policy === 'string') return policy;
         const { createdAt } = policy;
-        const store = memory.forTenant(mount.tenant, {
-          autoCreate: false,
-          createdAt,
-          origin: originOf(call),
-        });
+        const store = memory.forTenant(mount.tenant, { autoCreate: false, createdAt, origin });
         return seenFrom(store, path)
           .rootEntries(maxEntries)
           .catch((error) => {
@@ -186,12 +179,9 @@ function rootsOf(
             throw error;
           });
       });
-      return {
-        path,
-        listing: typeof listing === 'string' ? { note: mountUnavailableNote(path, listing) } : listing,
-      };
-    }),
-  );
+      return typeof listing === 'string' ? { note: mountUnavailableNote(path, listing) } : listing;
+    },
+  };
 }
 
 /** A memory that is only read. */

@@ -9,14 +9,25 @@ export interface MountedRoot {
   listing: Listing | { note: string };
 }
 
-/** The caller's memory for a view of the root, which also shows each mount as a directory with its direct entries. */
-export function withMountedRoots(
-  own: MemoryStore,
-  readRoots: (maxEntries: number) => Promise<MountedRoot[]>,
-): MemoryStore {
+/** A mount whose root can be read. */
+export interface MountedDirectory {
+  path: MemoryPath;
+  /** @param maxEntries the listing has no more entries, and counts all of them */
+  read(maxEntries: number): Promise<MountedRoot['listing']>;
+}
+
+/**
+ * The caller's memory for a view of the root, which also shows each mount as a directory with its direct entries.
+ *
+ * @param mounts in the order of their paths
+ */
+export function withMountedRoots(own: MemoryStore, mounts: readonly MountedDirectory[]): MemoryStore {
   const lookup = async (path: MemoryPath, maxEntries: number): Promise<LookupResult> => {
     if (path !== ROOT) return own.lookup(path, maxEntries);
-    const [found, roots] = await Promise.all([own.lookup(path, maxEntries), readRoots(maxEntries)]);
+    const [found, roots] = await Promise.all([
+      own.lookup(path, maxEntries),
+      readMountedRoots(mounts, maxEntries),
+    ]);
     if (found.kind !== 'dir') throw new Error('The root is no directory.');
     const notes = roots.flatMap(({ listing }) => ('note' in listing ? [listing.note] : []));
     return { kind: 'dir', ...mergeRoots(found, roots, maxEntries), notes };
@@ -32,6 +43,29 @@ export function withMountedRoots(
     reserveKey: (result) => own.reserveKey(result),
     recordFailure: (result) => own.recordFailure(result),
   };
+}
+
+/**
+ * Reads from all mounts together about twice the entries of a result at most. The first read takes an equal part of each mount and counts
+ * its entries; the second one takes the rest of the mounts that begin before the end of the result.
+ */
+async function readMountedRoots(
+  mounts: readonly MountedDirectory[],
+  maxEntries: number,
+): Promise<MountedRoot[]> {
+  const share = Math.ceil(maxEntries / mounts.length);
+  const parts = await Promise.all(mounts.map(({ read }) => read(share)));
+  let before = 0;
+  return Promise.all(
+    mounts.map(async ({ path, read }, i) => {
+      const part = parts[i] ?? EMPTY;
+      const { entries, total } = 'note' in part ? EMPTY : part;
+      // Own entries may leave less room.
+      const room = maxEntries - before - 1;
+      before += 1 + total;
+      return { path, listing: entries.length < Math.min(total, room) ? await read(room) : part };
+    }),
+  );
 }
 
 /**

@@ -46,7 +46,10 @@ export class BatchQueue {
   readonly #size: number;
   readonly #tracer: StatementTracer | undefined;
   readonly #kinds = new Map<BatchQuery, Kind>();
-  /** Of each tenant, the calls that a batch left. They are the expensive ones, so one tenant's must not take all connections. */
+  /**
+   * The calls that a batch left. They are the expensive ones, so those of one tenant, or of one `turn` where calls have this parameter,
+   * run one at a time and do not take all connections.
+   */
   readonly #left = new SerialQueue();
 
   /** @param size maximum number of calls in a statement; 1 disables batching */
@@ -139,7 +142,10 @@ export class BatchQueue {
       const call = calls[row.item - 1];
       if (call && left.delete(call)) call.resolve(row);
     }
-    for (const call of left) void this.#left.run(String(call.params.tenant), () => call.fallBack());
+    for (const { params, fallBack } of left) {
+      const { turn = params.tenant } = params;
+      void this.#left.run(String(turn), fallBack);
+    }
   }
 }
 

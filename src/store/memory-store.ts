@@ -90,8 +90,10 @@ class TenantMemory implements MemoryStore {
   }
 
   async rootEntries(maxEntries: number): Promise<Listing> {
-    const { tenant } = this.#db.context;
-    const [row] = (await this.#db.readOfTenant(listRootQuery, { tenant, maxEntries })).rows;
+    const { tenant, origin } = this.#db.context;
+    // The mounts of a tenant are many, and their long listings must not take all connections.
+    const turn = origin.viaTenant ?? tenant;
+    const [row] = (await this.#db.readOfTenant(listRootQuery, { tenant, maxEntries, turn })).rows;
     return row === undefined ? { entries: [], total: 0 } : { entries: entriesOf(row), total: row.total ?? 0 };
   }
 

@@ -123,16 +123,19 @@ WHERE s.looked_at <= ${MAX_LISTED} AND s.total <= c.max_entries
 `,
 );
 
-/** What is directly in the root, in order. */
+/** What is directly in the root, in order. Long listings with the same `turn` are read one at a time. */
 export const listRootQuery = defineQuery<
-  { tenant: string; maxEntries: number },
+  { tenant: string; maxEntries: number; turn: string },
   Pick<LookupRow, 'entries' | 'total' | 'tenantCreatedAt'>
 >(
   'list_root',
   ['tenant', 'maxEntries'],
   ofTenant(`
-SELECT string_agg(${LINE}, E'\\n') AS entries, max(total)::integer AS total FROM (
-  SELECT path, size_bytes, count(*) OVER () AS total FROM entries
+SELECT string_agg(${LINE}, E'\\n' ORDER BY path) AS entries, (
+  SELECT count(*)::integer FROM entries WHERE tenant_id = $1 AND parent_path = '${ROOT}' AND ${VISIBLE}
+) AS total
+FROM (
+  SELECT path, size_bytes FROM entries
   WHERE tenant_id = $1 AND parent_path = '${ROOT}' AND ${VISIBLE} ORDER BY path LIMIT $2
 ) AS shown
 `),

@@ -8,6 +8,7 @@ import { departures } from './departures.ts';
 import { draftSecrets } from './draft-secrets.ts';
 import { draftShares } from './draft-shares.ts';
 import { longRequests } from './long-requests.ts';
+import { mountedRoots } from './mounted-roots.ts';
 import { refusedRequests } from './refused-requests.ts';
 import { replacedTenants } from './replaced-tenants.ts';
 import { scopedAdmins } from './scoped-admins.ts';
@@ -22,4 +23,5 @@ export const attackCases: Record<string, (environment: Environment) => Promise<R
   replacedTenants,
   scopedAdmins,
   unreadResponses,
+  mountedRoots,
 };

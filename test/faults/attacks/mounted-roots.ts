@@ -1,0 +1,108 @@
+/** A tenant views the root of its memory, which mounts 16 memories of 9,900 files, while another tenant views a file of its own. */
+import { Agent, request } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Replica } from '../../support/faults/replica.ts';
+import { cmd } from '../../support/table.ts';
+import { createDatabase, type Environment } from '../environment.ts';
+import { Row } from '../report.ts';
+
+const MOUNTS = 16;
+const FILES = 9900;
+const CLIENTS = 32;
+const ATTACKER = 'mounting';
+const QUIET = 'quiet';
+const EVERY_MS = 20;
+/** Growth of the quiet tenant's p99, and the latency that is low enough in any case. */
+const MAX_RATIO = 5;
+const LOW_MS = 50;
+
+/** MOUNTED_SECONDS (8) of views. */
+export async function mountedRoots({ postgres, option }: Environment): Promise<Row> {
+  const seconds = option('MOUNTED_SECONDS', 8, 3);
+  const row = new Row(`views of ${MOUNTS} mounts of ${FILES} files`);
+  const database = await createDatabase(postgres);
+  const mounted = Array.from({ length: MOUNTS }, (_, i) => `mounted-${i}`);
+  const tenants = [
+    ...mounted.map((id) => ({ id })),
+    { id: ATTACKER, mounts: mounted.map((tenant, i) => ({ name: `m${i}`, tenant })) },
+    { id: QUIET },
+  ];
+  const replica = await Replica.create({
+    DATABASE_URL: postgres.url(postgres.port, database),
+    BOOTSTRAP: JSON.stringify({ tenants }),
+  });
+  await replica.start();
+  for (const tenant of mounted) {
+    await postgres.query(
+      `INSERT INTO entries (tenant_id, path, parent_path, kind, changed_at) VALUES ('${tenant}', '/memories', NULL, 'dir', now())`,
+      [],
+      database,
+    );
+    await postgres.query(
+      `INSERT INTO entries (tenant_id, path, parent_path, kind, content, version, memory_id, operation, changed_at)
+       SELECT '${tenant}', '/memories/' || n, '/memories', 'file', 'x', memory_version_id(memory_id_prefix(now()), gen_random_uuid()), gen_random_uuid(), 'created', now()
+       FROM generate_series(1, ${FILES}) AS n`,
+      [],
+      database,
+    );
+  }
+  await postgres.query('VACUUM ANALYZE entries', [], database);
+  const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
+  const execute = (tenant: string, input: object) =>
+    new Promise<number>((resolve, reject) => {
+      const headers = { 'content-type': 'application/json', 'x-tenant-id': tenant };
+      const sent = request(`${replica.url}/execute`, { agent, method: 'POST', headers }, (response) => {
+        response.resume().on('end', () => resolve(response.statusCode ?? 0));
+      });
+      sent.on('error', reject).end(JSON.stringify(input));
+    });
+  row.expect(
+    (await execute(QUIET, cmd.create('/memories/f', 'x'.repeat(1000)))) === 200,
+    'the file is not made',
+  );
+
+  /** Returns the p99 of views that are sent whether or not the ones before have a response. */
+  const quietP99 = async (isOver: () => boolean): Promise<number> => {
+    const times: number[] = [];
+    const sent: Promise<void>[] = [];
+    while (!isOver()) {
+      const start = performance.now();
+      sent.push(
+        execute(QUIET, cmd.view('/memories/f')).then((status) => {
+          times.push(performance.now() - start);
+          row.expect(status === 200, `the quiet tenant gets ${status}`);
+        }),
+      );
+      await delay(EVERY_MS);
+    }
+    await Promise.all(sent);
+    times.sort((one, other) => one - other);
+    return times[Math.floor(times.length * 0.99)] ?? 0;
+  };
+  const after = (ms: number) => {
+    const end = performance.now() + ms;
+    return () => performance.now() > end;
+  };
+  await quietP99(after(500));
+  const alone = await quietP99(after(seconds * 500));
+  const isOver = after(seconds * 1000);
+  const view = async () => {
+    while (!isOver()) {
+      if ((await execute(ATTACKER, cmd.view('/memories'))) === 200) row.times++;
+    }
+  };
+  const views = Promise.all(Array.from({ length: CLIENTS }, view));
+  const attacked = await quietP99(isOver);
+  await views;
+  row.notes.push(
+    `p99 of a quiet view: ${alone.toFixed(1)} ms alone, ${attacked.toFixed(1)} ms during ${row.times} views`,
+  );
+  row.expect(row.times > 0, 'no view of the mounts has a result');
+  row.expect(
+    attacked <= Math.max(LOW_MS, MAX_RATIO * alone),
+    `p99 of a quiet view is ${attacked.toFixed(1)} ms, ${alone.toFixed(1)} ms alone`,
+  );
+  agent.destroy();
+  await replica.end();
+  return row;
+}
