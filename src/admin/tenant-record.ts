@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Config } from '../config.ts';
+import { shownMount } from '../memory/mount.ts';
 import { effectiveSettings, fullness } from '../tenants/effective-settings.ts';
 import type { ListedTenant } from '../tenants/listing-queries.ts';
 import { tenantId, time } from './fields.ts';
@@ -50,7 +51,7 @@ export function tenantRecord(row: ListedTenant, config: Config) {
     history_bytes: row.historyBytes,
     history_since: row.historySince,
     used_percent: fullness(row, effective)?.percent ?? null,
-    mounts: row.mounts,
+    mounts: row.mounts.map(shownMount),
     settings: settingsRecord(row),
     effective: settingsRecord(effective),
   };

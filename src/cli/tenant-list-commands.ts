@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Config } from '../config.ts';
+import { shownMount } from '../memory/mount.ts';
 import type { Database } from '../postgres/database.ts';
 import { effectiveSettings, fullness } from '../tenants/effective-settings.ts';
 import { readTenants, type TenantFilter, type TenantOrder } from '../tenants/listing.ts';
@@ -188,7 +189,7 @@ export function registerTenantShowCommand(tenants: Command, open: Open, io: Io):
             ...settingsFrom((name) => row[name]),
             effective: effectiveSettings(row, config),
             metadata: row.metadata,
-            mounts: row.mounts,
+            mounts: row.mounts.map(shownMount),
           });
         }
         const usage = usageOf(row);

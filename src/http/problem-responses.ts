@@ -44,5 +44,6 @@ export const agentErrors = [
   new ServiceError('database_busy'),
   new ServiceError('overloaded'),
   new ServiceError('timeout'),
+  new ServiceError('tenant_replaced', 'acme'),
   new ServiceError('issuer_unavailable'),
 ];

@@ -8,6 +8,13 @@ export interface Mount {
   access: 'read_only' | 'read_write';
   /** What it is for, in words for the model; may be empty. */
   instructions: string;
+  /** Whether that tenant was deleted: a later tenant with its id is another one. */
+  isDeleted?: true | undefined;
+}
+
+/** A mount as operators see it. */
+export function shownMount({ isDeleted: _, ...mount }: Mount): Omit<Mount, 'isDeleted'> {
+  return mount;
 }
 
 /** The directory at which the other memory is seen. */

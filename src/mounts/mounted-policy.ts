@@ -10,10 +10,11 @@ import type { TenantPolicy, TenantPolicyCache } from '../tenants/policy-cache.ts
  * @throws ServiceError 503 when too many lookups wait
  */
 export async function mountedPolicy(
-  { tenant }: Mount,
+  { tenant, isDeleted }: Mount,
   policies: Pick<TenantPolicyCache, 'policyFor'>,
   ip: string,
 ): Promise<TenantPolicy | Unavailable> {
+  if (isDeleted) return 'missing';
   try {
     return await policies.policyFor(tenant, { autoCreate: false, ip });
   } catch (error) {

@@ -1,9 +1,9 @@
 import { ServiceError } from '../errors.ts';
-import { type Mount, mountPath } from '../memory/mount.ts';
+import { type Mount, mountPath, shownMount } from '../memory/mount.ts';
 import type { Database } from '../postgres/database.ts';
 import { defineQuery, type QueryExecutor } from '../postgres/query.ts';
 import { MAX_MOUNTS } from './mount-schema.ts';
-import { findTenantQuery, lockTenantQuery, type TenantRow } from './queries.ts';
+import { findTenantQuery, lockTenantQuery, MOUNTS_IT, type TenantRow } from './queries.ts';
 import { requireTenant } from './tenants.ts';
 
 const setMountsQuery = defineQuery<{ tenant: string; mounts: string | null }>(
@@ -18,9 +18,6 @@ const findEntriesQuery = defineQuery<{ tenant: string; paths: string[] }, { path
   'SELECT path FROM entries WHERE tenant_id = $1 AND path = ANY ($2::text[])',
 );
 
-const MOUNTS_IT =
-  "mounts IS NOT NULL AND mounts @> jsonb_build_array(jsonb_build_object('tenant', $1::text))";
-
 /** Who mounts a tenant: an operator's statement over all tenants. */
 const mountedByQuery = defineQuery<{ tenant: string; scope: string[] | null; limit: number }, MountedBy>(
   'mounted_by',
@@ -28,7 +25,7 @@ const mountedByQuery = defineQuery<{ tenant: string; scope: string[] | null; lim
   `
 SELECT t.id AS tenant, m.mount ->> 'name' AS name, m.mount ->> 'access' AS access
 FROM tenants AS t, jsonb_array_elements(t.mounts) AS m (mount)
-WHERE t.${MOUNTS_IT} AND m.mount ->> 'tenant' = $1::text AND ($2::text[] IS NULL OR t.id = ANY ($2::text[]))
+WHERE t.${MOUNTS_IT} AND m.mount ->> 'tenant' = $1::text AND NOT m.mount ? 'isDeleted' AND ($2::text[] IS NULL OR t.id = ANY ($2::text[]))
 ORDER BY t.id, m.mount ->> 'name' COLLATE "C" LIMIT $3::bigint
 `,
 );
@@ -40,7 +37,7 @@ const moveMountsQuery = defineQuery<{ tenant: string; to: string }, { id: string
   `
 UPDATE tenants SET mounts = (
   SELECT jsonb_agg(
-    CASE WHEN m.mount ->> 'tenant' = $1::text THEN jsonb_set(m.mount, '{tenant}', to_jsonb($2::text)) ELSE m.mount END ORDER BY m.i
+    CASE WHEN m.mount ->> 'tenant' = $1::text AND NOT m.mount ? 'isDeleted' THEN jsonb_set(m.mount, '{tenant}', to_jsonb($2::text)) ELSE m.mount END ORDER BY m.i
   ) FROM jsonb_array_elements(mounts) WITH ORDINALITY AS m (mount, i)
 ) WHERE ${MOUNTS_IT} RETURNING id
 `,
@@ -97,9 +94,10 @@ export async function mountStatuses(
     Promise.all(mounts.map((mount) => database.query(findTenantQuery, { tenant: mount.tenant }))),
   ]);
   const hidden = new Set(taken.rows.map(({ path }) => path));
-  return mounts.map((mount, i) => {
+  return mounts.map((own, i) => {
+    const mount = shownMount(own);
     const row = rows[i]?.rows[0];
-    if (row === undefined) return { ...mount, status: 'missing' };
+    if (row === undefined || own.isDeleted) return { ...mount, status: 'missing' };
     if (row.suspendedAt !== null) return { ...mount, status: 'suspended' };
     return { ...mount, status: hidden.has(mountPath(mount)) ? 'name_taken' : 'ok' };
   });

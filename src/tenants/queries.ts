@@ -56,6 +56,23 @@ export const tenantCreatedAtQuery = defineQuery<{ tenant: string }, { createdAt:
   `SELECT ${time('created_at')} AS "createdAt" FROM tenants WHERE id = $1`,
 );
 
+/** Whether a row of `tenants` has a mount of `$1`, deleted or not. */
+export const MOUNTS_IT =
+  "mounts IS NOT NULL AND mounts @> jsonb_build_array(jsonb_build_object('tenant', $1::text))";
+
+/** Marks the mounts of a tenant that is deleted. */
+export const markMountsQuery = defineQuery<{ tenant: string }>(
+  'mark_mounts',
+  ['tenant'],
+  `
+UPDATE tenants SET mounts = (
+  SELECT jsonb_agg(
+    CASE WHEN m.mount ->> 'tenant' = $1::text THEN m.mount || '{"isDeleted": true}' ELSE m.mount END ORDER BY m.i
+  ) FROM jsonb_array_elements(mounts) WITH ORDINALITY AS m (mount, i)
+) WHERE ${MOUNTS_IT}
+`,
+);
+
 /** Creates a tenant. `count` is 0 when it exists already. */
 export const createTenantQuery = defineQuery<{ tenant: string }>(
   'create_tenant',

@@ -15,6 +15,7 @@ import {
   lastKeyUseQuery,
   listDraftTenantsQuery,
   lockTenantQuery,
+  markMountsQuery,
   setTenantQuery,
   suspendDraftsQuery,
   suspendTenantQuery,
@@ -236,6 +237,8 @@ async function eraseLocked(query: QueryExecutor, tenant: string, erased: Erased)
   await eraseData(query, tenant, erased);
   erased.keys += (await query(deleteTenantKeysQuery, { tenant })).count;
   await query(changeScopesQuery, { tenant, to: null });
+  // Last: writes to the tenants that mount it wait from here on.
+  await query(markMountsQuery, { tenant });
   return erased;
 }
 

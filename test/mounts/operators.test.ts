@@ -159,6 +159,15 @@ describeService('the admin API of mounts', (service) => {
     expect((await admin().call('GET', `/tenants/${own}/mounts`)).body.mounts).toStrictEqual([
       { ...mount, status: 'missing' },
     ]);
+    // A later tenant with the id is another one.
+    await new Tenants(service().database).create(renamed);
+    expect((await admin().call('GET', `/tenants/${own}/mounts`)).body.mounts).toStrictEqual([
+      { ...mount, status: 'missing' },
+    ]);
+    expect((await service().execute(cmd.view('/memories/team/f'), { tenant: copy })).content).toBe(
+      'Error: /memories/team is not available: the memory mounted there does not exist. You can still use the rest of /memories.',
+    );
+    expect((await admin().call('DELETE', `/tenants/${renamed}`)).status).toBe(200);
     // A tenant that becomes what it mounted does not mount itself.
     await admin().call('POST', `/tenants/${own}/copy`, { body: { to: renamed } });
     expect((await admin().call('GET', `/tenants/${renamed}`)).body.mounts).toStrictEqual([]);
