@@ -30,7 +30,12 @@ export function createHttpServer(
     bodyLimit: config.MAX_BODY_BYTES,
     requestTimeout: requestTimeoutMs,
     // Node looks for overdue requests every 30 s unless told otherwise, and gives headers 60 s.
-    http: { headersTimeout: config.REQUEST_TIMEOUT_MS, connectionsCheckingInterval: 1000 },
+    // Node checks that the headers' time is not longer than the request's, which is 5 minutes by default.
+    http: {
+      headersTimeout: config.REQUEST_TIMEOUT_MS,
+      requestTimeout: requestTimeoutMs,
+      connectionsCheckingInterval: 1000,
+    },
     trustProxy: config.TRUST_PROXY,
     // Requests on connections that stay open while the service stops are completed, with Connection: close.
     return503OnClosing: false,
