@@ -164,7 +164,7 @@ CREATE TABLE "tenants" (
 	"max_drafts" bigint,
 	"max_draft_bytes" bigint,
 	"draft_days" bigint,
-	"redact" text COLLATE "C",
+	"secrets" text COLLATE "C",
 	"create_existing" text COLLATE "C",
 	"history_days" bigint,
 	"max_history_bytes" bigint,

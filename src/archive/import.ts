@@ -7,6 +7,7 @@ import type { Database } from '../postgres/database.ts';
 import { loadSecretScanner } from '../secrets/load-scanner.ts';
 import { effectiveSettings, tenantDefaults } from '../tenants/effective-settings.ts';
 import type { TenantRow } from '../tenants/queries.ts';
+import type { EffectiveSettings } from '../tenants/settings.ts';
 import { quotaExceeded } from '../tenants/tenants.ts';
 import { type ImportContext, type Imported, writeImport } from './import-transaction.ts';
 import type { SourceEntry } from './source/entry.ts';
@@ -52,14 +53,20 @@ export async function importEntries(
   source: AsyncIterable<SourceEntry>,
   { origin, dryRun, onWritten, ...rules }: ImportOptions,
 ): Promise<ImportedArchive> {
-  const { maxFileBytes, maxFiles, maxBytes, redact, historyDays } = effectiveSettings(tenant, config);
+  const {
+    maxFileBytes,
+    maxFiles,
+    maxBytes,
+    secrets: secretsMode,
+    historyDays,
+  } = effectiveSettings(tenant, config);
   const prepared = await prepareImport(source, {
     ...rules,
     tenant: tenant.id,
     maxFileBytes,
     maxFiles,
     maxBytes,
-    inspect: await inspectorFor(redact),
+    inspect: await inspectorFor(secretsMode),
   });
   try {
     const history = historyDays === 0 ? undefined : prepared.history;
@@ -82,8 +89,8 @@ export async function importEntries(
 }
 
 /** Applies the tenant's policy on secrets to a text. Undefined when the policy is `off`. */
-export async function inspectorFor(mode: 'off' | 'mask' | 'reject') {
-  if (mode === 'off') return undefined;
+export async function inspectorFor(mode: EffectiveSettings['secrets']) {
+  if (mode === 'store') return undefined;
   const scanner = await loadSecretScanner();
   return async (text: string): Promise<Inspected> => {
     const secrets = await scanner.scan(text);

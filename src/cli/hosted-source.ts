@@ -117,8 +117,8 @@ async function destinationOf(session: TenantSession, into: MemoryPath | undefine
   for await (const { kind, path, sha256 } of tenantFiles(session, { withContent: false })) {
     if (kind === 'file') files.set(path, sha256);
   }
-  const { redact } = effectiveSettings(session.tenant, session.config);
-  const inspect = await inspectorFor(redact);
+  const { secrets: secretsMode } = effectiveSettings(session.tenant, session.config);
+  const inspect = await inspectorFor(secretsMode);
   return {
     files,
     placed: (path: string) => (into ?? ROOT) + path,

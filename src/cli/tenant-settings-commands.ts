@@ -157,7 +157,7 @@ export function registerTenantSetCommand(tenants: Command, open: Open, io: Io): 
       'after',
       `${UNITS_HELP}
 Examples:
-  memory-service tenants set acme --max-bytes 200MB --ttl-days 90d --redact mask
+  memory-service tenants set acme --max-bytes 200MB --ttl-days 90d --secrets mask
   memory-service tenants set acme globex --max-files default
   memory-service tenants set acme --name 'Acme Inc.' --metadata plan=pro --metadata region=
   memory-service tenants set --prefix eu- --rate-per-minute 600 --dry-run`,

@@ -58,7 +58,7 @@ export async function mergeDraft(
   const row = await requireTenant(database, ids.tenant);
   const settled = await checkResolutions(config, row, compared.files, resolutions);
   const secrets = new MergeSecrets(ids);
-  if (effectiveSettings(row, config).redact !== 'off') await secrets.scan(database.query, compared.plan);
+  if (effectiveSettings(row, config).secrets !== 'store') await secrets.scan(database.query, compared.plan);
   return finish(database, { ...ids, secrets }, 'merged', options, async (query) => {
     const { sides, files } = await readFiles(query, ids);
     const touched = files.filter(isTouched);
@@ -96,7 +96,7 @@ export async function replaceByDraft(
   const reviewed = readReview(options.review);
   const secrets = new MergeSecrets(ids);
   const row = await requireTenant(database, ids.tenant);
-  if (effectiveSettings(row, options.config).redact !== 'off') {
+  if (effectiveSettings(row, options.config).secrets !== 'store') {
     const plan = await database.transaction((query) => planReplacementIn(query, ids), { snapshot: true });
     await secrets.scan(database.query, plan);
   }
@@ -131,8 +131,8 @@ async function finish(
     await refuseArchived(query, tenant);
     const draft = await findOpenDraft(query, tenant, id);
     const before = await readUse(query, tenant);
-    const { historyDays, maxHistoryBytes, redact } = effectiveSettings(before.row, config);
-    const plan = await secrets.apply(query, redact, await planIn(query));
+    const { historyDays, maxHistoryBytes, secrets: secretsMode } = effectiveSettings(before.row, config);
+    const plan = await secrets.apply(query, secretsMode, await planIn(query));
     const proposers = await readProposers(query, id, plan.changes);
     const proposerOf = ({ file }: PlannedChange) =>
       (isTouched(file) ? proposers.get(file.id) : undefined) ?? draft.author;

@@ -77,7 +77,7 @@ export async function checkResolutions(
   files: readonly ThreeWay[],
   resolutions: ReadonlyMap<string, Resolution>,
 ): Promise<Map<string, Resolution>> {
-  const { redact } = effectiveSettings(row, config);
+  const { secrets: secretsMode } = effectiveSettings(row, config);
   const touched = new Map(files.filter(isTouched).map((file) => [file.id, file]));
   const checked = new Map<string, Resolution>();
   for (const [id, resolution] of resolutions) {
@@ -91,12 +91,12 @@ export async function checkResolutions(
     if (file.draft === null && file.original === null)
       throw new ServiceError('draft_text_for_deletion', path);
     if (resolution.text.includes('\0')) throw new ServiceError('content_has_nul', path);
-    if (redact === 'off') {
+    if (secretsMode === 'store') {
       checked.set(id, resolution);
       continue;
     }
     const secrets = await (await loadSecretScanner()).scan(resolution.text);
-    if (redact === 'reject' && secrets.length > 0)
+    if (secretsMode === 'reject' && secrets.length > 0)
       throw new ServiceError('secrets_in_content', [...new Set(secrets.map(({ kind }) => kind))]);
     checked.set(id, { text: mask(resolution.text, secrets) });
   }

@@ -40,10 +40,10 @@ export class MergeSecrets {
    */
   async apply(
     query: QueryExecutor,
-    redact: EffectiveSettings['redact'],
+    secretsMode: EffectiveSettings['secrets'],
     plan: MergePlan,
   ): Promise<MergePlan> {
-    if (redact === 'off') return plan;
+    if (secretsMode === 'store') return plan;
     await this.#refusePaths(plan);
     await this.scan(query, plan);
     const suspects = plan.changes.filter((change) => this.#secretsOf(change).length > 0);
@@ -64,7 +64,7 @@ export class MergeSecrets {
       for (const kind of kindsOf(added)) kinds.add(kind);
       masked.set(change, { file, outcome: { ...outcome, content: { text: mask(text, added) } } });
     }
-    if (redact === 'reject' && paths.length > 0)
+    if (secretsMode === 'reject' && paths.length > 0)
       throw new ServiceError('draft_has_secrets', paths.sort(), [...kinds].sort());
     return { ...plan, changes: plan.changes.map((change) => masked.get(change) ?? change) };
   }

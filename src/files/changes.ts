@@ -192,7 +192,7 @@ async function changing<T>(
   { config, database, tenant, origin }: FileSession,
   change: (context: MemoryContext) => Promise<T>,
 ): Promise<T> {
-  const { maxFileBytes, maxViewChars, redact } = effectiveSettings(tenant, config);
+  const { maxFileBytes, maxViewChars, secrets: secretsMode } = effectiveSettings(tenant, config);
   const memory = new PostgresMemory(database, {
     batchSize: 1,
     maxStoredResults: config.MAX_TENANT_STORED_RESULTS,
@@ -203,7 +203,8 @@ async function changing<T>(
       store: memory.forTenant(tenant.id, { autoCreate: false, origin }),
       limits: { maxFileBytes, maxViewChars },
       access: 'read_write',
-      redaction: redact === 'off' ? undefined : { mode: redact, scanner: await loadSecretScanner() },
+      redaction:
+        secretsMode === 'store' ? undefined : { mode: secretsMode, scanner: await loadSecretScanner() },
       // A replacement says what it replaces.
       createExisting: 'error',
       language: 'en',

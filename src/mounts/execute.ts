@@ -191,7 +191,7 @@ const seenFrom = (store: MemoryStore, path: ReturnType<typeof mountPath>) =>
 /** The context of a call on one memory: the policy is that of the memory; the access and the length of results are those of the caller. */
 function contextOf(
   store: MemoryStore,
-  { limits, redact, createExisting }: TenantPolicy,
+  { limits, secrets: secretsMode, createExisting }: TenantPolicy,
   { principal, policy, language }: MemoryCall,
   scanner: SecretScanner,
 ): MemoryContext {
@@ -201,7 +201,7 @@ function contextOf(
     language,
     access: principal.access,
     limits: { maxFileBytes: limits.maxFileBytes, maxViewChars: policy.limits.maxViewChars },
-    redaction: redact === 'off' ? undefined : { mode: redact, scanner },
+    redaction: secretsMode === 'store' ? undefined : { mode: secretsMode, scanner },
   };
 }
 

@@ -28,7 +28,7 @@ const PLACEHOLDER = new RegExp(
 );
 
 /**
- * The scanner behind `REDACT`. It uses no network and keeps no state. What it finds and misses is listed in test/unit/redact.test.ts.
+ * The scanner behind `SECRETS`. It uses no network and keeps no state. What it finds and misses is listed in test/unit/redact.test.ts.
  */
 export function createSecretScanner(): SecretScanner {
   return { scan };

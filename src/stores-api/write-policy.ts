@@ -13,11 +13,11 @@ import { invalid, type StoreError } from './errors.ts';
  */
 export async function applySecretPolicy(
   { path, content }: { path: MemoryPath | null; content: string | null },
-  { redact }: TenantPolicy,
+  { secrets: secretsMode }: TenantPolicy,
   scanner: SecretScanner,
 ): Promise<string | null> {
-  if (redact === 'off') return content;
-  const context = { redaction: { mode: redact, scanner }, limits: { maxFileBytes: 0, maxViewChars: 0 } };
+  if (secretsMode === 'store') return content;
+  const context = { redaction: { mode: secretsMode, scanner }, limits: { maxFileBytes: 0, maxViewChars: 0 } };
   const refusal = path === null ? undefined : await refuseSecretPath(path, context);
   if (refusal !== undefined) throw refusedBy(refusal);
   if (content === null) return null;

@@ -11,7 +11,8 @@ import type { EffectiveSettings, TenantSettings } from './settings.ts';
 import type { Tenants } from './tenants.ts';
 
 /** The policy for the requests of a tenant. 0 means no limit. */
-export interface TenantPolicy extends Pick<EffectiveSettings, 'ratePerMinute' | 'redact' | 'createExisting'> {
+export interface TenantPolicy
+  extends Pick<EffectiveSettings, 'ratePerMinute' | 'secrets' | 'createExisting'> {
   limits: MemoryLimits;
   /** Of a request's body, where the tenant's limit is below the service's, which always holds; 0 otherwise. */
   maxBodyBytes: number;
@@ -94,12 +95,19 @@ export class TenantPolicyCache {
     ...own
   }: Partial<TenantSettings & Pick<TenantRow, 'mounts' | 'draftOf' | 'createdAt'>>): TenantPolicy {
     const settings = effectiveSettings(own, this.#config);
-    const { maxFileBytes, maxViewChars, ratePerMinute, maxBodyBytes, redact, createExisting } = settings;
+    const {
+      maxFileBytes,
+      maxViewChars,
+      ratePerMinute,
+      maxBodyBytes,
+      secrets: secretsMode,
+      createExisting,
+    } = settings;
     return {
       limits: { maxFileBytes, maxViewChars },
       ratePerMinute,
       maxBodyBytes: maxBodyBytes < this.#config.MAX_BODY_BYTES ? maxBodyBytes : 0,
-      redact,
+      secrets: secretsMode,
       createExisting,
       mounts,
       draftOf,

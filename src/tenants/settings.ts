@@ -153,10 +153,10 @@ export const SETTINGS = {
     title: 'Days until unused drafts expire',
     help: 'days after which drafts that nobody has used are closed',
   },
-  redact: {
-    variable: 'REDACT',
-    default: 'off',
-    choices: { off: 'Store them', mask: 'Mask them', reject: 'Reject the write' },
+  secrets: {
+    variable: 'SECRETS',
+    default: 'store',
+    choices: { store: 'Store them', mask: 'Mask them', reject: 'Reject the write' },
     title: 'Secrets in contents',
     help: 'how to handle secrets in written text; known examples (AKIAIOSFODNN7EXAMPLE, the password pass) are no secrets',
   },

@@ -31,7 +31,7 @@ describeService(
 
     it('says who changed what, from where, and what was there before', async () => {
       const id = await create();
-      for (const settings of [{ max_files: 10 }, { max_files: null, redact: 'mask' }]) {
+      for (const settings of [{ max_files: 10 }, { max_files: null, secrets: 'mask' }]) {
         expect((await admin().call('PATCH', `/tenants/${id}`, { body: { settings } })).status).toBe(200);
       }
       const common = {
@@ -50,7 +50,7 @@ describeService(
         {
           ...common,
           action: 'updateTenant',
-          details: { max_files: { old: 10, new: null }, redact: { old: null, new: 'mask' } },
+          details: { max_files: { old: 10, new: null }, secrets: { old: null, new: 'mask' } },
         },
         { ...common, action: 'updateTenant', details: { max_files: { old: null, new: 10 } } },
         { ...common, action: 'createTenant', details: {} },

@@ -104,7 +104,7 @@ describeService(
 
     it('keeps the rules of requests', async () => {
       const { id, put, get, remove } = await newTenant();
-      await new Tenants(service().database).set(id, { maxFileBytes: 10, maxFiles: 2, redact: 'mask' });
+      await new Tenants(service().database).set(id, { maxFileBytes: 10, maxFiles: 2, secrets: 'mask' });
       expect(problem(await put('/memories/a', 'x'.repeat(11), NEW))).toStrictEqual([
         409,
         'refused',

@@ -12,7 +12,7 @@ const NONE = {
   rate_per_minute: null,
   max_body_bytes: null,
   ttl_days: null,
-  redact: null,
+  secrets: null,
   create_existing: null,
   history_days: null,
   max_history_bytes: null,
@@ -31,7 +31,7 @@ describeServiceOnOwnDatabase(
 
     it('creates a tenant, changes its settings, suspends, resumes and erases it', async () => {
       const created = await call('POST', '/tenants', {
-        body: { id: 'acme', settings: { max_files: 500, redact: 'mask' } },
+        body: { id: 'acme', settings: { max_files: 500, secrets: 'mask' } },
       });
       expect([created.status, created.headers.location]).toStrictEqual([201, '/v1/tenants/acme']);
       const tenant = {
@@ -52,7 +52,7 @@ describeServiceOnOwnDatabase(
         history_bytes: 0,
         history_since: TIME,
         used_percent: 0,
-        settings: { ...NONE, max_files: 500, redact: 'mask' },
+        settings: { ...NONE, max_files: 500, secrets: 'mask' },
         effective: {
           max_file_bytes: 1048576,
           max_bytes: 104857600,
@@ -61,7 +61,7 @@ describeServiceOnOwnDatabase(
           rate_per_minute: 6000,
           max_body_bytes: 6356992,
           ttl_days: 0,
-          redact: 'mask',
+          secrets: 'mask',
           create_existing: 'error',
           history_days: 30,
           max_history_bytes: 1073741824,
@@ -81,7 +81,7 @@ describeServiceOnOwnDatabase(
       const changed = await call('PATCH', '/tenants/acme', {
         body: { settings: { max_files: null, ttl_days: 90 } },
       });
-      expect(changed.body.settings).toStrictEqual({ ...NONE, redact: 'mask', ttl_days: 90 });
+      expect(changed.body.settings).toStrictEqual({ ...NONE, secrets: 'mask', ttl_days: 90 });
 
       const suspended = await call('POST', '/tenants/acme/suspend');
       expect(suspended.body).toMatchObject({ status: 'suspended', suspended_at: TIME });
@@ -227,8 +227,8 @@ describeServiceOnOwnDatabase(
         ],
         [{ id: 'x', settings: { max_files: 1.5 } }, 'The field settings.max_files must be a whole number.'],
         [
-          { id: 'x', settings: { redact: 'all' } },
-          'The field settings.redact must be one of off, mask, reject.',
+          { id: 'x', settings: { secrets: 'all' } },
+          'The field settings.secrets must be one of store, mask, reject.',
         ],
       ] as const) {
         expect(await invalid(body)).toStrictEqual([400, 'invalid_parameter', words]);

@@ -180,9 +180,9 @@ describeService('export --history', (service) => {
     await run(service(), tenant, cmd.create(c, `live ${secret}\n`), cmd.rename(c, '/memories/d'));
     const archive = await exported(service(), tenant);
     const other = await tenantWith(service());
-    await new Tenants(service().database).set(other, { redact: 'reject' });
+    await new Tenants(service().database).set(other, { secrets: 'reject' });
     expect(await refusedImport(service(), other, ['-'], { stdin: archive })).toContain('looks like a secret');
-    await new Tenants(service().database).set(other, { redact: 'mask' });
+    await new Tenants(service().database).set(other, { secrets: 'mask' });
     expect((await runCli(service(), ['import', other, '-'], { stdin: archive })).error).toBeUndefined();
     expect((await exported(service(), other)).includes(secret)).toBe(false);
     expect((await dump(service(), other)).split('\n').filter(Boolean)).toHaveLength(4);
@@ -211,13 +211,13 @@ describeService('export --history', (service) => {
     );
     const archive = await exported(service(), tenant);
     const other = await tenantWith(service());
-    for (const redact of ['mask', 'reject'] as const) {
-      await new Tenants(service().database).set(other, { redact });
+    for (const secrets of ['mask', 'reject'] as const) {
+      await new Tenants(service().database).set(other, { secrets });
       expect(await refusedImport(service(), other, ['-'], { stdin: archive })).toBe(
         `Cannot import ${VERSIONS}: a path in it, /memories/[REDACTED:github_token], contains what looks like a secret (github_token). Redact the versions with that path and export again, or import only the folder memories/ of the archive, without the history.`,
       );
     }
-    await new Tenants(service().database).set(other, { redact: 'off' });
+    await new Tenants(service().database).set(other, { secrets: 'store' });
     expect((await runCli(service(), ['import', other, '-'], { stdin: archive })).error).toBeUndefined();
     expect((await exported(service(), other)).equals(archive)).toBe(true);
   });

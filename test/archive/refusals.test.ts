@@ -199,8 +199,8 @@ describeService('transfer rejects', (service) => {
   it('paths with a secret, without quoting it, as create and rename do', async () => {
     const tenant = await tenantWithOld();
     const key = `ghp_${'a1B2'.repeat(9)}`;
-    for (const redact of ['mask', 'reject'] as const) {
-      await new Tenants(service().database).set(tenant, { redact });
+    for (const secrets of ['mask', 'reject'] as const) {
+      await new Tenants(service().database).set(tenant, { secrets });
       for (const name of [`memories/d/${key}`, `memories/${key}/f`, `memories/${key}/`]) {
         const stdin = archiveOf({ [name]: '' });
         expect(await refused(tenant, ['-'], { stdin })).toBe(
@@ -214,12 +214,12 @@ describeService('transfer rejects', (service) => {
     const tenant = await tenantWithOld();
     const key = `ghp_${'a1B2'.repeat(9)}`;
     const stdin = archiveOf({ 'memories/harmless': 'x', 'memories/key': `key: ${key}\n` });
-    await new Tenants(service().database).set(tenant, { redact: 'reject' });
+    await new Tenants(service().database).set(tenant, { secrets: 'reject' });
     const message = await refused(tenant, ['-'], { stdin });
     expect(message).toBe(
       'Cannot import memories/key: it contains what looks like a secret (github_token). Remove the secret.',
     );
-    await new Tenants(service().database).set(tenant, { redact: 'mask' });
+    await new Tenants(service().database).set(tenant, { secrets: 'mask' });
     const masked = await runCli(service(), ['import', tenant, '-'], { stdin });
     expect(masked.stderr).toBe(
       `memories/key: masked what looks like a secret (github_token).\nImported 2 files (30 bytes) and 0 directories into ${tenant}.\n`,

@@ -134,7 +134,7 @@ describeService(
       expect(await asService(cmd.view('/memories'))).toContain('/memories/team');
       await tenants().delete(tenant);
       await createAgain(tenant);
-      await tenants().set(tenant, { redact: 'reject' });
+      await tenants().set(tenant, { secrets: 'reject' });
       const token = ['ghp', '16C7e42F292c6912E7710c838347Ae178B4a'].join('_');
       expect(await asService(cmd.create('/memories/token.md', token))).toContain('github_token');
       expect((await contents(tenant)).map(({ path }) => path)).toStrictEqual([secret]);

@@ -88,13 +88,13 @@ describeServiceOnOwnDatabase(
         max_history_bytes: 1_073_741_824,
       });
       expect(await json('usage')).toMatchObject({ tenants: 1, files: 1, bytes: 3, history_versions: 0 });
-      expect(await run('tenants', 'set', 'acme', '--max-files', 'default', '--redact', 'mask')).toStrictEqual(
-        {
-          code: 0,
-          stderr: '',
-          stdout: 'Changed tenant acme. It takes effect within AUTH_CACHE_SECONDS.\n',
-        },
-      );
+      expect(
+        await run('tenants', 'set', 'acme', '--max-files', 'default', '--secrets', 'mask'),
+      ).toStrictEqual({
+        code: 0,
+        stderr: '',
+        stdout: 'Changed tenant acme. It takes effect within AUTH_CACHE_SECONDS.\n',
+      });
       expect((await run('tenants', 'suspend', 'acme')).code).toBe(0);
       expect((await json('tenants', 'show', 'acme')).suspended_at).toMatch(/^\d{4}-/);
       expect((await run('tenants', 'resume', 'acme')).code).toBe(0);
@@ -155,7 +155,7 @@ describeServiceOnOwnDatabase(
         rate_per_minute: null,
         max_body_bytes: null,
         ttl_days: null,
-        redact: null,
+        secrets: null,
         create_existing: null,
         history_days: null,
         max_history_bytes: null,
@@ -170,7 +170,7 @@ describeServiceOnOwnDatabase(
           rate_per_minute: 6000,
           max_body_bytes: 6_356_992,
           ttl_days: 0,
-          redact: 'off',
+          secrets: 'store',
           create_existing: 'error',
           history_days: 30,
           max_history_bytes: 1_073_741_824,
@@ -313,7 +313,7 @@ describeServiceOnOwnDatabase(
     });
 
     it('put and rm change one file, by the rules of requests', async () => {
-      const settings = ['--max-file-bytes', '20', '--redact', 'mask', '--create-existing', 'overwrite'];
+      const settings = ['--max-file-bytes', '20', '--secrets', 'mask', '--create-existing', 'overwrite'];
       await run('tenants', 'create', 'changed', ...settings);
       expect(await json('tenants', 'show', 'changed')).toMatchObject({ create_existing: 'overwrite' });
       const put = (stdin: string | Buffer, ...args: string[]) =>

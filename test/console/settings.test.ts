@@ -9,7 +9,7 @@ describeConsole('the settings of a tenant in the console', (fixture) => {
     const { service, openSignedIn } = fixture();
     const tenants = new Tenants(service.database);
     const tenant = freshTenant();
-    await tenants.createWith(tenant, { maxFiles: 500, redact: 'mask' });
+    await tenants.createWith(tenant, { maxFiles: 500, secrets: 'mask' });
     const page = await openSignedIn(`#/tenants/${tenant}/settings`);
     const fields = page.locator('fieldset.grid > label');
     await fields.first().waitFor();
@@ -61,7 +61,7 @@ describeConsole('the settings of a tenant in the console', (fixture) => {
     await expect.poll(() => size.inputValue()).toBe('10MB');
     expect(await tenants.find(tenant)).toMatchObject({
       maxFiles: 500,
-      redact: null,
+      secrets: null,
       createExisting: 'overwrite',
       historyDays: 7,
       maxFileBytes: null,

@@ -128,12 +128,12 @@ describeService(
         admin().call('PATCH', `/tenants/${id}`, { body: { settings } });
       const settingsOf = async () =>
         (await admin().call('GET', `/tenants/${draft.id}`)).body.settings as Record<string, unknown>;
-      const changed = { redact: 'reject', history_days: 7, max_file_bytes: 10, rate_per_minute: 9 };
+      const changed = { secrets: 'reject', history_days: 7, max_file_bytes: 10, rate_per_minute: 9 };
       expect((await set(tenant, { ...changed, max_bytes: 1000, ttl_days: 3 })).status).toBe(200);
       expect(await settingsOf()).toMatchObject({ ...changed, max_bytes: 1000, ttl_days: 0 });
       await set(tenant, { max_bytes: 5000 });
       expect(await settingsOf()).toMatchObject({ max_bytes: 1000 });
-      expect(problem(await set(draft.id, { redact: 'off' }))).toStrictEqual([
+      expect(problem(await set(draft.id, { secrets: 'store' }))).toStrictEqual([
         409,
         'refused',
         `${draft.id} is a draft of tenant ${tenant} and follows the settings of that tenant. Change them there.`,
@@ -157,7 +157,7 @@ describeService(
       const inDraft = await newClient(service(), { tenant: draft.id });
       await inDraft.send(cmd.create(notes, `token: ${token}\n`));
       await inDraft.send(cmd.create('/memories/fine.md', 'fine\n'));
-      await new Tenants(service().database).set(tenant, { redact: 'reject' });
+      await new Tenants(service().database).set(tenant, { secrets: 'reject' });
       const why = `The draft would add what looks like a secret (github_token) to ${notes}. Nothing was changed. Remove the secret in the draft, or settle each of these files with \`original\` or a text.`;
       await expect(drafting.merge(draft)).rejects.toThrow(why);
       await expect(drafting.replace(draft)).rejects.toThrow(why);
@@ -176,7 +176,7 @@ describeService(
       const draft = await drafting.create(tenant);
       const inDraft = await newClient(service(), { tenant: draft.id });
       await inDraft.send(cmd.replace(notes, 'end\n', `new: ${token}\n`));
-      await new Tenants(service().database).set(tenant, { redact: 'mask' });
+      await new Tenants(service().database).set(tenant, { secrets: 'mask' });
       await drafting.merge(draft);
       const [file] = await service().query('SELECT content FROM entries WHERE tenant_id = $1 AND path = $2', [
         tenant,
@@ -185,14 +185,14 @@ describeService(
       expect(file).toStrictEqual({ content: `old: ${old}\nnew: [REDACTED:github_token]\n` });
     });
 
-    it.each(['mask', 'reject'] as const)('moves no file to a path with a secret: %s', async (redact) => {
+    it.each(['mask', 'reject'] as const)('moves no file to a path with a secret: %s', async (secrets) => {
       const tenant = await newTenant(service());
       const owner = await newClient(service(), { tenant });
       await owner.send(cmd.create('/memories/d/f.md', 'x'));
       const draft = await drafting.create(tenant);
       const inDraft = await newClient(service(), { tenant: draft.id });
       await inDraft.send(cmd.rename('/memories/d', `/memories/${token}`));
-      await new Tenants(service().database).set(tenant, { redact });
+      await new Tenants(service().database).set(tenant, { secrets });
       await expect(drafting.merge(draft)).rejects.toThrow(
         'The path contains what looks like a secret (github_token). Choose another path.',
       );

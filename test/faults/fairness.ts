@@ -108,7 +108,7 @@ const named = { 'x-tenant-id': TENANT };
 const setups: Record<Setup, { env: Record<string, string>; headers: Record<string, string> }> = {
   plain: { env: {}, headers: named },
   searched: { env: {}, headers: named },
-  redacting: { env: { REDACT: 'mask' }, headers: named },
+  redacting: { env: { SECRETS: 'mask' }, headers: named },
   keys: { env: { AUTH: 'keys' }, headers: { authorization: `Bearer ${apiKey.key}` } },
   jwt: {
     env: {

@@ -138,7 +138,7 @@ describeService(
       const { id } = await stores.memories.create(from, { path: '/a', content: `token ${token}` });
       await stores.memories.update(id, { memory_store_id: from, content: `two ${token}` });
       const { id: to } = await stores.create({ name: 'to' });
-      await runOn(service(), ['tenants', 'set', to, '--redact', 'mask']);
+      await runOn(service(), ['tenants', 'set', to, '--secrets', 'mask']);
       expect((await run('import', to, '--from-store', from)).code).toBe(0);
       const contents = (await versions(to)).map(({ content }) => content);
       expect(contents).toStrictEqual([

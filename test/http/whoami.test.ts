@@ -25,7 +25,7 @@ const LIMITS = {
   max_draft_bytes: 524288000,
   draft_days: 30,
 };
-const OTHERS = { settings: { redact: 'off', create_existing: 'error' }, mounts: [], version: '0.1.0' };
+const OTHERS = { settings: { secrets: 'store', create_existing: 'error' }, mounts: [], version: '0.1.0' };
 
 async function serve(env: Record<string, string>): Promise<{ service: Service; url: string }> {
   const service = await startSharedService('postgres', env);
@@ -79,7 +79,7 @@ describe('with keys', () => {
 
   it('says who a service key is, with the limits of the tenant that it names', async () => {
     const tenant = await createTenant();
-    await service.query('UPDATE tenants SET max_files = 7, redact = $2 WHERE id = $1', [tenant, 'mask']);
+    await service.query('UPDATE tenants SET max_files = 7, secrets = $2 WHERE id = $1', [tenant, 'mask']);
     const { key, id } = await createKey(null);
     expect(await check(key, tenant)).toStrictEqual({
       credential: { kind: 'service_key', id, label: 'laptop', subject: null },
@@ -87,7 +87,7 @@ describe('with keys', () => {
       rights: { access: 'read_write', creates_tenants: false, manages_stores: false },
       limits: { ...LIMITS, max_files: 7 },
       ...OTHERS,
-      settings: { redact: 'mask', create_existing: 'error' },
+      settings: { secrets: 'mask', create_existing: 'error' },
     });
   });
 

@@ -113,7 +113,7 @@ async function fill(folder: string): Promise<void> {
     'empty',
     '--max-bytes',
     '10MB',
-    '--redact',
+    '--secrets',
     'mask',
     '--name',
     'Ünï',

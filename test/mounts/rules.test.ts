@@ -49,8 +49,8 @@ describeService('the memory that is written', (service) => {
 
   it('has its own policy on secrets', async () => {
     const { own } = await tenantWithMounts(service(), {
-      strict: { settings: { redact: 'reject' } },
-      masked: { settings: { redact: 'mask' } },
+      strict: { settings: { secrets: 'reject' } },
+      masked: { settings: { secrets: 'mask' } },
     });
     const inputs = ['/memories/strict/f', '/memories/masked/f', '/memories/f'].map((path) =>
       cmd.create(path, `token ${TOKEN}`),

@@ -10,7 +10,7 @@ const AWS = `AKIA${'Q7RZ2XKNW4MHT5VB'}`;
 const CARD = `4111 1111 ${'1111 1111'}`;
 
 describeServiceOnOwnDatabase(
-  'REDACT=mask',
+  'SECRETS=mask',
   (service) => {
     const NOTICE = '[1 secret was masked before storing: aws_access_key]';
     script(service, 'masks secrets in create, str_replace and insert and says so in the last line', {}, [
@@ -126,11 +126,11 @@ describeServiceOnOwnDatabase(
       expect(rows).toStrictEqual([{ n: 0 }]);
     });
   },
-  { REDACT: 'mask' },
+  { SECRETS: 'mask' },
 );
 
 describeService(
-  'REDACT=reject',
+  'SECRETS=reject',
   (service) => {
     const refusal = (kinds: string) =>
       error(
@@ -158,11 +158,11 @@ describeService(
       const tenant = freshTenant();
       const tenants = new Tenants(service().database);
       await tenants.create(tenant);
-      await tenants.set(tenant, { redact: 'off' });
+      await tenants.set(tenant, { secrets: 'store' });
       const made = await service().execute(cmd.create('/memories/f', AWS), { tenant });
       expect(made.content).toBe('File created successfully at: /memories/f');
       await assertInvariants(service());
     });
   },
-  { REDACT: 'reject' },
+  { SECRETS: 'reject' },
 );

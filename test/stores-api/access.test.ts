@@ -212,7 +212,7 @@ describeService(
     it('secrets are masked or refused, as for the memory tool', async () => {
       const { id } = await stores().create({ name: 'x' });
       const token = `ghp_${'a1B2c3D4e5F6g7H8i9J0'.repeat(2).slice(0, 36)}`;
-      await runOn(service(), ['tenants', 'set', id, '--redact', 'mask']);
+      await runOn(service(), ['tenants', 'set', id, '--secrets', 'mask']);
       const memory = await stores().memories.create(id, {
         path: '/a',
         content: `key ${token}!`,
@@ -232,7 +232,7 @@ describeService(
         'invalid_request_error',
       );
       const strict = await stores().create({ name: 'x' });
-      await runOn(service(), ['tenants', 'set', strict.id, '--redact', 'reject']);
+      await runOn(service(), ['tenants', 'set', strict.id, '--secrets', 'reject']);
       const create = stores().memories.create(strict.id, { path: '/a', content: token });
       const refused = await failing(create, 400, 'invalid_request_error');
       expect(JSON.stringify(refused.error)).not.toContain(token);

@@ -15,7 +15,7 @@ const VALUES: Readonly<Record<string, string>> = {
   dryRun: 'true',
   wait: 'true',
   autoCreate: 'true',
-  redact: 'off',
+  secrets: 'store',
   isAdmin: 'false',
   managesStores: 'false',
   includeArchived: 'true',

@@ -21,7 +21,7 @@ describeServiceOnOwnDatabase('bootstrap', (service) => {
     const admin = newApiKey();
     const bootstrap = load({
       tenants: [
-        { id: 'acme', max_files: 5, redact: 'mask' },
+        { id: 'acme', max_files: 5, secrets: 'mask' },
         // As these settings were named at first.
         { id: 'older', maxFiles: 6 },
       ],
@@ -39,7 +39,7 @@ describeServiceOnOwnDatabase('bootstrap', (service) => {
     const sum = twice.reduce((a, b) => ({ tenants: a.tenants + b.tenants, keys: a.keys + b.keys }));
     expect(sum).toStrictEqual({ tenants: 3, keys: 3 });
     const tenants = new Tenants(database);
-    expect(await tenants.find('acme')).toMatchObject({ maxFiles: 5, redact: 'mask', ttlDays: null });
+    expect(await tenants.find('acme')).toMatchObject({ maxFiles: 5, secrets: 'mask', ttlDays: null });
     expect(await tenants.find('older')).toMatchObject({ maxFiles: 6 });
     const keys = new Keys(database);
     const [made] = await keys.list({ ...ALL_KEYS, tenant: 'globex' });

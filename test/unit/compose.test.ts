@@ -70,7 +70,7 @@ function describeFiles(read: Read): void {
   it.each(FILES)('%s passes settings of .env to the service', (file) => {
     const bootstrap = '{"keys":[{"tenant":"acme","key":"msk_x"}]}';
     const { environment, ports } = read([file], {
-      REDACT: 'mask',
+      SECRETS: 'mask',
       BOOTSTRAP: bootstrap,
       DATABASE_URL: 'postgres://me@db/own',
       POSTGRES_PASSWORD: 'pass',
@@ -80,7 +80,7 @@ function describeFiles(read: Read): void {
       PORT: '1',
     });
     expect(environment).toMatchObject({
-      REDACT: 'mask',
+      SECRETS: 'mask',
       BOOTSTRAP: bootstrap,
       DATABASE_URL: 'postgres://me@db/own',
       PGPASSWORD: 'pass',
@@ -102,18 +102,18 @@ function describeFiles(read: Read): void {
       DATABASE_URL: url,
       PGPASSWORD: 'memory',
       ADMIN_PORT: '',
-      REDACT: null,
+      SECRETS: null,
     });
     expect(ports.map(portText)).toStrictEqual(['127.0.0.1:8080:8080', '127.0.0.1:0:8081']);
   });
 
   it('docker-compose.observability.yml adds the collector', () => {
     const { environment } = read(['docker-compose.yml', 'docker-compose.observability.yml'], {
-      REDACT: 'mask',
+      SECRETS: 'mask',
     });
     expect(environment).toMatchObject({
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318',
-      REDACT: 'mask',
+      SECRETS: 'mask',
       DATABASE_URL: 'postgres://memory@postgres:5432/memory',
     });
   });

@@ -161,8 +161,8 @@ it('names what AUTH=jwt lacks or has too much', () => {
 const warnings = (env: Record<string, string>) => configWarnings(env, loadConfig(env));
 
 it.each([
-  ['REDCAT', 'REDACT'],
-  ['redact', 'REDACT'],
+  ['SECERTS', 'SECRETS'],
+  ['secrets', 'SECRETS'],
   ['DATABSE_URL', 'DATABASE_URL'],
   ['AUHT', 'AUTH'],
   ['PROT', 'PORT'],
@@ -194,8 +194,8 @@ it('does not warn of variables of other programs, of empty ones, or beside the r
     'MEMORY_SERVICE_PORT MEMORY_SERVICE_SERVICE_HOST MEMORY_SERVICE_URL MEMORY_PORT POSTGRES_PASSWORD REDIS_URL DATABASE_NAME DATABASE_HOST OTEL_SERVICE_NAME ' +
     'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT OTEL_EXPORTER_OTLP_LOGS_PROTOCOL OTEL_LOG_LEVEL LOG_FORMAT LOG_FILE MAX_OLD_SPACE REQUEST_TIMEOUT HTTP_PROXY NO_PROXY SSH_AUTH_SOCK';
   const env = Object.fromEntries(others.split(' ').map((name) => [name, 'x']));
-  expect(warnings({ ...env, REDCAT: '' })).toStrictEqual([]);
-  expect(warnings({ REDACT: 'off', REDCAT: 'mask' })).toStrictEqual([]);
+  expect(warnings({ ...env, SECERTS: '' })).toStrictEqual([]);
+  expect(warnings({ SECRETS: 'store', SECERTS: 'mask' })).toStrictEqual([]);
 });
 
 it.each([' ', 'http://0.0.0.0', '[::1]', 'x'.repeat(254)])('refuses HOST=%s', (HOST) => {

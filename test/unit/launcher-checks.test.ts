@@ -51,9 +51,9 @@ it('reads the file that npm start names, below the environment', () => {
   cpSync(bin, join(folder, 'bin'), { recursive: true });
   mkdirSync(join(folder, 'dist'));
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
-  writeFileSync(join(folder, 'dist/cli.js'), 'console.log(process.env.REDACT, process.env.PORT)');
+  writeFileSync(join(folder, 'dist/cli.js'), 'console.log(process.env.SECRETS, process.env.PORT)');
   expect(launch(folder, { MEMORY_SERVICE_ENV_FILE: '.env' }).output).toBe('undefined undefined\n');
-  writeFileSync(join(folder, '.env'), 'REDACT=mask\nPORT=1\n');
+  writeFileSync(join(folder, '.env'), 'SECRETS=mask\nPORT=1\n');
   expect(launch(folder, { MEMORY_SERVICE_ENV_FILE: '.env', PORT: '2' }).output).toBe('mask 2\n');
   expect(launch(folder).output).toBe('undefined undefined\n');
 });

@@ -287,7 +287,7 @@ export interface components {
              * @description How to handle secrets in written text; known examples (AKIAIOSFODNN7EXAMPLE, the password pass) are no secrets.
              * @enum {string}
              */
-            redact: "off" | "mask" | "reject";
+            secrets: "store" | "mask" | "reject";
             /**
              * @description What create does with a file that exists.
              * @enum {string}
@@ -502,7 +502,7 @@ export interface components {
             max_drafts: number | null;
             max_draft_bytes: number | null;
             draft_days: number | null;
-            redact: ("off" | "mask" | "reject") | null;
+            secrets: ("store" | "mask" | "reject") | null;
             create_existing: ("error" | "overwrite") | null;
         };
         Problem: {
@@ -635,7 +635,7 @@ export interface components {
             max_drafts?: number | null;
             max_draft_bytes?: number | null;
             draft_days?: number | null;
-            redact?: ("off" | "mask" | "reject") | null;
+            secrets?: ("store" | "mask" | "reject") | null;
             create_existing?: ("error" | "overwrite") | null;
         };
         Tenant: {

@@ -12,24 +12,24 @@ export async function draftSecrets(environment: Environment): Promise<Row> {
   const scene = await openScene(environment, { AUTH_CACHE_SECONDS: '1' });
   const [replica] = scene.replicas;
   if (replica === undefined) throw new Error('a scene has a replica');
-  for (const redact of ['reject', 'mask']) {
+  for (const secrets of ['reject', 'mask']) {
     for (const operation of ['merge', 'replace']) {
-      const id = `${redact}-${operation}`;
+      const id = `${secrets}-${operation}`;
       await scene.admin('POST', '/tenants', { id });
       const owner = await scene.newKey({ tenant: id, access: 'read_write' });
       const proposer = await scene.newKey({ tenant: id, access: 'propose' });
       await execute(replica, proposer, cmd.create(PATH, `token: ${TOKEN}\n`));
-      await scene.admin('PATCH', `/tenants/${id}`, { settings: { redact } });
+      await scene.admin('PATCH', `/tenants/${id}`, { settings: { secrets } });
       const drafts = JSON.parse((await scene.admin('GET', `/tenants/${id}/drafts`)).text).drafts;
       const draft = `/tenants/${id}/drafts/${drafts[0].id}`;
       const { review } = JSON.parse((await scene.admin('GET', `${draft}/changes`)).text);
       const { status, text } = await scene.admin('POST', `${draft}/${operation}`, { review });
       row.expect(
-        status === (redact === 'reject' ? 409 : 200),
-        `${operation} with ${redact}: ${status} ${text}`,
+        status === (secrets === 'reject' ? 409 : 200),
+        `${operation} with ${secrets}: ${status} ${text}`,
       );
       const seen = await execute(replica, owner, cmd.view(PATH));
-      row.expect(!seen.text.includes(TOKEN), `${operation} with ${redact} put the secret into the memory`);
+      row.expect(!seen.text.includes(TOKEN), `${operation} with ${secrets} put the secret into the memory`);
       row.times++;
     }
   }
