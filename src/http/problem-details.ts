@@ -46,6 +46,8 @@ const FASTIFY_ERRORS: Readonly<
   FST_ERR_CTP_INVALID_MEDIA_TYPE: (request) =>
     new ServiceError('unsupported_media_type', request.routeOptions.config.bodyType),
   FST_ERR_BAD_URL: () => new ServiceError('invalid_url'),
+  // Fastify destroys the stream that a handler responds with once the client has left.
+  ERR_STREAM_PREMATURE_CLOSE: () => new ServiceError('client_gone'),
 };
 
 /** Fastify's error handler. Every fault becomes a problem that reveals no internals. */

@@ -1,5 +1,7 @@
 /** Clients that leave before they have a response. */
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
@@ -47,6 +49,31 @@ it('logs a client that leaves before its response as 499', async () => {
   respond('too late');
   await app.close();
   expect(logged()).toHaveLength(1);
+});
+
+it('logs no error when a response in parts begins after its client has left', async () => {
+  const { app, lines } = await listen();
+  let leave = () => {};
+  const left = new Promise<void>((resolve) => {
+    leave = resolve;
+  });
+  const parts = new Readable({ read: () => {} });
+  app.post('/', async (_request, reply) => {
+    leave();
+    await once(reply.raw, 'close');
+    return reply.send(parts);
+  });
+  const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
+  const client = connect(Number(port), '127.0.0.1');
+  client.write(
+    'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}',
+  );
+  await left;
+  client.resetAndDestroy();
+  await once(parts, 'close');
+  await app.close();
+  expect(lines.filter(({ level }) => level !== 'info')).toStrictEqual([]);
+  expect(lines.filter(({ msg }) => msg === 'request')).toMatchObject([{ status: 499 }]);
 });
 
 it('rejects a request whose connection was reset before its address was read', async () => {
