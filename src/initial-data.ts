@@ -8,7 +8,7 @@ import { mountFields, mountNameSchema, mountsSchema } from './tenants/mount-sche
 import { setMount } from './tenants/mounts.ts';
 import { typedSettingSchemas } from './tenants/setting-schemas.ts';
 import type { TenantSettings } from './tenants/settings.ts';
-import { newTenantIdProblem } from './tenants/tenant-id.ts';
+import { NEW_TENANT_ID, NEW_TENANT_ID_RULE } from './tenants/tenant-id.ts';
 import { Tenants } from './tenants/tenants.ts';
 import { nameText } from './util/names.ts';
 import { camelCase, renamed, snakeCase } from './util/snake-case.ts';
@@ -18,10 +18,7 @@ import { camelCase, renamed, snakeCase } from './util/snake-case.ts';
  * alone: what an operator has changed or revoked stays changed or revoked.
  */
 
-const tenantId = z.string().superRefine((id, { addIssue }) => {
-  const message = newTenantIdProblem(id);
-  if (message !== undefined) addIssue({ code: 'custom', message });
-});
+const tenantId = z.string().regex(NEW_TENANT_ID, `must be ${NEW_TENANT_ID_RULE}`);
 
 /** Settings have the names that `tenants show --json` and the admin API give them; those that they had before are accepted too. */
 const tenantFields = {

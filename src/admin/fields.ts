@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { pathProblemText } from '../memory/messages.ts';
 import { type MemoryPath, parsePath, ROOT } from '../memory/path.ts';
-import { newTenantIdProblem, TENANT_ID, TENANT_ID_RULE } from '../tenants/tenant-id.ts';
+import { NEW_TENANT_ID, NEW_TENANT_ID_RULE, TENANT_ID, TENANT_ID_RULE } from '../tenants/tenant-id.ts';
 import { storableText as text } from '../util/storable-text.ts';
 
 /*
@@ -17,10 +17,10 @@ export const tenantId = z
   .regex(TENANT_ID, `must be ${TENANT_ID_RULE}`)
   .meta({ examples: ['acme'] });
 
-export const newTenantId = tenantId.superRefine((id, { addIssue }) => {
-  const message = newTenantIdProblem(id);
-  if (message !== undefined) addIssue({ code: 'custom', message });
-});
+export const newTenantId = z
+  .string()
+  .regex(NEW_TENANT_ID, `must be ${NEW_TENANT_ID_RULE}`)
+  .meta({ examples: ['acme'] });
 
 export const tenantParams = z.strictObject({ tenant: tenantId });
 

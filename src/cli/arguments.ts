@@ -6,7 +6,7 @@ import { pathProblemText } from '../memory/messages.ts';
 import { type MemoryPath, parsePath } from '../memory/path.ts';
 import { databaseTime } from '../postgres/clock.ts';
 import type { Database } from '../postgres/database.ts';
-import { newTenantIdProblem, TENANT_ID, TENANT_ID_RULE } from '../tenants/tenant-id.ts';
+import { NEW_TENANT_ID, NEW_TENANT_ID_RULE, TENANT_ID, TENANT_ID_RULE } from '../tenants/tenant-id.ts';
 import { NAME_RULE, nameText } from '../util/names.ts';
 import { parseQuantity } from '../util/quantity.ts';
 
@@ -21,9 +21,8 @@ export function tenantId(value: string): string {
 
 /** The ID of a new tenant. Existing ones can be given after `--`. */
 export function newTenantId(value: string): string {
-  const problem = newTenantIdProblem(value);
-  if (problem === undefined) return value;
-  throw new InvalidArgumentError(`A new tenant ID ${problem}.`);
+  if (NEW_TENANT_ID.test(value)) return value;
+  throw new InvalidArgumentError(`A new tenant ID must be ${NEW_TENANT_ID_RULE}.`);
 }
 
 /** A commander argument parser for a label, source, title or display name of at most so many characters. */

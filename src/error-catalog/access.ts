@@ -107,10 +107,6 @@ export const ACCESS_ERRORS = {
     description: 'A tenant with this id already exists.',
     problem: (tenant: string) => ({ status: 409, message: `Tenant ${tenant} already exists.` }),
   },
-  invalid_new_tenant_id: {
-    description: 'No new tenant can have the id.',
-    problem: (tenant: string, rule: string) => ({ status: 400, message: `Tenant id ${tenant} ${rule}.` }),
-  },
   tenant_archived: {
     description: 'The tenant is archived: its files can only be read and deleted.',
     problem: (tenant: string) => ({

@@ -18,6 +18,9 @@ export const PARAMETER_ERRORS = {
   both_preconditions: invalid(() => 'Send If-Match or If-None-Match, not both.'),
   invalid_if_none_match: invalid(() => 'The header If-None-Match must be * here.'),
   invalid_search: invalid((why: string) => why),
+  invalid_new_tenant_id: invalid(
+    (tenant: string, rule: string) => `The id of the new tenant is ${tenant}, and must be ${rule}.`,
+  ),
 };
 
 /** Why an operation on tenants, keys, files or the history is not possible. */

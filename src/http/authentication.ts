@@ -3,7 +3,7 @@ import fp from 'fastify-plugin';
 import type { Authenticator, Principal } from '../auth/principal.ts';
 import { ServiceError } from '../errors.ts';
 import { countedAs, type TenantPolicy, type TenantPolicyCache } from '../tenants/policy-cache.ts';
-import { newTenantIdProblem } from '../tenants/tenant-id.ts';
+import { NEW_TENANT_ID } from '../tenants/tenant-id.ts';
 import { mapMaybePromise } from '../util/maybe-promise.ts';
 
 /** The caller of a request and the policy of its tenant. */
@@ -90,7 +90,7 @@ async function identifyAgain(request: FastifyRequest, by: Authentication): Promi
 const identifyByHeader: Identify = (request, { authenticator, policies }) =>
   mapMaybePromise(authenticator.authenticate(request), (principal) => {
     const { tenant } = principal;
-    const autoCreate = principal.autoCreate && newTenantIdProblem(tenant) === undefined;
+    const autoCreate = principal.autoCreate && NEW_TENANT_ID.test(tenant);
     request.logEntry.tenant = tenant;
     const policy = policies.policyFor(tenant, { autoCreate, ip: request.ip });
     return mapMaybePromise(policy, (found) => ({ principal: { ...principal, autoCreate }, policy: found }));

@@ -24,7 +24,7 @@ import {
 } from './queries.ts';
 import type { TenantSettings } from './settings.ts';
 import { type StoreDetailsChange, setDetails } from './stores.ts';
-import { newTenantIdProblem } from './tenant-id.ts';
+import { NEW_TENANT_ID, NEW_TENANT_ID_RULE } from './tenant-id.ts';
 
 const ERASED_AT_ONCE = 2000;
 
@@ -158,8 +158,8 @@ export class Tenants {
  * @throws ServiceError for an id that no new tenant can have
  */
 export async function insertTenant(query: QueryExecutor, tenant: string): Promise<boolean> {
-  const problem = newTenantIdProblem(tenant);
-  if (problem !== undefined) throw new ServiceError('invalid_new_tenant_id', tenant, problem);
+  if (!NEW_TENANT_ID.test(tenant))
+    throw new ServiceError('invalid_new_tenant_id', tenant, NEW_TENANT_ID_RULE);
   return (await query(createTenantQuery, { tenant })).count === 1;
 }
 

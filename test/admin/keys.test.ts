@@ -60,7 +60,7 @@ describeService(
       expect(problem(refused)).toStrictEqual([
         400,
         'invalid_parameter',
-        'The field to must not start with "-"',
+        'The field to must be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -, without "-" or "draft_" at the start, and not "." or ".."',
       ]);
       const to = freshTenant('renamed');
       expect((await call('POST', '/tenants/-old/rename', { body: { to } })).status).toBe(200);

@@ -201,10 +201,10 @@ describeServiceOnOwnDatabase(
       expect(await invalid({ id: 'a b' })).toStrictEqual([
         400,
         'invalid_parameter',
-        'The field id must be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -',
+        'The field id must be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -, without "-" or "draft_" at the start, and not "." or ".."',
       ]);
       expect((await invalid({ id: '-x' }))[2]).toBe(
-        'The field id must not start with "-", and must not be . or ..',
+        'The field id must be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -, without "-" or "draft_" at the start, and not "." or ".."',
       );
       expect(await invalid({ id: 'x', setings: {} })).toStrictEqual([
         400,

@@ -201,7 +201,7 @@ describeService('a change is recorded', (service) => {
 
   it('with ids that are bounded and printable', async () => {
     const tenant = freshTenant();
-    const id = `a\u0000b\u202e${'x'.repeat(251)}`;
+    const id = `a\u0001b\u202e${'x'.repeat(251)}`;
     const block = { type: 'tool_use', id, name: 'memory', input: cmd.create(f, 'x') };
     expect((await service().execute(block, { tenant })).is_error).toBe(false);
     const [version] = await versionsOf(service(), tenant);

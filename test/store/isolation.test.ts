@@ -5,7 +5,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newApiKey } from '../../src/auth/api-key.ts';
 import { Keys } from '../../src/auth/api-keys.ts';
 import { plannerOptions } from '../../src/postgres/pg.ts';
-import { Tenants } from '../../src/tenants/tenants.ts';
 import { fuzzParameters } from '../support/arbitraries.ts';
 import { connectTo, createTestDatabase, skipOnCitus } from '../support/database.ts';
 import { assertInvariants, readTree } from '../support/invariants.ts';
@@ -78,7 +77,8 @@ describeServiceOnOwnDatabase(
       };
       serviceKey = await make(null);
       for (const tenant of TENANTS) {
-        await new Tenants(service().database).create(tenant);
+        // Tenants of earlier versions can have ids that no new tenant can have.
+        await service().query('INSERT INTO tenants (id) VALUES ($1)', [tenant]);
         keys.set(tenant, await make(tenant));
       }
     });

@@ -168,7 +168,7 @@ describeService('memories of a store', (service) => {
     const { id, of } = await storeWith('/a');
     const [memory] = (await all(stores.memories.list(id))) as { id: string; memory_version_id: string }[];
     const update = (params: object) => stores.memories.update(memory?.id ?? '', { ...of, ...params });
-    for (const params of [{}, { content: '/a' }, { path: '/a' }, { content: null, path: null }]) {
+    for (const params of [{ content: '/a' }, { path: '/a' }, { content: '/a', path: null }]) {
       expect(await update({ ...params, ...sha256(WRONG) })).toStrictEqual(memory);
     }
     expect((await all(stores.memoryVersions.list(id))).length).toBe(1);

@@ -21,7 +21,7 @@ export async function tenantWithMounts<Name extends string>(
   const ids: Record<string, string> = { own };
   for (const [name, options] of Object.entries<MountOptions>(mounts)) {
     const { access = 'read_write', instructions = '', settings = {} } = options;
-    const tenant = freshTenant(name);
+    const tenant = freshTenant(name.replaceAll(/[^\w.@-]/g, ''));
     await tenants.createWith(tenant, settings);
     await setMount(database, own, { name, tenant, access, instructions });
     ids[name] = tenant;

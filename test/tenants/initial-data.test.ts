@@ -64,7 +64,10 @@ describe('a bootstrap that is wrong', () => {
   const NEEDS_ONE = 'keys.0: needs one of "tenant", "service": true, and "admin": true';
   it.each([
     ['not json', 'The configuration is not valid:\n  BOOTSTRAP must be JSON'],
-    [{ tenants: [{ id: '-x' }] }, '  BOOTSTRAP tenants.0.id: must not start with "-"'],
+    [
+      { tenants: [{ id: '-x' }] },
+      '  BOOTSTRAP tenants.0.id: must be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -, without "-" or "draft_" at the start',
+    ],
     [{ tenants: [{ id: 'a', max_files: -1 }] }, 'tenants.0.max_files: '],
     [{ keys: [{ key, tenant: 'a', service: true }] }, NEEDS_ONE],
     [{ keys: [{ key, service: true, admin: true }] }, NEEDS_ONE],

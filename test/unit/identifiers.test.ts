@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isNewMountName } from '../../src/tenants/mount-schema.ts';
-import { newTenantIdProblem } from '../../src/tenants/tenant-id.ts';
+import { NEW_TENANT_ID } from '../../src/tenants/tenant-id.ts';
 import { isName } from '../../src/util/names.ts';
 
 const UNSAFE = [
@@ -25,34 +25,32 @@ describe('ids of new tenants', () => {
   it.each(['acme', 'a', '0', '_x', '.hidden', 'user:1', 'a@example.com', '...', 'x'.repeat(128)])(
     'allows %s',
     (id) => {
-      expect(newTenantIdProblem(id)).toBeUndefined();
+      expect(NEW_TENANT_ID.test(id)).toBe(true);
     },
   );
 
   it.each([
-    ['-x', 'must not start with "-"'],
-    ['--all', 'must not start with "-"'],
-    ['.', 'must not be . or ..'],
-    ['..', 'must not be . or ..'],
-    ['draft_1', 'must not start with "draft_", as the ids of drafts do'],
-    ...[
-      '',
-      ' ',
-      'a b',
-      ' a',
-      'a ',
-      'a/b',
-      'a\\b',
-      'a%2fb',
-      'ä',
-      '*',
-      '$x',
-      "'",
-      'x'.repeat(129),
-      ...UNSAFE.map((c) => `a${c}`),
-    ].map((id): [string, string] => [id, 'must be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -']),
-  ])('refuses %j', (id, problem) => {
-    expect(newTenantIdProblem(id)).toBe(problem);
+    '-x',
+    '--all',
+    '.',
+    '..',
+    'draft_1',
+    '',
+    ' ',
+    'a b',
+    ' a',
+    'a ',
+    'a/b',
+    'a\\b',
+    'a%2fb',
+    'ä',
+    '*',
+    '$x',
+    "'",
+    'x'.repeat(129),
+    ...UNSAFE.map((c) => `a${c}`),
+  ])('refuses %j', (id) => {
+    expect(NEW_TENANT_ID.test(id)).toBe(false);
   });
 });
 

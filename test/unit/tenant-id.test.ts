@@ -1,4 +1,4 @@
-/** The ids of drafts, wherever a tenant is created: in every other place, a tenant with such an id would look like a draft. */
+/** The rules for the id of a new tenant, wherever one is created: each message names all of them. */
 import { InvalidArgumentError } from 'commander';
 import { expect, it } from 'vitest';
 import { newTenantId as adminTenantId } from '../../src/admin/fields.ts';
@@ -8,21 +8,22 @@ import { loadBootstrap } from '../../src/initial-data.ts';
 import { Tenants } from '../../src/tenants/tenants.ts';
 
 const id = 'draft_0123456789abcdef0123456789abcdef';
+const RULE =
+  'must be 1 to 128 of the characters A-Z a-z 0-9 . _ : @ -, without "-" or "draft_" at the start, and not "." or ".."';
 
-it.each([id, 'draft_x'])('rejects %s as the id of a new tenant', async (each) => {
-  const rule = 'must not start with "draft_", as the ids of drafts do';
-  expect(adminTenantId.safeParse(each).error?.issues.map(({ message }) => message)).toStrictEqual([rule]);
-  expect(() => commandTenantId(each)).toThrow(new InvalidArgumentError(`A new tenant ID ${rule}.`));
+it.each([id, 'draft_x', '-x', '.', '..', 'a b'])('rejects %s as the id of a new tenant', async (each) => {
+  expect(adminTenantId.safeParse(each).error?.issues.map(({ message }) => message)).toStrictEqual([RULE]);
+  expect(() => commandTenantId(each)).toThrow(new InvalidArgumentError(`A new tenant ID ${RULE}.`));
   const query = () => Promise.reject(new Error('nothing is sent to the database'));
   const tenants = new Tenants({ query } as unknown as ConstructorParameters<typeof Tenants>[0]);
-  await expect(tenants.create(each)).rejects.toThrow(`Tenant id ${each} ${rule}.`);
+  await expect(tenants.create(each)).rejects.toThrow(`The id of the new tenant is ${each}, and ${RULE}.`);
 });
 
 it.each([{ tenants: [{ id }] }, { keys: [{ key: 'msk_', tenant: id }] }])(
   'rejects a draft in BOOTSTRAP: %o',
   (bootstrap) => {
     const config = loadConfig({ AUTH: 'keys', BOOTSTRAP: JSON.stringify(bootstrap) });
-    expect(() => loadBootstrap(config)).toThrow('must not start with "draft_", as the ids of drafts do');
+    expect(() => loadBootstrap(config)).toThrow(RULE);
   },
 );
 
